@@ -3,35 +3,37 @@ import { partsOf } from './lineage.ts'
 import type { ConversationTable } from './rows.ts'
 import type { ConversationRow } from './conversation-row.ts'
 
-/** Positions off the path: abandoned by a rewind, including everything among them that was abandoned before. */
+/** Range of positions, both inclusive, that a rewind took off the path, including any ranges inside it that were abandoned earlier. */
 export interface AbandonedRange {
   readonly first: number
   readonly last: number
-  /** Position of the rewind. */
+  /** Position of the `Rewound` event that abandoned the range. */
   readonly by: number
 }
-/** A conversation that was forked from this one. */
+/** A conversation forked from another. */
 export interface ForkedOff {
   readonly id: string
-  /** Last position that it shares with this one. */
+  /** Last position that the fork shares with its parent. */
   readonly at: number
 }
 /** Abandoned branches and forks of a conversation. */
 export interface BranchSummary {
   /** Abandoned ranges, newest first; they do not overlap. */
   readonly abandoned: readonly AbandonedRange[]
-  /** Conversations that were forked from it, the last begun first. */
+  /** Conversations forked from this conversation, most recently begun first. */
   readonly forks: readonly ForkedOff[]
-  /** True if the lists are complete: each has at most 100 entries, and further ones may not be indexed yet. */
+  /** True if both lists are complete. Each is limited to 100 entries, and some events and forks may not be indexed yet. */
   readonly isAll: boolean
 }
 
-/** Maximum number of each. */
+/** Maximum number of abandoned ranges and of forks returned. */
 const most = 100
 
 /**
- * Reads only as much as it returns, however long the conversation is. @param thread the conversation through the last position to
- * consider
+ * Returns the abandoned branches and forks of a conversation. The work depends on the number returned, not on the length of the
+ * conversation.
+ *
+ * @param thread the conversation, through the last position to consider
  */
 export const branchesOf = (
   db: DatabaseSync,
@@ -50,7 +52,7 @@ export const branchesOf = (
   }
 }
 
-/** Walks back along the path from rewind to rewind; returns up to one range more than `most`. */
+/** Returns the abandoned ranges, newest first, by walking back along the path from rewind to rewind; at most one more than `most`. */
 const abandonedIn = (
   db: DatabaseSync,
   rows: ConversationTable,

@@ -9,29 +9,31 @@ import { partsOf } from './lineage.ts'
 import type { ConversationTable } from './rows.ts'
 import { placeIn, type ConversationRow } from './conversation-row.ts'
 
-/** A page of the model calls in a conversation, in the order of their answers. */
+/** A page of the model calls in a conversation, ordered by the position of their answers. */
 export interface CallsPage {
-  /** Calls of the page. Calls of one summary stay together, so there may be a few more than `limit`. */
+  /** Calls on the page. Calls that produced the same summary stay together, so the page may have a few more than `limit`. */
   readonly items: readonly (ModelCall | UnprovenCall)[]
   /** Position to pass as `from` for the next page; absent on the last page. */
   readonly next?: number
 }
 
-/** The calls requested. */
 interface Asked {
   /** Only calls whose answer is at this position or later. */
   readonly from?: number | undefined
-  /** Only calls with a receipt, from this number on. */
+  /** First call number to include; calls without a receipt have no number and are then excluded. */
   readonly number?: number | undefined
 }
 
-/** Position from which a log is read, and the calls before it. */
+/** Position from which to read a conversation's log, and the calls before that position. */
 export interface CallCursor {
   readonly position: number
   readonly passed: PassedCalls
 }
 
-/** Returns the position up to which the index can skip calls that were not requested, and the calls before it: the rest must be read. */
+/**
+ * Returns the position from which events must be read to find the requested calls, and the calls before that position, which are
+ * counted in the index.
+ */
 export const callsBefore = (
   db: DatabaseSync,
   rows: ConversationTable,
@@ -48,7 +50,7 @@ export const callsBefore = (
   return { position, passed: through(position - 1) }
 }
 
-/** Returns the calls whose answers are in a conversation, through its last position considered. */
+/** Returns the calls answered in a conversation through its last position considered. */
 const callsThrough = (db: DatabaseSync, rows: ConversationTable, thread: ConversationRow): PassedCalls => {
   let calls = 0
   const summaries = new Set<string>()
@@ -66,7 +68,7 @@ const callsThrough = (db: DatabaseSync, rows: ConversationTable, thread: Convers
   return { calls, summaries }
 }
 
-/** Counts the replies with a receipt in the chunks before this one. */
+/** Counts the replies with a receipt in the chunks before the chunk `number`. */
 const repliesBefore = (db: DatabaseSync, { n }: ConversationRow, number: number): number =>
   Number(
     db.prepare('SELECT total(calls) AS calls FROM chunks WHERE thread = ? AND number < ?').get(n, number)?.[
@@ -80,7 +82,7 @@ const summariesIn = (db: DatabaseSync, { n }: ConversationRow, last: number) =>
     .all(n, last)
     .map(({ answer, calls }) => ({ answer: String(answer), calls: Number(calls) }))
 
-/** Returns a page of the calls of a conversation, reading on from the calls that the index knows. */
+/** Returns a page of a conversation's calls, reading the events after the calls counted in the index. */
 export const callsPage = (
   { reading, last }: OpenedConversation,
   {

@@ -3,29 +3,28 @@ import type { Feed } from './feed.ts'
 import type { LineagePart } from './lineage.ts'
 import { matchOf } from './texts.ts'
 
-/** A range of a conversation whose texts may contain the text searched for. */
+/** A range of a conversation's positions whose texts may contain the search text. */
 export interface Candidate {
   readonly doc: number
   readonly thread: number
-  /** First and last position, both inclusive. */
+  /** First position of the range; both ends are inclusive. */
   readonly first: number
   readonly last: number
 }
 
-/** A query to the index for candidates. */
 export interface CandidateQuery {
-  /** The text searched for, case-folded. */
+  /** Search text, case-folded. */
   readonly wanted: string
-  /** Parts of the conversation to search; undefined for all conversations. */
+  /** Parts of the lineage of the conversation to search; undefined to search all conversations. */
   readonly parts?: readonly LineagePart[] | undefined
-  /** The newest document to consider. */
+  /** Number of the newest index document to consider. */
   readonly through: number
 }
 
-/** Number of documents from which on a conversation's texts are looked up in the index rather than all read. */
+/** Minimum number of documents for which a conversation is searched through the index; with fewer, all its texts are read. */
 const fewest = 100
 
-/** Yields candidates, newest first; for one conversation, they may include those of others. */
+/** Yields candidates, newest first. For one conversation, they may include candidates from other conversations. */
 export async function* candidatesOf(
   feed: Pick<Feed, 'read' | 'each'>,
   { wanted, parts, through }: CandidateQuery,
@@ -44,7 +43,7 @@ export async function* candidatesOf(
 
 const columns = 'docs.doc AS doc, thread, first, last'
 
-/** Returns the newest documents of a conversation, regardless of their texts. */
+/** Returns the newest documents of a conversation, at most `fewest`, regardless of their texts. */
 const newestOf = (db: DatabaseSync, parts: readonly LineagePart[], through: number): readonly Candidate[] =>
   db
     .prepare(

@@ -46,10 +46,10 @@ import { fateIn, viewOf } from './views.ts'
 const longest = 100_000
 /** Number of events read in one step: eight chunks. */
 const pieceLength = 8 * chunkLength
-/** Milliseconds that an answer waits for the index. */
+/** Default time to wait for the index before answering, in milliseconds. */
 const usualPatience = 2_000
 
-/** Overviews, and whether the index was complete at some moment since the request. */
+/** A page of overviews. `isComplete` is true if the index was complete at some moment since the request. */
 export interface KnownPage extends OverviewsPage, Pick<FindPage, 'isComplete'> {}
 
 export interface OwnCatalogue extends Catalogue<'task'> {
@@ -57,16 +57,16 @@ export interface OwnCatalogue extends Catalogue<'task'> {
   readonly overviews: (
     options: Pick<FindFilter, 'beginning' | 'limit' | 'cursor'>,
   ) => TaskEither<ReadError, KnownPage>
-  /** Returns the overviews of those conversations that the index knows, in no particular order. */
+  /** Returns the overviews of the given conversations that are in the index, in no particular order. */
   readonly overviewsOf: (ids: readonly string[]) => TaskEither<ReadError, Omit<KnownPage, 'next'>>
   readonly close: () => Promise<void>
 }
 
 /**
- * Returns the catalogue of a store.
+ * Creates the catalogue of a store.
  *
- * @param place path of its file; undefined for one in memory
- * @param patience milliseconds that an answer waits for the index
+ * @param place path of the catalogue's file; undefined for a catalogue in memory
+ * @param patience time to wait for the index before answering, in milliseconds
  */
 export const catalogueOf = (
   store: EventStore,
@@ -74,10 +74,13 @@ export const catalogueOf = (
   patience = usualPatience,
 ): OwnCatalogue => {
   const feed = createFeed(store, place)
-  /** Milliseconds to wait for an answer that can do without the index. */
+  /** Time to wait for the index before an answer that does not require it, in milliseconds. */
   const littlePatience = patience / 8
 
-  /** Returns how far a conversation is indexed, and whether it and the rest of the store are completely indexed. */
+  /**
+   * Waits at most `most` milliseconds for the index. Returns how far the conversation is indexed, and whether it and the rest of the
+   * store are completely indexed.
+   */
   async function* caughtUp(
     id: string,
     most: number,
@@ -94,7 +97,7 @@ export const catalogueOf = (
     return (yield* caughtUp(id, patience)).known
   }
 
-  /** Reads a conversation as far as it is indexed; undefined if nothing of it is. */
+  /** Reads the indexed part of a conversation; returns undefined if none of it is indexed. */
   const read = <A>(
     id: string,
     { indexed: last }: UpTo,
@@ -105,7 +108,7 @@ export const catalogueOf = (
       return row && last >= 0 ? reading({ ...row, last }, indexed, db) : undefined
     })
 
-  /** Reads a conversation piece by piece; false if the index was restarted meanwhile and does not have the next piece yet. */
+  /** Reads a conversation piece by piece; returns false if the index was restarted meanwhile and does not contain the next piece yet. */
   const eachPiece = async <P>(
     id: string,
     { indexed: last }: UpTo,
@@ -208,7 +211,10 @@ export const catalogueOf = (
     }
   }
 
-  /** Returns how far the store is indexed, and its end if the store reports it in time: an answer is not delayed for that. */
+  /**
+   * Returns the checkpoint up to which the store is indexed, and the store's last checkpoint if the store reports it within
+   * `littlePatience`, so that the answer is not delayed.
+   */
   const placesOf = async ({ isComplete }: IndexProgress): Promise<Pick<FindPage, 'indexed' | 'last'>> => {
     const { checkpoint: indexed } = feed.read((its) => its.reached())
     if (isComplete) return indexed === undefined ? {} : { indexed, last: indexed }
@@ -244,8 +250,8 @@ export const catalogueOf = (
   }
 
   /**
-   * Returns the calls before the requested ones. Events that are not indexed yet are read, which takes no longer than waiting for the
-   * index.
+   * Returns the calls before the requested ones. Waits only briefly for the index, because reading the events that are not indexed yet
+   * takes no longer than waiting.
    */
   async function* passed(id: string, asked: CallsOptions): Steps<ReadError, CallCursor | undefined> {
     const { known } = yield* caughtUp(id, littlePatience)
@@ -281,7 +287,7 @@ export const catalogueOf = (
     )
   }
 
-  /** Repeats a request if a file turned out to be damaged meanwhile, as part of the answer came from it. */
+  /** Repeats a request if the index file turned out to be damaged while the request ran, because part of the answer came from that file. */
   const whole = <Err, A>(asking: () => Steps<Err, A>): TaskEither<Err, A> =>
     task(async function* (): Steps<Err, A> {
       for (;;) {

@@ -1,18 +1,18 @@
 import type { EventKind } from '../projections/columns.ts'
 
-/** Properties of successive events, one column each. */
+/** Properties of successive events, with one column for each property. */
 export interface Columns {
   readonly kinds: EventKind[]
-  /** 1 if the event is a reply with a receipt, otherwise 0. */
+  /** For each event, 1 if it is a reply with a receipt, otherwise 0. */
   readonly receipts: number[]
-  /** Bytes of the event's data as JSON. */
+  /** Size of each event's data as JSON, in bytes. */
   readonly sizes: number[]
-  /** Estimated tokens of what the event itself shows, and of the context right after it. */
+  /** Estimated tokens of each event's own content; `tokens` has those of the context right after each event. */
   readonly own: number[]
   readonly tokens: number[]
-  /** Times in milliseconds since 1970. */
+  /** Time of each event, in milliseconds since 1970. */
   readonly times: number[]
-  /** Names of the tools that the event calls, by index; sparse. */
+  /** Names of the tools that an event calls, by the event's index; only events with calls have an entry. */
   readonly tools: Map<number, readonly string[]>
 }
 
@@ -30,8 +30,8 @@ export const noColumns = (): Columns => ({
 })
 
 /**
- * Encodes columns: times first, as they are the widest; kinds last. The byte order is the machine's, as the file is not moved to
- * another machine.
+ * Encodes columns: times first, because their elements are the widest; kinds last. Uses the machine's byte order, because the file is
+ * not moved to another machine.
  */
 export const encodeColumns = ({ kinds, receipts, sizes, own, tokens, times }: Columns): Uint8Array => {
   const count = kinds.length
@@ -45,7 +45,7 @@ export const encodeColumns = ({ kinds, receipts, sizes, own, tokens, times }: Co
   return bytes
 }
 
-/** Stored columns, read in place: the index of an element is the index of the event in its chunk. */
+/** Stored columns, read without copying. The index of an element is the index of the event in its chunk. */
 export interface StoredColumns {
   readonly count: number
   readonly sizes: Int32Array
@@ -76,7 +76,7 @@ export const decodeColumns = (stored: Uint8Array): StoredColumns => {
 export type ToolsAt = Columns['tools']
 export const decodeTools = (tools: string): ToolsAt => new Map(JSON.parse(tools) as [number, string[]][])
 
-/** Decodes stored columns so that more events can be added. */
+/** Copies stored columns to arrays, so that more events can be added. */
 export const continueColumns = (stored: StoredColumns, tools: ToolsAt): Columns => {
   const indices = Array.from({ length: stored.count }, (_, index) => index)
   return {

@@ -4,19 +4,19 @@ import { type Facts, isMessage } from './facts.ts'
 import { titleOf, titleWithin } from '../projections/titles.ts'
 import { traitOf } from './traits.ts'
 
-/** A conversation in the catalogue. */
+/** A row of the table `threads`: a conversation in the catalogue. */
 export interface ConversationRow {
   readonly n: number
   readonly id: string
   readonly parent: number | null
-  /** Position of its first own event. */
+  /** Position of the first event in the conversation's own stream. */
   readonly from: number
   /** Last indexed position; `from - 1` if nothing is indexed. */
   readonly last: number
   readonly updated: number
-  /** The same time as recorded in the event; empty if nothing is indexed. */
+  /** Time of the last indexed event as recorded in the event; empty if nothing is indexed. */
   readonly time: string
-  /** First words of the user among its own first events, if there are any. */
+  /** First words of the user among the conversation's own first events; empty if these contain no words of the user. */
   readonly title: string
   readonly tokens: number
   /** Number of replies with a receipt, including inherited ones. */
@@ -28,7 +28,7 @@ export interface ConversationRow {
   readonly problem: string | null
 }
 
-/** A conversation with changes not written yet. */
+/** A conversation with changes that are not written yet. */
 export interface ConversationBuffer {
   row: ConversationRow
   /** Changed chunks that are not written yet, by number. */
@@ -42,17 +42,17 @@ export interface ClassifiedEvent {
   readonly size: number
 }
 
-/** Returns the chunk that has a position, and the index in it. */
+/** Returns the number of the chunk that contains a position, and the index in that chunk. */
 export const placeIn = ({ from }: Pick<ConversationRow, 'from'>, position: number) => ({
   number: Math.floor((position - from) / chunkLength),
   index: (position - from) % chunkLength,
 })
 
 /**
- * Adds the next event.
+ * Adds the next event to a conversation.
  *
- * @param tokens tokens of the context after it
- * @param open returns the chunk with this number as stored, if it is not in memory
+ * @param tokens estimated tokens of the context after the event
+ * @param open returns the stored chunk with a number; called if the chunk is not in memory
  */
 export const take = (
   thread: ConversationBuffer,

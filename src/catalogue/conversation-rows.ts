@@ -11,18 +11,18 @@ import {
 import { traits } from './traits.ts'
 import { turnOf } from './weave.ts'
 
-/** The conversations of a file. Memory holds only what a transaction changes, until it is written. */
+/** Conversations of an index file. Memory holds only those used in the current transaction, until they are written. */
 export interface ConversationRows {
   readonly find: (id: string) => ConversationBuffer | undefined
   /**
-   * Begins a conversation.
+   * Adds a new conversation to the index.
    *
-   * @param from the position of its first event
+   * @param from position of the first event in the conversation's own stream
    */
   readonly begin: (id: string, parent: ConversationBuffer | undefined, from: number) => ConversationBuffer
   /** Adds the next event of a conversation. The changes are stored by `write`. */
   readonly take: (thread: ConversationBuffer, found: ClassifiedEvent) => void
-  /** Stops indexing the conversation, because of a problem. */
+  /** Stops indexing a conversation and records the reason. */
   readonly damage: (thread: ConversationBuffer, problem: string) => void
   readonly write: () => void
   /** Drops the changes of a rolled-back transaction. */
@@ -43,7 +43,7 @@ export const conversationRowsOf = (rows: ConversationTable): ConversationRows =>
     changed.clear()
   }
 
-  /** Returns what a fork inherits from the conversations that it was forked from. */
+  /** Returns the traits, tokens and counts that a fork inherits from its ancestors. */
   const inherited = (parent: ConversationBuffer, from: number) => {
     writeChanged()
     let has: number = traits.forked

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 
-/** Place where a list was left: the build of the index, and the values to continue after. */
+/** Point from which a paged list continues: the build of the index, and the sort values of the last entry returned. */
 export interface Cursor {
   readonly build: string
   readonly after: readonly (string | number)[]
@@ -10,13 +10,13 @@ export interface Cursor {
 export const cursorText = ({ build, after }: Cursor): string =>
   Buffer.from(JSON.stringify([build, ...after])).toString('base64url')
 
-/** The error for a cursor that this index did not issue: the index may have been rebuilt. */
+/** Error for a cursor that this index did not issue; the index may have been rebuilt since. */
 const stale = invalidInput(
   'cursor',
   'does not belong to this list, or the index was rebuilt in the meantime: start the list again',
 )
 
-/** Decodes a cursor of this build into the values to continue after. */
+/** Decodes a cursor that this build of the index issued. Returns the sort values after which the list continues, or `InvalidInput`. */
 export const cursorOf = (
   text: string,
   build: string,

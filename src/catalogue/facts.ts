@@ -6,19 +6,19 @@ import { estimatePrompt } from '../agent/context/tokens/estimate.ts'
 import { type EventKind, kindOf, type MessageKind } from '../projections/columns.ts'
 import { tokensByBytes } from '../projections/tokens.ts'
 
-/** Properties of an event that the catalogue keeps, without its content. */
+/** Properties of an event that the catalogue stores; the event's content is not stored. */
 export interface Facts {
   readonly position: number
   readonly kind: EventKind
-  /** Estimated tokens of what the event shows; for a `Configured`, of the system prompt and tools. */
+  /** Estimated tokens of the event's content; for a `Configured` event, of the system prompt and tools. */
   readonly own: number
-  /** Names of the tools that it calls, in order. */
+  /** Names of the tools that the message calls, in order. */
   readonly tools: readonly string[]
-  /** Slice that a marker covers. */
+  /** Slice that the event covers, if it is a marker. */
   readonly covers?: Covers | undefined
-  /** Target of a rewind, or the marker that a restore undoes. */
+  /** Position to which a rewind returns, or position of the marker that a restore undoes. */
   readonly target?: number | undefined
-  /** Summary of a marker, if a model wrote it. */
+  /** Summary in a marker, if a model wrote it. */
   readonly answered?: AnsweredSummary | undefined
 }
 
@@ -54,6 +54,6 @@ const marks = new Set<EventKind>(
     'letter' in traits && traits.effect !== 'none' ? [traits.letter] : [],
   ),
 )
-/** Tells whether an event may change more than the end of what is shown. */
+/** Reports whether an event of this kind may change more than the end of the effective history. */
 export const isMark = (kind: EventKind): boolean => marks.has(kind)
 export const isMessage = (kind: EventKind): kind is MessageKind => 'uracs'.includes(kind)

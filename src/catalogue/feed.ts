@@ -13,43 +13,45 @@ import { type CatalogueFile, inMemory, isDamage, isUnwritable, openAgain, openFi
 import { type IndexFile, indexFileOf, type IndexPosition } from './index-file.ts'
 import type { PageSums } from './page-sums.ts'
 
-/** Progress of an index. */
 export interface IndexProgress {
-  /** True if the index was complete at some moment since the request. */
+  /** True if the index contained every event of the store at some moment since the request. */
   readonly isComplete: boolean
-  /** Reason why indexing has stopped, an event that cannot be read; or why the index is in memory although a file was requested. */
+  /** Reason why indexing has stopped (an event that cannot be read), or why the index is in memory although a file was requested. */
   readonly problem?: string
 }
 
 type Row = Readonly<Record<string, SQLOutputValue>>
 
-/** Keeps an index up to date with its store. */
+/** Index of a store, kept up to date with the store's events. */
 export interface Feed {
   /**
-   * Indexes what the store has, for at most `patience` milliseconds; indexing continues in the background after that. First, however
-   * long it takes, a whole file is compared with its sums. Fails if the store cannot be read, and after `close`.
+   * Indexes the store's events for at most `patience` milliseconds; indexing then continues in the background. A newly opened file is
+   * first compared with its checksums, which may take longer. Fails if the store cannot be read, and after `close`.
    */
   readonly catchUp: (patience: number) => Steps<StoreError | InvalidInput, IndexProgress>
-  /** Reads from the index as it is now. A damaged file is abandoned, and the next one begun. */
+  /** Reads the index in its current state. If its file turns out to be damaged, starts the next file and reads that instead. */
   readonly read: <A>(reading: (indexed: IndexFile, file: CatalogueFile) => A) => A
   /**
-   * Reads rows of the index as it is at the start, yielding to the event loop in between. Ends early if the file turns out to be
-   * damaged or is abandoned.
+   * Yields rows of a query on the index as it was when reading started, pausing for the event loop in between. Ends early if the file
+   * turns out to be damaged or is abandoned.
    */
   readonly each: (sql: string, ...given: readonly SQLInputValue[]) => AsyncGenerator<Row, void>
-  /** Returns the number of damaged files abandoned so far: an answer begun before the latest of them is made from two files. */
+  /**
+   * Returns the number of damaged files abandoned so far. If the number grows while an answer is computed, the answer mixes data of two
+   * files.
+   */
   readonly left: () => number
   readonly close: () => Promise<void>
 }
 
-/** Characters of data indexed in one transaction, which blocks the process. */
+/** Approximate number of characters of event data indexed in one transaction; a transaction blocks the process. */
 const mostAtOnce = 128 * 1024
 const ours = [streamOf(''), notesStreamOf('')]
 
 /**
- * Creates the feed of a store's index.
+ * Creates the index of a store.
  *
- * @param place path of the file; undefined for one in memory
+ * @param place path of the index file; undefined for an index in memory
  */
 export const createFeed = (store: EventStore, place: string | undefined): Feed => {
   let file: CatalogueFile | undefined
@@ -58,7 +60,7 @@ export const createFeed = (store: EventStore, place: string | undefined): Feed =
   let isChecked = false
   let isClosed = false
   let left = 0
-  /** Error after which no file is written any more. */
+  /** Error that prevented writing to a file; once set, the index is in memory. */
   let unwritable: unknown
   let whole = Promise.withResolvers<void>()
   let running: Promise<E.Either<StoreError | InvalidInput, IndexProgress>> | undefined
@@ -70,9 +72,9 @@ export const createFeed = (store: EventStore, place: string | undefined): Feed =
     indexed = undefined
   }
   /**
-   * Opens the next file.
+   * Closes the current file and opens the next one.
    *
-   * @param damaged name of the file that was open and is damaged
+   * @param damaged name of the current file, if it is damaged
    */
   const open = (damaged?: string): CatalogueFile => {
     leave()
@@ -86,7 +88,7 @@ export const createFeed = (store: EventStore, place: string | undefined): Feed =
     return file
   }
   const current = (): CatalogueFile => file ?? open()
-  /** Returns the contents of the file, which is not read before the first request. */
+  /** Returns the contents of the file. The file is not read before the first request. */
   const contents = (): IndexFile => {
     const { db } = current()
     return (indexed ??= indexFileOf(db))
@@ -123,7 +125,7 @@ export const createFeed = (store: EventStore, place: string | undefined): Feed =
     }
   }
 
-  /** Reports whether the index is of this store: another store, or an older backup of it, may be at the same URL. */
+  /** Reports whether the index was built from this store. The same URL may meanwhile name another store, or an older backup of this one. */
   async function* isOfStore({
     landmark,
     checkpoint,
@@ -142,7 +144,7 @@ export const createFeed = (store: EventStore, place: string | undefined): Feed =
     return page.left._tag === 'InvalidInput' ? false : yield page.left
   }
 
-  /** Changes the index; undefined if the file turned out to be damaged: everything is then indexed again. */
+  /** Changes the index. Returns undefined if the file turned out to be damaged or cannot be written: all events are then indexed again. */
   const change = (
     to: Checkpoint | undefined,
     changing: (its: IndexFile) => void,
@@ -160,7 +162,10 @@ export const createFeed = (store: EventStore, place: string | undefined): Feed =
     }
   }
 
-  /** Compares the file with its sums: all of it if it was just opened or touched, otherwise the next part. A damaged file is abandoned. */
+  /**
+   * Compares the file with its checksums: the whole file if it was just opened or written to without updating the checksums, otherwise
+   * the next pages. Abandons a damaged file.
+   */
   const check = async (): Promise<void> => {
     while (!isClosed) {
       const { sums } = current()
@@ -169,7 +174,7 @@ export const createFeed = (store: EventStore, place: string | undefined): Feed =
     }
     whole.resolve()
   }
-  /** Reports whether the pages match their sums; also false if the file was abandoned meanwhile. */
+  /** Reports whether the compared pages match their checksums; also returns false if the file was abandoned meanwhile. */
   const isWhole = async (sums: PageSums): Promise<boolean> => {
     for (const isAsWritten of sums.isTouched() ? sums.all() : [sums.isNextWhole()]) {
       await breath()
@@ -178,7 +183,7 @@ export const createFeed = (store: EventStore, place: string | undefined): Feed =
     return true
   }
 
-  /** Ensures that the file is intact and of this store, and continues after its last event. */
+  /** Ensures that the file is intact and belongs to this store, and that indexing continues after the last event in the file. */
   async function* prepare(): Steps<StoreError | InvalidInput, void> {
     for (;;) {
       await check()
@@ -275,7 +280,7 @@ export const createFeed = (store: EventStore, place: string | undefined): Feed =
 const done: E.Either<never, void> = E.right(undefined)
 const notYet: E.Either<never, IndexProgress> = E.right({ isComplete: false })
 
-/** Splits events into parts that take little time to index; one empty part if there are no events. */
+/** Splits events into batches that take little time to index; returns one empty batch for no events. */
 const partsOf = (events: readonly RecordedEvent[]): readonly (readonly RecordedEvent[])[] => {
   const parts: RecordedEvent[][] = [[]]
   let length = 0

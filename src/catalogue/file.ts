@@ -4,27 +4,27 @@ import { DatabaseSync } from 'node:sqlite'
 import { isWhole, type PageSums, pageSums } from './page-sums.ts'
 import { formatVersion, schema } from './schema.ts'
 
-/** An open file of the catalogue. */
+/** An open database of the catalogue, in a file or in memory. */
 export interface CatalogueFile {
   readonly db: DatabaseSync
-  /** Path of the file; undefined in memory. */
+  /** Path of the file; undefined for a database in memory. */
   readonly name: string | undefined
-  /** Sums of its pages; undefined in memory. */
+  /** Checksums of the file's pages; absent for a database in memory. */
   readonly sums?: PageSums
-  /** Reason why it is in memory although a file was requested. */
+  /** Reason why the database is in memory although a file was requested. */
   readonly problem?: string
   readonly close: () => void
 }
 
-/** Milliseconds to wait for a lock: another process's transaction takes a few. */
+/** Maximum time to wait for a lock, in milliseconds; a transaction of another process takes a few milliseconds. */
 const timeout = 5_000
 
 /**
- * Opens the newest file at a place, or creates one. A file is never replaced under its name, since SQLite in another process might have
- * it open: a file that is damaged or of another format is abandoned, and the next number used.
+ * Opens the newest catalogue file at a path, or creates one. A file is never replaced under its name, because another process might
+ * have it open in SQLite. If a file is damaged or of another format, it is abandoned and the next number is used.
  *
- * @param place the path without the number; undefined for a file in memory, which is also used if nothing can be written
- * @param damaged the name of a file that is known to be damaged
+ * @param place path without the number; undefined for a database in memory, which is also used if no file can be written
+ * @param damaged name of a file known to be damaged
  */
 export const openFile = (place: string | undefined, damaged?: string): CatalogueFile => {
   if (place === undefined) return inMemory()
@@ -44,8 +44,8 @@ export const openFile = (place: string | undefined, damaged?: string): Catalogue
 }
 
 /**
- * Opens a file a second time, for reading it while others write to it. Undefined in memory, if it cannot be opened, or if it has been
- * replaced by another file.
+ * Opens a file a second time, to read it while others write to it. Returns undefined for a database in memory, if the file cannot be
+ * opened, or if another file has replaced it.
  */
 export const openAgain = ({ db, name }: CatalogueFile): DatabaseSync | undefined => {
   if (name === undefined) return undefined
@@ -60,14 +60,14 @@ export const openAgain = ({ db, name }: CatalogueFile): DatabaseSync | undefined
   return undefined
 }
 
-/** Returns the build that tells a file from others made from the same store. */
+/** Returns the build id, which distinguishes the file from other indexes of the same store. */
 export const buildOf = (db: DatabaseSync): string =>
   String(db.prepare("SELECT value FROM meta WHERE key = 'build'").get()?.['value'])
 
 /**
  * Opens a catalogue in memory.
  *
- * @param why the reason if a file was requested: a thrown value, or a text
+ * @param why reason if a file was requested: a thrown value or a text
  */
 export const inMemory = (why?: unknown): CatalogueFile => {
   const db = new DatabaseSync(':memory:')
@@ -77,7 +77,7 @@ export const inMemory = (why?: unknown): CatalogueFile => {
   return { db, name: undefined, close: () => db.close(), ...(why !== undefined && { problem }) }
 }
 
-/** Returns the name of the newest file at a place and whether it is intact; undefined if there is none. Changes nothing. */
+/** Returns the name of the newest catalogue file at a path and whether the file is intact; undefined if no file exists. Changes nothing. */
 export const lookAtFile = (
   place: string,
 ): { readonly name: string; readonly isWhole: boolean } | undefined => {
@@ -91,7 +91,7 @@ export const lookAtFile = (
   }
 }
 
-/** Returns the numbers of the files there, newest first. */
+/** Returns the numbers of the catalogue files at a path, newest first. */
 const numbersAt = (place: string): readonly number[] =>
   readdirSync(dirname(place))
     .flatMap((file) => {
@@ -100,7 +100,7 @@ const numbersAt = (place: string): readonly number[] =>
     })
     .toSorted((one, other) => other - one)
 
-/** Opens a file; undefined if it is damaged or of another format. */
+/** Opens the file with this number; returns undefined if it is damaged or of another format. */
 const opened = (place: string, number: number): CatalogueFile | undefined => {
   const path = `${place}.${number}`
   createPrivate(path)
@@ -134,7 +134,7 @@ const fileOf = (db: DatabaseSync, path: string): CatalogueFile => {
 }
 
 /**
- * Creates a file that only its owner can read, as it contains what was said in conversations. SQLite gives its accompanying files the
+ * Creates a file that only its owner can read, because it contains text from conversations. SQLite gives its accompanying files the
  * same permissions.
  */
 const createPrivate = (path: string): void => {
@@ -156,9 +156,12 @@ const removeOlder = (place: string, name: string): void => {
 const codeOf = (error: unknown): number =>
   typeof error === 'object' && error !== null && 'errcode' in error ? Number(error.errcode) : 0
 
-/** Reports whether SQLite says that its file is damaged, not a database, or (1032) no longer in its place. */
+/** Reports whether a SQLite error means that the file is damaged, is not a database, or (1032) was moved or deleted. */
 export const isDamage = (error: unknown): boolean =>
   [11, 26].includes(codeOf(error) & 0xff) || codeOf(error) === 1032
 
-/** Reports whether SQLite says that its file cannot be written: read-only, a disk error, a full disk, or no file. */
+/**
+ * Reports whether a SQLite error means that the file cannot be written: it is read-only, the disk failed or is full, or the file cannot
+ * be opened.
+ */
 export const isUnwritable = (error: unknown): boolean => [8, 10, 13, 14].includes(codeOf(error) & 0xff)

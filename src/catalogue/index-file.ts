@@ -13,37 +13,36 @@ import { type ConversationRows, conversationRowsOf } from './conversation-rows.t
 import { titlesIn } from './titles.ts'
 import { wordsIn } from './words.ts'
 
-/** An event by which a store is recognized. */
+/** An event that identifies the store from which an index was built. */
 export interface Landmark {
   readonly stream: string
   readonly revision: number
   readonly id: string
 }
 
-/** Position up to which a store is indexed. */
+/** Point up to which a store is indexed. */
 export interface IndexPosition {
   readonly checkpoint: Checkpoint | undefined
   /** Last indexed event. */
   readonly landmark: Landmark | undefined
 }
 
-/** Contents of an index file. */
 export interface IndexFile {
   readonly rows: ConversationTable
   readonly threads: ConversationRows
   readonly reached: () => IndexPosition
-  /** Id that tells the file from others made from the same store. */
+  /** Id that distinguishes the file from other indexes of the same store. */
   readonly build: string
   /**
-   * Indexes the events between two checkpoints, in one transaction. Events indexed already are skipped: another process may have been
-   * faster.
+   * Indexes the events between two checkpoints in one transaction. Skips events that are already indexed, since another process may
+   * have been faster.
    */
   readonly take: (
     events: readonly RecordedEvent[],
     from: Checkpoint | undefined,
     to: Checkpoint | undefined,
   ) => void
-  /** Skips an unreadable event between two checkpoints: no more of its conversation is indexed. */
+  /** Skips an unreadable event between two checkpoints. No later events of its conversation are indexed. */
   readonly pass: (unread: Unread, from: Checkpoint | undefined, to: Checkpoint) => void
 }
 
@@ -89,7 +88,7 @@ export const indexFileOf = (db: DatabaseSync): IndexFile => {
     return thread
   }
 
-  /** Indexes one event; returns undefined if there is nothing to index in it. */
+  /** Indexes one event. Returns the decoded event if it was added to a conversation, otherwise undefined. */
   const takeOne = (recorded: RecordedEvent): ConversationEvent | undefined => {
     const noted = notedIn(recorded.stream)
     if (noted !== undefined) takeTitle(noted, recorded)
@@ -127,7 +126,11 @@ export const indexFileOf = (db: DatabaseSync): IndexFile => {
       threads.damage(thread, message)
   }
 
-  /** Changes the file in one transaction. @param change returns the last new event, if any */
+  /**
+   * Changes the file in one transaction.
+   *
+   * @param change returns the last event indexed, if any
+   */
   const transact = (
     from: Checkpoint | undefined,
     to: Checkpoint | undefined,

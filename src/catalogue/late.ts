@@ -6,7 +6,7 @@ import type { EventStore } from '../store/port.ts'
 import type { OwnCatalogue } from './catalogue.ts'
 
 /**
- * Returns the catalogue of a store, loaded and opened on first use: most programs never use it.
+ * Returns the catalogue of a store. It is loaded and opened on first use, because most programs never use it.
  *
  * @param folder created for the catalogue, if given
  */
@@ -39,5 +39,5 @@ export const lateCatalogue = (
   }
 }
 
-/** Creates the folder. If that fails, the catalogue is in memory. */
+/** Creates the folder. A failure is ignored: the catalogue is then in memory. */
 const made = (folder: string): Promise<unknown> => makeFolder(resolve(folder), 0o700).catch(() => undefined)

@@ -1,13 +1,13 @@
 import type { ConversationTable } from './rows.ts'
 import type { ConversationRow } from './conversation-row.ts'
 
-/** Part of a conversation: the events of one thread through position `last`. */
+/** Part of a conversation's lineage: events of one stream, through position `last`. */
 export interface LineagePart {
   readonly row: ConversationRow
   readonly last: number
 }
 
-/** Returns the threads that make up a conversation, oldest first, omitting those that contribute no events. */
+/** Returns the parts of a conversation's lineage, oldest first, omitting ancestors that contribute no events. */
 export const partsOf = (rows: ConversationTable, own: ConversationRow): readonly LineagePart[] => {
   const parts: LineagePart[] = []
   let end = own.last

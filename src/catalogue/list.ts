@@ -17,20 +17,20 @@ import { rowsTitledWith } from './titles.ts'
 import { type Trait, traits, traitsIn } from './traits.ts'
 
 /**
- * `activity` or `updated`: latest last event first; `begun` or `newest`: last begun in this store first; `tokens`: most tokens first;
- * `id`: by id.
+ * Order of a list of conversations. `activity` or `updated`: latest last event first; `begun` or `newest`: most recently begun in this
+ * store first; `tokens`: most tokens first; `id`: by id.
  */
 export type ListOrder = 'activity' | 'begun' | 'tokens' | 'id' | 'updated' | 'newest'
 
 /** Conditions and order of a list of conversations. */
 export interface ConversationFilter {
-  /** Text in the id, in the title, or in anything said in the conversation. */
+  /** Text to find in the id, the title, or any content of the conversation. */
   readonly q?: string | undefined
-  /** Traits of which the conversation must have all. */
+  /** Traits that the conversation must all have. */
   readonly has?: readonly Trait[] | undefined
-  /** Actor of any of its events, given as kind or id. */
+  /** Actor of at least one event of the conversation, given as kind or id. */
   readonly actor?: string | undefined
-  /** Model that answered or was configured. */
+  /** Model that replied in the conversation or was configured for it. */
   readonly model?: string | undefined
   readonly beginning?: string | undefined
   readonly order: ListOrder
@@ -38,16 +38,16 @@ export interface ConversationFilter {
   readonly cursor: string | undefined
 }
 
-/** Summary of a conversation. */
+/** List entry for a conversation. */
 export interface ListedRow {
   readonly id: string
   /** Estimated tokens of what the model sees now. */
   readonly tokens: number
-  /** Tokens at up to 32 evenly spaced positions, including the last one. */
+  /** Estimated tokens at up to 32 evenly spaced positions, including the last one. */
   readonly curve: readonly number[]
   /** Number of replies with a receipt, including inherited ones. */
   readonly calls: number
-  /** Number of messages ever appended, including inherited and rewound ones. */
+  /** Number of messages ever appended, including inherited messages and those on abandoned branches. */
   readonly messages: number
   readonly has: readonly Trait[]
 }
@@ -55,9 +55,9 @@ export interface ListedRow {
 export interface RowList {
   readonly items: readonly ListedRow[]
   readonly next?: string
-  /** Number of conversations; undefined while the index does not know all of them. */
+  /** Number of conversations in the store; absent while the index is incomplete. */
   readonly total?: number
-  /** Number of conversations that match the filter; undefined if `total` is, or if counting would require reading texts. */
+  /** Number of conversations that match the filter; absent if `total` is absent, or if counting would require reading texts. */
   readonly matching?: number
 }
 
@@ -69,7 +69,7 @@ const orders: Readonly<Record<ListOrder, readonly [key: string, direction: 'ASC'
   tokens: ['tokens', 'DESC'],
   id: ['id', 'ASC'],
 }
-/** Milliseconds that one answer spends looking for a text. */
+/** Maximum time spent searching texts for one page, in milliseconds. */
 const patience = 1_000
 
 /** Number of rows that a page examines before it may run out of patience: on a slow machine, too, a short list is one page. */

@@ -5,7 +5,7 @@ import type { Chunk, ConversationTable } from './rows.ts'
 import { placeIn, type ConversationRow } from './conversation-row.ts'
 import type { HiddenTally } from './tally.ts'
 
-/** Consumes a conversation piece by piece, from the first requested position on. */
+/** Collector that reads a conversation piece by piece, from the first requested position on. */
 export interface PieceTaker<P, A> {
   /** Reads the events from `first` through `last`. */
   readonly read: (
@@ -16,11 +16,11 @@ export interface PieceTaker<P, A> {
     last: number,
   ) => P
   readonly take: (piece: P) => void
-  /** Returns the result of the pieces so far. */
+  /** Returns the result collected from the pieces so far. */
   readonly taken: () => A
 }
 
-/** Chunks of one thread, and the range of positions to take from them. */
+/** Chunks of one conversation's own events, and the range of positions to take from them. */
 interface Stretch {
   readonly first: number
   readonly last: number
@@ -42,7 +42,7 @@ const stretchesOf = (
     ]
   })
 
-/** Collects the columns of a conversation from a position on. */
+/** Creates a collector of the columns of a conversation, starting at a position. */
 export const createOutlineTaker = (
   from: number,
 ): PieceTaker<readonly (Stretch & { readonly marks: readonly Mark[] })[], OutlineColumns> => {
@@ -94,7 +94,7 @@ export const createOutlineTaker = (
   }
 }
 
-/** A row of `marks`, with the fields of its kind of event. */
+/** A row of the table `marks`; the kind of event determines which fields are set. */
 interface Mark extends Omit<MarkerOutline, 'kind' | 'method'> {
   readonly kind: EventKind
   readonly target: number
@@ -124,7 +124,7 @@ const markerOf = ({ kind, method, ...mark }: Mark): readonly MarkerOutline[] => 
   return [{ position, kind: named, first, last, hidden, before, after, ...(method !== null && { method }) }]
 }
 
-/** Distributes `count` events, from the first one on, over at most `wanted` buckets. */
+/** Creates a collector that distributes the first `count` events of a conversation over at most `wanted` buckets. */
 export const createBucketTaker = (
   count: number,
   wanted: number,
@@ -155,7 +155,7 @@ export const createBucketTaker = (
   }
 }
 
-/** Returns what a marker hides at all levels; undefined if no marker at this position hides anything. */
+/** Returns a tally of the content that a marker hides at all levels; undefined if no marker at this position hides anything. */
 export const tallyAt = (
   db: DatabaseSync,
   rows: ConversationTable,
@@ -172,7 +172,7 @@ export const tallyAt = (
 /** Maximum number of samples of a curve. */
 const samples = 32
 
-/** Returns the tokens at evenly spaced positions, including the last one. */
+/** Returns the estimated tokens at evenly spaced positions, including the last one. */
 export const curveOf = (rows: ConversationTable, thread: ConversationRow): readonly number[] => {
   const count = Math.min(samples, thread.last + 1)
   const parts = partsOf(rows, thread)

@@ -16,30 +16,30 @@ import { crc32 } from 'node:zlib'
 // alone; SQLite has sums of its own for what is still in the WAL.
 
 const pageSize = 4_096
-/** Number of pages in the WAL above which they are moved into the file: some ten milliseconds. */
+/** Number of pages in the WAL above which they are moved into the file, which takes some ten milliseconds. */
 const mostInWal = 500
-/** Number of pages compared in one step: about a millisecond. */
+/** Number of pages compared in one step, which takes about a millisecond. */
 const atOnce = 256
 
 const sumsOf = (path: string): string => `${path}-sums`
 const walOf = (path: string): string => `${path}-wal`
 
-/** Compares the pages of a file with their sums. */
+/** Checksums of a file's pages, which reveal damage. */
 export interface PageSums {
-  /** Reports whether the file was written to by a process that keeps no sums, since it was last compared as a whole. */
+  /** Reports whether the whole file must be compared: it never was, or a process that keeps no checksums has written to it since. */
   readonly isTouched: () => boolean
-  /** Compares all pages, step by step: if one is damaged, `false` is the last step. */
+  /** Compares all pages, yielding true for each step whose pages are intact. Yields false and ends if a page is damaged. */
   readonly all: () => Generator<boolean, void>
-  /** Compares the next pages, starting over after the last ones: false if one is damaged. */
+  /** Compares the next pages, starting over after the last page; returns false if a page is damaged. */
   readonly isNextWhole: () => boolean
-  /** Moves the WAL into the file, if it is large or `isAll` is true, and updates the sums. */
+  /** Moves the WAL into the file and updates the checksums, if the WAL is large or `isAll` is true. */
   readonly settle: (isAll: boolean) => void
   /** Releases the file; call it once the connection is closed. */
   readonly close: () => void
 }
 
 /**
- * Returns the sums of a file's pages.
+ * Returns the checksums of a file's pages.
  *
  * @param db an open connection to the file at `path`
  */
@@ -77,7 +77,7 @@ export const pageSums = (path: string, db: DatabaseSync): PageSums => {
   }
 }
 
-/** Last write times and sizes of the file and its sums. */
+/** Sizes and last write times of the file and of its checksum file. */
 interface Stamps {
   readonly file: string
   readonly sums: string
@@ -91,7 +91,7 @@ const stampsOf = (path: string): Stamps => {
   return { file: at(path), sums: at(sumsOf(path)) }
 }
 
-/** Open files: closing one that SQLite has open in this process would drop SQLite's locks. */
+/** Open file descriptors, shared within the process: closing a file that SQLite also has open would drop SQLite's locks. */
 const holders = new Map<string, { readonly descriptor: number; count: number }>()
 
 const held = (path: string): { readonly descriptor: number; readonly release: () => void } => {
@@ -108,7 +108,10 @@ const held = (path: string): { readonly descriptor: number; readonly release: ()
   return { descriptor: holder.descriptor, release }
 }
 
-/** Moves the WAL into the file while nobody can write to it. If somebody is reading an older state, that is left for later. */
+/**
+ * Moves the WAL into the file while a lock keeps others from writing. If another connection is reading an older state, the rest is left
+ * for later.
+ */
 const move = (path: string, db: DatabaseSync): void => {
   let lock: DatabaseSync | undefined
   try {
@@ -129,8 +132,9 @@ const move = (path: string, db: DatabaseSync): void => {
 }
 
 /**
- * Returns the pages in the WAL by number, in the order in which they were written. @param most number of frames to consider; default:
- * those with its salt
+ * Returns the pages in the WAL with their numbers, in the order in which they were written.
+ *
+ * @param most maximum number of frames to consider; default: all frames with the salt of the WAL header
  */
 const pagesInWal = (path: string, most = Infinity): readonly (readonly [page: number, Buffer])[] => {
   const pages: (readonly [number, Buffer])[] = []
@@ -144,7 +148,7 @@ const pagesInWal = (path: string, most = Infinity): readonly (readonly [page: nu
   return pages
 }
 
-/** Reads the sums; undefined if their file is missing or damaged itself. */
+/** Reads the checksums; returns undefined if their file is missing or itself damaged. */
 const readSums = (path: string): Uint32Array | undefined => {
   const bytes = bytesOf(sumsOf(path))
   const last = bytes.length - 4
@@ -161,7 +165,7 @@ const bytesOf = (path: string): Buffer => {
   }
 }
 
-/** Writes the sums under another name first: if the process is killed, the old ones remain. */
+/** Writes the checksums to a temporary file first, so that the old ones remain if the process is killed. */
 const writeSums = (path: string, sums: readonly number[]): void => {
   const bytes = Buffer.from(Uint32Array.from([...sums, 0]).buffer)
   bytes.writeUInt32LE(crc32(bytes.subarray(0, -4)), bytes.length - 4)
@@ -173,11 +177,11 @@ const writeSums = (path: string, sums: readonly number[]): void => {
 /** Result of comparing some pages of a file. */
 interface Compared {
   readonly isWhole: boolean
-  /** Number of the page to continue with, from 0; 0 after the last one. */
+  /** 0-based number of the page to continue with; 0 after the last page. */
   readonly next: number
 }
 
-/** Compares pages, twice if they differ: the difference may come from a process that is moving pages at this moment. */
+/** Compares pages, and compares them again if they differ, because another process may have been moving pages at that moment. */
 const compare = (file: number, path: string, first: number): Compared => {
   const compared = compareOnce(file, path, first)
   return compared.isWhole ? compared : compareOnce(file, path, first)

@@ -7,22 +7,25 @@ import { addKind, addMessages, addTally, noSum, type TokenSum, type SummedColumn
 import { placeIn, type ConversationBuffer, type ConversationRow } from './conversation-row.ts'
 import type { ContextPast } from './weave.ts'
 
-/** Columns as they are read, from stored and not yet stored chunks. */
+/** Columns of a chunk, whether the chunk is stored or not written yet. */
 interface ReadColumns extends SummedColumns {
   readonly tokens: ArrayLike<number>
   readonly isCallAt: (index: number) => boolean
 }
 
-/** The conversation before its next event, read only as far as requested. */
+/** Indexed past of a conversation before its next event, read only as far as requested. */
 export interface ReadPast extends ContextPast {
-  /** Counts the replies with a receipt and the messages through a position. */
+  /** Counts the replies with a receipt, and all messages, through a position. */
   readonly countsThrough: (position: number) => Pick<ConversationRow, 'calls' | 'messages'>
 }
 
 export const pastOf = (rows: ConversationTable, thread: ConversationBuffer): ReadPast => {
   const read = new Map<string, ReadColumns | undefined>()
 
-  /** Yields the threads from the one that has a position back to the first, each with its last position in the conversation. */
+  /**
+   * Yields the rows of the lineage, from the one that owns a position back to the root, each with its last position in this
+   * conversation.
+   */
   function* threadsFrom(
     position: number,
   ): Generator<{ readonly row: ConversationRow; readonly last: number }, void> {

@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto'
 import { join, resolve } from 'node:path'
 
 /**
- * Returns the place of a store's catalogue: beside an SQLite file, or in a named folder. Undefined if it is in memory.
+ * Returns the path of a store's catalogue, without the file number: beside an SQLite file, or in a given folder. Returns undefined if
+ * the catalogue is in memory.
  *
- * @param url of the store, without parameters
+ * @param url URL of the store, without parameters
  */
 export const placeOf = (url: string, folder: string | undefined): string | undefined => {
   const isFile = url.startsWith('sqlite:')

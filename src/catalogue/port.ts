@@ -10,11 +10,11 @@ import type { ConversationFilter, ListOrder, RowList } from './list.ts'
 
 // What can be asked of a catalogue, and what it answers.
 
-/** Extent to which the answer's conversation is indexed. */
+/** Extent to which the conversation in an answer is indexed. */
 export interface UpTo {
   /** Last position of the conversation. */
   readonly last: number
-  /** Last position that the answer takes into account: less than `last` while the index catches up, or if it cannot. */
+  /** Last position that the answer takes into account: less than `last` while the index is catching up, or if it cannot catch up. */
   readonly indexed: number
   /** Reason why indexing has stopped, if it has. */
   readonly problem?: string
@@ -23,22 +23,23 @@ export interface UpTo {
 export interface OutlineOptions {
   /** First position, inclusive. Default 0. */
   readonly from?: number | undefined
-  /** Last position, inclusive. Default: the last one of the conversation. */
+  /** Last position, inclusive. Default: the last position of the conversation. */
   readonly to?: number | undefined
 }
 export interface OverviewOptions {
   /** Maximum number of buckets. Default 1,200. */
   readonly buckets?: number | undefined
 }
-/** An outline, and the position at which the next one begins if it was too long for one answer. */
+/** An outline of a conversation. If it was too long for one answer, `next` is the position at which the next outline begins. */
 export interface OutlinePage extends OutlineColumns, UpTo {
   readonly next?: number
 }
 export interface BucketsPage extends BucketColumns, UpTo {}
 export interface BranchesPage extends BranchSummary, UpTo {}
 /**
- * Queries to an index beside the store, which is kept up to date from the store's events and rebuilt if lost. An answer waits until
- * everything in the store at the time is indexed, for at most two seconds; if that is not enough, it says how far it is indexed.
+ * Queries to an index beside the store, which is kept up to date from the store's events and rebuilt if lost. An answer waits at most
+ * two seconds until every event in the store at the time of the request is indexed; if that is not enough, the answer says how far the
+ * index reaches.
  */
 export interface Catalogue<W extends ResultStyle> {
   /**
@@ -50,23 +51,24 @@ export interface Catalogue<W extends ResultStyle> {
    */
   readonly outline: (id: string, options?: OutlineOptions) => MethodResult<W, ReadError, OutlinePage>
   /**
-   * Summarizes a conversation of any length in as many buckets as a picture of it has room for. Errors: `ConversationNotFound`.
+   * Summarizes a conversation of any length in a limited number of buckets, for example to draw an overview of it. Errors:
+   * `ConversationNotFound`.
    *
    * @example
    * const { first, min, max } = await store.catalogue.overview('task-42', { buckets: 800 })
    */
   readonly overview: (id: string, options?: OverviewOptions) => MethodResult<W, ReadError, BucketsPage>
   /**
-   * Returns what a marker hides at all levels; undefined if no marker at this position hides anything, or it is not indexed yet.
-   * Errors: `OutOfRange`, `ConversationNotFound`.
+   * Returns a tally of the content that a marker hides at all levels; undefined if no marker at this position hides anything, or if the
+   * marker is not indexed yet. Errors: `OutOfRange`, `ConversationNotFound`.
    *
    * @example
    * const hidden = await store.catalogue.hidden('task-42', 5)
    */
   readonly hidden: (id: string, marker: number) => MethodResult<W, ReadError, HiddenByMarker | undefined>
   /**
-   * Returns what each of several markers hides at all levels, in the order given, omitting those that hide nothing or are not indexed
-   * yet. Errors: `OutOfRange`, `ConversationNotFound`.
+   * Returns a tally of the content that each of several markers hides at all levels, in the order given. Omits markers that hide
+   * nothing or are not indexed yet. Errors: `OutOfRange`, `ConversationNotFound`.
    *
    * @example
    * const hidden = await store.catalogue.hiddenBy('task-42', [2, 5])
@@ -76,9 +78,9 @@ export interface Catalogue<W extends ResultStyle> {
     markers: readonly number[],
   ) => MethodResult<W, ReadError, readonly HiddenByMarker[]>
   /**
-   * Returns the ranges that rewinds took off the path of a conversation up to a position (default: the last one), and its forks up to
-   * there: the newest 100 of each. Waits for the index for at most a quarter of a second, as it usually accompanies other answers.
-   * Errors: `OutOfRange`, `ConversationNotFound`.
+   * Returns the ranges of a conversation that rewinds abandoned up to a position (default: the last one), and the forks made up to that
+   * position: the newest 100 of each. Waits for the index for at most a quarter of a second, because this query usually accompanies
+   * others. Errors: `OutOfRange`, `ConversationNotFound`.
    *
    * @example
    * const { abandoned, forks } = await store.catalogue.branches('task-42')
@@ -88,9 +90,9 @@ export interface Catalogue<W extends ResultStyle> {
     options?: { readonly at?: number | undefined },
   ) => MethodResult<W, ReadError, BranchesPage>
   /**
-   * Finds the messages, summaries and system prompts that contain a text of 3 to 500 characters, ignoring only case: all that was said,
-   * including thoughts, tool calls and results, the names and ids of calls, and abandoned branches. Also finds the conversations whose
-   * title contains it. An answer takes about a second at most; `next` says where to continue. Errors: `InvalidInput`,
+   * Finds the messages, summaries and system prompts that contain a text of 3 to 500 characters, ignoring only case. The search
+   * includes thoughts, tool calls and results, the names and ids of calls, and abandoned branches. Also finds the conversations whose
+   * title contains the text. An answer takes at most about a second; `next` continues the search. Errors: `InvalidInput`,
    * `ConversationNotFound`.
    *
    * @example
@@ -99,8 +101,8 @@ export interface Catalogue<W extends ResultStyle> {
    */
   readonly search: (text: string, options?: SearchOptions) => MethodResult<W, ReadError, SearchPage>
   /**
-   * Finds the conversations that match a filter, in one of several orders, page by page. By activity, the pages list each of them once,
-   * in the order at the time of the first page, regardless of later writes. Errors: `InvalidInput`.
+   * Finds the conversations that match a filter, in one of several orders, page by page. When ordered by activity, the pages list each
+   * conversation once, in the order at the time of the first page, regardless of later writes. Errors: `InvalidInput`.
    *
    * @example
    * const { items, total, matching } = await store.catalogue.find({ has: ['condensed'], order: 'tokens' })
@@ -108,16 +110,16 @@ export interface Catalogue<W extends ResultStyle> {
   readonly find: (options?: FindFilter) => MethodResult<W, ReadError, FindPage>
   /**
    * Returns the model calls of a conversation, page by page, in the order of their answers; replies without a receipt have no number.
-   * Reads only the page, however far it is from the beginning, and what is not indexed yet: it waits for the index for at most a
-   * quarter of a second. Errors: `ConversationNotFound`.
+   * Reads only the events of the page, however far it is from the beginning, and events not indexed yet. Waits for the index for at
+   * most a quarter of a second. Errors: `ConversationNotFound`.
    *
    * @example
    * const { items, next } = await store.catalogue.calls('task-42', { from: 90_000, limit: 10 })
    */
   readonly calls: (id: string, options?: CallsOptions) => MethodResult<W, ReadError, CallsPage>
   /**
-   * Returns the state of messages and markers at a position, as the full history there has it, however far they are from it; undefined
-   * if the conversation is not indexed through `at` yet. Errors: `InvalidInput`, `OutOfRange`, `ConversationNotFound`.
+   * Returns the states of messages and markers in the full history at a position, however far away they are; undefined if the
+   * conversation is not indexed through `at` yet. Errors: `InvalidInput`, `OutOfRange`, `ConversationNotFound`.
    *
    * @example
    * const fates = await store.catalogue.fates('task-42', { at: 6, of: [0, 1] })
@@ -128,16 +130,19 @@ export interface Catalogue<W extends ResultStyle> {
   ) => MethodResult<W, ReadError, readonly EntryFate[] | undefined>
 }
 
-/** State of the message or marker at a position. */
+/** State of the message or marker at `position`. */
 export interface EntryFate extends EntryState {
   readonly position: number
 }
 
 /** Options of `fates`. */
 export interface FatesOptions {
-  /** Position at which their state is determined. */
+  /** Position at which the states are determined. */
   readonly at: number
-  /** Positions of the messages and markers; those that are not entries of the full history there are omitted. */
+  /**
+   * Positions of the messages and markers to look up. Positions that are not entries of the full history at `at` are omitted from the
+   * result.
+   */
   readonly of: readonly number[]
 }
 
@@ -145,7 +150,7 @@ export interface FatesOptions {
 export interface CallsOptions {
   /** Only calls whose answer is at this position or later. Default 0. */
   readonly from?: number | undefined
-  /** Only calls with a receipt, from this number on. */
+  /** First call number to include; calls without a receipt have no number and are then excluded. */
   readonly number?: number | undefined
   /** Maximum number of calls in one answer, 1 to 1,000. Default 1,000. */
   readonly limit?: number | undefined
@@ -153,7 +158,10 @@ export interface CallsOptions {
 
 /** Scope of a search. */
 export interface SearchOptions {
-  /** Conversation to search, including what it inherited. Default: all, with each event in the conversation in which it was said. */
+  /**
+   * Conversation to search, including inherited events. Default: all conversations, with each event reported in the conversation to
+   * which it was written.
+   */
   readonly conversation?: string | undefined
   /** Maximum number of hits in one answer, 1 to 1,000. Default 20. */
   readonly limit?: number | undefined
@@ -164,30 +172,36 @@ export interface SearchOptions {
 export interface SearchPage extends MessageHits {
   /** True if everything in the store at the time of the request was indexed. */
   readonly isComplete: boolean
-  /** Last position of the searched conversation, and the last indexed one. */
+  /**
+   * Last position of the searched conversation; `indexed` is its last indexed position. Both are absent if all conversations were
+   * searched.
+   */
   readonly last?: number
   readonly indexed?: number
 }
 
 /** Conditions and order of the conversations to list. */
 export interface FindFilter extends Omit<ConversationFilter, 'limit' | 'order' | 'cursor'> {
-  /** `activity` (default): latest last event first; `begun`: last begun in this store first; `tokens`: most tokens first; `id`: by id. */
+  /**
+   * Order of the list: `activity` (default): latest last event first; `begun`: most recently begun in this store first; `tokens`: most
+   * tokens first; `id`: by id.
+   */
   readonly order?: ListOrder | undefined
   /** Value of `next` from the previous page. */
   readonly cursor?: string | undefined
-  /** Maximum number in one answer, 1 to 1,000. Default 50. */
+  /** Maximum number of conversations in one answer, 1 to 1,000. Default 50. */
   readonly limit?: number | undefined
 }
 /**
- * Conversations found, with what the index knows of each. An incomplete answer may lack any of them, and has no `total`: indexing
- * continues in the background, so repeat the request until the answer is complete.
+ * Conversations found, with the details that the index has of each. An incomplete answer may lack some conversations and has no
+ * `total`. Indexing continues in the background, so repeat the request until the answer is complete.
  */
 export interface FindPage extends RowList {
   /** True if everything in the store at the time of the request was indexed. */
   readonly isComplete: boolean
-  /** Place in the store through which its events are indexed, if any are: `readAll({ after: indexed })` returns the others. */
+  /** Checkpoint through which the store's events are indexed, if any are; `readAll({ after: indexed })` returns the remaining events. */
   readonly indexed?: Checkpoint
-  /** Last place of the store, equal to `indexed` in a complete answer; undefined if the store did not report it in time. */
+  /** Last checkpoint of the store, equal to `indexed` in a complete answer; absent if the store did not report it in time. */
   readonly last?: Checkpoint
   /** Reason why indexing has stopped, if it has. */
   readonly problem?: string

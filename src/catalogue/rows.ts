@@ -18,15 +18,15 @@ import type { ContextMark, MarkChange } from './weave.ts'
 
 type Begun = Pick<ConversationRow, 'id' | 'parent' | 'from' | 'tokens' | 'calls' | 'messages' | 'has'>
 
-/** A chunk of a conversation's columns. */
+/** Stored columns of up to `chunkLength` successive events of a conversation. */
 export interface Chunk {
-  /** Position of its first event. */
+  /** Position of the chunk's first event. */
   readonly start: number
   readonly columns: StoredColumns
   readonly tools: () => ToolsAt
 }
 
-/** A mark as stored in its table. */
+/** A row of the table `marks`. */
 export interface KeptMark extends ContextMark {
   readonly own: number
   readonly hides: HiddenTally | undefined
@@ -34,35 +34,35 @@ export interface KeptMark extends ContextMark {
 
 export type ConversationCounts = Pick<ConversationRow, 'calls' | 'messages'>
 
-/** Access to the tables of conversations. */
+/** Access to the tables of conversations, chunks and marks. */
 export interface ConversationTable {
   readonly byId: (id: string) => ConversationRow | undefined
   readonly byNumber: (n: number) => ConversationRow | undefined
   readonly add: (begun: Begun) => ConversationRow
-  /** Returns the chunks from number `first` through `last`, in order. */
+  /** Returns a conversation's chunks from number `first` through `last`, in order. */
   readonly chunks: (row: ConversationRow, first?: number, last?: number) => readonly Chunk[]
-  /** Returns the sums of the chunks in a range of numbers, both ends inclusive. */
+  /** Returns the tallies of the messages in a range of chunks; both ends of the range are inclusive. */
   readonly sums: (
     n: number,
     first: number,
     last: number,
   ) => readonly (HiddenTally & Pick<TokenSum, 'tokens'>)[]
-  /** Counts the replies with a receipt, and the messages, before a chunk. */
+  /** Counts the replies with a receipt, and the messages, in the chunks before the chunk `before`. */
   readonly counts: (n: number, before: number) => ConversationCounts
-  /** Returns the thread's own last mark through a position. */
+  /** Returns the last row of `marks` through a position, without those of ancestors. */
   readonly markThrough: (n: number, position: number) => KeptMark | undefined
-  /** Returns what is shown after a mark that has contents. */
+  /** Returns the segments shown after a mark whose contents are stored. */
   readonly shown: (n: number, position: number) => ShownSegments
-  /** Returns the traits of events before a position. */
+  /** Returns the traits, as bits, that a conversation's own events before a position give it. */
   readonly traits: (n: number, before: number) => number
   /**
-   * Records an event in the tables.
+   * Records the actor and the models of an event and, if the event is a mark, its row in `marks`.
    *
-   * @param turn the change, if the event is a mark
+   * @param turn the change that the event makes, if it is a mark
    */
   readonly note: (n: number, found: ClassifiedEvent, turn: MarkChange | undefined) => void
   readonly write: (thread: ConversationBuffer) => void
-  /** Writes only the chunks. */
+  /** Writes the changed chunks of a conversation, but not its row in `threads`. */
   readonly writeChunks: (thread: ConversationBuffer) => void
 }
 
@@ -220,7 +220,7 @@ const saidBy = ({ type, data }: ConversationEvent) => ({
   method: type === 'Condensed' ? data.method : null,
 })
 
-/** Returns the names by which an event's writer can be searched for. */
+/** Returns the names by which an event's actor can be found: its kind and, if it has one, its id. */
 const actorsOf = ({ metadata: { actor } }: ConversationEvent): readonly string[] =>
   actor.id === undefined ? [actor.kind] : [actor.kind, actor.id]
 

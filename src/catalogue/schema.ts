@@ -1,4 +1,4 @@
-/** Number of moves kept, some two megabytes; a list begun before the oldest of them must be restarted. */
+/** Number of entries kept in `moves`, some two megabytes. A list begun before the oldest entry must be restarted. */
 export const keptMoves = 100_000
 
 /** Version of the tables and their contents: a file of any other version is rebuilt. */
@@ -7,14 +7,18 @@ export const formatVersion = 11
 /**
  * SQL schema of the index.
  *
- * `threads` are conversations, with `n` in the order in which they were begun; `from` is the position of the first own event, from which on a fork no longer follows its parent. Positions are those of the conversation. `last` is the last indexed position, `updated` and `time` are when it was recorded, `title` is the user's first words among its own first events; `has` are the bits of `traits`.
- * `chunks` are columns of own events (columns.ts), each with the number of its replies that have a receipt and the sum of its messages
- * (tally.ts). `marks` are events that change more than the end of what is shown (weave.ts), and `contents` what is shown after some of them.
- * For a summary they record which model answer it is and how many calls that took. `docs` are ranges of own
- * events with their words; their texts are not stored: hits are read from the store. `titles` are the title notes of conversations, and
- * `noted` are the conversations that have any notes.
+ * `threads` has one row per conversation. `n` is the order in which the conversations were begun, and `from` is the position of the first
+ * event in the conversation's own stream: before it, a fork has the events of its parent. All positions are positions in the conversation.
+ * `last` is the last indexed position, `updated` and `time` are the time at which that event was recorded, and `title` is the user's first
+ * words among the conversation's own first events. `has` contains the bits of `traits`.
+ * `chunks` has columns of own events (columns.ts), each with the number of its replies that have a receipt and the tally of its messages
+ * (tally.ts). `marks` has the events that change more than the end of the effective history (weave.ts), and `contents` has the segments
+ * shown after some of them. For a summary, `marks` also records the model answer that it is and the number of calls that the answer took.
+ * `docs` has ranges of own events with their words. Their texts are not stored: hits are read from the store. `titles` has the title notes
+ * of conversations, and `noted` has the conversations with any notes.
  *
- * `moves` are the last changes of `updated`, with the previous value: a list being paged has each conversation where it was when the list began.
+ * `moves` has the last changes of `updated`, with the previous value, so that a list being paged has each conversation in the place that it
+ * had when the list began.
  */
 export const schema = `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;

@@ -24,13 +24,13 @@ import { type VisibilityLookup, viewOf } from './views.ts'
 /** Text and scope of a search. */
 export interface SearchQuery {
   readonly text: string
-  /** Conversation to search, through its last position considered; undefined for all conversations. */
+  /** Conversation to search, through the last position to consider; undefined to search all conversations. */
   readonly conversation: ConversationRow | undefined
   readonly limit: number
   readonly cursor: string | undefined
 }
 
-/** Milliseconds that one answer keeps searching while it has found fewer hits than requested. */
+/** Maximum time to search before answering with fewer hits than requested, in milliseconds. */
 const patience = 1_000
 
 /** Number of candidates that an answer examines before it may run out of patience: on a slow machine, too, a small store gets all hits at once. */

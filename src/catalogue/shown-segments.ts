@@ -3,12 +3,12 @@ import type { Covers, Segment } from '../events/events.ts'
 // What is shown, as a table of contents: markers, and runs of positions between which nothing but messages comes. Of a run, messages alone
 // are shown. A conversation of any length is one run as long as nothing was hidden or rewound.
 
-/** A table of contents that is modified in place; it must not be shared. */
+/** The segments shown at a position. They are modified in place and must not be shared. */
 export type ShownSegments = Segment[]
 
 export const isMarker = (segment: Segment): segment is { readonly marker: number } => 'marker' in segment
 
-/** Shows the messages from `first` through `last`, after all others. */
+/** Appends the messages from `first` through `last` to the segments, extending the last run if they follow it directly. */
 export const show = (shown: ShownSegments, first: number, last: number): void => {
   if (first > last) return
   const end = shown.at(-1)
@@ -16,14 +16,14 @@ export const show = (shown: ShownSegments, first: number, last: number): void =>
   else shown.push({ first, last })
 }
 
-/** A slice and its place. */
+/** A slice of the shown segments, which can be replaced. */
 export interface ShownSlice {
   readonly slice: ShownSegments
   /** Replaces the slice by other segments. */
   readonly replace: (by: readonly Segment[]) => void
 }
 
-/** Cuts out a slice; undefined if the slice is not shown. */
+/** Returns the slice of the shown segments between two positions, both inclusive; undefined if the slice is not shown. */
 export const sliceShown = (shown: ShownSegments, { first, last }: Covers): ShownSlice | undefined => {
   const [from, to] = [indexOf(shown, first), indexOf(shown, last)]
   const [begin, end] = [shown[from], shown[to]]
@@ -52,7 +52,7 @@ const indexOf = (shown: ShownSegments, position: number): number =>
     isMarker(segment) ? segment.marker === position : segment.first <= position && position <= segment.last,
   )
 
-/** Encodes segments as text: `[first, last]` for a run, a position for a marker. */
+/** Encodes segments as JSON: `[first, last]` for a run of messages, a position for a marker. */
 export const encodeShown = (shown: ShownSegments): string =>
   JSON.stringify(shown.map((one) => (isMarker(one) ? one.marker : [one.first, one.last])))
 

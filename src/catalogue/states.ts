@@ -4,23 +4,26 @@ import type { EntryVisibility } from '../projections/lookups.ts'
 
 // What became of an entry, told by the few events that change more than the end of what is shown: nothing is looked at between them.
 
-/** An event that changes more than the end of what is shown. */
+/** An event that changes more than the end of the effective history. */
 export interface HistoryChange {
   readonly position: number
   readonly kind: EventKind
-  /** Target of a rewind, or the marker that a restore undoes. */
+  /** Position to which a rewind returns, or position of the marker that a restore undoes. */
   readonly target: number
-  /** First and last message that a marker hides at all levels; absent if it hides nothing. */
+  /** First and last message that the event hides at all levels; absent if the event hides nothing. */
   readonly span?: Covers
 }
 
-/** An event as it was indexed. */
+/** A change as stored in the index. */
 export interface IndexedChange extends Omit<HistoryChange, 'span'> {
-  /** Slice that a marker covers, if it hides anything. */
+  /** Slice that the event covers, if it is a marker that hides anything. */
   readonly covers?: Covers | undefined
 }
 
-/** Converts the marks of a conversation, passed one at a time in ascending order, into changes with spans. */
+/**
+ * Returns a function that converts a conversation's indexed changes, passed one at a time in ascending order, into changes with a
+ * `span`.
+ */
 export const turner = (): ((mark: IndexedChange) => HistoryChange) => {
   const spans = new Map<number, Covers>()
   return ({ covers, ...turning }) => {
@@ -32,7 +35,11 @@ export const turner = (): ((mark: IndexedChange) => HistoryChange) => {
   }
 }
 
-/** Returns the state of an entry as seen from a position. @param turnings changes of the conversation, in ascending order */
+/**
+ * Returns the visibility of an entry as seen from a position.
+ *
+ * @param turnings changes of the conversation, in ascending order
+ */
 export const stateAt = (turnings: readonly HistoryChange[], entry: number, at: number): EntryVisibility => {
   const begin = countThrough(turnings, entry)
   const later = turnings.slice(begin, countThrough(turnings, at))
@@ -49,7 +56,7 @@ export const stateAt = (turnings: readonly HistoryChange[], entry: number, at: n
   return by === undefined ? { state: 'shown' } : { state: 'hidden', by }
 }
 
-/** Counts the turnings through a position. */
+/** Counts the changes through a position. */
 const countThrough = (turnings: readonly HistoryChange[], position: number): number => {
   let low = 0
   for (let high = turnings.length; low < high;) {
@@ -61,8 +68,9 @@ const countThrough = (turnings: readonly HistoryChange[], position: number): num
 }
 
 /**
- * Returns the position of the event that hides an entry at the end of a path; undefined if none does. @param path the turnings on it
- * after the entry
+ * Returns the position of the event that hides an entry at the end of a path; undefined if the entry is not hidden.
+ *
+ * @param path the changes on the path after the entry, in ascending order
  */
 const hiddenBy = (
   path: readonly HistoryChange[],
@@ -73,7 +81,7 @@ const hiddenBy = (
   const isMarker = kind === 'C' || kind === 'T'
   // A marker that hides nothing was never shown.
   if (isMarker && !entry.span) return position
-  /** Markers that hide the entry, innermost first: only the last one is shown and can be restored. */
+  /** Markers that hide the entry, innermost first. Only the outermost one is shown and can be restored. */
   const inside: number[] = []
   for (const turning of path) {
     const { first = Infinity, last = -1 } = turning.span ?? {}
@@ -85,10 +93,14 @@ const hiddenBy = (
   return inside[0]
 }
 
-/** Returns the last rewind that abandoned the path of an entry. @param later the turnings after it */
+/**
+ * Returns the position of the last rewind that abandoned an entry.
+ *
+ * @param later the changes after the entry, in ascending order
+ */
 const leftBy = (later: readonly HistoryChange[], entry: number): number => {
   const rewinds = later.filter(({ kind }) => kind === 'W')
-  /** True for each rewind after which the entry is on the path. */
+  /** For each rewind, true if the entry is on the path after the rewind. */
   const isOn: boolean[] = []
   let by = entry
   for (const [index, { position, target }] of rewinds.entries()) {

@@ -1,14 +1,14 @@
 import type { EventKind } from '../projections/columns.ts'
 import { isMessage } from './facts.ts'
 
-/** Contents that a marker hides at all levels: the number of messages, the kinds of everything hidden, and the tools called. */
+/** Counts of the content that a marker hides at all levels: messages, items of each kind, and calls of each tool. */
 export interface HiddenTally {
   readonly messages: number
   readonly kinds: Readonly<Partial<Record<EventKind, number>>>
   readonly tools: Readonly<Record<string, number>>
 }
 
-/** A running tally of what is shown, with its tokens. */
+/** Running tally of shown content, with its estimated tokens. */
 export interface TokenSum {
   tokens: number
   messages: number
@@ -33,14 +33,13 @@ export const addKind = (sum: TokenSum, kind: EventKind, count = 1): void => {
   sum.kinds[kind] = (sum.kinds[kind] ?? 0) + count
 }
 
-/** Columns from which a sum is computed. */
 export interface SummedColumns {
   readonly kindAt: (index: number) => EventKind
   readonly own: ArrayLike<number>
   readonly tools: () => ReadonlyMap<number, readonly string[]>
 }
 
-/** Adds the messages among some events: other events are not shown. */
+/** Adds the messages among the events from index `from` through `to`. Other events are not shown and are ignored. */
 export const addMessages = (
   sum: TokenSum,
   { kindAt, own, tools }: SummedColumns,

@@ -1,4 +1,4 @@
-/** Minimum and maximum length of a query, in characters. */
+/** Minimum length of a query, in characters. */
 export const shortestQuery = 3
 export const longestQuery = 500
 export const isSearchable = (text: string): boolean => {
@@ -6,13 +6,13 @@ export const isSearchable = (text: string): boolean => {
   return length >= shortestQuery && length <= longestQuery
 }
 
-/** Replaces NUL by a space: SQLite takes it for the end of a text. */
+/** Replaces NUL with a space, because SQLite treats NUL as the end of a text. */
 export const indexable = (folded: string): string => folded.replaceAll('\0', ' ')
 
-/** Maximum number of trigrams of a query looked up in the index: texts that have them all are read in any case. */
+/** Maximum number of trigrams of a query looked up in the index. More are not needed, because every candidate text is read in any case. */
 const mostTrigrams = 64
 
-/** Returns the FTS5 query for texts that contain all trigrams of a folded text. */
+/** Returns the FTS5 query for texts that contain the trigrams of a folded text, or `mostTrigrams` of them if it has more. */
 export const matchOf = (folded: string): string => {
   const characters = Array.from(indexable(folded))
   const all = new Set(characters.slice(2).map((_, index) => characters.slice(index, index + 3).join('')))

@@ -6,7 +6,10 @@ import type { TitleHit } from '../projections/lookups.ts'
 import type { RecordedEvent } from '../store/port.ts'
 import type { LineagePart } from './lineage.ts'
 
-/** Records the notes of conversations, but only the text of titles. A note that cannot be read is skipped, as in links. */
+/**
+ * Returns a function that records the conversations with notes, and the texts of title notes. A note that cannot be read is skipped, as
+ * in links.
+ */
 export const titlesIn = (db: DatabaseSync) => {
   const add = db.prepare(
     'INSERT INTO titles (conversation, revision, at, time, text, folded) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
@@ -24,20 +27,26 @@ export const titlesIn = (db: DatabaseSync) => {
   }
 }
 
-/** The last title of each conversation, if it contains a folded text. Titles are few and short, so each is examined. */
+/**
+ * SQL for the latest title of each conversation, if the title contains a folded text. Titles are few and short, so all of them are
+ * examined.
+ */
 const current = `titles AS own CROSS JOIN threads ON threads.id = own.conversation
   WHERE instr(folded, ?) > 0 AND NOT EXISTS (
     SELECT 1 FROM titles WHERE conversation = own.conversation AND revision > own.revision
   )`
 
-/** Returns conversations whose own title contains a folded text, most recently titled first. */
+/**
+ * Returns the conversations whose latest title contains a folded text, most recently titled first. Titles inherited by forks are not
+ * searched.
+ */
 export const titlesWith = (db: DatabaseSync, wanted: string, most: number): readonly TitleHit[] =>
   db
     .prepare(`SELECT conversation, own.time AS time, text FROM ${current} ORDER BY own.number DESC LIMIT ?`)
     .all(wanted, most)
     .flatMap((row) => hitOf(row, wanted))
 
-/** Returns the numbers of the threads whose own title contains a folded text. */
+/** Returns the numbers of the conversations whose latest title contains a folded text. Titles inherited by forks are not searched. */
 export const rowsTitledWith = (db: DatabaseSync, wanted: string): ReadonlySet<number> =>
   new Set(
     db
@@ -46,7 +55,10 @@ export const rowsTitledWith = (db: DatabaseSync, wanted: string): ReadonlySet<nu
       .map(({ n }) => Number(n)),
   )
 
-/** Returns the title of one conversation if it contains a folded text: its own title, or the one that it had at the fork. */
+/**
+ * Returns the title of a conversation if it contains a folded text. A fork without a title of its own has the title that its ancestor
+ * had at the fork.
+ */
 export const titleWith = (
   db: DatabaseSync,
   parts: readonly LineagePart[],

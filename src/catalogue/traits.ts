@@ -10,7 +10,7 @@ const ofKinds: Readonly<Partial<Record<EventKind, number>>> = {
   R: traits.restored,
 }
 
-/** Returns the trait that an event of this kind gives its conversation. */
+/** Returns the trait bit that an event of this kind adds to its conversation; 0 for most kinds. */
 export const traitOf = (kind: EventKind): number => ofKinds[kind] ?? 0
 
 export type Trait = keyof typeof traits

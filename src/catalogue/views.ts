@@ -10,20 +10,20 @@ import type { Chunk, ConversationTable } from './rows.ts'
 import { type IndexedChange, stateAt, turner, type HistoryChange } from './states.ts'
 import { placeIn, type ConversationRow } from './conversation-row.ts'
 
-/** A conversation whose state can be looked up at several positions. */
+/** Lookup of the visibility of a conversation's entries at any of its positions. */
 export interface VisibilityLookup {
   readonly statesOf: (entry: number) => Pick<MessageHit, 'now' | 'then'>
   readonly stateAt: (entry: number, at: number) => EntryVisibility
   readonly kindAt: (position: number) => EventKind
 }
 
-/** Number of marks read in one step. */
+/** Number of rows of `marks` read in one step. */
 const atOnce = 1_000
 
 /**
- * Returns the lookup of a conversation.
+ * Creates a visibility lookup for a conversation.
  *
- * @param row the conversation through the last position to consider
+ * @param row the conversation, through the last position to consider
  */
 export const viewOf = async (feed: Pick<Feed, 'read'>, row: ConversationRow): Promise<VisibilityLookup> => {
   const parts = feed.read(({ rows }) => partsOf(rows, row))
@@ -37,7 +37,7 @@ export const viewOf = async (feed: Pick<Feed, 'read'>, row: ConversationRow): Pr
       page = marks.length
       await breath()
     }
-  /** Chunks read so far: lookups of many positions are mostly of adjacent ones. */
+  /** Cache of chunks, because successive lookups are mostly of adjacent positions. */
   const read = new Map<string, Chunk>()
   const stateIn: VisibilityLookup['stateAt'] = (entry, at) => stateAt(turnings, entry, at)
   return {
@@ -79,7 +79,7 @@ const marksIn = (
       covers: hides ? { first: Number(first), last: Number(last) } : undefined,
     }))
 
-/** Returns the first model reply after a position. */
+/** Returns the position of the first model reply after a position. */
 const replyAfter = (
   rows: ConversationTable,
   parts: readonly LineagePart[],
@@ -103,7 +103,7 @@ const statuses: Readonly<Partial<Record<EventKind, EntryStatus>>> = {
   R: 'restored',
 }
 
-/** Returns the state of an entry at a position, as the full history there has it; undefined if it is not an entry. */
+/** Returns the state of an entry in the full history at a position; undefined if the event is not an entry of that history. */
 export const fateIn = (
   { stateAt: at, kindAt }: VisibilityLookup,
   entry: number,

@@ -8,43 +8,47 @@ import type { TokenSum, HiddenTally } from './tally.ts'
 // have the whole table of contents, so often that few marks are read before one is met, and so seldom that it takes about a kilobyte for
 // each mark. A restore always has it: otherwise restores of what restores had brought back would have to be followed.
 
-/** An event that changes more than the end of what is shown, as it was indexed. */
+/** A mark as indexed: an event that changes more than the end of the effective history. */
 export interface ContextMark {
   readonly position: number
   readonly kind: EventKind
   readonly target: number
-  /** Slice that a marker covers, if it hides anything. */
+  /** Slice that the mark covers, if it is a marker that hides anything. */
   readonly covers: Covers | undefined
-  /** Estimated tokens of the system prompt and tools after it. */
+  /** Estimated tokens of the system prompt and the tools after the mark. */
   readonly prompt: number
-  /** Number of marks to read back to reach one that has contents: 0 if this one has. */
+  /** Number of marks to read back to reach one whose contents are stored; 0 if those of this mark are. */
   readonly since: number
 }
 
-/** The conversation before an event, as the index knows it. */
+/** The conversation before an event, as indexed. */
 export interface ContextPast {
-  /** Returns the last mark through a position. */
+  /** Returns the last mark at or before a position. */
   readonly markThrough: (position: number) => ContextMark | undefined
   readonly mark: (position: number) => ContextMark | undefined
-  /** Returns what is shown after a mark that has contents. */
+  /** Returns the segments shown after a mark whose contents are stored. */
   readonly shownAfter: (mark: ContextMark) => ShownSegments
   readonly isMessage: (position: number) => boolean
-  /** Returns the tokens of the context after a position. */
+  /** Returns the estimated tokens of the context right after a position. */
   readonly tokensAt: (position: number) => number
   readonly sumOf: (segments: readonly Segment[]) => TokenSum
 }
 
-/** Changes made by a mark. */
+/** Changes that a mark makes to the context. */
 export interface MarkChange extends Pick<ContextMark, 'prompt' | 'since'> {
-  /** Tokens of the context after it. */
+  /** Estimated tokens of the context after the mark. */
   readonly tokens: number
-  /** Contents shown after it, if the mark has them. */
+  /** Segments shown after the mark, if they are to be stored with it. */
   readonly shown?: ShownSegments
-  /** Contents that a marker hides, if it hides anything. */
+  /** Tally of the content that the mark hides, if it hides anything. */
   readonly hides?: HiddenTally
 }
 
-/** Applies a mark; total like `evolve`: what is not shown cannot be hidden. @param tokens tokens of the context before it */
+/**
+ * Returns the changes that a mark makes. Total like `evolve`: a marker hides nothing if its slice is not shown.
+ *
+ * @param tokens estimated tokens of the context before the mark
+ */
 export const turnOf = (past: ContextPast, tokens: number, facts: Facts): MarkChange => {
   const { kind, own } = facts
   const from = before(facts)
@@ -56,7 +60,7 @@ export const turnOf = (past: ContextPast, tokens: number, facts: Facts): MarkCha
   return turn ?? passed(past, same, facts)
 }
 
-/** Returns the position whose contents a mark changes. */
+/** Returns the position whose context a mark changes: for a rewind, its target, otherwise the position before the mark. */
 const before = ({ position, kind, target = -1 }: Pick<Facts, 'position' | 'kind' | 'target'>): number => {
   if (kind !== 'W') return position - 1
   return target < position ? target : -1
@@ -93,7 +97,10 @@ const restore = (
   return { ...same, tokens, since: 0, shown }
 }
 
-/** Handles a mark that changes no segment: now and then it is given contents, to limit the number of marks without contents in a row. */
+/**
+ * Handles a mark that changes no segment. Occasionally stores contents with it, to limit the number of successive marks without
+ * contents.
+ */
 const passed = (past: ContextPast, turn: MarkChange, facts: Facts): MarkChange => {
   const { since } = turn
   if (since < fewest || (since & (since - 1)) > 0) return turn
@@ -101,13 +108,16 @@ const passed = (past: ContextPast, turn: MarkChange, facts: Facts): MarkChange =
   if (facts.kind !== 'W') show(shown, facts.position, facts.position)
   return withContents(turn, shown)
 }
-/** Minimum number of marks in a row without contents, however little is shown. */
+/** Minimum number of successive marks without stored contents, even if few segments are shown. */
 const fewest = 64
 
 const withContents = (turn: MarkChange, shown: ShownSegments): MarkChange =>
   turn.since >= Math.min(shown.length, fewest + shown.length / fewest) ? { ...turn, since: 0, shown } : turn
 
-/** Cuts a slice whose ends are shown: a position that is not a message may be within a run but is not shown. */
+/**
+ * Returns a slice if its first and last positions are shown. A position that is not a message may lie within a run of messages, but it
+ * is not shown.
+ */
 const cutIn = (past: ContextPast, shown: ShownSegments, covers: Covers) => {
   const parts = sliceShown(shown, covers)
   const [first, last] = [parts?.slice[0], parts?.slice.at(-1)]
@@ -117,7 +127,10 @@ const cutIn = (past: ContextPast, shown: ShownSegments, covers: Covers) => {
   return isEndShown(first, covers.first) && isEndShown(last, covers.last) ? parts : undefined
 }
 
-/** Returns what is shown right after a position: reads back to known contents, then forward from there. */
+/**
+ * Returns the segments shown right after a position. Reads marks back to one whose contents are stored, then applies the others in
+ * order.
+ */
 const shownAt = (past: ContextPast, position: number): ShownSegments => {
   const steps: { readonly mark: ContextMark | undefined; readonly last: number }[] = []
   let shown: ShownSegments = []
@@ -135,7 +148,7 @@ const shownAt = (past: ContextPast, position: number): ShownSegments => {
   return shown
 }
 
-/** Applies a mark that has no contents. Restores have contents, except one that brings nothing back. */
+/** Applies a mark whose contents are not stored. Every restore has stored contents, except one that brings nothing back. */
 const evolve = (shown: ShownSegments, { position, kind, covers }: ContextMark): void => {
   if (covers) sliceShown(shown, covers)?.replace([{ marker: position }])
   // Nothing is shown of it, and so what is before it and after it remains one run.

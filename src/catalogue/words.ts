@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { fold } from '../projections/excerpts.ts'
 import { indexable } from './texts.ts'
 
-/** Words of a range of a conversation that are not written yet. */
+/** Texts of a range of a conversation that are not written yet. */
 interface Pending {
   readonly thread: number
   readonly first: number
@@ -11,19 +11,19 @@ interface Pending {
   length: number
 }
 
-/** Writes the words of events to the index. */
+/** Writer of the full-text index. */
 export interface Words {
-  /** Adds the texts of a conversation's events, in order. */
+  /** Adds the texts of an event. The events of a conversation must be added in order. */
   readonly add: (thread: number, position: number, texts: readonly string[]) => void
-  /** Writes what was added. */
+  /** Writes all added texts to the index. */
   readonly write: () => void
   /** Drops additions of a rolled-back transaction. */
   readonly forget: () => void
 }
 
 /**
- * Length of an index document in characters. Consecutive events of a conversation share a document, which takes half the space of one
- * for each event, since a trigram is recorded once per document.
+ * Length in characters from which a document is written to the index. Consecutive events of a conversation share a document. This takes
+ * half the space of one document per event, because a trigram is recorded once per document.
  */
 const documentLength = 8_192
 

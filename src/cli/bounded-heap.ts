@@ -7,9 +7,10 @@ const leastGrowth = 48 * 1024 * 1024
 const interval = 25
 
 /**
- * Keeps the heap within twice the size of the live objects until the work is done. By itself, the engine lets it grow to several times
- * that, which is too much for a file larger than the machine's memory. The allowed growth is proportional, as a collection takes time
- * in proportion to the live objects: with a fixed allowance, collections would be as frequent but take longer and longer.
+ * Runs the work while keeping the heap within twice the size of the live objects. Left alone, the engine lets the heap grow to several
+ * times that size, which is too much for a file larger than the machine's memory. The allowed growth is proportional to the live
+ * objects because the time of a collection is, too: with a fixed allowance, collections would be as frequent but take longer and
+ * longer.
  */
 export const withBoundedHeap = async <A>(work: () => Promise<A>): Promise<A> => {
   setFlagsFromString('--expose-gc')

@@ -5,7 +5,7 @@ import type { Output } from './output.ts'
 import type { StoreAccess, Shell } from './shell.ts'
 import { eventParts } from './views/timeline.ts'
 
-/** Returns the given position, else the last one, as answers name the position they are about. */
+/** Returns the given position, or the last one by default. Commands print the position together with their result. */
 export const positionAt = async (chat: Conversation, at: number | undefined): Promise<number> =>
   at ?? (await chat.position())
 
@@ -16,7 +16,7 @@ export const logOf = async (chat: Conversation): Promise<readonly ConversationEv
   return log
 }
 
-/** Makes an action that writes to a conversation, then prints the new events as the timeline shows them. */
+/** Makes an action that writes to a conversation, then prints the new events in the format of the timeline. */
 export const change = <O>(
   { action }: Shell,
   write: (chat: Conversation, options: O, host: Host) => Promise<WriteResult>,
@@ -37,10 +37,10 @@ const writeWritten = async (out: Output, chat: Conversation, written: WriteResul
   for await (const event of events) await out.parts(eventParts(event))
 }
 
-/** True if the event can be shown without reading it. */
+/** True if the write result contains the event's data, so that the event can be shown without reading it. */
 const isKnown = (event: WrittenEvent): event is WrittenEvent & Event => event.data !== undefined
 
-/** Removes the content from a write result. */
+/** Removes the content of events from a write result. */
 const asPlaced = ({ events, ...written }: WriteResult): WriteResult => ({
   ...written,
   events: events.map(({ position, id, type }) => ({ position, id, type })),

@@ -1,11 +1,11 @@
-/** An error as the command line reports it, from the library or from the command line itself. */
+/** An error in the form in which the command line reports it. It comes from the library or from the command line itself. */
 export interface CliError {
   readonly _tag: string
   readonly message: string
   readonly [field: string]: unknown
 }
 
-/** Makes an error for wrong usage: exit code 2. */
+/** Makes an error for wrong usage, which leads to exit code 2. */
 export const usage = (message: string): CliError => ({ _tag: 'Usage', message })
 
 /** Makes an error for a prefix that several conversation ids share. */
@@ -30,8 +30,8 @@ export const failureOf = (thrown: unknown): CliError => {
 }
 
 /**
- * By error tag, the library's words for an option and those of the command line. Only the last occurrence in a message is replaced: it
- * is the advice, and names given by users come before it.
+ * Phrases of the library's error messages and their replacements on the command line, by error tag. Only the last occurrence in a
+ * message is replaced: it is the advice, and names given by users come before it.
  */
 const ourWords: { readonly [tag: string]: readonly [library: string, ours: string] } = {
   InvalidInput: ['withhold: ', '--redact: '],

@@ -23,14 +23,13 @@ const wholeFrom =
     return number
   }
 
-/** Parses a position. */
 export const position = wholeFrom(0)
-/** Parses a position, or -1: before the first event. */
+/** Parses a position; -1 means before the first event. */
 export const positionOrStart = wholeFrom(-1)
 /** Parses an integer ≥ 1. */
 export const several = wholeFrom(1)
 const count = wholeFrom(0)
-/** Parses the name of a model call. */
+/** Parses a reference to a model call: the number of the call, or `p` and the position of a reply. */
 export const callName = (text: string): CallName => {
   const name = callNameIn(text)
   if (name === undefined)
@@ -39,21 +38,20 @@ export const callName = (text: string): CallName => {
     )
   return name
 }
-/** Rule for a worker's name. The worker's id, which is the name and a UUID, names a stream. */
+/** Rule for a worker's name. The worker's id, which consists of the name and a UUID, is part of a stream name. */
 export const nameRule = 'has 1 to 163 characters of A–Z a–z 0–9 . _ : -'
 export const workerName = (text: string): string => {
   if (!/^[A-Za-z0-9._:-]{1,163}$/.test(text)) throw new InvalidArgumentError(`It ${nameRule}.`)
   return text
 }
-/** Parses a duration in hours. */
+/** Parses a whole number of hours, 0 or more. */
 export const hours = count
-/** Parses the port of a server; 0: any free port. */
+/** Parses the port of a server; 0 means any free port. */
 export const port = (text: string): number => {
   const number = count(text)
   if (number > 65_535) throw new InvalidArgumentError('It must be 65535 or less.')
   return number
 }
-/** Parses the URL of a server. */
 export const serverUrl = (text: string): string => {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
     throw new InvalidArgumentError('It must be the URL of a server, such as http://127.0.0.1:4141.')
@@ -74,7 +72,6 @@ const slice = (text: string): Covers => {
   return { first: Number(first), last: Number(last) }
 }
 
-/** Parses a regular expression. */
 export const pattern = (text: string): RegExp => {
   try {
     return new RegExp(text, 'u')
@@ -83,7 +80,6 @@ export const pattern = (text: string): RegExp => {
   }
 }
 
-/** Parses JSON. */
 export const jsonText = (text: string): unknown => {
   try {
     return parseBoundedJson(text)
@@ -98,13 +94,13 @@ const actor = (text: string): Actor => {
   return id.length > 0 ? { kind, id: id.join(':') } : { kind }
 }
 
-/** Adds the options that identify a command and who runs it. */
+/** Adds the options for the id of a command and for its actor. */
 export const withEnvelope = (command: Command): Command =>
   command
     .option('--command-id <id>', 'id that makes the command idempotent: a repetition writes nothing')
     .option('--actor <kind[:id]>', 'who is acting (default: user)', actor)
 
-/** Makes an option that conflicts with others, named in camel case: `keepLast`. */
+/** Makes an option that conflicts with other options, given in camel case, such as `keepLast`. */
 export const exclusive = (
   flags: string,
   description: string,
@@ -150,15 +146,15 @@ export const withSelection = (command: Command): Command =>
       ),
     )
 
-/** Throws `InvalidInput` if this is not a valid conversation id. */
+/** Throws `InvalidInput` if the text is not a valid conversation id. */
 export const checkId = (id: string): void => {
   const checked = check(conversationIdSchema, id)
   if (E.isLeft(checked)) throw toError(checked.left)
 }
 
 /**
- * Returns a text given on the command line, in a file, or on standard input (`-`, or if neither is given). A trailing newline is
- * stripped from the last two.
+ * Returns a text given on the command line, in a file, or on standard input (for `-`, or if neither text nor file is given). A trailing
+ * newline is stripped from a file and from standard input. Throws a usage error if the text is blank.
  */
 export const readGivenText = async (
   { text, file }: { readonly text?: string | undefined; readonly file?: string | undefined },
@@ -177,7 +173,6 @@ const readText = async (file: string | undefined, what: string, { stdin, stderr 
   return read.replace(/\r?\n$/, '')
 }
 
-/** Reads a file as UTF-8. */
 export const fileText = async (file: string): Promise<string> => {
   try {
     return await readFile(file, 'utf8')
@@ -186,11 +181,10 @@ export const fileText = async (file: string): Promise<string> => {
   }
 }
 
-/** Reads prices from a JSON file. The library checks them. */
+/** Reads prices from a JSON file without checking them: the library does. */
 export const pricesIn = async (file: string | undefined): Promise<Prices | undefined> =>
   file === undefined ? undefined : ((await jsonFile(file)) as Prices)
 
-/** Reads and parses a JSON file. */
 export const jsonFile = async (file: string): Promise<unknown> => {
   const text = await fileText(file)
   try {

@@ -5,29 +5,28 @@ import { jsonPieces } from '../transfer/formats/json-pieces.ts'
 import { visibleJson } from '../transfer/formats/visible.ts'
 import { paintLine, type TextSpan } from './text.ts'
 
-/** The output of a command. */
 export interface Output {
-  /** True for a terminal, which gets colours, tables, headings, and content cut to its width. */
+  /** True if the output is a terminal. A terminal gets colours, tables, headings, and content cut to its width. */
   readonly isTerminal: boolean
-  /** Columns of the terminal; Infinity for a pipe or a file, or if unknown. */
+  /** Width of the terminal in columns; Infinity for a pipe or a file, or if the width is unknown. */
   readonly columns: number
-  /** Writes a line without cutting it, as users may copy from it. Without parts, writes an empty line. */
+  /** Writes a line at full length, as users may copy from it. Without parts, writes an empty line. */
   readonly line: (...parts: readonly TextSpan[]) => Promise<void>
-  /** Writes a line of content, cut to the width of a terminal, from an array of any length. */
+  /** Writes a line of content, cut to the width of the terminal. The parts are one array because a line may have very many of them. */
   readonly parts: (parts: readonly TextSpan[]) => Promise<void>
-  /** Writes a line on terminals only: headings, hints. */
+  /** Writes a line, such as a heading or a hint, on terminals only. */
   readonly aside: (...parts: readonly TextSpan[]) => Promise<void>
-  /** Writes a value as JSON, on several lines if `isPretty` (by default, on a terminal). */
+  /** Writes a value as JSON. If `isPretty` is true, which is the default on a terminal, the JSON is spread over several lines. */
   readonly json: (value: unknown, isPretty?: boolean) => Promise<void>
-  /** Writes a text unchanged. Waits for a slow reader. */
+  /** Writes a text unchanged. Resolves once a slow reader can take more. */
   readonly text: (text: string) => Promise<void>
-  /** Aborts when the reader closes the pipe (`| head -1`). */
+  /** Aborts when the reader closes the pipe, as `head -1` does. */
   readonly unread: AbortSignal
 }
 
 const narrowest = 40
 
-/** A stream that may be a terminal: `process.stdout`. */
+/** A stream that may be a terminal, such as `process.stdout`. */
 export type Screen = Writable & {
   readonly isTTY?: boolean
   readonly columns?: number
@@ -35,7 +34,7 @@ export type Screen = Writable & {
 }
 
 /**
- * Returns the output on a stream. Once the reader has closed it, writes are dropped.
+ * Makes an `Output` that writes to a stream. Once the reader has closed the stream, writes are dropped.
  *
  * @param isAll true if the command does nothing but write: once the reader has closed the stream, the next write throws the reason of `unread`
  * @param env its `COLUMNS` overrides the width reported by the terminal
@@ -91,8 +90,8 @@ export const outputOn = (
 const isClosedPipe = (error: NodeJS.ErrnoException): boolean => error.code === 'EPIPE'
 
 /**
- * Exits with code 1 when writing fails, unless the reader has closed the pipe: then the work is finished, and the exit code stays as it
- * is.
+ * Ends the process with exit code 1 if writing to the stream fails. If the failure is that the reader has closed the pipe, the work is
+ * finished and the exit code stays unchanged.
  */
 export const endIfUnwritable = (stream: Writable): void => {
   stream.on('error', (error) => {

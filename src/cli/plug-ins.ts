@@ -5,15 +5,15 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { toError } from '../result/typed-error.ts'
 import { type CliError, failureOf } from './errors.ts'
 
-/** Loads modules by path, in order, so that the command can use what they register (`registerStore`). Throws `PlugInFailed`. */
+/** Loads modules by path, in order, so that the command can use the stores and formats that they register. Throws `PlugInFailed`. */
 export const loadPlugIns = async (files: readonly string[]): Promise<void> => {
   for (const file of files) await loadModule(file, plugInFailed)
 }
 
-/** Makes the error thrown for a file that cannot be loaded. */
+/** Makes the error for a file that cannot be loaded. */
 type LoadFailed = (file: string, why: string, place?: string) => CliError
 
-/** Loads a module by path. Throws the error that `failed` returns for the reason. */
+/** Loads a module by path. If the module cannot be loaded, throws the error that `failed` returns for the reason. */
 export const loadModule = async (file: string, failed: LoadFailed): Promise<unknown> => {
   const path = resolve(file)
   if (!existsSync(path)) throw toError(failed(file, 'there is no such file: check the path'))
@@ -26,7 +26,7 @@ export const loadModule = async (file: string, failed: LoadFailed): Promise<unkn
   }
 }
 
-/** Returns advice on files that Node cannot load as they are. */
+/** Returns advice on a file whose syntax or module type Node cannot load, or an empty string. */
 const adviceOn = (error: unknown, file: string): string => {
   const message = error instanceof Error ? error.message : ''
   if (/import statement outside a module|Unexpected token 'export'/.test(message))
@@ -51,7 +51,10 @@ const messageOf = (error: unknown): string => {
 /** Folder of the library's own modules. */
 const own = fileURLToPath(new URL('../', import.meta.url))
 
-/** Returns where an error comes from, as `path:line` or `path:line:column`; a place in the module itself is preferred. */
+/**
+ * Returns the source location of an error as `path:line` or `path:line:column`. A location in the loaded module itself is preferred;
+ * the library's own modules are ignored.
+ */
 const placeOf = (error: unknown, path: string): string | undefined => {
   if (!(error instanceof Error)) return undefined
   const places = placesIn(error.stack ?? '').filter((place) => !place.startsWith(own))
@@ -59,11 +62,14 @@ const placeOf = (error: unknown, path: string): string | undefined => {
   return shortened(place ?? (error instanceof SyntaxError ? tornPlace(path) : undefined))
 }
 
-/** Returns the place of a syntax error, from `node --check`: Node reports it only when it exits because of it. */
+/**
+ * Returns the source location of a syntax error, found with `node --check`: Node reports the location only when the error ends the
+ * process.
+ */
 const tornPlace = (path: string): string | undefined =>
   placesIn(spawnSync(process.execPath, ['--check', path], { encoding: 'utf8' }).stderr).at(0)
 
-/** Extracts the places in files from a stack trace. The place of a syntax error is on its first line, before the message. */
+/** Extracts the source locations of files from a stack trace. For a syntax error, the location is on the first line, before the message. */
 const placesIn = (stack: string): readonly string[] => {
   const [, first] = /^((?:file:)?[^\s:].*:\d+)\n/.exec(stack) ?? []
   const frames = [
@@ -77,7 +83,7 @@ const pathOf = (place: string): string => {
   return url === '' ? place : fileURLToPath(url) + line
 }
 
-/** Makes a path relative to the current folder if it is inside it. */
+/** Makes the path of a source location relative if it is inside the current folder. */
 const shortened = (place: string | undefined): string | undefined => {
   const short = place === undefined ? undefined : relative(process.cwd(), place)
   return short === undefined || short.startsWith('..') || isAbsolute(short) ? place : short

@@ -47,7 +47,7 @@ export const run = async (argv: readonly string[], host: Host): Promise<number> 
   }
 }
 
-/** Removes secrets from a text that repeats the user's input. */
+/** Removes secrets from a text that may repeat arguments given by the user. */
 type Hide = (text: string) => string
 
 interface Telling {
@@ -98,10 +98,9 @@ const programOf = ({ isJson, hide, host, fail }: Telling & Pick<CommandContext, 
   return program
 }
 
-/** Collects the values of an option that may be repeated. */
 const listed = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
 
-/** Returns the width of help; commander's default differs. */
+/** Returns the width of help texts in columns. Commander would choose another default. */
 const columnsOf = ({ isTTY = false, columns = 80 }: Screen): number => (isTTY ? columns : 80)
 
 const report = ({ stack, ...failure }: CliError, { isJson, hide, host: { stderr } }: Telling): number => {

@@ -3,10 +3,10 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { Model, Store } from '../index.ts'
 import { packageFile } from './package.ts'
 
-/** Conversations of the sample with receipts; the first is the one to open. */
+/** Ids of the conversations in the sample with receipts. The first one is opened. */
 export const sampleIds = ['hours-invoice', 'hours-invoice-other-way', 'hours-invoice.explore'] as const
 
-/** Loads the sample with receipts if it is missing. Its last call waits for approval. */
+/** Loads the sample with receipts if it is missing. The last call of the sample waits for approval. */
 export const loadSample = async (store: Store): Promise<void> => {
   const file = 'receipts.jsonl'
   await store.importSession({ file, bytes: createReadStream(packageFile(`examples/sessions/${file}`)) })

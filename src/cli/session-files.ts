@@ -3,17 +3,17 @@ import { join } from 'node:path'
 import { type FileUnreadable, fileUnreadable, noFiles } from '../transfer/formats/errors.ts'
 import { ownFormats } from '../transfer/formats/registry.ts'
 
-/** A file to import. */
+/** A file or folder to import from. */
 export interface SessionPath {
   readonly file: string
-  /** True for a file found in a folder, which may not be a session. */
+  /** True for a file found in a folder; such a file may not be a session. */
   readonly isFound: boolean
 }
 
-/** True for a folder. False for a path that cannot be examined: the error comes when it is read. */
+/** True if the path is a folder. False for a path that cannot be examined: reading it will report the error. */
 export const isFolder = (file: string): boolean => file !== '-' && kindOf(file)?.isDirectory() === true
 
-/** Returns the stats of a path; undefined if that fails. */
+/** Returns the stats of a path, or undefined if they cannot be read. */
 export const kindOf = (file: string): Stats | undefined => {
   try {
     return statSync(file)
@@ -24,8 +24,9 @@ export const kindOf = (file: string): Stats | undefined => {
 
 /**
  * Lists the files to import: the given files, with each folder replaced by all JSON files in it and its subfolders, sorted by name, so
- * that sessions are followed by their subagents. If custom formats are registered, all files are listed, as theirs may have any name.
- * Hidden files are skipped, and links are not followed. A folder without files, or one that cannot be read, stays in the list.
+ * that sessions are followed by their subagents. If custom formats are registered, every file is listed, as files of those formats may
+ * have any name. Hidden files are skipped, and symbolic links are not followed. A folder without such files, or one that cannot be
+ * read, stays in the list.
  */
 export const sessionPaths = (files: readonly string[]): readonly SessionPath[] =>
   files.flatMap((file): readonly SessionPath[] => {
@@ -33,7 +34,7 @@ export const sessionPaths = (files: readonly string[]): readonly SessionPath[] =
     return found.length > 0 ? found : [{ file, isFound: false }]
   })
 
-/** Returns the reason why nothing can be imported from a folder; undefined for a file. */
+/** Returns the reason why nothing can be imported from a folder, or undefined for a file. */
 export const folderProblem = (path: string): FileUnreadable | undefined => {
   if (!isFolder(path)) return undefined
   const entries = entriesOf(path)

@@ -6,45 +6,45 @@ import { ambiguousId, failureOf, usage } from './errors.ts'
 import { type Host, indexFolder, patiently } from './host.ts'
 import { type Output, outputOn } from './output.ts'
 
-/** Options of every command. */
+/** Options that every command accepts. */
 export interface GlobalOptions {
   readonly store: string
   readonly json?: boolean
-  /** Modules to load first. */
+  /** Modules to load before the command runs. */
   readonly import?: readonly string[]
 }
 
-/** Everything a command's work receives. */
+/** Context of a command that works on an open store. */
 export interface CommandSession extends CommandContext {
   readonly store: Store
 }
 
-/** A session without a store, for a command that opens stores itself. */
+/** Context of a command, without a store: a command that opens stores itself needs no more. */
 export interface CommandContext {
   readonly out: Output
   readonly isJson: boolean
   readonly host: Host
-  /** Sets the exit code to 1, or to 2 (nothing could be determined) unless it is already 1. */
+  /** Sets the exit code to 1, or to 2 (nothing could be determined). A code of 1 stays. */
   readonly fail: (code?: 1 | 2) => void
 }
 
-/** Access to a store: it must exist, or it is created on the first write. */
+/** Access to a store: the store must exist, or is created on the first write. */
 export type StoreAccess = 'existing' | 'created'
 
 /**
- * Makes the actions of commands: each opens the store, does the work, and closes the store. An access given as a function throws on
- * invalid arguments, so that a refused command creates no store.
+ * Makes the actions of commands. Each action opens the store, does the work, and closes the store. If `access` is a function, it throws
+ * on invalid arguments, so that a refused command creates no store.
  */
 export interface Shell {
-  /** Returns the context of an action, when it runs. */
+  /** Returns the context of a command. Call it only when the command runs, as it reads the parsed options. */
   readonly surroundings: () => CommandContext
   readonly action: <A extends readonly unknown[]>(
     access: StoreAccess | ((...args: A) => StoreAccess),
     work: (session: CommandSession, ...args: A) => Promise<void>,
   ) => (...args: A) => Promise<void>
   /**
-   * Makes an action that only reads a conversation, which may be given by an unambiguous prefix of its id. It ends once the reader
-   * closes the output; work that sets the exit code must come before that.
+   * Makes an action that only reads a conversation, which may be given by an unambiguous prefix of its id. The action ends once the
+   * reader closes the output, so work that sets the exit code must do so before it writes.
    */
   readonly look: <O>(
     work: (session: CommandSession, id: string, options: O) => Promise<void>,
@@ -117,11 +117,11 @@ const beginningWith = async (store: Store, beginning: string): Promise<readonly 
   return ids.toSorted()
 }
 
-/** Returns the only conversation among these, not counting its subagents (`id:agent`); undefined if there are several. */
+/** Returns the main conversation if all the other ids are its subagents (`id:agent`), otherwise undefined. */
 const mainOf = (ids: readonly string[]): string | undefined =>
   ids.find((id) => ids.every((other) => other === id || other.startsWith(`${id}:`)))
 
-/** Returns the program's name as the user calls it: through npx in a checkout or a project, else `palimpsest`. */
+/** Returns the program's name as the user calls it: `npx palimpsest` in a checkout or a project, otherwise `palimpsest`. */
 export const commandName = ({ env }: Host): string =>
   env['npm_command'] !== undefined || import.meta.url.endsWith('.ts') ? 'npx palimpsest' : 'palimpsest'
 

@@ -3,9 +3,9 @@ import { visible } from '../transfer/formats/visible.ts'
 
 type Colors = ReturnType<typeof pc.createColors>
 
-/** Part of a line, and its paint on a terminal. A part that users copy is `whole`: it is never cut. */
+/** A span of text in a line, and its colour on a terminal. A span marked `whole` is never cut, as users copy it. */
 export type TextSpan = readonly [text: string, paint?: Paint, isWhole?: 'whole']
-/** Meaning of a part of a line, which determines its colour. */
+/** Meaning of a span of text, which determines its colour. */
 export type Paint =
   | 'position'
   | 'user'
@@ -32,11 +32,17 @@ const paints = {
 const wide =
   /\p{Emoji_Presentation}|\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}|[\u3000-\u303f\uff01-\uff60\uffe0-\uffe6]/u
 let segmenter: Intl.Segmenter | undefined
-/** Splits a text into user-perceived characters. The segmenter is created on first use: it is slow to make, and most texts are not cut. */
+/**
+ * Splits a text into user-perceived characters. The segmenter is created on first use: its construction is slow, and most texts are not
+ * cut.
+ */
 const segmentsOf = (text: string): Intl.Segments =>
   (segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' })).segment(text)
 
-/** Returns the number of columns that a text takes on a terminal: two for East Asian characters and emoji, none for combining marks. */
+/**
+ * Returns the number of columns that a text occupies on a terminal: two for an East Asian character or an emoji, zero for a combining
+ * mark.
+ */
 export const widthOf = (text: string): number => {
   if (/^[ -~]*$/.test(text)) return text.length
   let width = 0
@@ -44,11 +50,10 @@ export const widthOf = (text: string): number => {
   return width
 }
 
-/** Pads a text with spaces to a number of columns. */
 export const pad = (text: string, columns: number): string =>
   text + ' '.repeat(Math.max(0, columns - widthOf(text)))
 
-/** Cuts a text to a number of columns, with an ellipsis if it was longer. */
+/** Cuts a text to a number of columns, ending it with an ellipsis if it was longer. */
 export const cutToWidth = (text: string, columns: number): string => {
   if (columns === Infinity) return text
   // Room for long clusters; what is longer still is cut anyway.
@@ -65,8 +70,8 @@ export const cutToWidth = (text: string, columns: number): string => {
 }
 
 /**
- * Wraps a text at its spaces into lines of at most `columns` columns. A longer word, such as a path, gets a line of its own, uncut, as
- * users may copy it.
+ * Wraps a text at its spaces into lines of at most `columns` columns. A longer word, such as a path, gets a line of its own and is not
+ * cut, as users may copy it.
  */
 export const linesOf = (text: string, columns: number): readonly string[] => {
   const lines: string[] = []
@@ -80,8 +85,8 @@ export const linesOf = (text: string, columns: number): readonly string[] => {
 }
 
 /**
- * Makes parts visible, paints them, and joins them into one line of at most `columns`, provided that the whole parts leave room for the
- * rest.
+ * Escapes control characters in the spans, colours the spans, and joins them into one line. Spans that are not `whole` are cut so that
+ * the line fits into `columns`, provided that the `whole` ones leave room.
  */
 export const paintLine = (parts: readonly TextSpan[], columns: number, colors: Colors): string => {
   const texts = parts.map(([text]) => visible(text))
@@ -100,17 +105,17 @@ export const paintLine = (parts: readonly TextSpan[], columns: number, colors: C
   return line.trimEnd()
 }
 
-/** Formats a count with its noun: `1 message`, `2 messages`, `12,000 messages`. */
+/** Formats a count with its noun, such as `1 message`, `2 messages` or `12,000 messages`. */
 export const plural = (count: number, noun: string, nouns = `${noun}s`): string =>
   `${count < 1_000 ? count : count.toLocaleString('en')} ${count === 1 ? noun : nouns}`
 
-/** Formats a number of tokens, shortened if it is large: `850 tokens`, `9.4k tokens`. */
+/** Formats a number of tokens, in thousands if it is large, such as `850 tokens` or `9.4k tokens`. */
 export const tokensText = (count: number): string => `${thousands(count)} tokens`
-/** Formats a count, in thousands if it is large: `850`, `9.4k`, `120k`. */
+/** Formats a count, in thousands if it is large, such as `850`, `9.4k` or `120k`. */
 export const thousands = (count: number): string =>
   count < 1_000 ? String(count) : `${(count / 1_000).toFixed(count < 100_000 ? 1 : 0)}k`
 
-/** Formats ascending positions, consecutive ones as ranges: `0..9, 15..21`. */
+/** Formats ascending positions, with consecutive positions as ranges: `0..9, 15..21`. */
 export const rangesText = (positions: readonly number[]): string => {
   const ranges: [first: number, last: number][] = []
   for (const position of positions) {
@@ -121,7 +126,10 @@ export const rangesText = (positions: readonly number[]): string => {
   return ranges.map(([first, last]) => (first === last ? String(first) : `${first}..${last}`)).join(', ')
 }
 
-/** Formats the time elapsed since then, in its largest unit: `12 s`, `3 min`, `5 h`, `2 d`. At least 0, even if clocks differ. */
+/**
+ * Formats the time elapsed since `time` in the largest unit: `12 s`, `3 min`, `5 h`, `2 d`. The result is at least 0 s, even if clocks
+ * differ.
+ */
 export const ageText = (time: string): string => {
   const seconds = Math.max(0, Math.floor((Date.now() - Date.parse(time)) / 1_000))
   if (seconds < 60) return `${seconds} s`

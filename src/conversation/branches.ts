@@ -4,7 +4,7 @@ import type { ConversationEvent, Span } from '../events/events.ts'
 import { type OutlineDraft, evolve, type Slot } from '../projections/outline.ts'
 import type { StoreError } from '../store/errors.ts'
 
-/** The change that an event made to the outline before it. */
+/** The change that an event made to the outline, recorded so that it can be undone and redone. */
 type Step =
   | { readonly type: 'nothing' }
   | { readonly type: 'hide'; readonly slots: Packed }
@@ -12,53 +12,57 @@ type Step =
       readonly type: 'restore'
       readonly marker: number
       readonly slots: Packed
-      /** The last spans before it, and the span into which it joined them. */
+      /** The last restored spans before the event, which the event merged into `span`. */
       readonly joined: readonly Span[]
       readonly span: Span
     }
   | { readonly type: 'configure'; readonly before: Configured; readonly after: Configured }
 /**
- * Positions of slots, those of markers as their complement (`~`): everything that markers hide is kept, and objects would take four
- * times the memory.
+ * Positions of slots; the position of a marker is stored as its complement (`~`). All slots that markers hide are kept in memory, and
+ * objects would take four times as much.
  */
 type Packed = readonly number[]
 type Configured = Partial<Pick<OutlineDraft, (typeof configuredKeys)[number]>>
 const configuredKeys = ['configured', 'configuration', 'promptSince', 'toolsFrom', 'formerTools'] as const
 
-/** An outline with one more event. */
+/** The outline after an event has been applied. */
 interface Taken {
-  /** Changes with the next event taken. */
+  /** The outline itself, not a copy: the next call of `take` changes it. */
   readonly draft: OutlineDraft
-  /** The slots that a marker hid or a restore brought back; undefined if there are none. */
+  /** The slots that a marker hid or a restore brought back; undefined for any other event. */
   readonly slots: readonly Slot[] | undefined
 }
 
-/** The outlines of a conversation at each of its own events, on any branch. */
+/** Computes a conversation's outline after each event of its own stream, on any branch. */
 export interface BranchOutlines {
-  /** The next event, if it is a message, a rewind or without effect. Constant time. */
+  /** Processes the next event if it is a message, a rewind or an event without effect. Takes constant time. */
   readonly pass: (event: ConversationEvent) => void
-  /** Takes the next event if it is of any other type. Time: the distance along the branches from the event taken last. */
+  /**
+   * Processes the next event if it is of any other type, and returns the outline after it. Takes time proportional to the distance
+   * along the branches from the last processed event.
+   */
   readonly take: (event: ConversationEvent) => Steps<StoreError, Taken>
 }
 
 interface Before {
-  /** Position of the first event to be taken. */
+  /** Position of the first event to process. */
   readonly offset: number
-  /** Loads the outline at a position before `offset`; the caller must be its only owner. */
+  /** Loads the outline at a position before `offset`. The result must not be shared, because it is changed in place. */
   readonly outlineAt: (position: number) => Steps<StoreError, OutlineDraft>
   /** Loads the slots that a marker before `offset` replaced. */
   readonly replacedBy: (marker: number) => Steps<StoreError, readonly Slot[] | undefined>
 }
 
 /**
- * Returns one outline that is moved along the branches, forwards and back, by the change each event made. Nothing is read twice,
- * however often a conversation is rewound, unless a branch begins before the conversation's first own event.
+ * Returns an object that keeps a single outline and moves it forwards and backwards along the branches by applying and undoing the
+ * change of each event. Nothing is read twice, however often the conversation is rewound, unless a branch begins before the first event
+ * of the conversation's own stream.
  */
 export const branches = ({ offset, outlineAt, replacedBy }: Before): BranchOutlines => {
   const steps = new Map<number, Step>()
   const rewinds = new Map<number, number>()
   let draft: OutlineDraft = { slots: [], restored: [] }
-  /** Position of the outline in `draft`. */
+  /** Position of the event that `draft` reflects; undefined before the first use. */
   let head: number | undefined
 
   const resolved = (position: number): number => rewinds.get(position) ?? position

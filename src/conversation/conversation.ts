@@ -35,11 +35,11 @@ import { type InternalWriter, splitInput, type ConversationWriter, createWriter 
  */
 export interface ConversationOf<W extends ResultStyle, Forked>
   extends ConversationWriter<W>, CommandPreviewer<W>, ConversationReader<W>, EventFollower, NoteKeeper<W> {
-  /** 1 to 200 characters of `A–Z a–z 0–9 . _ : -`; not `.` or `..`. */
+  /** Id of the conversation: 1 to 200 characters of `A–Z a–z 0–9 . _ : -`, but not `.` or `..`. */
   readonly id: string
   /**
-   * Creates a conversation that begins with this one's history up to `at` (default: all of it). Copies nothing. Errors:
-   * `ConversationExists`, `OutOfRange`, `ConversationNotFound`.
+   * Creates a conversation that begins with this one's history up to and including `at` (default: all of it). No events are copied.
+   * Errors: `ConversationExists`, `OutOfRange`, `ConversationNotFound`.
    *
    * @example
    * const second = await chat.fork('task-42-second-try', { at: 3 })
@@ -54,24 +54,23 @@ export interface ConversationOf<W extends ResultStyle, Forked>
 /** A conversation whose methods return TaskEithers. */
 export interface ConversationHandle
   extends ConversationOf<'task', ConversationHandle>, Pick<OwnReading, 'begun'>, InternalWriter {
-  /** The part of it that programs see. */
   readonly methods: ConversationOf<'task', ConversationHandle>
-  /** The log of its turns, kept beside it. */
+  /** The log of the conversation's turns, in a separate stream. */
   readonly turnLog: TurnLog
-  /** Messages that the user sends while the model is busy, until they are in the conversation. */
+  /** Queue for the messages that the user sends while the model is busy. */
   readonly inbox: Inbox
   readonly changes: Changes
-  /** Reads the current events after an existing position, in order. */
+  /** Reads the events currently recorded after an existing position, in order. */
   readonly later: (position: number) => Steps<ReadError, readonly ConversationEvent[]>
-  /** Returns the position of an event of its own stream; undefined until this handle has read its lineage. */
+  /** Returns the position of the event at a revision of the conversation's own stream; undefined until this handle has read the lineage. */
   readonly positionOf: (revision: number) => number | undefined
   /** Tells the handle that the conversation exists and is not a fork, so its lineage need not be read. */
   readonly isNoFork: () => void
-  /** The party that gives turns through this handle. */
+  /** The program or worker that runs turns through this handle. */
   readonly party: TurnClaimant
 }
 
-/** The streams kept beside conversations. */
+/** Access to the streams that accompany conversations, such as notes, turn logs and inboxes. */
 export interface SideStreams {
   readonly notes: NoteStore
   readonly turnLog: (conversation: string) => TurnLog
@@ -80,7 +79,7 @@ export interface SideStreams {
   readonly party: TurnClaimant
 }
 
-/** Returns a handle of one conversation. If the id is invalid, each of its methods fails with `InvalidInput`. */
+/** Returns a handle for one conversation. If the id is invalid, each of its methods fails with `InvalidInput`. */
 export const conversation = (
   store: EventStore,
   handler: Handler,

@@ -16,12 +16,12 @@ import { endOf, extentOf } from '../store/whole/whole-writes.ts'
 type Kind = 'note' | 'turn' | 'inbox'
 
 interface Found {
-  /** Number of notes that are as they were written. */
+  /** Number of notes and links that passed verification. */
   readonly notes?: number
   readonly discrepancy?: { readonly position: number; readonly kind: Kind; readonly message: string }
 }
 
-/** A stream beside a conversation, the kind of its events, and their decoder. */
+/** A stream that accompanies a conversation, with the kind of its events and their decoder. */
 interface Beside {
   readonly kind: Kind
   readonly stream: string
@@ -52,8 +52,8 @@ export const streamsBeside = (conversation: string): readonly string[] =>
   besideOf(conversation).map(({ stream }) => stream)
 
 /**
- * Reads the streams beside a conversation from their first events and recomputes every `prev`: in its notes, its turns and its inbox.
- * Returns `{}` if there are no notes.
+ * Verifies the streams of a conversation's notes, turns and inbox: reads each one from its first event and recomputes every `prev`.
+ * Returns `{}` if the conversation has no notes and no stream has a discrepancy.
  */
 export async function* verifyBeside(store: EventStore, conversation: string): Steps<StoreError, Found> {
   const all = besideOf(conversation)
@@ -73,9 +73,9 @@ export async function* verifyBeside(store: EventStore, conversation: string): St
 }
 
 interface Chain {
-  /** Number of events that are as they were written. */
+  /** Number of events, from the first one, that passed verification. */
   readonly events: number
-  /** The problem with the event after them. */
+  /** Problem with the first event that failed verification; absent if all events passed. */
   readonly problem?: string
 }
 

@@ -28,33 +28,32 @@ import { readRecordedAt } from './reading/reader.ts'
 import { endOf, extentOf } from '../store/whole/whole-writes.ts'
 import { streamsBeside, verifyBeside } from './verify-beside.ts'
 
-/** The first event of a conversation that is not as it was written. */
+/** The first event of a conversation that failed verification. */
 export interface LogDiscrepancy {
   readonly position: number
   /**
-   * `undecodable`: not an event; `chain`: not followed by what was written after it; `view`: a table of contents that differs from the
-   * history; `marker`: hides or restores what was not shown; `content`: large content of the event is missing or damaged; `end`: the
-   * last events are changed or missing; `note`, `turn`, `inbox`: a note or link beside the conversation, a record of its turns, or a
-   * message queued meanwhile is not as it was written, `position` being its index in that stream.
+   * Kind of discrepancy. `undecodable`: the event cannot be decoded; `chain`: the event before it is not the one after which it was
+   * written; `view`: the event's view differs from the effective history; `marker`: the event hides or restores items that were not
+   * shown; `content`: large content of the event is missing or damaged; `end`: the last events were changed or are missing; `note`,
+   * `turn`, `inbox`: a note or link, a record of a turn, or a queued message was changed, and `position` is its index in that stream.
    */
   readonly kind: 'undecodable' | 'chain' | 'view' | 'marker' | 'content' | 'end' | 'note' | 'turn' | 'inbox'
   readonly message: string
 }
 export interface VerificationReport {
   readonly conversation: string
-  /** Number of events in the conversation's own stream that are as they were written. */
+  /** Number of events in the conversation's own stream that passed verification. */
   readonly events: number
-  /** Number of notes and links beside the conversation that are as they were written; absent if there are none. */
+  /** Number of the conversation's notes and links that passed verification; absent if it has none. */
   readonly notes?: number
   readonly discrepancy?: LogDiscrepancy
 }
 
 /**
- * Reads a conversation's own stream from its first event and recomputes every `prev` and every `view`, then verifies its notes. A
- * fork's parents are conversations of their own; only the event that it was forked at is checked in them.
+ * Reads a conversation's own stream from its first event and recomputes every `prev` and every `view`, then verifies the conversation's
+ * notes, turns and inbox. The parents of a fork are separate conversations; in them, only the event at the fork position is checked.
  *
- * Memory: one page of events, the outline of the effective history, and what each marker hides. Every event is read once, however often
- * the conversation was rewound; events of a fork's parents are read as far back as a marker's slice reaches, once for all forks.
+ * Memory: one page of events, the outline of the effective history, and the slots that each marker hides. Every event is read once, however often the conversation was rewound. Events of a fork's parents are read as far back as a marker's slice reaches, once for all forks.
  */
 export async function* verify(all: EventStore, conversation: string): Steps<ReadError, VerificationReport> {
   const stream = streamOf(conversation)
@@ -125,7 +124,7 @@ const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefine
     },
   })
 
-  /** Checks the beginning of a fork: its parent's event must be the one that it names. */
+  /** Checks the first event of a fork: the parent's event at the fork position must have the hash recorded in it. */
   async function* begin({ data, position }: ConversationEvent<'Forked'>): Found {
     const { conversation, position: at, hash } = data.from
     const event = parent && (yield* ok(readRecordedAt(store, [parent], at)))

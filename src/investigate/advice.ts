@@ -1,7 +1,7 @@
 import type { BreakKind, CacheBreak, CountedReply } from './breaks.ts'
 import { lifetimes, ttlOf } from './prompt-cache.ts'
 
-/** Returns advice on keeping the cache, for each kind of break that occurred. */
+/** Returns advice on preserving the cache, for each kind of break that occurred. */
 export const adviceOn = (
   breaks: readonly CacheBreak[],
   replies: readonly CountedReply[],

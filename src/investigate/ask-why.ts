@@ -9,8 +9,8 @@ import { type Why, whyCall } from './why.ts'
 /** Options for `why`. */
 export interface WhyOptions {
   /**
-   * Number of the call, from 1, as in `chat.calls()`; for a reply without a receipt, such as an imported one, `p` and its position.
-   * Default: the last call.
+   * Number of the call, from 1, as in `chat.calls()`. A reply without a receipt, such as an imported one, is named by `p` and its
+   * position. Default: the last call.
    */
   readonly call?: CallName | undefined
 }
@@ -18,8 +18,8 @@ export interface WhyOptions {
 const optionsSchema = z.strictObject({ call: callNameSchema.optional() })
 
 /**
- * Explains a call: the items that the model was shown and those that were hidden, the event that caused each difference from the
- * previous call, and the hidden terms that the answer names. Reads the whole log.
+ * Explains a call: the items shown to the model, the hidden items, the event that caused each difference from the previous call, and
+ * the hidden terms named in the reply. Reads the whole log.
  *
  * Rejects with `CallOutOfRange`, `ConversationNotFound` or another `ReadError`, or `InvalidInput`.
  *

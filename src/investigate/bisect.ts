@@ -27,27 +27,36 @@ import {
 
 /** Options for `bisect`. */
 export interface BisectOptions {
-  /** A position at which the conversation was good (-1: before the first event), and a later one at which it was bad. */
+  /** A position at which the conversation was good (-1: before the first event), and a later position at which it was bad. */
   readonly good: number
   readonly bad: number
-  /** The question about each position. The same question about the same ends continues the earlier search. Default `by hand`. */
+  /**
+   * Question to be answered for each position. The same question with the same `good` and `bad` continues the earlier search. Default
+   * `by hand`.
+   */
   readonly question?: string | undefined
-  /** Judge that answers the question. Without one, `result` names the position to look at, and `mark` is the answer. */
+  /**
+   * Judge that answers the question. Without a judge, `result` names the position to examine, and the next call passes the answer as
+   * `mark`.
+   */
   readonly judge?: Judge | undefined
-  /** The answer for the position requested last. */
+  /** Answer for the position that was requested last. */
   readonly mark?: Verdict | undefined
   /**
-   * Probability that a verdict is right: above 0.5, at most 1. `measure`: estimate it by asking five times at each end. Default: as at
-   * the start of the search, else 1.
+   * Probability that a verdict is right: above 0.5, at most 1. `measure`: estimated from five questions at each end. Default: the value
+   * from the start of the search, or 1.
    */
   readonly reliability?: number | 'measure' | undefined
-  /** Ask `judge` about both ends first, and search only if it says `good` of one and `bad` of the other. Default false. */
+  /**
+   * True to ask `judge` about both ends first and to search only if the verdicts are `good` for one and `bad` for the other. Default
+   * false.
+   */
   readonly checkEnds?: boolean | undefined
-  /** Start again, ignoring earlier verdicts. Default false. */
+  /** True to start again, ignoring earlier verdicts. Default false. */
   readonly again?: boolean | undefined
-  /** Called with the number of earlier verdicts and the time of the first (ISO 8601, UTC), if there are any. */
+  /** Called with the number of earlier verdicts and the time of the first one (ISO 8601, UTC), if a search is continued. */
   readonly onKept?: ((verdicts: number, since: string) => void) | undefined
-  /** Called with each earlier verdict, then with each new one as soon as it is recorded. */
+  /** Called with each earlier verdict, then with each new verdict as soon as it is recorded. */
   readonly onVerdict?: ((verdict: KeptVerdict) => void) | undefined
 }
 
@@ -60,14 +69,17 @@ export interface BisectionState {
   readonly bad: number
   readonly question: string
   readonly reliability: number
-  /** `found`: the first bad position; `ask`: the position to look at next; `unclear`: the range that it is in. */
+  /**
+   * Result of the search. `found`: the first bad position; `ask`: the position to examine next; `unclear`: the range that contains the
+   * first bad position.
+   */
   readonly result:
     | Move
     | { readonly type: 'unclear'; readonly first: number; readonly last: number; readonly why: 'alike' }
-  /** Type of the event that was found. */
+  /** Type of the event at the first bad position. */
   readonly event?: EventType
   readonly verdicts: readonly KeptVerdict[]
-  /** The most likely positions, most likely first. */
+  /** Most likely first bad positions, at most five, most likely first. */
   readonly suspects: readonly {
     readonly position: number
     readonly type: EventType
@@ -88,7 +100,7 @@ const optionsSchema = z.strictObject({
   onVerdict: z.custom((value) => typeof value === 'function', { error: 'is a function' }).optional(),
 })
 
-/** The part of a conversation that a bisection needs. */
+/** Methods of a conversation that a bisection uses. */
 export type BisectedChat = Pick<Conversation, 'id' | 'events' | 'notes' | 'note'>
 
 /**
@@ -134,7 +146,7 @@ export const bisect = async (chat: BisectedChat, options: BisectOptions): Promis
 const digestOfAsked = ({ good, bad, question }: BisectionQuestion): string =>
   hash('sha256', JSON.stringify([good, bad, question]))
 
-/** Returns the candidate positions and the weight of each. Throws `InvalidInput` if there are no candidates. */
+/** Returns the candidate positions and their weights. Throws `InvalidInput` if no candidates exist. */
 export const candidatesOf = (log: Log, { good, bad }: BisectionQuestion): Omit<Search, 'reliability'> => {
   if (bad >= log.length) throw toError(invalidInput('bad', `is after the last position, ${log.length - 1}`))
   const between = suspectsBetween(log, good, bad)
@@ -143,7 +155,7 @@ export const candidatesOf = (log: Log, { good, bad }: BisectionQuestion): Omit<S
   return between
 }
 
-/** A bisection that has begun. */
+/** A bisection whose first note is recorded. */
 export interface StartedBisection {
   readonly log: Log
   readonly between: Omit<Search, 'reliability'>
@@ -151,7 +163,7 @@ export interface StartedBisection {
   readonly notes: readonly Note[]
 }
 
-/** Continues a bisection until its next question has no one to answer it. */
+/** Continues a bisection until it has a result or no judge for its next question. */
 export const continueBisection = async (
   chat: Pick<BisectedChat, 'id' | 'note'>,
   { log, between, asked, notes }: StartedBisection,
@@ -221,8 +233,8 @@ export const continueBisection = async (
 }
 
 /**
- * Asks the judge about both ends, unless it has already told them apart. Throws `EndsAlike` unless the verdicts are good for one and
- * bad for the other.
+ * Asks the judge about both ends, unless recorded verdicts already distinguish them. Throws `EndsAlike` unless the verdicts are good
+ * for one and bad for the other.
  */
 const endsJudged = async (
   id: string,
@@ -242,11 +254,11 @@ const endsJudged = async (
   throw toError(endsAlike(good, bad, [atGood, atBad]))
 }
 
-/** Error: a judge contradicts the known verdicts at the two ends, so its verdicts in between mean nothing. */
+/** Error: the judge contradicts the known verdicts at the two ends, so its verdicts between them are meaningless. */
 export interface EndsAlike {
   readonly _tag: 'EndsAlike'
   readonly message: string
-  /** Verdicts of the judge on the good end and the bad end. */
+  /** Verdicts of the judge at the good end and at the bad end. */
   readonly verdicts: readonly [good: Verdict, bad: Verdict]
 }
 
@@ -256,13 +268,13 @@ const endsAlike = (good: number, bad: number, verdicts: EndsAlike['verdicts']): 
   verdicts,
 })
 
-/** A search with its verdicts, and its result or next question. */
+/** A search with its result or next question. */
 interface Stand {
   readonly search: Search
   readonly result: BisectionState['result']
 }
 
-/** Reliability up to which verdicts are considered the same at both ends. */
+/** Measured reliability up to which the verdicts at both ends count as indistinguishable. */
 const alike = 0.6
 
 export const standOf = (
@@ -278,7 +290,7 @@ export const standOf = (
     : { search, result: nextMove(search, searchVerdicts(verdicts)) }
 }
 
-/** Describes the state of a search. */
+/** Returns the state of a bisection, including its most likely positions. */
 export const describeBisection = (
   conversation: string,
   log: Log,

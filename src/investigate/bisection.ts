@@ -1,6 +1,6 @@
 import { memo } from '../projections/memo.ts'
 
-/** A verdict on the conversation as it was at a position. */
+/** Verdict on the conversation as of a position. */
 export type Verdict = 'good' | 'bad' | 'skip'
 export interface GivenVerdict {
   readonly position: number
@@ -8,52 +8,53 @@ export interface GivenVerdict {
 }
 
 /**
- * The search for the first bad position, which is one of the candidates. The last candidate is known to be bad, and everything before
- * the first one to be good.
+ * A search for the first bad position among the candidates. The last candidate is known to be bad, and everything before the first one
+ * is known to be good.
  */
 export interface Search {
-  /** Candidate positions, ascending, at least one. */
+  /** Candidate positions in ascending order, at least one. */
   readonly candidates: readonly number[]
-  /** Prior weights of the candidates: one for each, above 0. */
+  /** Prior weights of the candidates, each above 0. */
   readonly weights: readonly number[]
-  /** Probability that a verdict is right: above 0.5; 1: always. */
+  /** Probability that a verdict is right: above 0.5, at most 1. With 1, verdicts are always right. */
   readonly reliability: number
 }
 
-/** The position to ask about next. */
+/** The next position to ask about. */
 export interface AskAt {
   readonly type: 'ask'
   readonly position: number
 }
-/** The first bad position. */
+/** The first bad position, with its probability. */
 export interface FoundAt {
   readonly type: 'found'
   readonly position: number
   readonly probability: number
 }
-/** Skipped positions or contradictions leave several candidates: from `first` through `last`. */
+/** A range of candidates, from `first` through `last`, that skipped positions or contradictory verdicts leave open. */
 export interface UnclearBetween {
   readonly type: 'unclear'
   readonly first: number
   readonly last: number
   readonly why: 'skipped' | 'contradicting'
 }
-/** The next move of a search. */
+/** The next move of a search: a question or a result. */
 export type Move = AskAt | FoundAt | UnclearBetween
 
-/** Probability at which a search ends. */
+/** Probability at which a search ends with a result. */
 const enough = 0.95
 /**
- * Cost of asking at the same position once more, as a distance from the middle: between two equally good positions, the one asked about
- * less often is preferred. The cost applies ten times at most, or a search that needs many verdicts would ask at positions that tell
- * nothing.
+ * Cost of asking about the same position again, as a distance from the median. Between two equally suitable positions, the one asked
+ * about less often is preferred. The cost stops rising after `mostAgain` repetitions; otherwise a search that needs many verdicts would
+ * ask about uninformative positions.
  */
 const again = 0.002
 const mostAgain = 10
 
 /**
- * Decides the next move of a search from its verdicts alone. With reliable verdicts it asks at most ⌈log₂ n⌉ + 1 times, and uses the
- * spare question for more likely positions; with others it asks at the median of the probabilities until one candidate reaches 0.95.
+ * Decides the next move of a search from its verdicts alone. With a reliability of 1 it asks at most ⌈log₂ n⌉ + 1 questions and uses
+ * the spare question to favor likely positions. With a lower reliability it asks at the median of the probabilities until one candidate
+ * reaches 0.95.
  */
 export const nextMove = (search: Search, given: readonly GivenVerdict[]): Move =>
   search.reliability === 1 ? exactMove(search, given) : likelyMove(search, given)
@@ -87,7 +88,7 @@ const skippedIn = (given: readonly GivenVerdict[]): ReadonlySet<number> =>
 const indexes = (from: number, to: number): readonly number[] =>
   Array.from({ length: to - from }, (_, index) => from + index)
 
-/** Returns how far each index is from halving the weights of a range, from 0 to 0.5. */
+/** Returns the distance of each index from the median weight of a range, from 0 to 0.5. */
 const halving = (weights: readonly number[], from: number, to: number): readonly number[] => {
   const total = sum(weights.slice(from, to + 1))
   let before = 0
@@ -106,7 +107,7 @@ const closest = (open: readonly number[], distances: readonly number[]): number 
 
 const logsOf = memo((weights: readonly number[]) => weights.map((weight) => Math.log(weight)))
 
-/** Returns the probability that each candidate is the first bad one, given the verdicts; they add up to 1. */
+/** Returns the probability that each candidate is the first bad position, given the verdicts. The probabilities add up to 1. */
 export const probabilities = (
   { candidates, weights, reliability }: Search,
   given: readonly GivenVerdict[],
@@ -151,15 +152,15 @@ const likelyMove = (search: Search, given: readonly GivenVerdict[]): Move => {
 }
 
 /**
- * Returns the maximum information of a verdict, in bits: the capacity of a channel with this error rate. A search needs log₂ n bits,
- * and some more to be sure.
+ * Returns the maximum information in a verdict, in bits: the capacity of a channel with this error rate. A search needs log₂ n bits,
+ * plus a few for certainty.
  */
 const bitsOf = (reliability: number): number =>
   1 + reliability * Math.log2(reliability) + (1 - reliability) * Math.log2(1 - reliability)
 
 /**
- * Returns the index of the candidate nearest to the median of the probabilities, preferring positions not yet asked about; undefined if
- * all were skipped.
+ * Returns the index of the candidate nearest to the median of the probabilities, preferring positions asked about less often. Returns
+ * undefined if all candidates were skipped.
  */
 const nearestMiddle = (
   { candidates }: Search,
@@ -180,7 +181,7 @@ const nearestMiddle = (
   return middle
 }
 
-/** Returns the range of the candidates that are not ruled out. */
+/** Returns the first and last candidates that are not ruled out. */
 const rangeOf = (
   { candidates }: Search,
   likely: readonly number[],
@@ -190,7 +191,7 @@ const rangeOf = (
   return { first, last: candidates[likely.findLastIndex(isLeft)] ?? first }
 }
 
-/** True if no more verdicts contradict a result than expected by chance. */
+/** Reports whether the number of verdicts that contradict a result can be explained by chance. */
 const isPlausible = (given: readonly GivenVerdict[], first: number, reliability: number): boolean => {
   const said = given.filter(({ verdict }) => verdict !== 'skip')
   const wrong = said.filter(({ position, verdict }) => (verdict === 'bad') !== first <= position).length
@@ -198,7 +199,7 @@ const isPlausible = (given: readonly GivenVerdict[], first: number, reliability:
   return wrong <= expected + 3 * Math.sqrt(expected * reliability) + 1
 }
 
-/** Returns an unclear result for the remaining candidates: several changes are more likely than one. */
+/** Returns an unclear result for contradictory verdicts, which suggest several changes instead of one. */
 const unclearAmong = ({ candidates }: Search, given: readonly GivenVerdict[]): Move => {
   const bad = given.filter(({ verdict }) => verdict === 'bad').map(({ position }) => position)
   const good = given.filter(({ verdict }) => verdict === 'good').map(({ position }) => position)
@@ -207,7 +208,7 @@ const unclearAmong = ({ candidates }: Search, given: readonly GivenVerdict[]): M
   return { type: 'unclear', first: Math.min(first, last), last: Math.max(first, last), why: 'contradicting' }
 }
 
-/** Returns the largest number. `Math.max` takes fewer arguments than a conversation may have events. */
+/** Returns the largest number. `Math.max` accepts fewer arguments than a conversation may have events. */
 const largest = (numbers: readonly number[]): number =>
   numbers.reduce((most, one) => Math.max(most, one), -Infinity)
 

@@ -12,32 +12,32 @@ import { type ChangeKind, changeBetween } from './cause.ts'
 import { idleBetween, lifetimes, ratesOf, ttlOf } from './prompt-cache.ts'
 import type { ReplyCall } from './replies.ts'
 
-/** Reason why a call could not read what the previous one had cached. */
+/** Reason why a call could not read everything that the previous call had cached. */
 export type BreakKind = ChangeKind | 'expired' | 'parameters' | 'no-breakpoints' | 'unexplained'
 
-/** A call that could not read everything that the previous one had in the prompt cache. */
+/** A call that could not read everything that the previous call had cached. */
 export interface CacheBreak {
-  /** Number of the call, if it has a receipt, and position of its reply. */
+  /** Number of the call, if it has a receipt, and the position of its reply. */
   readonly call?: number
   readonly position: number
   readonly kind: BreakKind
   /** Position of the event that caused the break. */
   readonly event?: number
-  /** First block that differs, such as `messages[3].content[0]`, if the receipts show it. */
+  /** First block that differs between the requests, such as `messages[3].content[0]`; absent if the receipts do not show it. */
   readonly path?: string
-  /** Another change that would also have broken the cache. */
+  /** Another change that would have broken the cache as well. */
   readonly also?: BreakKind
-  /** Number of cached tokens that were not read. */
+  /** Number of cached tokens that the call did not read. */
   readonly lost: number
-  /** Estimated number of tokens sent before and now paid at the full price again. */
+  /** Estimated number of tokens that were sent before and are charged again at the full price. */
   readonly again: number
-  /** Estimated cost of those tokens, in US dollars; absent if the model has no price. */
+  /** Estimated extra cost of the tokens in `again`, in US dollars; absent if the model has no price. */
   readonly usd?: number
   /** Seconds between the previous reply and this request. */
   readonly idle: number
 }
 
-/** A reply with the API's counts. */
+/** A reply with the token counts reported by the API. */
 export interface CountedReply extends ReplyCall {
   readonly counts: UsageCounts
 }
@@ -96,8 +96,8 @@ const causeOf = (before: CountedReply, reply: CountedReply, known: Known): Found
 }
 
 /**
- * True if a call lost its breakpoints: nothing can be read then, regardless of other changes, and the system prompt is sent in another
- * form.
+ * Reports whether a call lost the cache breakpoints that the previous call had. Without breakpoints nothing can be read from the cache,
+ * regardless of other changes, and the system prompt is sent in another form.
  */
 const hasLostBreakpoints = (before: CountedReply, { receipt, counts }: CountedReply): boolean =>
   before.receipt?.options['cache'] !== undefined &&
@@ -105,7 +105,7 @@ const hasLostBreakpoints = (before: CountedReply, { receipt, counts }: CountedRe
   receipt.options['cache'] === undefined &&
   counts.cacheRead + counts.cacheWrite === 0
 
-/** True if most of what the two requests share was read: then it had not expired. */
+/** Reports whether most of the tokens shared by the two requests were read from the cache, which shows that the cache had not expired. */
 const isPartlyRead = ({ counts }: CountedReply, requests: Requests | undefined): boolean =>
   requests !== undefined && requests.sharedTokens > 0 && counts.cacheRead > requests.sharedTokens / 2
 
@@ -123,7 +123,7 @@ const changeIn = (
   return requests ? { kind: 'repair' as const, ...path } : undefined
 }
 
-/** Returns the cause if the requests begin alike and the cache has not expired: other parameters, else unexplained. */
+/** Returns the cause of a break if the requests begin alike and the cache has not expired: changed parameters, or unexplained. */
 const otherCause = (old: Effective, now: Effective): Found['cause'] => {
   const parameters = [old, now].map(({ outline }) => canonicalText(outline.configuration?.parameters))
   const { configured } = now.outline
@@ -134,12 +134,12 @@ const otherCause = (old: Effective, now: Effective): Found['cause'] => {
 
 /** Comparison of two consecutive requests. */
 interface Requests {
-  /** Number of blocks shared at the beginning, and their estimated tokens. */
+  /** Number of leading blocks that both requests share, and the estimated number of tokens in them. */
   readonly shared: number
   readonly sharedTokens: number
-  /** The first block that differs. */
+  /** Path of the first block that differs. */
   readonly path?: string
-  /** Estimated tokens of the later request that the earlier one contained, but that were not read from the cache. */
+  /** Estimated tokens that both requests contain and that the later one did not read from the cache. */
   readonly again: number
 }
 
@@ -167,7 +167,7 @@ const requestsOf = (
   }
 }
 
-/** Returns the size of a part in characters of canonical JSON. */
+/** Returns the size of a request part in characters of canonical JSON. */
 const sizeOf = (part: PlacedPart['part']): number =>
   typeof part === 'string' ? JSON.stringify(part).length : textOf(part).length
 

@@ -26,12 +26,12 @@ export interface BisectionView extends BisectionState {
   /** Time at which the bisection began, and the actor who began it. */
   readonly begun: string
   readonly by: Note['metadata']['actor']
-  /** The candidates for the first bad position, ascending, and the probability of each; they add up to 1. */
+  /** Candidates for the first bad position in ascending order, and their probabilities, which add up to 1. */
   readonly candidates: readonly number[]
   readonly probabilities: readonly number[]
 }
 
-/** Returns the view of a bisection; undefined if its ends are not on one branch. */
+/** Returns the view of a bisection; undefined if its two ends are not on the same branch. */
 const viewOf = (
   conversation: string,
   log: Log,
@@ -53,7 +53,7 @@ const viewOf = (
   }
 }
 
-/** Returns the newest bisections of a conversation, at most `most`, newest first. Throws a `ReadError`. */
+/** Returns at most `most` of the newest bisections of a conversation, newest first. Throws a `ReadError`. */
 export const bisectionsOf = async (chat: BisectedChat, most: number): Promise<readonly BisectionView[]> => {
   const notes = await chat.notes()
   const begun = beginningNotes(notes).slice(-most).toReversed()
@@ -62,24 +62,23 @@ export const bisectionsOf = async (chat: BisectedChat, most: number): Promise<re
   return begun.flatMap((note) => viewOf(chat.id, log, notes, note) ?? [])
 }
 
-/** Returns a bisection; undefined if no bisection has this id. Throws a `ReadError`. */
+/** Returns the bisection with this id; undefined if it does not exist. Throws a `ReadError`. */
 export const bisectionOf = async (chat: BisectedChat, id: string): Promise<BisectionView | undefined> => {
   const notes = await chat.notes()
   const note = beginningNotes(notes).find((one) => one.id === id)
   return note && viewOf(chat.id, await logOf(chat), notes, note)
 }
 
-/** A verdict on a position. */
 export interface VerdictInput {
   readonly position: number
   readonly verdict: Verdict
 }
 
 /**
- * Answers the question about a position. A repeated answer is recorded once. Of two concurrent answers the first counts: `isTaken` is
- * false for the other, and for an answer about a position that is not in question.
+ * Records an answer for a position. A repeated answer is recorded once. Of two concurrent answers, the first counts. `isTaken` is false
+ * for an answer that does not count, including one for a position that is not in question.
  *
- * @param view the view just before the answer
+ * @param view the bisection right before the answer
  */
 export const answerQuestion = async (
   chat: BisectedChat,

@@ -10,16 +10,16 @@ import { type ResumeCost, resumeCostAt } from './resume-cost.ts'
 /** Use of the prompt cache in a conversation. */
 export interface CacheReport {
   readonly conversation: string
-  /** Number of replies with recorded usage, and of replies without, which cannot be analyzed. */
+  /** Numbers of replies with recorded usage (`calls`) and without (`uncounted`). Replies without recorded usage cannot be analyzed. */
   readonly calls: number
   readonly uncounted: number
-  /** Number of calls inherited by a fork. They are not analyzed here, only in the parent. */
+  /** Number of calls inherited by a fork. They are analyzed for the parent only. */
   readonly inherited: number
-  /** Input tokens of all calls, and the number read from the cache. */
+  /** Total input tokens of all calls, and the number of these tokens read from the cache. */
   readonly input: number
   readonly read: number
   readonly breaks: readonly CacheBreak[]
-  /** Cost of the next call if made now. */
+  /** Cost of making the next call now; absent if no calls were analyzed. */
   readonly resuming?: ResumeCost
   readonly advice: readonly string[]
 }

@@ -1,4 +1,4 @@
 import canonicalize from 'canonicalize'
 
-/** Returns the canonical JSON of a value: equal texts mean the same to the API. */
+/** Returns the canonical JSON of a value. Values with equal canonical JSON are equivalent for the API. */
 export const canonicalText = (value: unknown): string => canonicalize(value ?? null) ?? ''

@@ -5,7 +5,7 @@ import { toolsOf } from '../projections/render/renderer.ts'
 import { canonicalText } from './canonical.ts'
 import { rewindsBetween } from './rewinds.ts'
 
-/** Reason why a request begins differently from the previous one. */
+/** Reason why the beginning of a request differs from the previous request. */
 export type ChangeKind =
   | 'model'
   | 'tools'
@@ -18,16 +18,16 @@ export type ChangeKind =
   | 'rewind'
   | 'repair'
 
-/** The first difference between two requests, and the event that caused it. */
+/** First difference between two requests, with the event that caused it. */
 export interface RequestChange {
   readonly kind: ChangeKind
-  /** Position of the event that caused the change, if there is one. */
+  /** Position of the event that caused the change; absent if it is unknown. */
   readonly event?: number
 }
 
 /**
- * Finds the first part of the later history that does not continue the earlier one, in the order of the prompt cache: model, tools,
- * system prompt, messages. Undefined if the later history only appends.
+ * Finds the first part of the later history that differs from the earlier one, in the order of the prompt cache: model, tools, system
+ * prompt, messages. Returns undefined if the later history only appends.
  */
 export const changeBetween = (log: Log, before: Effective, after: Effective): RequestChange | undefined =>
   promptChange(log, before, after) ?? itemChange(log, before, after)
@@ -46,7 +46,7 @@ const promptChange = (log: Log, before: Effective, after: Effective): RequestCha
   return undefined
 }
 
-/** Finds the event that changed the configuration in force: a `Configured`, or a rewind to before one. */
+/** Finds the event that changed the current configuration: a `Configured` event, or a rewind to a position before one. */
 const configuredBy = (log: Log, { at }: Effective, { at: end, outline }: Effective): number | undefined =>
   outline.configured !== undefined && outline.configured > at
     ? outline.configured
@@ -69,10 +69,10 @@ const itemChange = (log: Log, before: Effective, after: Effective): RequestChang
   return { kind: 'rewind', ...(event !== undefined && { event }) }
 }
 
-/** Returns the kind of marker that an item other than a message comes from. */
+/** Returns the kind of marker that created an item. The item must not be a message. */
 export const markerKind = (item: Item): 'truncate' | 'edit' | 'condense' =>
   item.kind === 'truncation' ? 'truncate' : messageIn(item) ? 'edit' : 'condense'
 
-/** Returns the events after one position through another, including abandoned ones. */
+/** Returns the events after position `after` through position `at`, including abandoned ones. */
 const eventsIn = (log: Log, after: number, at: number): readonly ConversationEvent[] =>
   log.slice(after + 1, at + 1)

@@ -14,20 +14,20 @@ import {
 /** Cost of one conversation. */
 export interface ConversationCost {
   readonly id: string
-  /** Totals of its own calls, on every branch. */
+  /** Totals of the conversation's calls, on every branch. */
   readonly own: UsageTotals
-  /** Totals including its subagents and theirs, each counted once. */
+  /** Totals including all direct and indirect subagents, each counted once. */
   readonly total: UsageTotals
   readonly subagents: readonly string[]
-  /** Number of calls inherited by a fork: they are counted for the conversation that made them. */
+  /** Number of calls inherited by a fork. They are counted for the conversation that made them. */
   readonly inherited: number
-  /** Number of calls repeated from an earlier conversation by a continued or branched session: they are counted for the earlier one. */
+  /** Number of calls that a continued or branched session repeats from an earlier conversation. They are counted for the earlier one. */
   readonly repeated: number
 }
 
 /**
- * Cost of conversations. Models, days and tools each add up to `total`; an entry without a `model` or a `tool` is for calls that name
- * no model or call no tool.
+ * Cost of conversations. The entries of `models`, `days` and `tools` each add up to `total`. An entry without `model` or `tool` covers
+ * calls that name no model or call no tool.
  */
 export interface Cost {
   readonly conversations: readonly ConversationCost[]
@@ -35,11 +35,11 @@ export interface Cost {
   readonly models: readonly (UsageTotals & { readonly model?: string })[]
   /** Totals by the day of the reply, in UTC: `2026-11-23`. */
   readonly days: readonly (UsageTotals & { readonly day: string })[]
-  /** Usage by tool. A reply that calls several tools is shared among its calls. */
+  /** Usage by tool. The usage of a reply is divided among the tool calls in it. */
   readonly tools: readonly (ToolUsage & { readonly tool?: string })[]
   /**
-   * Conversations that cannot be read and are not counted, or whose subagents are unknown while the rest is counted; each with the
-   * reason.
+   * Conversations with a problem, and the reason. A conversation is not counted if it cannot be read; if only its subagents are
+   * unknown, the rest is counted.
    */
   readonly problems: readonly { readonly id: string; readonly problem: string }[]
 }
@@ -54,7 +54,7 @@ interface Entry {
   readonly spent: UsageTotals
 }
 
-/** Adds up the costs of conversations, in their order. */
+/** Computes the costs of conversations, in the given order. */
 export const costOfAll = (
   accounts: readonly Account[],
   children: ReadonlyMap<string, readonly string[]>,
@@ -88,7 +88,7 @@ export const costOfAll = (
   }
 }
 
-/** Assigns each call to the first conversation that has it. */
+/** Assigns each call to the first conversation that contains it. */
 const entriesOf = (accounts: readonly Account[], prices: Prices): ReadonlyMap<string, readonly Entry[]> => {
   const seen = new Map<string, { call: PaidCall }>()
   const first = accounts.map(({ id, paid }) => {

@@ -11,9 +11,9 @@ import { paidCallsIn } from './paid-calls.ts'
 
 /** Options for `cost`. */
 export interface CostOptions {
-  /** Id of a conversation to count with its subagents. Default: every conversation. */
+  /** Id of a conversation to be counted with its subagents. Default: every conversation. */
   readonly conversation?: string | undefined
-  /** Prices of models missing from the built-in table, or overriding it, as for a turn. */
+  /** Prices for models missing from the built-in table, or overriding it, as in the options of a turn. */
   readonly prices?: Prices | undefined
 }
 
@@ -23,8 +23,8 @@ const optionsSchema = z.strictObject({
 })
 
 /**
- * Computes the cost of conversations by conversation, model, day and tool: every model call, on every branch, once. Missing data is
- * reported rather than counted as zero: `unpriced`, `uncounted`, `problems`.
+ * Computes the cost of model calls by conversation, model, day and tool. Counts calls on every branch, each once. Missing data is
+ * reported instead of being counted as zero: `unpriced`, `uncounted`, `problems`.
  *
  * Rejects with `ConversationNotFound` or another `ReadError`, or `InvalidInput`.
  *
@@ -63,7 +63,7 @@ interface Scope {
   readonly problems: { id: string; problem: string }[]
 }
 
-/** Returns all conversations, oldest first, so that a call repeated by a continued session counts for the first one. */
+/** Returns all conversations, oldest first, so that a call repeated by a continued session is counted for the first one. */
 const everyone = async (store: Pick<Store, 'conversations'>): Promise<Scope> => {
   const ids: string[] = []
   const links = []

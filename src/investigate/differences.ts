@@ -6,7 +6,7 @@ import { lastOf, type Log } from '../projections/path.ts'
 import { markerKind } from './cause.ts'
 import { rewindsBetween } from './rewinds.ts'
 
-/** Cause of an item's appearance or disappearance. */
+/** Reason why an item appeared or disappeared. */
 export type Because = 'message' | 'condense' | 'edit' | 'truncate' | 'restore' | 'rewind'
 
 /** An item shown in only one of two consecutive calls. */
@@ -14,7 +14,7 @@ export interface Difference {
   readonly change: 'appeared' | 'disappeared'
   readonly position: number
   readonly kind: Item['kind']
-  /** Role of the message, if the item is one. */
+  /** Role of the message; absent if the item is not a message. */
   readonly role?: Role
   readonly tokens: number
   readonly because: Because
@@ -22,7 +22,7 @@ export interface Difference {
   readonly event: number
 }
 
-/** A history with the status of everything in it. */
+/** An effective history, with the status of every message and marker. */
 export interface HistorySnapshot {
   readonly effective: Effective
   readonly entries: readonly Entry[]
@@ -30,7 +30,10 @@ export interface HistorySnapshot {
   readonly tokensAt: (position: number) => number
 }
 
-/** Compares the items shown in two calls, in the order of the later one; items that disappeared come first. */
+/**
+ * Compares the items shown in two calls. Disappeared items come first, in the order of the earlier call, then new items in the order of
+ * the later call.
+ */
 export const differences = (
   log: Log,
   before: HistorySnapshot,
@@ -72,7 +75,7 @@ const differenceOf = (
   ...reason,
 })
 
-/** Returns why an item disappeared; undefined if a rewind removed it. */
+/** Returns the reason why an item disappeared; undefined if a rewind removed it. */
 const goneBy = ({ position }: Item, before: HistorySnapshot, after: HistorySnapshot): Reason | undefined => {
   const fate = after.entryAt(position)
   const event = fate?.by ?? -1
@@ -92,7 +95,7 @@ const goneBy = ({ position }: Item, before: HistorySnapshot, after: HistorySnaps
   }
 }
 
-/** Returns why an item appeared; undefined if a rewind brought it back. */
+/** Returns the reason why an item appeared; undefined if a rewind brought it back. */
 const comeBy = (item: Item, before: HistorySnapshot, after: HistorySnapshot): Reason | undefined => {
   const { position: event } = item
   if (event > before.effective.at)

@@ -1,9 +1,9 @@
 import type { Link } from '../projections/notes.ts'
 
-/** Relation from a conversation to the one whose agent started it. */
+/** Name of the relation from a subagent's conversation to the conversation whose agent started it. */
 const relation = 'subagent-of'
 
-/** Returns the subagents of each conversation, from the links that the subagents have. */
+/** Returns the subagents of each conversation, from the links stored with the subagents. */
 export const childrenIn = (links: Iterable<Link>): ReadonlyMap<string, readonly string[]> => {
   const children = new Map<string, string[]>()
   for (const { relation: named, from, conversation } of links) {
@@ -15,7 +15,7 @@ export const childrenIn = (links: Iterable<Link>): ReadonlyMap<string, readonly 
   return children
 }
 
-/** Returns a conversation with all its direct and indirect subagents, each once, even if the links form a diamond or a circle. */
+/** Returns a conversation and all its direct and indirect subagents, each once, even if the links form a diamond or a cycle. */
 export const familyOf = (id: string, children: ReadonlyMap<string, readonly string[]>): readonly string[] => {
   const family = new Set([id])
   // A set can grow while it is iterated.

@@ -2,12 +2,12 @@ import { type Effective, effective, type Item, itemOf } from '../projections/eff
 import { draftOf, emptyOutline, evolve, type Outline, type Slot } from '../projections/outline.ts'
 import { type Log, resolve } from '../projections/path.ts'
 
-/** Number of histories remembered. */
+/** Maximum number of histories in memory. */
 const most = 4
 
 /**
- * Returns a function for the effective history of a log at any position. Requested in ascending order, all positions take a single pass
- * over the log; the last few histories are remembered, and any other is folded from the beginning.
+ * Returns a function that computes the effective history of a log at any position. Ascending positions take a single pass over the log.
+ * The last few histories are cached, and any other is folded from the beginning.
  */
 export const historiesOf = (log: Log): ((at: number) => Effective) => {
   const advance = advancing(log)
@@ -22,7 +22,7 @@ export const historiesOf = (log: Log): ((at: number) => Effective) => {
   }
 }
 
-/** Returns histories at ascending positions; undefined for a position that it has passed. */
+/** Returns a function that computes the history at ascending positions. It returns undefined for a position before the last one. */
 const advancing = (log: Log): ((at: number) => Effective | undefined) => {
   const returns = new Set(
     log.flatMap(({ type, position }) => (type === 'Rewound' ? [resolve(log, position)] : [])),

@@ -6,11 +6,11 @@ import { render } from '../projections/render/renderer.ts'
 import type { Verdict } from './bisection.ts'
 import { canonicalText } from './canonical.ts'
 
-/** The conversation as it was at a position, for a judge. */
+/** A conversation as of a position, for a judge. */
 export interface Judgeable {
   readonly conversation: string
   readonly position: number
-  /** The effective history at the position, as the model sees it. */
+  /** Items of the effective history at the position. */
   readonly items: readonly Item[]
   /** Body of a request with the same content, as returned by `render`. */
   readonly request: {
@@ -19,7 +19,7 @@ export interface Judgeable {
   }
 }
 
-/** A verdict and its evidence, which is any JSON. */
+/** A verdict with its evidence, which is any JSON value. */
 export interface JudgeResult {
   readonly verdict: Verdict
   readonly evidence?: unknown
@@ -35,7 +35,7 @@ export const judgeableAt = (conversation: string, log: Log, position: number): J
 }
 
 /**
- * Returns the SHA-256 (hex) of the canonical JSON of the whole request. A receipt's digest covers neither model nor parameters, and
- * these may be the problem.
+ * Returns the SHA-256 (hex) of the canonical JSON of the whole request. A receipt's digest would not suffice, because it omits the
+ * model and the parameters, either of which may be the problem.
  */
 export const digestOfRequest = ({ request }: Judgeable): string => hash('sha256', canonicalText(request))

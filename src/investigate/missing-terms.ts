@@ -6,26 +6,26 @@ import type { Entry } from '../projections/full.ts'
 import type { Outline } from '../projections/outline.ts'
 import { termsIn, termsOf, wordsOf } from './terms.ts'
 
-/** A term that a reply names and that, when the reply was requested, only hidden messages contained. */
+/** A term in a reply that only hidden messages contained when the reply was requested. */
 export interface HiddenTerm {
-  /** A path, an identifier, an id or a number. */
+  /** The term: a path, an identifier, an id or a number. */
   readonly term: string
-  /** Positions of the hidden messages that contain it. */
+  /** Positions of the hidden messages that contain the term. */
   readonly hidden: readonly number[]
-  /** Positions of the markers that hid them. */
+  /** Positions of the markers that hid these messages. */
   readonly by: readonly number[]
-  /** True if a summary that was shown names it. */
+  /** True if a visible summary contains the term. */
   readonly inSummary: boolean
 }
 
-/** A message that a marker hides. */
+/** A hidden message, with the position of the marker that hides it. */
 export interface Holder {
   readonly position: number
   readonly by?: number | undefined
 }
-/** The hidden messages that contain a term, in the order of their positions. */
+/** Lookup of the hidden messages that contain a term, in the order of their positions. */
 export interface TermHolders {
-  /** Quick check: true if hidden messages may contain the term and no shown message is known to. */
+  /** Reports whether hidden messages may contain the term. This quick check is false if a shown message is known to contain it. */
   readonly mayHave: (term: string) => boolean
   readonly of: (term: string) => readonly Holder[]
 }
@@ -33,7 +33,7 @@ export interface TermHolders {
 /**
  * Finds hidden messages by the terms in them.
  *
- * @param entries a full history
+ * @param entries entries of the full history
  */
 export const holdersIn = (entries: readonly Entry[]): TermHolders => {
   const hidden = entries.flatMap((entry) =>
@@ -48,10 +48,10 @@ export const holdersIn = (entries: readonly Entry[]): TermHolders => {
 }
 
 /**
- * Finds hidden terms that an answer names although neither the shown messages, the system prompt nor the tools contain them. Terms that
- * no summary names come first, then the rarest.
+ * Finds the terms of an answer that hidden messages contain but neither the shown messages nor the system prompt nor the tools. Terms
+ * missing from every summary come first, then those in the fewest hidden messages.
  *
- * @param holders of the history that the answer was given in
+ * @param holders lookup for the history at which the answer was requested
  */
 export const missingTerms = (
   { items, outline }: Pick<Effective, 'items' | 'outline'>,
@@ -76,8 +76,8 @@ export const missingTerms = (
 const saidIn = ({ content }: Pick<Message, 'content'>): string => wordsOf(content)
 
 /**
- * True if a shown message, or a summary, names the term. Searches the newest items first, as an answer mostly names what was said just
- * before.
+ * Reports whether a shown message contains the term, or, if `isMessage` is false, a summary. Searches the newest items first, because
+ * an answer mostly repeats recent terms.
  */
 const isSaid = (items: readonly Item[], isMessage: boolean, term: string): boolean => {
   const grams = rememberedGrams(items, gramsBy)
@@ -98,7 +98,7 @@ const isSaid = (items: readonly Item[], isMessage: boolean, term: string): boole
 
 const wordsBy = (item: Item): string => messagesOf(item).map(saidIn).join('\n')
 
-/** Number of bits in the set of a text's trigrams. */
+/** Number of bits in a bit set of trigrams. */
 const bits = 2_048
 
 /** Returns the trigrams of a text as numbers below `bits`; different trigrams may share a number. */
@@ -109,8 +109,8 @@ const gramAt = (text: string, at: number): number =>
   (text.charCodeAt(at) * 961 + text.charCodeAt(at + 1) * 31 + text.charCodeAt(at + 2)) % bits
 
 /**
- * Returns the set of an item's trigrams. A term with a trigram outside the set is not in the item, which is quicker to check than a
- * search.
+ * Returns the bit set of an item's trigrams. An item that lacks one of a term's trigrams cannot contain the term, which is faster to
+ * check than searching the text.
  */
 const gramsBy = (item: Item): Uint32Array => {
   const text = wordsBy(item)
@@ -130,6 +130,6 @@ const hasAll = (own: Uint32Array, grams: readonly number[]): boolean => {
 
 const textOf = memo(({ system, tools }: Configuration) => JSON.stringify([system, tools]))
 
-/** Returns the system prompt and tools in force, as text; undefined if nothing was ever configured. */
+/** Returns the current system prompt and tools as text; undefined if nothing was ever configured. */
 export const promptOf = ({ configuration }: Outline): string | undefined =>
   configuration && textOf(configuration)

@@ -7,34 +7,34 @@ import { receiptsOfSummary } from '../agent/receipts/summary-request.ts'
 import { type UsageCounts, countsIn } from '../agent/turn/spending/usage.ts'
 import { createContinuationTest, isImported, createReplyNaming } from './same-call.ts'
 
-/** A request to a model that may have cost money. */
+/** A call of a model that may have cost money. */
 export interface PaidCall {
   readonly kind: 'reply' | 'summary' | 'failed'
-  /** Position of the answer; for a failed call, position of the answer that finally came. */
+  /** Position of the answer; for a failed call, the position of the answer that a retry received. */
   readonly position: number
-  /** Time of the answer, ISO 8601, UTC. */
+  /** Time of the answer: ISO 8601, UTC. */
   readonly time: string
-  /** Number of requests: a summary in parts takes several. */
+  /** Number of requests; a summary in several parts takes more than one. */
   readonly calls: number
   readonly model?: string | undefined
   readonly requestId?: string | undefined
-  /** Usage counted by the API; undefined if not recorded. */
+  /** Usage reported by the API; undefined if it was not recorded. */
   readonly counts?: UsageCounts | undefined
-  /** Names that the same call has in any conversation; absent if no other conversation can have it. */
+  /** Names that identify the same call in every conversation; absent if no other conversation can contain the call. */
   readonly names?: readonly string[]
-  /** Estimated tokens of an imported reply, from its content. */
+  /** Estimated number of tokens in an imported reply. */
   readonly said?: number
-  /** Tools that the reply calls, one entry per call. */
+  /** Names of the tools that the reply calls, one for each call. */
   readonly tools: readonly string[]
 }
 
-/** The calls of a conversation, and the number of calls inherited by a fork, which were paid by its parent. */
+/** The calls of a conversation, and the number of calls inherited by a fork, which are counted for the parent. */
 export interface PaidCalls {
   readonly calls: readonly PaidCall[]
   readonly inherited: number
 }
 
-/** Collects the model calls that a conversation made itself, on every branch, in the order of the answers. */
+/** Collects the model calls of a conversation on every branch, in the order of the answers. Calls inherited by a fork are only counted. */
 export const paidCallsIn = async (events: AsyncIterable<ConversationEvent>): Promise<PaidCalls> => {
   let calls: PaidCall[] = []
   let inherited = 0
@@ -60,7 +60,10 @@ export const paidCallsIn = async (events: AsyncIterable<ConversationEvent>): Pro
 
 type Reply = ConversationEvent<'MessageAppended'>
 
-/** True for a reply. An imported message of an assistant is one even if the file names no model: it was paid for, too. */
+/**
+ * Reports whether an event is a model's reply. An imported assistant message counts as a reply even if the source names no model,
+ * because it was paid for as well.
+ */
 const isReply = (event: ConversationEvent): event is Reply =>
   event.type === 'MessageAppended' &&
   event.data.role === 'assistant' &&
@@ -105,7 +108,7 @@ const paid = (
   tools: [],
 })
 
-/** Returns the failed calls before an answer. A call that failed before the API counted anything costs nothing. */
+/** Returns the failed calls before an answer. A call without usage counts as free. */
 const failedBefore = (event: ConversationEvent, origin: Origin): readonly PaidCall[] =>
   failuresIn(origin).map(({ model, requestId, usage = { input_tokens: 0 } }) =>
     paid(event, { model, requestId, usage }, 'failed'),
@@ -114,7 +117,7 @@ const failedBefore = (event: ConversationEvent, origin: Origin): readonly PaidCa
 const isCounted = (usage: Origin['usage']): boolean =>
   usage !== undefined && ['input_tokens', 'output_tokens'].some((field) => typeof usage[field] === 'number')
 
-/** Returns the part of a block that shows text written by the model: a lower bound. */
+/** Returns the text of a block that the model wrote, for a lower bound on its tokens. */
 const spoken = (block: Block): readonly Block[] => {
   if (isBlock(block, 'redacted_thinking')) return []
   return isBlock(block, 'thinking') ? [textBlock(block.thinking)] : [block]
@@ -127,7 +130,7 @@ const joined = (one: PaidCall, other: PaidCall): PaidCall => ({
   tools: [...one.tools, ...other.tools],
 })
 
-/** Merges two records of the same call: the one written later has counted more. */
+/** Merges two records of the same call. The record with more output tokens was written later, so its counts are used. */
 export const fuller = (one: PaidCall, other: PaidCall): PaidCall => {
   const isFuller = (other.counts?.output ?? 0) >= (one.counts?.output ?? 0)
   const said = Math.max(one.said ?? 0, other.said ?? 0)

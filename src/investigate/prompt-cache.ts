@@ -7,7 +7,7 @@ import type { ReplyCall } from './replies.ts'
 export type Ttl = '5m' | '1h'
 export const lifetimes: Readonly<Record<Ttl, number>> = { '5m': 5 * 60_000, '1h': 60 * 60_000 }
 
-/** Returns the lifetime of a call's breakpoints: from its receipt, else from the API's counts. */
+/** Returns the lifetime of a call's cache breakpoints, from its receipt or otherwise from the API's counts. */
 export const ttlOf = ({ receipt, origin }: Pick<ReplyCall, 'receipt' | 'origin'>): Ttl => {
   if (receipt?.options['cache'] === '1h') return '1h'
   const written = origin.usage?.['cache_creation']
@@ -19,7 +19,7 @@ export const idleBetween = (from: string, to: string): number =>
   Math.max(0, (Date.parse(to) - Date.parse(from)) / 1_000)
 
 /**
- * Prices in US dollars per million tokens: for reading from the cache, and for input not read from it, which is the price of writing if
+ * Prices in US dollars per million tokens. `read`: input read from the cache; `write`: other input, at the price of a cache write if
  * the call wrote to the cache.
  */
 export interface CallRates {

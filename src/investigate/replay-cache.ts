@@ -5,8 +5,8 @@ import { lifetimes, type Ttl } from './prompt-cache.ts'
 import type { ReplyCall } from './replies.ts'
 
 /**
- * Adds a request to the cache. The returned function estimates how many of its tokens earlier requests have cached; it is called only
- * if that is unknown.
+ * Function that adds a request to the simulated cache. It returns a function that estimates the number of its tokens that earlier
+ * requests have cached, to be called only if the number is unknown.
  */
 export type SentBefore = (call: ReplyCall, shown: Effective, tokens: number) => () => number
 
@@ -17,12 +17,12 @@ interface Asked {
   readonly model: string | undefined
 }
 
-/** Number of earlier requests compared: a rewind returns to one of them. */
+/** Number of earlier requests to compare with; after a rewind, one of them shares the longest prefix. */
 const lookback = 20
 
 /**
- * Simulates a prompt cache that keeps every prefix of the requests sent: system prompt, tools and items. Requests are compared by the
- * histories they are made from, as equal prefixes of histories give equal prefixes of requests.
+ * Simulates a prompt cache that keeps every prefix of the requests: system prompt, tools and items. Compares histories instead of
+ * requests, because equal prefixes of histories give equal prefixes of requests.
  *
  * @param ttl lifetime of an entry after its last use
  */
@@ -50,8 +50,8 @@ const hasSamePrompt = (one: Asked, other: Asked): boolean =>
   one.model === other.model && promptOf(one.shown.outline) === promptOf(other.shown.outline)
 
 /**
- * Counts the items that two histories share at the beginning, if more than `known`. Comparing positions is enough, as none is used
- * twice.
+ * Returns the number of leading items that two histories share, at least `known`. Comparing positions is sufficient, because a position
+ * identifies an item.
  */
 const sharedBy = (one: readonly Item[], other: readonly Item[], known: number): number => {
   const isSame = (index: number): boolean => one[index]?.position === other[index]?.position

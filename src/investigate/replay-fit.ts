@@ -24,37 +24,37 @@ import {
 import { type UsageCounts, countsIn, inputOf, noUsage } from '../agent/turn/spending/usage.ts'
 import type { ReplayBuilder } from './replayed-history.ts'
 
-/** A marker that the recorded policy wrote. */
+/** A marker that the recorded context policy wrote. */
 export type PolicyMarker = ConversationEvent<'Condensed' | 'Truncated'>
 
-/** Returns a predicate: true if a marker is of this type and covers exactly this slice. */
+/** Returns a predicate that is true for markers of this type that cover exactly this slice. */
 export const hides =
   (type: PolicyMarker['type'], { first, last }: Covers) =>
   (marker: PolicyMarker): boolean =>
     marker.type === type && marker.data.covers.first === first && marker.data.covers.last === last
 
-/** Settings for making one request fit. */
+/** Settings for fitting one request into the context limit. */
 export interface Fit {
   readonly settings: ContextSettings
   readonly mode: 'condense' | 'truncate' | 'keep'
   readonly summaryTokens: number
   readonly clearResults?: { readonly keepLast: number } | undefined
-  /** Markers that the recorded policy wrote before this call; reused if the same would be written. */
+  /** Markers that the recorded policy wrote before this call. A marker is reused if the replay would write the same one. */
   readonly recorded: readonly PolicyMarker[]
-  /** True to decide as the recorded policy did, including failed summaries and refusals. */
+  /** True to repeat the decisions of the recorded policy, including failed summaries and refusals. */
   readonly asRecorded: boolean
 }
 
 /**
- * Usage of a summary: as recorded, else estimated from the items it covers and its own size; the model is the one that wrote it, else
- * the model of the call.
+ * Usage of a summary. `counts`: as recorded, or otherwise estimated from the covered items and the summary's size; `model`: the model
+ * that wrote the summary, or otherwise the model of the call.
  */
 export interface SummaryUsage {
   readonly counts: UsageCounts
   readonly model?: string | undefined
 }
 
-/** The markers written to make a request fit. */
+/** Numbers of markers written to make a request fit. */
 export interface FitReport {
   readonly condensed: number
   readonly truncated: number
@@ -65,10 +65,10 @@ export interface FitReport {
 
 export const nothingFitted: FitReport = { condensed: 0, truncated: 0, edited: 0, summarized: [] }
 
-/** Maximum number of steps that a policy needs: each one hides something and makes the context smaller. */
+/** Maximum number of steps for one request. Each step hides something and makes the context smaller. */
 const mostSteps = 100
 
-/** Writes the markers that the policy would have written before the request made from the history at `at`. */
+/** Adds to the replay the markers that the policy would have written before the request for the history at `at`. */
 export const fitInto = (replay: ReplayBuilder, last: ConversationEvent, fit: Fit): FitReport => {
   const { position: at } = last
   const done = {
@@ -141,7 +141,7 @@ const ofSize = ({ before, after }: CondensedData['tokens']): SummaryUsage => ({
   counts: { ...noUsage, cacheWrite1h: 0, input: before, output: after },
 })
 
-/** Returns the recorded conditions of the next marker; after the last one, the conditions of the last. */
+/** Returns the recorded conditions of the next marker, or of the last one if no marker is left. */
 const circumstancesOf = (left: readonly PolicyMarker[], all: readonly PolicyMarker[]): PolicyConditions => {
   const { policy } = (left[0] ?? all.at(-1))?.data ?? {}
   return { canCondense: true, ...(policy?.options as Partial<PolicyConditions> | undefined) }
@@ -165,10 +165,10 @@ const summaryOf = (content: readonly Block[], method: 'model' | 'client') => ({
   method,
 })
 
-/** Maximum tokens of a stand-in: no context holds more, even if a recorded usage is larger. */
+/** Maximum tokens of a stand-in text. No context holds more, even if a recorded usage is larger. */
 const mostStandIn = 10_000_000
 
-/** Makes a text of about this many tokens, as a stand-in for one that was not written or not recorded. */
+/** Returns a text of about this many tokens, as a stand-in for one that was not written or not recorded. */
 export const standIn = (tokens: number, text: string): readonly Block[] => {
   const one = estimate([textBlock(text)])
   return [textBlock(text.repeat(Math.max(1, Math.round(Math.min(tokens, mostStandIn) / one))))]

@@ -22,33 +22,36 @@ import {
 } from './replayed-history.ts'
 import { answerOf, type ReplyCall, repliesIn } from './replies.ts'
 
-/** The request of a call as it would have been under another policy. */
+/** A call as another policy would have made it. */
 export interface ReplayedCall {
   readonly call?: number
   /** Position of the recorded reply. */
   readonly position: number
-  /** True if the model would have been shown the same as recorded. */
+  /** True if the policy would have shown the model the same history as recorded. */
   readonly isSame: boolean
   /**
-   * Tokens of the request, counted by the API if it is the same, else estimated; and the number that would have been read from the
-   * cache.
+   * Tokens of the request, and the number of them that the call would have read from the cache. Tokens are counted by the API for an
+   * unchanged request and estimated for any other.
    */
   readonly tokens: number
   readonly read: number
-  /** True if `tokens` exceeds the policy's limit: the API might have refused the request. */
+  /** True if `tokens` exceeds the policy's limit, in which case the API might have refused the request. */
   readonly isOver: boolean
-  /** US dollars for the call with its recorded output, including the summaries written before it; absent if the model has no price. */
+  /**
+   * Cost in US dollars of the call with its recorded output, including the summaries written before it; absent if the model has no
+   * price.
+   */
   readonly usd?: number
-  /** Number of markers that the policy would have written before the call, by kind. */
+  /** Numbers of markers that the policy would have written before the call, by kind. */
   readonly condensed: number
   readonly truncated: number
   readonly edited: number
-  /** Number of messages that would have been hidden, and the terms in them that the recorded answer names. */
+  /** Number of messages that the policy would have hidden, and the terms in them that the recorded answer contains. */
   readonly hidden: number
   readonly needed: readonly HiddenTerm[]
 }
 
-/** A conversation replayed with another policy. No model was called: the answers are the recorded ones. */
+/** Result of replaying a conversation with another policy. No model was called; the answers are the recorded ones. */
 export interface ReplayReport {
   readonly conversation: string
   readonly policy: string
@@ -69,7 +72,7 @@ export interface ReplayReport {
 /**
  * Replays a log with a policy.
  *
- * @param policy the recorded one if undefined
+ * @param policy policy to replay; undefined for the recorded one
  */
 export const replayLog = (
   conversation: string,
@@ -123,8 +126,8 @@ interface Walked {
 }
 
 /**
- * Yields every event of a log in order, each with the replay of the history right after it. Markers of the recorded policy are left
- * out, and markers that the caller adds to the replay are kept; a rewind returns to the replay as it was at that position.
+ * Yields every event of a log in order, with the replayed history right after it. Markers of the recorded policy are omitted, and
+ * markers added by the caller are kept. A rewind restores the replayed history of the position that it returns to.
  */
 function* walked(log: Log, calls: readonly ReplyCall[]): Generator<Walked, void> {
   // Where rewinds lead, and the last that leads there.
@@ -148,8 +151,8 @@ function* walked(log: Log, calls: readonly ReplyCall[]): Generator<Walked, void>
 }
 
 /**
- * Returns a stand-in for the system prompt and tools of an import, which the log does not have; its size is derived from the first
- * reply with counts.
+ * Returns a stand-in for the system prompt and tools of an import, which the log lacks. Its size is derived from the first reply with
+ * counts.
  */
 const unrecordedPrompt = (log: Log, calls: readonly ReplyCall[]): ReplayedHistory['prompt'] => {
   const first = calls.find(({ origin }) => inputOf(countsIn(origin.usage)) > 0)
@@ -159,8 +162,8 @@ const unrecordedPrompt = (log: Log, calls: readonly ReplyCall[]): ReplayedHistor
 }
 
 /**
- * Returns the recorded reply. If it answers a different request here, the API's counts do not apply: they are replaced by the tokens of
- * this request, so that later counts build on it.
+ * Returns the recorded reply as an item. If the replayed request differs from the recorded one, the API's counts do not apply and are
+ * replaced by the tokens of the replayed request, on which later counts are based.
  */
 const replyAs = (
   event: ConversationEvent,
@@ -174,7 +177,7 @@ const replyAs = (
   return { ...item, origin: { ...item.origin, usage: { input_tokens: tokens, output_tokens: output } } }
 }
 
-/** Returns the settings for making a call fit; undefined if the policy in force is unknown. */
+/** Returns the settings for fitting a call's request; undefined if the recorded policy is unknown. */
 const fitFor = (
   policy: ReplayPolicy | undefined,
   markers: readonly PolicyMarker[],
@@ -191,7 +194,7 @@ const fitFor = (
 
 const usualSummary = 500
 
-/** Returns the average size of the recorded summaries, in tokens; 500 if there are none. */
+/** Returns the average size of the recorded summaries in tokens, or 500 if the log has no summaries. */
 const summarySize = (markers: readonly PolicyMarker[]): number => {
   const sizes = markers.flatMap((event) =>
     event.type === 'Condensed' && event.data.method === 'model' ? [event.data.tokens.after] : [],
@@ -203,7 +206,7 @@ const summarySize = (markers: readonly PolicyMarker[]): number => {
 
 interface Surroundings {
   readonly replay: ReplayBuilder
-  /** Outline of the history shown according to the log. */
+  /** Outline of the history that the log records at this position. */
   readonly told: Outline
   readonly shown: Effective
   readonly fit: Fit | undefined
@@ -254,8 +257,8 @@ const isSameHistory = ({ slots, configured }: Outline, { items, outline }: Effec
   configured === outline.configured
 
 /**
- * Returns the cost of a call and its new summaries, which are priced by their own model if it has a price, else by the model of the
- * call.
+ * Returns the cost of a call and the summaries before it. A summary is priced by the model that wrote it, or by the call's model if
+ * that one has no price.
  */
 const usdOf = (
   { origin }: ReplyCall,

@@ -6,17 +6,23 @@ import type { InvalidInput } from '../events/errors.ts'
 
 /** A policy for managing the context in a replay. */
 export interface ReplayPolicy {
-  /** Name in a comparison. */
+  /** Name of the policy in a comparison. */
   readonly name?: string | undefined
-  /** Context settings, as for a turn. */
+  /** Context settings, as in the options of a turn. */
   readonly context: ContextSettings
-  /** `condense` (default): condense, and truncate if that does not help; `truncate`: never condense; `keep`: hide nothing. */
+  /**
+   * Way to make a request fit. `condense` (default): condense, and truncate if condensing fails; `truncate`: never condense; `keep`:
+   * hide nothing.
+   */
   readonly mode?: 'condense' | 'truncate' | 'keep' | undefined
-  /** Tokens of a summary that the policy would have written. Default: the average of the recorded ones, else 500. */
+  /** Tokens of each summary that the policy would have written. Default: the average of the recorded summaries, or 500. */
   readonly summaryTokens?: number | undefined
-  /** Show `[cleared]` in place of all tool results, except in the newest `keepLast` messages with results. */
+  /**
+   * Setting to show `[cleared]` instead of tool results, except in the newest `keepLast` messages with results. Default: show all
+   * results.
+   */
   readonly clearResults?: { readonly keepLast: number } | undefined
-  /** Lifetime of entries in the cache. Default: as recorded if the request is the same, else `5m`. */
+  /** Lifetime of cache entries. Default: as recorded for an unchanged request, otherwise `5m`. */
   readonly cache?: '5m' | '1h' | undefined
 }
 
@@ -29,7 +35,7 @@ export const policySchema = z.strictObject({
   cache: z.enum(['5m', '1h']).optional(),
 })
 
-/** Checks a policy. Errors: `InvalidInput`, also for a window that leaves no room. */
+/** Checks a policy. Errors: `InvalidInput`, also if the context window leaves no room for messages. */
 export const checkPolicy = (policy: unknown): E.Either<InvalidInput, ReplayPolicy> => {
   const checked = check(policySchema, policy)
   if (E.isLeft(checked)) return checked

@@ -10,17 +10,17 @@ import { policySchema, type ReplayPolicy } from './replay-policy.ts'
 
 /** Options for `replay`. */
 export interface ReplayOptions {
-  /** Policy to replay. Default: the policy recorded by the markers, with the summaries that were written. */
+  /** Policy to replay. Default: the policy recorded by the markers, with the recorded summaries. */
   readonly policy?: ReplayPolicy | undefined
-  /** Prices of models missing from the built-in table, or overriding it, as for a turn. */
+  /** Prices for models missing from the built-in table, or overriding it, as in the options of a turn. */
   readonly prices?: Prices | undefined
 }
 
 const optionsSchema = z.strictObject({ policy: policySchema.optional(), prices: pricesSchema.optional() })
 
 /**
- * Computes, without a model, the requests that another policy would have sent: tokens, cache reads, costs, and hidden terms that the
- * recorded answers name. Reads the whole log.
+ * Computes the requests that another policy would have sent, without calling a model: their tokens, cache reads, costs, and the hidden
+ * terms that the recorded answers contain. Reads the whole log.
  *
  * Rejects with `InvalidInput`, `ConversationNotFound` or another `ReadError`.
  *

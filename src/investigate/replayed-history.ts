@@ -5,27 +5,27 @@ import { draftOf, emptyOutline, evolve, type Outline, type Slot } from '../proje
 import type { Holder, TermHolders } from './missing-terms.ts'
 import { termsIn, wordsOf } from './terms.ts'
 
-/** A conversation so far as another policy would have made it: a history that can continue from any of its events. */
+/** State of a replayed conversation. The replay can continue from the state after any event. */
 export interface ReplayedHistory {
   readonly outline: Outline
-  /** Positions of the markers that hide something, and the number of messages hidden. */
+  /** Positions of the markers that currently hide items, and the number of hidden messages. */
   readonly hiding: ReadonlySet<number>
   readonly messagesHidden: number
-  /** Stand-in for a system prompt and tools that the log does not have. */
+  /** Stand-in for the system prompt and tools that the log lacks. */
   readonly prompt?: readonly Block[] | undefined
   readonly known: Known
 }
 
-/** Data shared by all branches, as no position is used twice. */
+/** Data shared by all branches, which is safe because each position is used only once. */
 interface Known {
-  /** Every item that ever existed, by position. */
+  /** All items of all branches, by position. */
   readonly items: Map<number, Item>
-  /** Items that each marker replaced, and markers that replaced each item: on each branch, at most one of them hides it. */
+  /** Items that each marker replaced, and markers that replaced each item. On each branch, at most one of these markers hides the item. */
   readonly replaced: Map<number, readonly Slot[]>
   readonly markersOf: Map<number, number[]>
-  /** Tokens of the requests that differ from the recorded ones, by the position of the reply. */
+  /** Tokens of the requests that differ from the recorded ones, by position of the reply. */
   readonly requestTokens: Map<number, number>
-  /** Positions of messages by the terms in them, in log order; and the messages not yet searched for terms. */
+  /** Positions of messages by the terms in them, in log order, and the positions of messages not yet searched for terms. */
   readonly holders: Map<string, number[]>
   readonly unread: Set<number>
 }
@@ -44,18 +44,18 @@ export const nothingYet = (): ReplayedHistory => ({
   },
 })
 
-/** Adds a stand-in to the replay of a log that lacks the system prompt and the tools. */
+/** Adds a stand-in prompt to the replay of a log that lacks the system prompt and the tools. */
 export const withPrompt = (replay: ReplayedHistory, prompt: ReplayedHistory['prompt']): ReplayedHistory =>
   prompt ? { ...replay, prompt, outline: { ...replay.outline, configuration: { system: prompt } } } : replay
 
-/** Makes a replay to which events are added in place. */
+/** Creates a replay from a state. Events are added to it in place. */
 export const createReplay = ({ prompt, known, ...before }: ReplayedHistory) => {
   const draft = draftOf(before.outline)
   const hiding = new Set(before.hiding)
   let { messagesHidden } = before
   const { items, replaced, markersOf, requestTokens } = known
 
-  /** Caches, cleared on each change. */
+  /** Cached effective history, and the positions shown in it; both are cleared when an event is added. */
   let last: Effective | undefined
   let shown: ReadonlySet<number> | undefined
 

@@ -11,25 +11,25 @@ import { isUnproven, type ModelCall, createCallCounter, type UnprovenReply } fro
 import { fingerprintsIn } from '../agent/receipts/receipt-blocks.ts'
 import { createContinuationTest } from './same-call.ts'
 
-/** A reply of a model, with its request as far as that is recorded. */
+/** A model's reply, with the recorded data about its request. */
 export interface ReplyCall {
-  /** Number of the call among those with a receipt, from 1; absent without a receipt. */
+  /** Number of the call among the calls with a receipt, from 1; absent without a receipt. */
   readonly number?: number
-  /** Position of the reply, and of the history that it answers. */
+  /** Positions of the reply and of the history for which it was requested. */
   readonly position: number
   readonly at: number
-  /** Positions of all its messages: an import may have stored a reply in parts. */
+  /** Positions of all messages of the reply; an import may have stored a reply in several messages. */
   readonly parts: readonly number[]
   readonly origin: Origin
   readonly receipt?: Receipt
-  /** Fingerprints of the request's blocks, if its receipt has them. */
+  /** Fingerprints of the request's blocks; absent if the receipt has none. */
   readonly prints?: string
-  /** Earliest possible time of the request, and the time at which the reply was recorded; ISO 8601. */
+  /** Earliest possible time of the request, and the time at which the reply was recorded (ISO 8601). */
   readonly asked: string
   readonly answered: string
 }
 
-/** Returns the replies of models in a log, in the order in which they were recorded, including those on abandoned branches. */
+/** Returns the model replies in a log, in the order in which they were recorded, including those on abandoned branches. */
 export const repliesIn = (log: Log): readonly ReplyCall[] => {
   const callsOf = createCallCounter()
   const prints = new Map<number, string>()
@@ -69,24 +69,24 @@ export const repliesIn = (log: Log): readonly ReplyCall[] => {
   return replies
 }
 
-/** True if a program wrote this itself in place of a model: it names `<synthetic>`. */
+/** Reports whether a program wrote a reply itself instead of a model. Such a reply names `<synthetic>` as its model. */
 export const isOfProgram = ({ model }: Pick<Origin, 'model'>): boolean => model?.startsWith('<') === true
 
-/** True for a reply of a model without a receipt. */
+/** Reports whether an event is a model's reply without a receipt. */
 const isTold = (event: ConversationEvent): event is UnprovenReply =>
   isUnproven(event) && !isOfProgram(event.data.origin)
 
 const timeAt = (log: Log, at: number): string => (log[at] ?? log[0])?.metadata.time ?? ''
 
-/** A request to a model and its answer: a reply, or a summary with a receipt. */
+/** A request to a model with its answer: a reply, or a summary with a receipt. */
 export interface AskedCall extends Pick<ReplyCall, 'position' | 'at' | 'parts' | 'origin' | 'receipt'> {
   readonly name: CallName
   readonly kind: ModelCall['kind']
 }
 
 /**
- * Returns the calls of a log in the order of their answers. In a log that names no model anywhere, as an import may, each message of an
- * assistant counts as a call.
+ * Returns the calls of a log in the order of their answers. In a log without any model names, which an import may produce, each
+ * assistant message counts as a call.
  */
 export const askedCallsIn = (log: Log): readonly AskedCall[] => {
   const replies = repliesIn(log).map((reply) => ({ ...reply, name: nameOf(reply), kind: 'reply' as const }))
@@ -98,7 +98,7 @@ export const askedCallsIn = (log: Log): readonly AskedCall[] => {
   return calls.length > 0 ? calls : log.flatMap(nameless)
 }
 
-/** Returns the complete answer to a call. */
+/** Returns the complete answer to a call, which may consist of several messages. */
 export const answerOf = (log: Log, { parts }: Pick<ReplyCall, 'parts'>): readonly Message[] =>
   parts.flatMap((position) => {
     const event = log[position]

@@ -8,18 +8,18 @@ import { idleBetween, lifetimes, ratesOf, type Ttl, ttlOf } from './prompt-cache
 
 /** Estimated input cost of the next call. */
 export interface ResumeCost {
-  /** Tokens of the next request, without messages still to come; and the number of them in the cache if it has not expired. */
+  /** Tokens of the next request without any new messages, and the number of these tokens in the cache if it has not expired. */
   readonly tokens: number
   readonly cached: number
-  /** Seconds since the last reply, and the lifetime of the cache. */
+  /** Seconds since the last reply, and the lifetime of the cache entries. */
   readonly idle: number
   readonly ttl: Ttl
-  /** True if the cache should still be alive and the next request continues the last one. */
+  /** True if the cache should not have expired and the next request continues the last one. */
   readonly isWarm: boolean
-  /** The change that keeps the next request from continuing the last one, and the event that caused it. */
+  /** Change due to which the next request does not continue the last one, and the position of the event that caused it. */
   readonly change?: ChangeKind
   readonly event?: number
-  /** US dollars for the input now, and with an expired cache; absent if the model has no price. Excludes output. */
+  /** Cost of the input in US dollars, now and with an expired cache; absent if the model has no price. Excludes output. */
   readonly usd?: number
   readonly usdCold?: number
 }

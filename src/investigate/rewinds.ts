@@ -1,18 +1,21 @@
 import { effective } from '../projections/effective.ts'
 import { type Log, path } from '../projections/path.ts'
 
-/** State of a conversation at one position. */
+/** State of a conversation as of a position. */
 interface Stand {
   readonly configured: number | undefined
-  /** Returns whether an event is shown, hidden, or on no path at that position. */
+  /** Returns the state of an event in the history as of this position; `abandoned` if the event is not on the path. */
   readonly of: (position: number) => 'shown' | 'hidden' | 'abandoned'
 }
 
-/** The rewinds after one position through another, to find the one that made a difference. */
+/** Lookup among the rewinds in a range of positions, to find the one that caused a change. */
 export interface Rewinds {
-  /** Returns the last rewind that changed the state of an event, else the last rewind; undefined if there is none. */
+  /**
+   * Returns the last rewind that changed the state of an event, or otherwise the last rewind; undefined if the range contains no
+   * rewind.
+   */
   readonly of: (position: number) => number | undefined
-  /** Returns the last rewind that changed the configuration in force, else the last rewind; undefined if there is none. */
+  /** Returns the last rewind that changed the configuration, or otherwise the last rewind; undefined if the range contains no rewind. */
   readonly ofConfiguration: () => number | undefined
 }
 

@@ -6,9 +6,9 @@ import { contentOf, type ConversationEvent, type Message } from '../events/event
 // The same call may be in several conversations: programs begin a file with what another one has, and an import may store a reply again.
 
 /**
- * Makes a function that names the replies of a log, called event by event: any other record of a reply gets at least one of the same
- * names. An id may not be unique, so it is combined with the time, or with all earlier content; without ids, all of these together
- * identify a reply. A reply that this store recorded itself without an id gets no name, as nothing else holds it.
+ * Returns a function that names the replies of a log, to be called for each event in order. All records of the same reply share at
+ * least one name. An id may not be unique, so it is combined with the time or with all earlier content. Without ids, these together
+ * identify a reply. A reply that this store recorded itself without an id gets no name, because no other conversation contains it.
  */
 export const createReplyNaming = (): ((event: ConversationEvent) => readonly string[]) => {
   const log = randomUUID()
@@ -36,15 +36,15 @@ export const createReplyNaming = (): ((event: ConversationEvent) => readonly str
   }
 }
 
-/** True for an event written by an import of another program's file. */
+/** Reports whether an event was written by an import of another program's file. */
 export const isImported = ({ metadata }: ConversationEvent): boolean =>
   metadata.commandId.startsWith('import:')
 
 type Reply = ConversationEvent<'MessageAppended'>
 
 /**
- * Makes a predicate, called event by event of a log: true if a reply continues the previous one. An import may have stored a reply in
- * parts.
+ * Returns a predicate, to be called for each event of a log in order, that is true if a reply continues the previous one. An import may
+ * have stored a reply in several messages.
  */
 export const createContinuationTest = (isReply: (event: ConversationEvent) => event is Reply) => {
   let before: Reply | undefined

@@ -2,14 +2,14 @@ import { effective } from '../projections/effective.ts'
 import { type Log, parent, path, resolve } from '../projections/path.ts'
 import { render } from '../projections/render/renderer.ts'
 
-/** Prior weight of events that change the context in another way than a message, whose weight is 1. */
+/** Prior weight of events that change the context in other ways than a message, whose weight is 1. */
 const suspicion = 8
 
 /**
- * Returns the positions between a good one and a bad one with the prior weight of each. Markers, restores, configurations, events right
- * after a rewind, and events that a request could show only after a repair weigh more.
+ * Returns the positions after `good` through `bad`, and the prior weight of each. The following weigh more: markers, restores,
+ * configurations, events right after a rewind, and events that a request could show only after a repair.
  *
- * The positions are on one path; if a rewind has abandoned the good position, they are all positions recorded since, including the rewind.
+ * The positions are on one path. If a rewind has abandoned the good position, they are instead all positions recorded since, including the rewind.
  */
 export const suspectsBetween = (
   log: Log,

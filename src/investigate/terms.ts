@@ -25,10 +25,10 @@ export const termsIn = (text: string): ReadonlySet<string> =>
       .filter(({ length }) => length >= shortest),
   )
 
-/** Returns the terms in a message, memoized: a hidden message is searched for every later answer. */
+/** Returns the terms in a message. The result is memoized, because a hidden message is searched for every later answer. */
 export const termsOf = memo((content: readonly Block[]) => termsIn(wordsOf(content)))
 
-/** Returns all text in blocks: texts, thinking, inputs and results of tools, and their ids. */
+/** Returns all text in blocks: texts, thinking, tool inputs, tool results, and the ids of tool calls. */
 export const wordsOf = (blocks: readonly Block[]): string => blocks.map(wordsIn).join('\n')
 
 const wordsIn = (block: Block): string => {
@@ -41,7 +41,7 @@ const wordsIn = (block: Block): string => {
   return typeof said === 'string' ? `${id}\n${said}` : id
 }
 
-/** Collects the strings and numbers in a JSON value, at any depth. */
+/** Returns the strings and numbers in a JSON value, at any depth. */
 const stringsIn = (value: unknown): readonly string[] => {
   const found: string[] = []
   const open = [value]

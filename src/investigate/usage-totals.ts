@@ -3,21 +3,21 @@ import { noUsage, sumOf, tokensOfUsage, type Usage, usageOfCounts } from '../age
 import type { PaidCall } from './paid-calls.ts'
 import { isOfProgram } from './replies.ts'
 
-/** Usage and cost of model calls, as far as recorded. */
+/** Usage and cost of model calls, based on the recorded data. */
 export interface UsageTotals extends Usage {
-  /** Number of replies, requests for summaries, and failed calls. */
+  /** Number of requests for replies and summaries, including failed calls. */
   readonly calls: number
   /** Number of failed calls. */
   readonly failed: number
-  /** US dollars for the calls whose model has a price. */
+  /** Cost in US dollars of the calls whose model has a price. */
   readonly usd: number
-  /** Number of calls with recorded tokens whose model has no price: `usd` excludes them. */
+  /** Number of calls with recorded tokens whose model has no price. `usd` excludes these calls. */
   readonly unpriced: number
-  /** Number of calls without recorded usage: tokens and `usd` exclude them. */
+  /** Number of calls without recorded usage. Token counts and `usd` exclude these calls. */
   readonly uncounted: number
-  /** Number of counted calls that cost more: `usd` or `output` lacks part of each. */
+  /** Number of counted calls whose `usd` or `output` is too low because some data is missing. */
   readonly understated: number
-  /** Parts missing from the understated and the unpriced calls, with the number of calls: `{ 'speed: fast': 2, 'output tokens': 57 }`. */
+  /** Data missing for understated and unpriced calls, with the number of calls: `{ 'speed: fast': 2, 'output tokens': 57 }`. */
   readonly lacks: Readonly<Record<string, number>>
 }
 
@@ -58,8 +58,8 @@ export const totalsOf = ({ kind, calls, model, counts, said = 0 }: PaidCall, pri
 }
 
 /**
- * True if a reply is longer than its recorded output allows: some programs record the usage reported at the start of a stream.
- * Estimates are up to twice the API's counts.
+ * Reports whether a reply's estimated tokens exceed its recorded output by far. Some programs record only the usage reported at the
+ * start of a stream. Estimates are up to twice the API's counts.
  */
 const isFarBelow = (output: number, said: number): boolean => said > 2.5 * output + 8
 
@@ -85,9 +85,9 @@ const sumOfEach = (one: UsageTotals['lacks'], other: UsageTotals['lacks']): Usag
   return sum
 }
 
-/** Calls of a tool, with their share of the replies that make them. */
+/** Calls of a tool, with a share of the usage of the replies that contain them. */
 export interface ToolUsage extends Usage {
-  /** Number of calls of the tool; 0 for the entry of everything else, such as replies without calls. */
+  /** Number of calls of the tool; 0 for usage that belongs to no tool, such as replies without calls. */
   readonly uses: number
   readonly usd: number
 }
@@ -100,7 +100,7 @@ export const sumOnTools = (one: ToolUsage, other: ToolUsage): ToolUsage => ({
   usd: one.usd + other.usd,
 })
 
-/** Divides usage into equal shares. Tokens stay whole: if they do not divide evenly, the first shares get one more. */
+/** Divides usage into equal shares. Token counts stay integers: if they do not divide evenly, the first shares get one token more. */
 export const sharesOf = (spent: UsageTotals, shares: number): readonly ToolUsage[] =>
   Array.from({ length: shares }, (_, index) => {
     const share = (tokens: number): number => Math.floor((tokens + shares - 1 - index) / shares)

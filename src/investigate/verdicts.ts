@@ -7,20 +7,20 @@ import type { GivenVerdict, Verdict } from './bisection.ts'
 export const bisectionKind = 'palimpsest/bisection'
 export const verdictKind = 'palimpsest/verdict'
 
-/** The question of a bisection. The same question about the same ends continues it. */
+/** The question of a bisection and its two ends. A bisection with the same values is continued. */
 export interface BisectionQuestion {
   readonly good: number
   readonly bad: number
   readonly question: string
 }
 
-/** A verdict on one position. */
+/** A recorded verdict on one position. */
 export interface KeptVerdict extends GivenVerdict {
-  /** Evidence for the verdict. */
+  /** Evidence for the verdict, as given by the judge: any JSON value. */
   readonly evidence?: unknown
-  /** SHA-256 of the request at the position: the same request is not judged twice. */
+  /** SHA-256 of the request at the position, so that the same request is not judged twice. */
   readonly digest: string
-  /** Set for a verdict on an end, given to measure reliability. */
+  /** True for a verdict on one of the two ends, given to measure reliability. */
   readonly isMeasure?: true
 }
 
@@ -29,7 +29,7 @@ export interface BisectionNote extends BisectionQuestion {
   readonly reliability?: number | 'measure'
 }
 
-/** Schema of a note that begins a bisection. Notes of this kind with other data are ignored, as users may write any. */
+/** Schema of the data of a note that begins a bisection. Users can write any note, so notes of this kind with other data are ignored. */
 const begunSchema = z.looseObject({
   good: z.int().min(-1),
   bad: z.int().min(0),
@@ -42,10 +42,10 @@ const verdictSchema = z.looseObject({ position: z.int(), verdict: z.enum(['good'
 export const beginningNotes = (notes: readonly Note[]): readonly Note[] =>
   notes.filter(({ kind, data }) => kind === bisectionKind && begunSchema.safeParse(data).success)
 
-/** Returns the reliability of a bisection as given at its start. */
+/** Returns the reliability specified at the start of a bisection. Default 1. */
 export const reliabilityIn = ({ data }: Note): number | 'measure' => (data as BisectionNote).reliability ?? 1
 
-/** Finds the newest bisection with this question. */
+/** Returns the newest bisection with the same question and ends; undefined if none exists. */
 export const bisectionIn = (notes: readonly Note[], asked: BisectionQuestion): Note | undefined =>
   beginningNotes(notes).findLast(({ data }) => {
     const { good, bad, question } = data as BisectionQuestion
@@ -61,14 +61,17 @@ export const verdictsIn = (notes: readonly Note[], bisection: string): readonly 
     return [kept]
   })
 
-/** Returns the verdicts that belong to the search, without those given to measure reliability. */
+/** Returns the verdicts of the search itself, without those given to measure reliability. */
 export const searchVerdicts = (verdicts: readonly KeptVerdict[]): readonly GivenVerdict[] =>
   verdicts.filter(({ isMeasure }) => !isMeasure)
 
-/** Number of verdicts at each end for measuring reliability. */
+/** Number of verdicts at each end that are used to measure reliability. */
 export const measures = 5
 
-/** Estimates reliability from verdicts on the ends, whose answer is known; cautiously, as there are few. */
+/**
+ * Estimates the reliability from verdicts on the two ends, for which the right answer is known. The estimate is conservative, because
+ * it is based on few verdicts.
+ */
 export const estimateReliability = (
   verdicts: readonly KeptVerdict[],
   { good, bad }: BisectionQuestion,

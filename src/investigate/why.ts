@@ -17,14 +17,14 @@ import { holdersIn, type HiddenTerm, missingTerms } from './missing-terms.ts'
 import { rewindsBetween } from './rewinds.ts'
 import { answerOf, type AskedCall, askedCallsIn } from './replies.ts'
 
-/** An item that the model was shown. */
+/** An item shown to the model. */
 export interface ShownItem {
   readonly position: number
   readonly kind: Item['kind']
   readonly tokens: number
 }
 
-/** Messages that one marker hid from the model. */
+/** Messages that a single marker hid from the model. */
 export interface HiddenPart {
   /** Position of the marker. */
   readonly by: number
@@ -33,48 +33,51 @@ export interface HiddenPart {
   readonly tokens: number
 }
 
-/** The context of a model's answer, and the reasons why it differs from the previous call. */
+/** Explanation of a model's answer: its context, and the differences from the previous call with their causes. */
 export interface Why {
   readonly conversation: string
-  /** Number of the call; for a reply without a receipt, `p` and its position. */
+  /** Number of the call; for a reply without a receipt, `p` followed by its position. */
   readonly call: CallName
   readonly kind: ModelCall['kind']
-  /** Position of the answer, and of the history that it answers. */
+  /** Positions of the answer and of the history for which it was requested. */
   readonly position: number
   readonly at: number
   readonly model?: string
   /**
-   * Present if there is no receipt and everything here is derived from the log as it was before the reply; lists the configuration
-   * fields that the log does not have, which may have been sent all the same.
+   * Present if the call has no receipt, so that the explanation is derived from the log before the reply. `unrecorded` lists the
+   * configuration fields that the log lacks; the request may have contained them.
    */
   readonly derived?: { readonly unrecorded: readonly (keyof Configuration)[] }
-  /** Tokens of the context, counted by the API if possible, else estimated. */
+  /** Tokens of the context, as counted by the API or otherwise estimated. */
   readonly tokens: number
   readonly shown: readonly ShownItem[]
   readonly hidden: readonly HiddenPart[]
-  /** Number of messages on abandoned branches: never shown. */
+  /** Number of messages on abandoned branches, which were not shown. */
   readonly abandoned: number
-  /** The call compared with: the previous reply; absent for the first. */
+  /** Previous reply, to which the call is compared; absent for the first call. */
   readonly before?: CallName
   readonly differences: readonly Difference[]
-  /** The configuration fields that differ, and the event that caused it; `event` is absent if only the replies name different models. */
+  /**
+   * Configuration fields that differ from the previous call, and the position of the event that changed them. `event` is absent if only
+   * the model names in the replies differ.
+   */
   readonly configuration?: { readonly event?: number; readonly fields: readonly (keyof Configuration)[] }
   /**
-   * Differences between the request and the stored events, as proved by its receipt; `isNew` if the previous call did not need the
-   * repair.
+   * Differences between the request and the stored events, derived from the receipt. `isNew` is true if the previous call did not need
+   * the repair.
    */
   readonly repairs: readonly (Pick<Repair, 'position' | 'detail'> & {
     readonly kind: string
     readonly isNew: boolean
   })[]
-  /** Hidden terms that the answer names. */
+  /** Terms in the answer that only hidden messages contained. */
   readonly needed: readonly HiddenTerm[]
 }
 
 /**
  * Explains a call.
  *
- * @param name the last call if undefined
+ * @param name name of the call; undefined for the last call
  */
 export const whyCall = (
   conversation: string,
@@ -114,7 +117,7 @@ export const whyCall = (
   })
 }
 
-/** True if the name is that of the call or of any of its parts; a name by position also works for a call with a number. */
+/** Reports whether a name refers to the call or to one of its parts. A name by position also matches a call that has a number. */
 const isNamed = ({ name, parts }: AskedCall, asked: CallName): boolean =>
   name === asked || parts.some((position) => asked === `p${position}`)
 
@@ -136,7 +139,7 @@ interface Counted extends HistorySnapshot {
 }
 
 /**
- * Returns the history shown in a call. The API's counts for the call itself are used if there are any, unless the API condensed the
+ * Returns the history shown in a call. Tokens are the API's counts for the call, if available and if the API did not condense the
  * context before answering.
  */
 const momentOf = (log: Log, { kind, at, position, origin }: AskedCall): Counted => {
@@ -174,7 +177,7 @@ const once = <A>(compute: () => A): (() => A) => {
   return () => (known ??= { value: compute() }).value
 }
 
-/** Lists the configuration fields of a request that the log does not have. */
+/** Returns the configuration fields of a request that the log lacks. */
 const unrecordedIn = (
   { origin }: AskedCall,
   { effective: shown }: HistorySnapshot,

@@ -19,7 +19,7 @@ const entrySchema = z.strictObject({
 const fileSchema = z.strictObject({ tokens: z.array(entrySchema) })
 type Entry = z.infer<typeof entrySchema>
 
-/** Error of reading or changing a token file. */
+/** Error in reading or changing a token file. */
 export interface AccessTokenFileError {
   readonly _tag: 'TokenFileError'
   readonly message: string
@@ -53,7 +53,7 @@ const existing = (file: string): readonly Entry[] => {
   }
 }
 
-/** Replaces the whole file, readable only by its owner. */
+/** Replaces the token file with one that only its owner can read. */
 const write = (file: string, tokens: readonly Entry[]): void => {
   const draft = `${file}.${randomBytes(6).toString('hex')}`
   const fd = openSync(draft, 'wx', 0o600)
@@ -69,7 +69,7 @@ const write = (file: string, tokens: readonly Entry[]): void => {
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest()
 
 /**
- * Adds a token to a file, which is created if missing.
+ * Adds a token to a token file. The file is created if missing.
  *
  * @returns the token, which is not stored anywhere
  */
@@ -90,7 +90,10 @@ export const createAccessToken = (file: string, name: string, given: readonly Ac
   return token
 }
 
-/** Removes a token: a running server rejects it from the next request on, and ends its event streams before sending anything more. */
+/**
+ * Removes a token from a token file. A running server rejects the token from the next request on, and ends its event streams before
+ * sending anything more.
+ */
 export const revokeAccessToken = (file: string, name: string): void => {
   const tokens = existing(file)
   if (!tokens.some((entry) => entry.name === name)) throw problem(file, `has no token named ${name}`)
@@ -100,14 +103,17 @@ export const revokeAccessToken = (file: string, name: string): void => {
   )
 }
 
-/** Lists the tokens of a file, without their hashes. */
+/** Lists the tokens of a token file, without their hashes. */
 export const listAccessTokens = (file: string): readonly Omit<Entry, 'sha256'>[] =>
   read(file).map(({ name, scopes: given, created }) => ({ name, scopes: given, created }))
 
-/** Finds the owner of a token; undefined if it is not, or no longer, in the file. */
+/** Returns the owner of a token, or undefined if the token file does not contain the token, or no longer does. */
 export type Authenticate = (token: string) => Identity | undefined
 
-/** Makes an `Authenticate` from a file, which is read again when it changes. Throws `TokenFileError` if it cannot be read at the start. */
+/**
+ * Makes an `Authenticate` from a token file, which is read again whenever it changes. Throws `TokenFileError` if the file cannot be
+ * read at the start.
+ */
 export const accessTokensIn = (file: string): Authenticate => {
   const stamp = (): string => {
     const { mtimeNs, ino, size } = statSync(file, { bigint: true })

@@ -17,18 +17,18 @@ import { sessions } from './sessions.ts'
 import type { ServerSettings } from './settings.ts'
 import { together } from './together.ts'
 
-/** The operations of the API and their access rules, independent of how requests arrive. */
+/** Operations of the API and their access rules, independent of how requests arrive. */
 export interface ServerApi {
   readonly store: Store
   /** Maximum size of a request body, in bytes. */
   readonly maxBody: number
-  /** Checks host and origin. Throws `HostRefused` or `OriginRefused`. */
+  /** Checks the host and the origin of a request. Throws `HostRefused` or `OriginRefused`. */
   readonly checkOrigin: (asked: RequestHead) => void
-  /** Returns the caller's identity. Throws `Unauthorized`, `Forbidden` or `ReadOnly`. */
+  /** Returns the identity of the caller of an operation. Throws `Unauthorized`, `Forbidden` or `ReadOnly`. */
   readonly permitted: (asked: RequestHead, operation: Pick<Route, 'scope' | 'method'>) => Identity
-  /** True if the caller is still authorized: a stream may outlive the validity of a token. */
+  /** True if the caller still has access. Used for streams, which may outlive the validity of a token. */
   readonly mayStill: (asked: RequestHead, scope: AccessScope) => boolean
-  /** Describes the caller's access, so that a page knows it without a request. */
+  /** Formats the access of a caller for a response header, so that a page knows it without another request. */
   readonly accessOf: (identity: Identity) => string
   readonly carryOut: (
     route: Route,
@@ -36,11 +36,11 @@ export interface ServerApi {
     given: RequestInput,
     identity: Identity,
   ) => Promise<RouteResponse>
-  /** Makes the response for an error. */
+  /** Makes the HTTP response for an error. */
   readonly problem: (error: unknown, headers?: Readonly<Record<string, string>>) => HttpResponse
-  /** Records that a request was answered. */
+  /** Counts an answered request and reports it to `onRequest`. */
   readonly served: (request: ServedRequest) => void
-  /** Exchanges a token for the value of a session cookie. Throws `Unauthorized`. */
+  /** Starts a session for a token and returns the value of the session cookie. Throws `Unauthorized`. */
   readonly beginSession: (token: string) => string
   readonly counts: ReturnType<typeof metrics>
 }
@@ -112,7 +112,7 @@ export const api = (settings: ServerSettings): ServerApi => {
   }
 }
 
-/** Caches the handles of recent conversations: making one takes longer than a request. */
+/** Caches the handles of recently used conversations: making a handle takes longer than a request. */
 const withKnownChats = (store: Store): Store => {
   const chats = createLruCache<Conversation>(1_000)
   return {

@@ -15,7 +15,7 @@ import { routes } from './routes/index.ts'
 import type { ServerSettings } from './settings.ts'
 import { eventsMedia } from './sse.ts'
 
-/** Time that the store may take to count as ready, in milliseconds: most health checks wait for a second. */
+/** Time within which the store must answer to count as ready, in milliseconds. Most health checks wait for one second. */
 const readyWithin = 800
 const silent = (store: string): TypedError & { readonly store: string } => ({
   _tag: 'StoreUnavailable',
@@ -23,17 +23,20 @@ const silent = (store: string): TypedError & { readonly store: string } => ({
   store,
 })
 
-/** Maximum size of the request that exchanges a token, in bytes: anyone may send it. */
+/**
+ * Maximum size, in bytes, of a request that exchanges a token for a session. Such a request needs no authorization, so the limit is
+ * low.
+ */
 const largestSession = 4 * 1024
 
 type Variables = { by: string }
 type Of = Context<{ Variables: Variables }>
 
-/** Makes the API and the page as a function of web requests: `app(settings).fetch(request)`. */
+/** Makes the web application with the API and the page; requests are passed to `app(settings).fetch(request)`. */
 export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
   appOf(api(settings), settings)
 
-/** Like `app`, for an API that requests may also reach in other ways. */
+/** Makes the web application for an existing API, whose operations may be called in other ways, too. */
 export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ Variables: Variables }> => {
   const { onFault, isReadOnly = false, ending } = settings
   const { store, counts, maxBody, permitted } = operations
@@ -44,7 +47,7 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
     for await (const _ of store.conversations()) break
     return true
   }
-  /** Checks the store once for all concurrent requests: if it is down, the check may take until its timeout. */
+  /** Checks that the store answers. Concurrent requests share one check, as it may last until a timeout if the store is down. */
   const answers = (): Promise<true> => {
     const own = (looking ??= look().finally(() => (looking = undefined)))
     // The request may have been answered by then.
@@ -137,7 +140,7 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
   return server
 }
 
-/** Makes the OpenAPI document on first request, as it takes longer to make than the rest of a server. */
+/** The OpenAPI document. It is made on the first request, as that takes longer than creating the rest of a server. */
 let document: ReturnType<typeof openApi> | undefined
 const documented = () => (document ??= openApi(routes, basePath))
 
@@ -153,7 +156,7 @@ const routeOf = (c: Context): string | undefined => {
   return path === '*' || path === '/*' ? undefined : path
 }
 
-/** Returns the query fields, each once. */
+/** Returns the query fields. Throws `InvalidRequest` if one is given more than once. */
 const queryOf = (c: Of): Record<string, string> => {
   if (!c.req.url.includes('?')) return {}
   const fields: [string, string][] = []
@@ -166,7 +169,7 @@ const queryOf = (c: Of): Record<string, string> => {
   return Object.fromEntries(fields)
 }
 
-/** Sets the headers of every response, except for replies of routes. */
+/** Sets the headers that all responses share. The replies of routes set them elsewhere. */
 const withEveryHeader = (c: Context): Context => {
   for (const [name, value] of Object.entries(everyHeader)) c.header(name, value)
   return c

@@ -13,7 +13,7 @@ export const parseBody = <S extends z.ZodType>(schema: S, value: unknown): z.inf
   return given.right
 }
 
-/** Parses the JSON body of a request; an empty body is `{}`. Throws `UnsupportedMediaType` or `InvalidRequest`. */
+/** Parses the JSON body of a request; an empty body is read as `{}`. Throws `UnsupportedMediaType` or `InvalidRequest`. */
 export const jsonIn = (type: string | undefined, text: string): unknown => {
   if (text === '') return {}
   if (type?.split(';')[0]?.trim().toLowerCase() !== 'application/json')
@@ -25,7 +25,7 @@ export const jsonIn = (type: string | undefined, text: string): unknown => {
   }
 }
 
-/** Reads the body of a request as text. Throws `BodyTooLarge`, or `InvalidRequest` if it ends early. */
+/** Reads the body of a request as text. Throws `BodyTooLarge`, or `InvalidRequest` if the body ends early. */
 export const textOf = async ({ req }: Context, most: number): Promise<string> => {
   const length = req.header('content-length')
   const isCounted = length === undefined || req.header('transfer-encoding') !== undefined
@@ -38,7 +38,7 @@ export const textOf = async ({ req }: Context, most: number): Promise<string> =>
   }
 }
 
-/** Makes the error for a body that ends early: the sender has left, or sends nothing more. */
+/** Makes the error for a body that ends early, because the client has disconnected or stopped sending. */
 export const bodyBrokenOff = (): Error => requestError('InvalidRequest', 'the request body ended early')
 
 const counted = async ({ body }: Request, most: number): Promise<string> => {

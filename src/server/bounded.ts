@@ -5,21 +5,24 @@ import { requestError } from './problem.ts'
 
 // Work that reads a whole conversation: of a length that this process can hold, and little of it at the same time.
 
-/** Maximum number of events of a conversation that the server analyzes. */
+/** Maximum number of events in a conversation that the server analyzes. */
 const longest = 100_000
 /**
- * Maximum size of the events' data, as JSON in bytes, of a conversation held in memory: analyzing it takes several times as much
+ * Maximum size of a conversation held in memory: the data of its events as JSON, in bytes. Its analysis takes several times as much
  * memory.
  */
 const largest = 64 * 1024 * 1024
-/** Lower event limits for analyses whose time grows with the square of the length, so that others wait a few seconds at most. */
+/**
+ * Lower event limits for analyses whose time grows with the square of the length, so that other requests wait for a few seconds at
+ * most.
+ */
 export const shorter = { cache: 10_000, replay: 5_000 } as const
-/** Maximum number of such jobs running concurrently, and of those waiting. */
+/** Maximum number of long analyses that run concurrently. `mostWaiting` limits those that wait. */
 const atOnce = 2
 const mostWaiting = 32
 
 /**
- * Returns a conversation, checked for its length. Throws `TooLong`.
+ * Returns a conversation after checking its length. Throws `TooLong`.
  *
  * @param command the command that does the same without a server
  * @param most maximum number of events
@@ -41,14 +44,17 @@ export const openBounded = async (
   return chat
 }
 
-/** Like `looked`, for work that holds the whole conversation in memory: its `events` throw `TooLong` if they are too large. */
+/**
+ * Like `looked`, for analyses that hold the whole conversation in memory: `events` of the result throws `TooLong` if the events are too
+ * large.
+ */
 export const openWhole = async (...asked: Parameters<typeof openBounded>): Promise<Conversation> => {
   const [, , command] = asked
   return eventsWithin(await openBounded(...asked), command, largest)
 }
 
 /**
- * Returns a conversation whose `events` throw `TooLong` if they are larger than `most` bytes.
+ * Returns a conversation whose `events` throws `TooLong` once the events exceed `most` bytes.
  *
  * @param command the command that does the same without a server
  */
@@ -65,7 +71,7 @@ export const eventsWithin = (chat: Conversation, command: string, most: number):
   }
 }
 
-/** Makes a function that adds up the size of a conversation's events, and throws `TooLong` above `most` bytes. */
+/** Makes a function that adds the sizes of a conversation's events and throws `TooLong` if the sum exceeds `most` bytes. */
 export const bytesOf = (
   id: string,
   command: string,
@@ -83,13 +89,13 @@ export const bytesOf = (
   }
 }
 
-/** Maximum size of the history for one response, in bytes: converted to objects, texts and bytes, it takes ten times as much memory. */
+/** Maximum size of the history in one response, in bytes. Converting it to objects, text and bytes takes ten times as much memory. */
 export const largestAnswer = 16 * 1024 * 1024
 
 /**
- * Reads the view of a conversation at a position, before an answer is made of all of it. Throws `TooLong` if that is too large.
+ * Reads the effective history of a conversation at a position and checks its size before a response is built from it. Throws `TooLong`.
  *
- * @param command what does the same without a server
+ * @param command the command that does the same without a server
  */
 export const readView = async (
   chat: Conversation,
@@ -106,8 +112,8 @@ export const readView = async (
 }
 
 /**
- * Throws `TooLong` if the conversations of a store have too many events in total. Reads the end of each conversation until the limit is
- * exceeded.
+ * Throws `TooLong` if the conversations of a store have too many events in total. Reads the last event of each conversation until the
+ * limit is exceeded.
  */
 export const refuseMany = async (store: Pick<Store, 'conversations'>, command: string): Promise<void> => {
   let events = 0
@@ -123,10 +129,10 @@ export const refuseMany = async (store: Pick<Store, 'conversations'>, command: s
 }
 
 /**
- * Returns a store from which at most 100,000 events are read, over all its conversations.
+ * Returns a store from which at most 100,000 events can be read across all conversations. Beyond that, reading throws `TooLong`.
  *
  * @param command the command that does the same without a server
- * @returns `refuse` throws `TooLong` if there were more events: a reader may have taken the error for another one
+ * @returns the store, and `refuse`, which throws `TooLong` if the limit was exceeded: a reader may have caught the error and reported another one
  */
 export const readTogether = <S extends Pick<Store, 'conversation'>>(store: S, command: string) => {
   let events = 0
@@ -154,10 +160,13 @@ export const readTogether = <S extends Pick<Store, 'conversation'>>(store: S, co
   return { store: { ...store, conversation }, refuse }
 }
 
-/** Runs work for a caller, unless the caller leaves before it begins. */
+/** Runs work for a caller when there is room for it, unless the caller disconnects before the work begins. */
 type Lane = <A>(leaving: () => AbortSignal, work: () => Promise<A>) => Promise<A>
 
-/** Makes a lane that limits concurrent long jobs. Throws `Overloaded` if too many are already waiting. */
+/**
+ * Makes a lane, which limits the number of long analyses that run at the same time. Throws `Overloaded` if too many are already
+ * waiting.
+ */
 export const lane = (): Lane => {
   let working = 0
   const waiting: (() => void)[] = []
@@ -194,7 +203,7 @@ export const lane = (): Lane => {
   }
 }
 
-/** Begins a stream in its turn; it occupies the lane until it ends or its reader leaves. Throws `Overloaded`. */
+/** Starts a stream when the lane has room. The stream occupies the lane until it ends or its reader disconnects. Throws `Overloaded`. */
 export const flowInTurn = <A>(
   inTurn: Lane,
   leaving: () => AbortSignal,
@@ -216,7 +225,7 @@ export const flowInTurn = <A>(
     inTurn(leaving, taken).catch(reject)
   })
 
-/** Returns a conversation whose events end with an error once the caller has left, which stops the work on them. */
+/** Returns a conversation whose events throw once the caller has disconnected, so that work on them stops. */
 export const untilLeft = (chat: Conversation, left: AbortSignal): Conversation => {
   async function* until<A>(events: AsyncIterable<A>): AsyncGenerator<A, void> {
     for await (const event of events) {
@@ -234,7 +243,7 @@ export const untilLeft = (chat: Conversation, left: AbortSignal): Conversation =
 const hasLeft = () =>
   requestError('Ending', 'the client has disconnected, or this server is stopping: try again')
 
-/** Wraps a generator so that `end` runs when it ends, even if it was never read. */
+/** Wraps a generator so that `end` runs when the generator finishes, fails or is closed, even if it was never read. */
 export const withEnd = <A>(
   flow: AsyncGenerator<A, void>,
   end: () => Promise<void>,

@@ -12,8 +12,8 @@ interface Span {
 }
 
 /**
- * Parses a `Range` header for content of `size` bytes; undefined (all) for anything but a single range of bytes. Throws
- * `RangeNotSatisfiable` if the range has no bytes.
+ * Parses a `Range` header for content of `size` bytes. Returns undefined, which means all bytes, unless the header is a single range of
+ * bytes. Throws `RangeNotSatisfiable` if the range contains no bytes.
  */
 export const spanOf = (range: string | undefined, size: number): Span | undefined => {
   const [, from = '', to = ''] = /^bytes=(\d*)-(\d*)$/i.exec(range ?? '') ?? []
@@ -47,8 +47,8 @@ export const bytesAnswered = (c: Context, { headers, bytes, type }: ByteResponse
 }
 
 /**
- * Streams a response at the caller's pace, without buffering for a slow one. On an error the connection is cut, so that the response is
- * not mistaken for complete.
+ * Streams a response at the client's pace, without buffering for a slow client. On an error, the connection is cut, so that the client
+ * does not take the response for complete.
  *
  * @param onFault called with the error
  */

@@ -20,33 +20,33 @@ import { requestError } from './problem.ts'
 // The calls of a model as pages ask for them: with a receipt, by number; without one, by the position of the reply.
 
 /**
- * States of a rebuilt request: `verified`, the canonical JSON of its system, tools and messages equals that of the request sent;
- * `differs`, it does not. Without a receipt: `missing`, earlier replies have one; `reconstructed`, as for imported conversations;
- * `pending`, there is no reply yet.
+ * States of a rebuilt request. With a receipt: `verified` if the canonical JSON of system, tools and messages equals that of the
+ * request sent, `differs` if not. Without a receipt: `missing` if earlier replies have receipts, `reconstructed` if they have not, as
+ * in imported conversations, and `pending` if there is no reply yet.
  */
 export const receiptStates = ['verified', 'differs', 'missing', 'reconstructed', 'pending'] as const
 type ReceiptState = (typeof receiptStates)[number]
 
-/** A call with its rebuilt request. */
+/** A model call with its rebuilt request. */
 export interface CalledRequest extends Partial<ModelCall> {
   readonly state: ReceiptState
   readonly finding?: Omit<ReceiptFinding, 'call' | 'position'> | undefined
   readonly request: ModelRequest
-  /** Request body as sent, as JSON. */
+  /** Body of the request as it was sent, in JSON. */
   readonly json: string
-  /** Id of the event that this result depends on. */
+  /** Id of the event on which the result depends: the reply or, for a pending call, the last event. */
   readonly event: string
   readonly [more: string]: unknown
 }
 
-/** Returns the cost of a reply at list prices, in US dollars; undefined if price or tokens are unknown. */
+/** Returns the cost of a reply at list prices, in US dollars, or undefined if the price or the tokens are unknown. */
 export const usdOf = ({ model, usage }: Origin = {}): number | undefined => {
   const price = model === undefined || usage === undefined ? undefined : priceOf(prices, model)
   const counts = countsIn(usage)
   return price && lacksOf(counts, model).length === 0 ? costOf(counts, price) : undefined
 }
 
-/** Finds the call with a number. `isNext` is true if it does not exist but the previous number does, or if it is 1. */
+/** Finds a call by its number. `isNext` is true if no call has that number, but the number is 1 or follows that of an existing call. */
 export const callOf = async (
   { catalogue }: Pick<Store, 'catalogue'>,
   id: string,
@@ -86,7 +86,7 @@ export const rebuildRequest = async (
   return { ...sent, state, json: bodySent(sent), event: await idAt(chat, sent.position) }
 }
 
-/** Rebuilds the request as it would be made today, from the history before the reply. */
+/** Rebuilds the request for a reply without a receipt, as it would be made today from the history before the reply. */
 const unproven = async (
   { catalogue }: Pick<Store, 'catalogue'>,
   chat: Conversation,

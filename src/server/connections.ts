@@ -2,14 +2,17 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 
 /**
- * Closes connections that were idle for `stall` ms, reused ones included: the sender sends nothing more, or the reader takes nothing.
- * Clients that wait for a response are kept.
+ * Closes connections, including reused ones, on which nothing has moved for `stall` ms because the client stopped sending its request
+ * or reading the response. Clients that wait for a response are kept.
  *
  * @param stall in milliseconds
- * @returns closes the connections without a pending response
+ * @returns a function that closes the connections without a pending response
  */
 export const watchConnections = (server: Server, stall: number): (() => void) => {
-  /** Connections without a request so far: browsers and pools open some ahead, and Node does not count them as idle. */
+  /**
+   * Connections that have carried no request yet. Browsers and connection pools open some in advance, and Node does not count them as
+   * idle.
+   */
   const unused = new Set<Socket>()
   server.on('connection', (socket) => {
     unused.add(socket)

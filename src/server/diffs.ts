@@ -4,12 +4,11 @@ import { differenceOf, missingItems } from '../projections/diff.ts'
 // How histories and requests of two positions differ.
 
 /**
- * Maximum distance of two positions at which the library compares effective histories, as it reads the events in between. Beyond it,
- * the index provides the status of removed entries.
+ * Maximum distance between two positions for which the library compares effective histories, as it reads the events in between. For a
+ * larger distance, the index provides the status of removed entries.
  */
 const near = 2_000
 
-/** Compares the effective histories at two positions. */
 export const effectiveChanges = async (
   { catalogue }: Pick<Store, 'catalogue'>,
   chat: Conversation,
@@ -29,21 +28,21 @@ export const effectiveChanges = async (
   return differenceOf({ from, to, before, after }, entries)
 }
 
-/** Earlier status of an entry. */
+/** Status of an entry at the earlier position, and the position of the event that caused it. */
 interface Fate {
   readonly status: Entry['status']
   readonly by?: number | undefined
 }
 export interface EntryChange {
-  /** Kind of change; `turned`: the status changed. */
+  /** Kind of change. `turned`: the entry is in both histories, but its status changed. */
   readonly change: 'appeared' | 'disappeared' | 'turned'
-  /** The entry at the later position; if it disappeared, at the earlier one. */
+  /** The entry at the later position or, if it disappeared, at the earlier one. */
   readonly entry: Entry
-  /** Earlier status, for `turned`. */
+  /** Status at the earlier position, for `turned`. */
   readonly was?: Fate
 }
 
-/** Returns the entries that differ between two full histories, by position. */
+/** Returns the entries that differ between two full histories, ordered by position. */
 export const entryChanges = (before: readonly Entry[], after: readonly Entry[]): readonly EntryChange[] => {
   const old = new Map(before.map((entry) => [entry.position, entry]))
   const now = new Set(after.map(({ position }) => position))
@@ -60,26 +59,24 @@ export const entryChanges = (before: readonly Entry[], after: readonly Entry[]):
   return [...left, ...come].toSorted((one, other) => one.entry.position - other.entry.position)
 }
 
-/** A part of a request other than its messages, as JSON; absent if the request lacks it. */
+/** A field of a request other than its messages, as JSON; a value is absent if its request lacks the field. */
 interface Part {
   readonly name: string
   readonly before?: unknown
   readonly after?: unknown
 }
 export interface RequestChanges {
-  /** Number of equal messages at the beginning, which a cache may have kept. */
+  /** Number of equal messages at the beginning, which a prompt cache may still hold. */
   readonly first: number
-  /** Number of equal messages at the end, not counting `first`. */
+  /** Number of equal messages at the end, without those counted in `first`. */
   readonly last: number
   readonly disappeared: RenderResult['messages']
   readonly appeared: RenderResult['messages']
-  /** The other parts that differ. */
   readonly parts: readonly Part[]
 }
 
 const parts = ['system', 'tools'] as const
 
-/** Compares two requests. */
 export const requestChanges = (before: RenderResult, after: RenderResult): RequestChanges => {
   const [old, now] = [before.messages, after.messages].map((all) => all.map((one) => JSON.stringify(one)))
   const [was = [], is = []] = [old, now]

@@ -11,7 +11,7 @@ import { routes } from './routes/index.ts'
 
 interface Operation {
   readonly route: Route
-  /** Path as in the web router, with a colon before parameters. */
+  /** Path in the notation of the web router, with parameters as `:name`. */
   readonly pattern: string
   readonly parts: readonly string[]
 }
@@ -21,7 +21,7 @@ interface Found extends Operation {
 
 const keyOf = (method: string | undefined, parts: number): string => `${method} ${parts}`
 
-/** Operations that respond only with JSON, by method and number of path segments. */
+/** Operations whose responses are always JSON, by method and number of path segments. */
 const operations = Map.groupBy(
   routes
     .filter(({ media }) => media === undefined)
@@ -32,7 +32,7 @@ const operations = Map.groupBy(
   ({ route, parts }) => keyOf(route.method.toUpperCase(), parts.length),
 )
 
-/** Pattern of paths without a query, encoded characters, or `..`. */
+/** Pattern of a path that needs no decoding: without a query, encoded characters or `..`. */
 const plain = /^(?:\/[\w:-][\w.:-]*)+$/
 
 const found = (method: string | undefined, path: string): Found | undefined => {
@@ -49,7 +49,7 @@ const found = (method: string | undefined, path: string): Found | undefined => {
   return undefined
 }
 
-/** Answers the requests that it can, and passes the rest to another listener. */
+/** Makes a listener that answers simple requests for JSON by itself and passes all others to another listener. */
 export const direct = (api: ServerApi, otherwise: RequestListener): RequestListener => {
   const answer = async (
     { route, pattern, params }: Found,
@@ -87,7 +87,7 @@ export const direct = (api: ServerApi, otherwise: RequestListener): RequestListe
 const isShort = ({ headers }: IncomingMessage, most: number): boolean =>
   headers['transfer-encoding'] === undefined && Number(headers['content-length']) <= most
 
-/** Reads the head of a request, with headers as on the web: Node's own keep only the first of some repeated headers. */
+/** Reads the head of a request. Repeated headers are joined as in the Fetch standard: Node itself keeps only the first of some of them. */
 const askedOf = ({ method = '', url = '', rawHeaders }: IncomingMessage): RequestHead => ({
   method,
   path: url,

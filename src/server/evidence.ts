@@ -8,8 +8,8 @@ import type { Flow } from './route.ts'
 import { zipFolder } from './zip.ts'
 
 /**
- * Maximum size of the events, in bytes. Larger ones must be exported on the command line: a bundle is first written to a temporary
- * folder, and may be three times as large.
+ * Maximum size of the events in a bundle, in bytes. Larger conversations must be exported on the command line: a bundle is first
+ * written to a temporary folder, and may be three times as large as its events.
  */
 const largest = 32 * 1024 * 1024
 
@@ -19,7 +19,7 @@ export interface EvidenceRequest {
   readonly reason?: string | undefined
 }
 
-/** Returns the command that exports the same on the command line. */
+/** Returns the command that makes the same export on the command line. */
 export const exportCommand = (id: string, { calls, withhold }: Omit<EvidenceRequest, 'reason'>): string =>
   [
     `audit export ${id} --out FOLDER`,
@@ -75,7 +75,7 @@ const refuseLarge = async (chat: Conversation, command: string): Promise<void> =
   for await (const { data, metadata } of chat.stored({ turns: true })) add(data, metadata)
 }
 
-/** Returns the proof of a conversation; undefined if nothing of it is sealed. */
+/** Returns the ledger's proof of a conversation, or undefined if no event of the conversation is sealed. */
 const proofOf = async ({ audit }: Pick<Store, 'audit'>, id: string): Promise<LedgerProof | undefined> => {
   try {
     return await audit.proof(id, { compare: true })
@@ -85,7 +85,7 @@ const proofOf = async ({ audit }: Pick<Store, 'audit'>, id: string): Promise<Led
   }
 }
 
-/** Maximum number of positions in a list, so that it fits in a header. */
+/** Maximum number of positions in a list of the response header, to keep the header short. */
 const most = 50
 
 const told = (

@@ -12,17 +12,17 @@ import { anyOf, redactor } from './redact.ts'
 // Exports in pieces, as they are taken.
 
 interface FileOptions {
-  /** Last position of the export, which must exist. */
+  /** Last position to export. It must exist. */
   readonly at: number
   /** Texts to remove from the export. */
   readonly redact: readonly string[]
-  /** For `html`: include the request of every call, as it was sent. */
+  /** True if an `html` export includes the request of every call, as it was sent. */
   readonly calls: boolean
 }
-/** Source of an export. */
+/** The store from which an export is made, and the folder of the built page. */
 export interface ExportSource {
   readonly store: Store
-  /** Folder of the page. Default: the package's own. */
+  /** Folder of the built page. Default: the folder in the package. */
   readonly pageFile?: URL | undefined
 }
 interface FileWriter {
@@ -30,7 +30,7 @@ interface FileWriter {
   readonly write: (chat: Conversation, options: FileOptions) => AsyncGenerator<string, void>
 }
 
-/** Finds what writes a format here, within the bounds of a server; undefined if there is none of that name. */
+/** Returns the writer of a format, limited to the memory that a server allows, or undefined if the format is unknown. */
 export const writerOf = async (format: string, source: ExportSource): Promise<FileWriter | undefined> => {
   if (format === 'html') return htmlOf(source)
   const exporter = await exporterOf(format)
@@ -46,7 +46,11 @@ export const writerOf = async (format: string, source: ExportSource): Promise<Fi
   )
 }
 
-/** A conversation of which no more is taken into memory than a server has for an answer. @param command what does the same without one */
+/**
+ * Returns a conversation that throws `TooLong` if an export needs more of it in memory than the server allows for one response.
+ *
+ * @param command the command that does the same without a server
+ */
 const within = (chat: Conversation, { isOfLog }: FormatExporter, command: string): ReadableConversation => ({
   ...(isOfLog ? eventsWithin(chat, command, largestAnswer) : chat),
   context: ({ at }) => readView(chat, at, command),
@@ -63,7 +67,7 @@ const refuseChanged = async (chat: Conversation, at: number, redact: readonly st
       )
 }
 
-/** The page of a conversation, in a file that opens without a server. */
+/** Makes the writer of a conversation's HTML page, a file that opens without a server. */
 const htmlOf = (source: ExportSource): FileWriter => ({
   extension: 'html',
   write: async function* (chat, { at, calls, redact }) {
@@ -77,7 +81,7 @@ const htmlOf = (source: ExportSource): FileWriter => ({
   },
 })
 
-/** Returns the position at which an export ends. Throws a `ReadError`. */
+/** Returns the last position of an export: `at`, or the last position of the conversation. Throws a `ReadError`. */
 export const endOf = async (chat: Conversation, at: number | undefined): Promise<number> => {
   const last = await chat.position()
   if (at !== undefined && at > last) throw toError(outOfRange(chat.id, at, last))

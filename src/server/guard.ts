@@ -14,7 +14,7 @@ export const safeHeaders: Readonly<Record<string, string>> = {
 
 const nameOf = (host: string): string => host.replace(/:\d{1,5}$/, '').toLowerCase()
 
-/** Names of this machine that no other machine can have. */
+/** Host names that always refer to this machine, never to another one. */
 export const loopback: readonly string[] = ['localhost', '127.0.0.1', '[::1]']
 
 /**

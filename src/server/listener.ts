@@ -8,7 +8,7 @@ import type { ServerSettings } from './settings.ts'
 /**
  * Makes the request listener of a Node server.
  *
- * @param hostname host that the server listens on
+ * @param hostname host on which the server listens
  */
 export const listener = (settings: ServerSettings, hostname: string): RequestListener => {
   const operations = api(settings)

@@ -3,7 +3,10 @@ import type { HeaderFields } from './request-input.ts'
 import { requestError } from './problem.ts'
 import type { SseMessage } from './sse.ts'
 
-/** Returns the last event that a reader of a conversation's event stream has seen; undefined for a new reader. */
+/**
+ * Returns the position of the last event that the reader of a conversation's event stream has seen, from `Last-Event-ID`, or undefined
+ * for a new reader. Throws `InvalidRequest`.
+ */
 export const lastSeen = (headers: HeaderFields): number | undefined => {
   const id = headers.get('last-event-id')
   if (id === null) return undefined
@@ -13,8 +16,8 @@ export const lastSeen = (headers: HeaderFields): number | undefined => {
 }
 
 /**
- * Yields a conversation's events after a position, then new ones as they come. Yields `caught-up` once, after the event at `last`, the
- * conversation's last position.
+ * Yields a conversation's events after a position, then new ones as they are recorded. Yields `caught-up` once, after the event at
+ * position `last`, which was the last one when the stream began.
  */
 export async function* conversationLive(
   chat: Conversation,
@@ -34,7 +37,7 @@ export async function* conversationLive(
   }
 }
 
-/** Yields all events after a checkpoint, then new ones as they come. */
+/** Yields the store's events after a checkpoint, then new ones as they are recorded. */
 export async function* storeLive(
   store: Store,
   options: FollowConversations,

@@ -1,9 +1,9 @@
 // What is counted of requests, in the text format of Prometheus, version 0.0.4.
 
-/** An answered request, without content. */
+/** An answered request, without its content. */
 export interface ServedRequest {
   readonly method: string
-  /** Path of the route, with its parameters in braces; undefined if no route matches. */
+  /** Path of the matching route with its parameters as placeholders; undefined if no route matches. */
   readonly route: string | undefined
   readonly path: string
   readonly status: number
@@ -26,9 +26,9 @@ const label = (fields: Readonly<Record<string, string>>): string =>
     .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
     .join(',')
 
-/** Counts requests by route, never by conversation. */
+/** Makes counters of requests by route. Conversations are not told apart. */
 export const metrics = () => {
-  /** Counts by route, then by method and status. */
+  /** Number of requests by route, then by method and status. */
   const requests = new Map<string, Map<string, number>>()
   const durations = new Map<string, Durations>()
   let streams = 0
@@ -47,7 +47,7 @@ export const metrics = () => {
       for (let index = ends.length - 1; seconds <= (ends[index] ?? -1); index--)
         lasted.within[index] = (lasted.within[index] ?? 0) + 1
     },
-    /** Counts a new reader of an event stream, or the end of one. */
+    /** Changes the number of open event streams by one. */
     streams: (change: 1 | -1): void => {
       streams += change
     },

@@ -9,7 +9,7 @@ interface Called {
   readonly headers: HeaderFields
 }
 
-/** Returns the command of a call with an id, if it is to be carried out. */
+/** Returns the command of a request if it has a command id and is not a dry run, otherwise undefined. */
 const commandIn = (
   { repeats, name }: Route,
   { params, query, body, headers }: Called,
@@ -24,7 +24,7 @@ const commandIn = (
   return { place, commandId, command: { ...command, name, params }, isKept: repeats === 'kept' }
 }
 
-/** Handles a call; a repeated command is carried out only once. */
+/** Handles a request. A command that is repeated under the same id is carried out only once. */
 export const onceDone = async (
   book: CommandBook,
   route: Route,

@@ -11,7 +11,7 @@ interface Wrapped {
   readonly properties: { readonly schema: Json }
 }
 
-/** Tags of errors that any request may get. */
+/** Tags of errors that any request may cause. */
 const anyRequest: readonly Tag[] = [
   'InvalidRequest',
   'InvalidInput',
@@ -26,7 +26,10 @@ const withBody: readonly Tag[] = ['OriginRefused', 'BodyTooLarge', 'UnsupportedM
 export const openApi = (routes: readonly Route[], base: string): Json => {
   const schemas: Record<string, unknown> = {}
 
-  /** Converts a schema to JSON Schema. The schema is wrapped so that named schemas become references even at the top. */
+  /**
+   * Converts a schema to JSON Schema. The schema is wrapped in an object, so that a named schema becomes a reference even at the top
+   * level.
+   */
   const jsonSchema = (schema: z.ZodType, io: 'input' | 'output'): Json => {
     const wrapped = z.toJSONSchema(z.object({ schema }), { io, unrepresentable: 'any' })
     const text = JSON.stringify(wrapped).replaceAll('"#/$defs/', '"#/components/schemas/')

@@ -7,7 +7,10 @@ import { requestError } from './problem.ts'
 
 // The page, as it was built. It holds nothing of the store: what it shows it asks the API for.
 
-/** Returns the folder of the built page. Both the sources and the build of the server are two folders below the package root. */
+/**
+ * Returns the URL of a folder in the package's build. The sources and the build of the server are both two folders below the package
+ * root.
+ */
 export const builtFolder = (folder: string): URL => new URL(`../../dist/${folder}`, import.meta.url)
 
 const types: Readonly<Record<string, string>> = {
@@ -22,10 +25,10 @@ interface File {
   readonly body: Uint8Array<ArrayBuffer>
   readonly zipped: Uint8Array<ArrayBuffer>
 }
-/** Files by their paths (`index.html`, `assets/…`). */
+/** Files of the built page by path (`index.html`, `assets/…`). */
 export type PageFiles = ReadonlyMap<string, File>
 
-/** Reads the files of a page, once; undefined if it has not been built. */
+/** Reads the files of the built page into memory, or returns undefined if the page has not been built. */
 export const pageIn = (folder = fileURLToPath(builtFolder('ui'))): PageFiles | undefined => {
   try {
     const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -41,10 +44,10 @@ export const pageIn = (folder = fileURLToPath(builtFolder('ui'))): PageFiles | u
   }
 }
 
-/** Addresses that serve the page's document. */
+/** Paths at which the HTML document of the page is served. */
 const addresses = ['/', '/c/*', '/workers', '/audit']
 
-/** Serves the page at its addresses. */
+/** Serves the HTML document and the assets of the page. */
 export const servePage = <E extends Env>(server: Hono<E>, files: PageFiles | undefined): void => {
   for (const address of addresses)
     server.get(address, (c) => {

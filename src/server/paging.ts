@@ -1,27 +1,29 @@
 // A page of a list, and where those beside it are.
 
-/** The requested page. */
 interface Wanted {
-  /** First index or position of the page, inclusive. */
+  /** First index or position to return, inclusive. */
   readonly from: number
   readonly limit: number
   readonly direction?: 'forward' | 'backward' | undefined
 }
-/** Query fields that differ on another page. */
+/** Query fields that identify another page of the list. */
 export interface PageQuery {
   readonly from: number
   readonly limit: number
 }
-/** A page, and its neighbours in the same direction, which do not overlap with it. */
+/** A page of a list, and the queries for the next and previous pages in the same direction. Pages do not overlap. */
 interface Page {
-  /** Lowest and highest index or position; the page is empty if `first` > `last`. */
+  /** Lowest index or position of the page; `last` is the highest one. The page is empty if `first` > `last`. */
   readonly first: number
   readonly last: number
   readonly next?: PageQuery | undefined
   readonly prev?: PageQuery | undefined
 }
 
-/** Returns a page of a list from 0 through `end`. Forward, a page that begins after the end is empty; backward, it begins at the end. */
+/**
+ * Returns a page of a list whose indexes run from 0 through `end`. Forward, a page that begins after the end is empty; backward, such a
+ * page begins at the end.
+ */
 export const pageOf = ({ from, limit, direction }: Wanted, end: number): Page => {
   if (direction === 'backward') {
     const last = Math.min(from, end)
@@ -44,10 +46,13 @@ export const pageOf = ({ from, limit, direction }: Wanted, end: number): Page =>
   }
 }
 
-/** Maximum size of the items on a page, as JSON in bytes: further items go to the next page. */
+/** Maximum size of the items on a page, as JSON in bytes. Items that exceed it are moved to the next page. */
 const largestPage = 8 * 1024 * 1024
 
-/** Makes a predicate, called with each item of a page in order: true if the item does not fit. The first one always does. */
+/**
+ * Makes a predicate to call with each item of a page in order. It is true if the item exceeds the size of the page. The first item
+ * always fits.
+ */
 export const createPageLimit = (): ((item: object) => boolean) => {
   let bytes = 0
   return (item) => {
@@ -58,10 +63,11 @@ export const createPageLimit = (): ((item: object) => boolean) => {
 }
 
 /**
- * Makes the `Link` header with the neighbouring pages. Its relative references repeat the whole query, as they inherit none.
+ * Makes the `Link` header with the neighbouring pages. The relative references repeat the whole query, as a reference does not inherit
+ * the query of its base URL.
  *
- * @param query of the page
- * @param beside fields that differ in the queries of the neighbours; undefined if there is no such page
+ * @param query query of the current page
+ * @param beside fields that differ in the query of a neighbouring page; undefined if the page does not exist
  */
 export const linkHeader = (
   query: object,

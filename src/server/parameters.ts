@@ -5,7 +5,7 @@ import { conversationIdSchema } from '../events/ids.ts'
 
 const wholeText = z.string().regex(/^-?\d{1,16}$/, { error: 'is a whole number' })
 
-/** Schema of an integer in this range. */
+/** Makes the schema of an integer, given as text, from `least` through `most`. */
 export const whole = (least: number, most = Number.MAX_SAFE_INTEGER) =>
   wholeText.transform(Number).pipe(z.int().min(least).max(most))
 export const flag = z.enum(['true', 'false']).transform((text) => text === 'true')

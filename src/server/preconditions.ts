@@ -6,16 +6,16 @@ import { requestError } from './problem.ts'
 // Optimistic concurrency and repeats, as HTTP says them.
 
 /**
- * Returns the ETag of a conversation that ends at this position.
+ * Returns the ETag of a conversation whose last position is `position`.
  *
- * @param body further content of the response, which changes without an event
+ * @param body further content of the response, which may change without a new event
  */
 export const revisionTag = (position: number, body?: object): string =>
   body === undefined ? `"r${position}"` : `"r${position}.${digestOf(body).slice(0, 12)}"`
 
 /**
- * Returns the position that a command was decided on: from its body or `If-Match`; undefined for `If-Match: *`. Throws
- * `PreconditionRequired` if both are missing, so that no caller overwrites unseen changes.
+ * Returns the position on which a command was based, from its body or `If-Match`, or undefined for `If-Match: *`. Throws
+ * `PreconditionRequired` if both are missing, so that no caller overwrites changes it has not seen.
  */
 export const fenceOf = (after: number | undefined, headers: HeaderFields): number | undefined => {
   if (after === undefined && headers.get('if-match') === null)
@@ -26,7 +26,7 @@ export const fenceOf = (after: number | undefined, headers: HeaderFields): numbe
   return optionalFence(after, headers)
 }
 
-/** Like `fenceOf`, for commands that are valid at any time; undefined if both are missing. */
+/** Like `fenceOf`, for commands that are valid at any time: returns undefined if both are missing. */
 export const optionalFence = (after: number | undefined, headers: HeaderFields): number | undefined => {
   const match = headers.get('if-match')
   if (match === null || match === '*') return after
@@ -41,10 +41,13 @@ export const optionalFence = (after: number | undefined, headers: HeaderFields):
   return Number(position)
 }
 
-/** Maximum length of an id in characters, as for a `commandId`: ids are remembered. */
+/** Maximum length of a command id, in characters. The server keeps command ids in memory. */
 const longestId = 1_000
 
-/** Returns the id of a command from its body or `Idempotency-Key`. */
+/**
+ * Returns the id of a command from its body or the `Idempotency-Key` header. Throws `InvalidRequest` if the two differ or the key is
+ * too long.
+ */
 export const commandIdOf = (commandId: string | undefined, headers: HeaderFields): string | undefined => {
   const key = headers.get('idempotency-key') ?? undefined
   if (key !== undefined && !(key.length >= 1 && key.length <= longestId))
@@ -54,24 +57,23 @@ export const commandIdOf = (commandId: string | undefined, headers: HeaderFields
   return commandId ?? key
 }
 
-/** Number of commands remembered. */
+/** Maximum number of completed commands kept in memory. */
 const most = 10_000
 
-/** A command with an id. */
 export interface IdentifiedCommand {
-  /** Subject of the command, such as a conversation or a worker. */
+  /** Conversation or worker to which the command applies. */
   readonly place: string
   readonly commandId: string
   readonly command: object
-  /** True if the response is remembered because it could not be found in the log. */
+  /** True if the response is kept in memory because it could not be found in the log. */
   readonly isKept: boolean
 }
 
-/** The commands by id: those in progress and the last 10,000 that were completed. */
+/** Commands by id: those in progress, and the last 10,000 that were completed. */
 export interface CommandBook {
   /**
-   * Carries out a command. A concurrent repeat under the same id gets the same response; `isRepeat` is true for repeats. Throws
-   * `CommandReused` if the id belongs to another command.
+   * Carries out a command. A concurrent repeat with the same id gets the same response; `isRepeat` is true for any repeat. Throws
+   * `CommandReused` if the id was used for another command.
    */
   readonly once: <A>(
     named: IdentifiedCommand,
@@ -111,7 +113,7 @@ export const commandBook = (): CommandBook => {
   }
 }
 
-/** Returns a digest of a command without `after`, which may differ when the command is sent again. */
+/** Returns a digest of a command without its id and `after`: `after` may differ when the command is sent again. */
 const digestOf = (command: object): string =>
   createHash('sha256')
     .update(JSON.stringify({ ...command, after: undefined, commandId: undefined }))

@@ -6,18 +6,18 @@ import type { DecisionError, WithdrawalError } from '../agent/turn/calls/decisio
 import type { SayError } from '../agent/turn/say/say.ts'
 import type { WorkerError } from '../agent/workers/pause.ts'
 
-/** An error in the form of RFC 9457, with the data of a typed error as fields. */
+/** An error as a problem document (RFC 9457), with the data of the typed error as further fields. */
 export interface ProblemDetails {
-  /** `urn:palimpsest:` and the tag in kebab case: `urn:palimpsest:stale-context`. */
+  /** The tag in kebab case after `urn:palimpsest:`, such as `urn:palimpsest:stale-context`. */
   readonly type: string
   readonly title: string
   readonly status: number
-  /** Message of the error: it says what to do. */
+  /** Message of the error, which says what to do. */
   readonly detail: string
   readonly [field: string]: unknown
 }
 
-/** Tags of errors that only an HTTP request can fail with. */
+/** Tags of errors that occur only in HTTP requests. */
 export type RequestTag =
   | 'Unauthorized'
   | 'Forbidden'
@@ -51,10 +51,9 @@ type LibraryError =
   | UnknownRenderer
   | LedgerError
   | ProofError
-/** Tag of an error of this server or of the library. */
+/** Tag of an error of the server or of the library. */
 export type Tag = RequestTag | LibraryError['_tag']
 
-/** HTTP status of each error. */
 const statuses: Readonly<Record<Tag, number>> = {
   Unauthorized: 401,
   Forbidden: 403,
@@ -120,13 +119,13 @@ const statuses: Readonly<Record<Tag, number>> = {
 
 const kebab = (tag: string): string =>
   tag.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => `-${letter}`).toLowerCase()
-/** Formats a tag as words. */
+/** Formats an error tag as words, such as `Stale context`. */
 export const titleOf = (tag: string): string => {
   const [first = '', ...rest] = kebab(tag).replaceAll('-', ' ')
   return first.toUpperCase() + rest.join('')
 }
 
-/** Fields of an error that are not sent to the caller: a driver's error may contain anything, and paths belong to the server. */
+/** Fields of an error that are not sent to the caller: a driver's error may contain anything, and paths are private to the server. */
 const hidden = new Set(['_tag', 'message', 'name', 'stack', 'cause', 'store', 'partial'])
 
 interface Failed {
@@ -145,10 +144,10 @@ export const problemOf = (error: Failed): ProblemDetails => ({
   ...Object.fromEntries(Object.entries(error).filter(([field]) => !hidden.has(field))),
 })
 
-/** Makes an error for a request that does not reach the library. */
+/** Makes an error for a request that the server refuses before it reaches the library. */
 export const requestError = (tag: RequestTag, message: string, data: object = {}): Error & Failed =>
   toError({ ...data, _tag: tag, message })
 
-/** Returns every status that these errors may have. */
+/** Returns the distinct HTTP statuses of the given errors, in ascending order. */
 export const statusesOf = (tags: readonly Tag[]): readonly number[] =>
   [...new Set(tags.map((tag) => statuses[tag]))].toSorted((one, other) => one - other)

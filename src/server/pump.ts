@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Reads a source one value ahead, so that a reader of several sources need not wait for any of them. */
+/** Reads a source one value ahead, so that a reader of several sources need not wait for each of them. */
 export interface Pump<T> {
-  /** Returns the next value if it is ready. Throws the error of the source. */
+  /** Returns the next value if it is ready, otherwise undefined. Throws the error of the source. */
   readonly take: () => T | undefined
 }
 
 /**
- * Makes a pump.
+ * Makes a pump for a source.
  *
  * @param next returns the next value; undefined after the last one
  * @param ring called when a value is ready or the source has failed
@@ -33,7 +33,7 @@ export const pump = <T>(next: () => Promise<T | undefined>, ring: () => void): P
   }
 }
 
-/** Makes a pump's source from an iterable. */
+/** Converts an iterable to the source of a pump. */
 export const nextOf = <T>(iterable: AsyncIterable<T>): (() => Promise<T | undefined>) => {
   const iterator = iterable[Symbol.asyncIterator]()
   return async () => {
@@ -42,10 +42,10 @@ export const nextOf = <T>(iterable: AsyncIterable<T>): (() => Promise<T | undefi
   }
 }
 
-/** Wakes a reader that waits for several sources. */
+/** A bell that wakes a reader of several sources. */
 export interface Bell {
   readonly ring: () => void
-  /** Resolves to true once it has rung since the last time, or to false after this many milliseconds. */
+  /** Waits for the bell. Resolves to true if it has rung since the last wait that heard it, or to false after `ms` milliseconds. */
   readonly heard: (ms: number) => Promise<boolean>
 }
 

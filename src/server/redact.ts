@@ -1,10 +1,13 @@
-/** Replacement for redacted text. */
+/** Text that replaces redacted text. */
 export const mark = '[redacted]'
 
-/** Names of fields with the type of a part of a message, or the ids that it belongs to. */
+/** Names of fields in messages that hold the type of a content block, the id to which it belongs, or other structure. */
 const ofBlocks = 'type role id tool_use_id signature media_type ttl'
 
-/** Names of fields whose texts are kept. In messages there are fewer, since any field may hold any text. */
+/**
+ * Names of fields whose texts are never redacted, by place. The list for messages is shorter, since their content may use any field
+ * name for any text.
+ */
 const kept = {
   around: new Set(
     [
@@ -18,32 +21,38 @@ const kept = {
   free: new Set<string>(),
 } as const satisfies Record<string, ReadonlySet<string>>
 
-/** Place of a value. `said`: in messages and prompts; `free`: in data with a schema of its own; `around`: elsewhere. */
+/** Place of a value: `said` in messages and prompts, `free` in data with a schema of its own, such as tool input, `around` elsewhere. */
 type Place = keyof typeof kept
 
-/** Fields that hold messages or parts of a prompt. */
+/** Names of fields that hold messages or parts of a prompt. */
 const saying: ReadonlySet<string> = new Set(['content', 'system', 'tools'])
 
-/** Fields that only this library writes, each with an inner field that distinguishes it from content of the same name; kept unchanged. */
+/**
+ * Names of fields that only this library writes and redaction leaves unchanged. Each has the name of an inner field, which
+ * distinguishes it from content under the same name.
+ */
 const ours: ReadonlyMap<string, string> = new Map([
   ['context', 'digest'],
   ['receipt', 'digest'],
   ['policy', 'used'],
 ])
 
-/** Types of blocks and sources whose `data` is encoded, so that no text can be found in it. */
+/** Types of blocks and sources whose `data` is encoded, so that searching it for text is useless. */
 const encoded: ReadonlySet<unknown> = new Set(['base64', 'redacted_thinking'])
 
-/** Fields whose data has a schema of its own: there, field names have no known meaning, and numbers may be confidential. */
+/** Names of fields whose data has a schema of its own. In such data, field names have no known meaning, and numbers may be confidential. */
 const free: readonly string[] = ['input', 'input_schema', 'parameters']
 
 export interface RedactionResult<A> {
   readonly value: A
-  /** Number of texts, numbers and field names changed. */
+  /** Number of texts, numbers and field names that were changed. */
   readonly places: number
 }
 
-/** Makes a pattern for any of these texts, longest first. Matching all at once keeps texts from being found in a mark. */
+/**
+ * Makes a pattern that matches any of the given texts, longest first. All texts are matched in one pass, so that none of them is found
+ * in an inserted mark.
+ */
 export const anyOf = (texts: readonly string[]): RegExp =>
   new RegExp(
     texts
@@ -52,7 +61,10 @@ export const anyOf = (texts: readonly string[]): RegExp =>
       .join('|'),
   )
 
-/** Makes a function that copies a value and replaces these texts in its content by the mark; without texts, it returns the value itself. */
+/**
+ * Makes a function that returns a copy of a value in which the mark replaces every occurrence of the given texts. Without texts, the
+ * function returns the value itself.
+ */
 export const redactor = (texts: readonly string[]): (<A>(value: A) => A) => {
   if (texts.length === 0) return (value) => value
   const pattern = anyOf(texts)
@@ -60,9 +72,9 @@ export const redactor = (texts: readonly string[]): (<A>(value: A) => A) => {
 }
 
 /**
- * Returns the same JSON with every match in its texts replaced by the mark; in inputs, schemas and other free data also in numbers and
- * field names. Structure is kept elsewhere: types, ids and encoded data, and outside messages also times, hashes and receipts. No
- * recursion: inputs may be nested deeply.
+ * Returns a copy of a JSON value in which the mark replaces every match in texts; in tool inputs, schemas and other data with a schema
+ * of its own, also in numbers and field names. Elsewhere the structure is kept: types, ids and encoded data, and outside messages also
+ * times, hashes and receipts. Recursion is avoided, as tool inputs may be nested deeply.
  *
  * @param alsoFree names of further fields whose data has a schema of its own
  */
@@ -121,7 +133,7 @@ const isOurs = (given: object, key: string): boolean => {
 
 type Fields = Record<string, unknown>
 
-/** Returns a field name that is still unused: redaction may make two names equal. */
+/** Returns a field name that the object does not have yet: redaction may make two names equal. */
 const freeName = (fields: Fields, name: string): string => {
   let own = name
   for (let n = 2; own in fields; n++) own = `${name} ${n}`

@@ -3,24 +3,21 @@ import { type EventQueue, eventQueue } from '../agent/turn/stream/event-queue.ts
 
 // What workers tell of turns while they give them. Nothing of it is kept, and nothing rests on it: what counts is recorded.
 
-/** A subscription to the live events of one conversation. */
+/** Subscription to the live events of one conversation. */
 export interface RelaySubscription extends Pick<EventQueue, 'next'> {
   readonly leave: () => void
 }
 
-/** Passes live events from workers on to readers. */
+/** Passes live events of turns from workers to readers. */
 export interface EventRelay {
-  /** Receives events from a worker, and notes that the worker reports. */
+  /** Receives events from a worker and records the time of its report. */
   readonly hear: (worker: string, served: readonly ServedEvent[]) => void
   readonly listen: (conversation: string) => RelaySubscription
-  /** Returns the workers that have reported recently. */
+  /** Returns the ids of the workers that have reported recently. */
   readonly workers: () => ReadonlySet<string>
 }
 
-/**
- * Removes the parts of an event that must not reach readers or other processes: a driver's error is private and may contain circular
- * references.
- */
+/** Removes error data that must not reach readers or other processes: a driver's error is private and may contain circular references. */
 export const tellable = (served: ServedEvent): ServedEvent => {
   const { event } = served
   if (event.type !== 'retrying') return served
@@ -32,12 +29,12 @@ const untold = new Set(['cause', 'partial', 'failed', 'stack'])
 /** Interval at which a worker reports even without events, in milliseconds. */
 export const relayBeat = 10_000
 
-/** Maximum number of workers known: anyone may post under any name. */
+/** Maximum number of workers that the relay remembers: any client may report under any worker name. */
 const mostHeard = 10_000
 
 export const newRelay = (now: () => number = () => performance.now()): EventRelay => {
   const queues = new Map<string, Set<EventQueue>>()
-  /** Time at which each worker last reported, least recent first. */
+  /** Time of each worker's last report, least recent first. */
   const heard = new Map<string, number>()
   const forget = (): void => {
     for (const [worker, at] of heard) {

@@ -11,20 +11,20 @@ export const basePath = '/api/v1'
 export interface HttpResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** Body of the response; null for none. */
+  /** Body of the response, or null if the response has no body. */
   readonly text: string | null
 }
 
-/** Headers of every response except for the page's files. */
+/** Headers of every response except those with files of the page. */
 export const everyHeader: Readonly<Record<string, string>> = {
   ...safeHeaders,
   'cache-control': 'private, no-cache',
 }
 
 /**
- * Converts the response of a route to HTTP.
+ * Converts the JSON response of a route to an HTTP response.
  *
- * @param access the caller's access
+ * @param access the caller's access, for a header
  */
 export const replyOf = (
   asked: RequestHead,
@@ -41,7 +41,7 @@ export const replyOf = (
 }
 
 /**
- * Makes the response for an error.
+ * Converts an error to an HTTP response.
  *
  * @param onFault called with errors that are not the caller's fault
  */

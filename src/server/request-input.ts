@@ -1,9 +1,9 @@
-/** Request headers, by lower-case name. */
+/** Request headers; `get` takes a lower-case name. */
 export type HeaderFields = Pick<Headers, 'get'>
 
-/** Head of a request, independent of how it arrived. */
+/** Method, path and headers of a request, independent of how it arrived. */
 export interface RequestHead {
-  /** Method in capitals. */
+  /** HTTP method in upper case. */
   readonly method: string
   /** Path without the query. */
   readonly path: string
@@ -11,17 +11,17 @@ export interface RequestHead {
   readonly header: (name: string) => string | undefined
 }
 
-/** Unchecked input of an operation. */
+/** Input of an operation before validation. */
 export interface RequestInput {
   readonly params: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, string>>
-  /** Reads the body. Throws `BodyTooLarge`. */
+  /** Reads the body of the request. Throws `BodyTooLarge`. */
   readonly text: () => Promise<string>
-  /** Aborts when the caller goes away. */
+  /** Returns a signal that aborts when the caller disconnects. */
   readonly signal: () => AbortSignal
 }
 
-/** True if the caller already has the response with this ETag: then it is answered with 304. */
+/** True if the caller already has the response with this ETag, so that 304 is the right answer. */
 export const isKnown = (asked: RequestHead, etag: string | undefined): boolean => {
   if (asked.method !== 'GET' || etag === undefined) return false
   const known = asked

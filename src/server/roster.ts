@@ -1,11 +1,11 @@
 import type { Roster, Store } from '../index.ts'
 
-/** Time after which a silent worker counts as dead, in milliseconds. An idle worker reports once a minute. */
+/** Time without a report after which a worker counts as dead, in milliseconds. An idle worker reports once a minute. */
 const longestSilence = 90_000
 
 /**
- * Makes a function that returns a roster read after the call. Concurrent callers share one, and each event of the store is read once:
- * only the first roster reads all of it.
+ * Makes a function that returns a roster read after the call. Concurrent callers share one reading. Only the first reading covers the
+ * whole store; later ones read only new events.
  */
 export const rosterOf = (store: Store, signal: AbortSignal): (() => Promise<Roster>) => {
   let rosters: AsyncIterator<Roster> | undefined
@@ -30,7 +30,7 @@ export const rosterOf = (store: Store, signal: AbortSignal): (() => Promise<Rost
   }
 }
 
-/** Returns the workers that are able to take a step, according to their last report. */
+/** Returns the ids of the workers that could take a step, judging by their last reports. */
 export const livingWorkersIn = ({ workers }: Roster, now = Date.now()): readonly string[] =>
   workers
     .filter(({ slots, paused, heard }) => slots !== 0 && !paused && now - Date.parse(heard) < longestSilence)

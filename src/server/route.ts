@@ -8,20 +8,19 @@ import type { EventRelay } from './relay.ts'
 
 // An operation of the API as data. The router, the OpenAPI document and the tests read the same.
 
-/** Scopes of a token. */
+/** Scopes that a token may have. */
 export const scopes = ['read', 'write', 'audit', 'erase'] as const
 export type AccessScope = (typeof scopes)[number]
 
-/** Identity of a caller. */
 export interface Identity {
   readonly actor: Actor
-  /** Name recorded in the log for decisions and cancellations. */
+  /** Name recorded in the log as the author of decisions and cancellations. */
   readonly by: string
   readonly scopes: readonly AccessScope[]
 }
 
 type Fields = z.ZodObject
-/** Checked input of an operation, and its context. */
+/** Validated input of an operation, and its context. */
 export interface RequestContext<P extends Fields, Q extends Fields, B extends z.ZodType> {
   readonly params: z.infer<P>
   readonly query: z.infer<Q>
@@ -30,44 +29,42 @@ export interface RequestContext<P extends Fields, Q extends Fields, B extends z.
   readonly identity: Identity
   readonly store: Store
   readonly book: CommandBook
-  /** The folder of the page for exports. Default: the package's own. */
+  /** Folder of the built page, for exports. Default: the folder in the package. */
   readonly pageFile: URL | undefined
   readonly relay: EventRelay
-  /** Returns the current roster. */
   readonly roster: () => Promise<Roster>
-  /** Interval of the heartbeat on a silent stream, in milliseconds. */
+  /** Interval of the heartbeat on an idle stream, in milliseconds. */
   readonly heartbeat: number | undefined
   /**
-   * Returns a signal that aborts when the caller leaves or the server ends. Made on demand: most operations need none, and it requires
-   * a web request.
+   * Returns a signal that aborts when the caller disconnects or the server ends. It is made on demand: most operations do not use it,
+   * and it requires a web request.
    */
   readonly leaving: () => AbortSignal
 }
 
-/** JSON response of an operation. */
 export interface JsonResponse {
-  /** HTTP status. Default 200. */
+  /** HTTP status of the response. Default 200. */
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
-  /** Body that matches the schema of the status; the tests check each. */
+  /** Body of the response, matching the route's schema for the status. The tests check that for every route. */
   readonly body: object
 }
 
-/** Unmodified content with an ETag, which supports range requests. */
+/** Unmodified content as bytes, with an ETag and support for range requests. */
 export interface ByteResponse {
   readonly headers: Readonly<Record<string, string>> & { readonly etag: string }
   readonly type: string
   readonly bytes: Uint8Array
 }
 
-/** Content of any length, streamed. */
+/** Streamed content of any length. */
 export interface Flow {
   readonly headers: Readonly<Record<string, string>>
   readonly type: string
   readonly flow: AsyncGenerator<Uint8Array | string, void>
 }
 
-/** Texts of an event stream. */
+/** Text chunks of an event stream. */
 export type SseStream = AsyncGenerator<string, void>
 
 export type RouteResponse = JsonResponse | ByteResponse | Flow | SseStream
@@ -88,24 +85,24 @@ export interface Route<
   readonly params?: P
   readonly query?: Q
   readonly body?: B
-  /** Schema of the response, by status. */
+  /** Schemas of the response body, by HTTP status. */
   readonly answers: Readonly<Record<number, z.ZodType>>
-  /** Other media types of the response, chosen by what the caller accepts. */
+  /** Further media types of the response, selected by the `Accept` header. */
   readonly media?: readonly string[]
-  /** True if the operation supports `Range`: its responses are `ByteResponse`s. */
+  /** True if the operation supports `Range`. Its responses must be of type `ByteResponse`. */
   readonly isRanged?: true
   /**
-   * Set if the operation takes a `commandId` or `Idempotency-Key`; a repeat either finds the result in the log, or gets the response
-   * kept by the server.
+   * Set if the operation accepts a `commandId` or an `Idempotency-Key`. `found`: a repeat finds the result in the log; `kept`: a repeat
+   * gets the response that the server has kept.
    */
   readonly repeats?: 'found' | 'kept'
-  /** Typed errors of the operation, besides those of every request. */
+  /** Tags of errors that the operation may cause, in addition to those of every request. */
   readonly errors?: readonly Tag[]
   // A method, so that routes of all types are in one list.
   handle(call: RequestContext<P, Q, B>): Promise<RouteResponse>
 }
 
-/** Answer of `GET /session`: the caller, and the permitted operations. */
+/** Response of `GET /session`: the caller and its access. */
 export interface SessionResponse {
   readonly by: string
   readonly scopes: readonly AccessScope[]
@@ -114,7 +111,7 @@ export interface SessionResponse {
   readonly store: string
 }
 
-/** A route that clients know by its method and path, and what it takes and answers by its schemas. */
+/** A route with the types that clients need: method and path as literals, and the schemas of query, body and response. */
 type Known<M, T, Q extends Fields, B extends z.ZodType, A> = Omit<
   Route,
   'method' | 'path' | 'query' | 'body' | 'answers'
@@ -126,7 +123,7 @@ type Known<M, T, Q extends Fields, B extends z.ZodType, A> = Omit<
   readonly answers: A
 }
 
-/** Makes a route with types inferred from its schemas. */
+/** Returns the given route with types inferred from its schemas. */
 export const route = <
   P extends Fields,
   Q extends Fields,

@@ -15,24 +15,27 @@ import { accessTokensIn } from './access-tokens.ts'
 
 export interface ServeOptions {
   readonly store: Store
-  /** Port. Default 4141; 0: any free port. */
+  /** Port to listen on; 0 means any free port. Default 4141. */
   readonly port?: number | undefined
-  /** Address to listen on. Default 127.0.0.1; any other than loopback needs `tokenFile`. */
+  /** Address to listen on. Any other than loopback requires `tokenFile`. Default 127.0.0.1. */
   readonly host?: string | undefined
-  /** Additional names of the server. */
+  /** Host names by which clients may call the server, in addition to loopback and `host`. */
   readonly names?: readonly string[] | undefined
   readonly isReadOnly?: boolean | undefined
-  /** File of the tokens. Default: anyone on this machine may call. */
+  /** File with the access tokens. Default: no tokens, so that anyone on this machine may call. */
   readonly tokenFile?: string | undefined
-  /** Folder of the built page. Default: the package's own. */
+  /** Folder of the built page. Default: the folder in the package. */
   readonly page?: string | undefined
-  /** Folder of the page for exports. Default: the package's own. */
+  /** Folder of the page for HTML exports. Default: the folder in the package. */
   readonly pageFile?: URL | undefined
-  /** Source of live events from workers in this process. Default: events posted by others. */
+  /** Source of live events from workers in this process. Default: events that other processes post to the server. */
   readonly relay?: EventRelay | undefined
   /** Stream for the access log, one line of JSON per request. Default: no log. */
   readonly log?: NodeJS.WritableStream | undefined
-  /** Time after which a connection that waits for its client is closed, in milliseconds. Default: one minute. */
+  /**
+   * Time after which a connection is closed if its client neither sends nor reads anything that the server waits for, in milliseconds.
+   * Default: one minute.
+   */
   readonly stall?: number | undefined
 }
 
@@ -43,7 +46,7 @@ export interface ServerHandle {
   readonly close: () => Promise<void>
 }
 
-/** Error that keeps a server from starting. */
+/** Error that prevents a server from starting. */
 export interface ServeError {
   readonly _tag: 'TokenRequired' | 'PortTaken' | 'HostUnusable'
   readonly message: string

@@ -3,7 +3,7 @@ import { createLruCache } from '../store/lru.ts'
 
 const most = 1_000
 
-/** Keeps the session cookies of the last 1,000 browser sign-ins, since a page cannot add headers to every request. */
+/** Makes a session store for browsers, as a page cannot add a token header to every request. The last 1,000 sign-ins are kept. */
 export const sessions = () => {
   const tokens = createLruCache<string>(most)
   return {

@@ -4,29 +4,28 @@ import type { PageFiles } from './page.ts'
 import type { EventRelay } from './relay.ts'
 import type { Authenticate } from './access-tokens.ts'
 
-/** Settings of a server. */
 export interface ServerSettings {
   readonly store: Store
-  /** Finds the owner of a token. Without it, anyone may do everything: use it for loopback only. */
+  /** Finds the owner of a token. If absent, anyone may do everything, so omit it on loopback only. */
   readonly authenticate?: Authenticate | undefined
-  /** Names of the server, besides those of loopback. */
+  /** Host names by which clients may call the server, in addition to those of loopback. */
   readonly hosts?: readonly string[] | undefined
-  /** Reject all writes. */
+  /** True if all writes are rejected. */
   readonly isReadOnly?: boolean | undefined
-  /** Files of the page. Without them, its addresses explain how to build it. */
+  /** Files of the built page. Without them, requests for the page get an error that explains how to build it. */
   readonly page?: PageFiles | undefined
-  /** Folder of the page for exports. Default: the package's own. */
+  /** Folder of the page for HTML exports. Default: the folder in the package. */
   readonly pageFile?: URL | undefined
   /** Maximum size of a request body, in bytes. Default 64 MiB. */
   readonly maxBody?: number | undefined
   /** Called for each request when its response begins. */
   readonly onRequest?: ((request: ServedRequest) => void) | undefined
-  /** Called with faults of this server, which are not disclosed to callers. */
+  /** Called with errors that are the server's fault. Their details are not disclosed to callers. */
   readonly onFault?: ((error: unknown) => void) | undefined
   /** Source of live events from workers. Default: events posted by workers. */
   readonly relay?: EventRelay | undefined
-  /** Interval of the heartbeat on a silent stream, in milliseconds. Default 15,000. */
+  /** Interval of the heartbeat on an idle stream, in milliseconds. Default 15,000. */
   readonly heartbeat?: number | undefined
-  /** Aborts when the server ends, which ends the streams. */
+  /** Signal that aborts when the server ends. Open event streams end with it. */
   readonly ending?: AbortSignal | undefined
 }

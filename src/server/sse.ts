@@ -5,26 +5,26 @@ import { problemOf, requestError } from './problem.ts'
 
 /** A message of an event stream (HTML living standard, section 9.2). */
 export interface SseMessage {
-  /** Id from which the stream continues after this message. */
+  /** Id with which a client continues the stream after this message. */
   readonly id?: string
   readonly event?: string
-  /** Any JSON. Without it, the reader only records the id. */
+  /** Any JSON value. In a message without data, the client only records the id. */
   readonly data?: unknown
 }
 
 export const eventsMedia = 'text/event-stream'
-/** True if the caller asks for a stream in place of another form. */
+/** True if the caller asks for an event stream instead of the other form of the response. */
 export const acceptsEvents = (headers: HeaderFields): boolean =>
   headers.get('accept')?.includes(eventsMedia) === true
 
-/** Rejects a caller that does not accept a stream when there is no other form. */
+/** Throws `NotAcceptable` if the caller does not accept an event stream. Used where the response has no other form. */
 export const checkAccepts = (headers: HeaderFields): void => {
   const accepted = headers.get('accept') ?? '*/*'
   if (![eventsMedia, 'text/*', '*/*'].some((media) => accepted.includes(media)))
     throw requestError('NotAcceptable', `this is an event stream: request it with Accept: ${eventsMedia}`)
 }
 
-/** Interval of the heartbeat on a silent stream, in milliseconds: below the timeouts of proxies. */
+/** Default interval of the heartbeat on an idle stream, in milliseconds. It is shorter than the usual timeouts of proxies. */
 export const heartbeat = 15_000
 const retry = 'retry: 2000\n\n'
 
@@ -37,8 +37,8 @@ const textOf = ({ id, event, data }: SseMessage): string =>
   ].join('\n')
 
 /**
- * Converts messages to an event stream until the signal aborts, which must end the source. Messages are read only as the reader takes
- * them, so a slow reader causes no buffering. An error is the last message, `problem`.
+ * Converts messages to the text of an event stream until the signal aborts. The same signal must end the source. Messages are read only
+ * as the client takes them, so nothing is buffered for a slow client. A typed error is sent as the last message, `problem`.
  */
 export async function* eventStream(
   told: AsyncIterable<SseMessage>,

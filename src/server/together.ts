@@ -1,12 +1,12 @@
-/** Time to wait for each of the requests expected to arrive together, in milliseconds: less than a wait for the disk. */
+/** Time to wait for another of the expected requests, in milliseconds. It is shorter than a wait for the disk. */
 const patience = 2
-/** Total time to wait for them, in milliseconds. */
+/** Maximum total time to wait for the expected requests, in milliseconds. */
 const longest = 10
 
 /**
- * Makes a function that resolves for all its callers at once, when no more requests arrive: requests arrive individually, while a store
- * writes concurrent appends with a single wait for the disk. It expects as many requests as last time, as clients that are answered
- * together tend to send again together. A single request waits for two turns of the event loop.
+ * Makes a function that holds requests until no more arrive, then resolves for all callers at once. Requests arrive individually, but a
+ * store writes concurrent appends with a single wait for the disk. The function expects as many requests as last time, because clients
+ * that are answered together tend to send their next requests together. A single request waits for two turns of the event loop.
  */
 export const together = (): (() => Promise<void>) => {
   let gathering: Promise<void> | undefined

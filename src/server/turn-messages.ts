@@ -2,36 +2,39 @@ import type { AwaitedCall, Origin } from '../index.ts'
 
 // What the stream of a turn says besides events of the turn and of the conversation.
 
-/** First message of a turn stream. */
+/** First message of a turn stream, sent when the answer has been requested. */
 export interface AskedMessage {
   readonly conversation: string
-  /** Last position at the time of the request. */
+  /** Last position of the conversation at the time of the request. */
   readonly position: number
-  /** Command id; repeating the same request under it resumes the stream. */
+  /** Command id of the request. Sending the same request again with this id resumes the stream. */
   readonly commandId: string
-  /** Number of workers. */
+  /** Number of available workers. */
   readonly workers: number
-  /** Content of the stream during a reply: `tokens` as the model writes them, or `events` once they are recorded. */
+  /**
+   * Content of the stream during a reply: `tokens` if text arrives as the model writes it, or `events` if it arrives once it is
+   * recorded.
+   */
   readonly streams: 'tokens' | 'events'
-  /** The same in words. */
+  /** Explanation of `workers` and `streams` in words. */
   readonly detail: string
 }
-/** A worker has claimed the turn. */
+/** Message sent when a worker has claimed the turn. */
 export interface ClaimedMessage {
   readonly worker: string
   readonly attempt: number
   readonly streams: 'tokens' | 'events'
 }
-/** A worker has released the turn before the model finished. */
+/** Message sent when a worker has released the turn before the model finished. */
 export interface ReleasedMessage {
   readonly worker: string
   readonly reason: string
   readonly error?: string | undefined
-  /** Milliseconds until the next attempt. */
+  /** Time until the next attempt, in milliseconds. */
   readonly waitMs?: number | undefined
 }
 
-/** Last message: the outcome of a turn, tagged on `outcome`. */
+/** Last message of a turn stream: the outcome of the turn, tagged on `outcome`. */
 export type OutcomeMessage =
   | {
       readonly outcome: 'done'

@@ -1,13 +1,13 @@
 import type { Conversation, ConversationEvent, RecordedTurnFact, Roster } from '../index.ts'
 import type { OutcomeMessage } from './turn-messages.ts'
 
-/** Makes the outcome of a finished turn; the reply is undefined if there was nothing to answer. */
+/** Makes the outcome of a finished turn. `reply` is undefined if there was nothing to answer. */
 export const finishedOutcome = (reply: ConversationEvent<'MessageAppended'> | undefined): OutcomeMessage => {
   const { stopReason, usage } = reply?.data.origin ?? {}
   return { outcome: 'done', position: reply?.position, stopReason, usage }
 }
 
-/** Makes the outcome of a turn whose request was rewound away. */
+/** Makes the outcome of a turn whose request was abandoned by a rewind. */
 export const rewoundBy = ({
   position,
   data: { to, reason },
@@ -18,23 +18,27 @@ export const rewoundBy = ({
   reason,
 })
 
-/** Turn facts recorded since an answer was requested. */
+/** Facts about turns that were recorded after an answer was requested. */
 export interface FactsSince {
-  /** @returns true if the fact was recorded since then */
+  /**
+   * Takes the next recorded fact.
+   *
+   * @returns true if the fact was recorded after the request
+   */
   readonly see: (fact: RecordedTurnFact) => boolean
-  /** True if a fact that may end a turn was recorded. */
+  /** True if a fact that may end a turn was recorded after the request. */
   readonly hasEnded: () => boolean
   readonly cancelled: () => RecordedTurnFact<'TurnCancelled'> | undefined
 }
 
-/** True for facts that may end a turn. */
+/** True if the fact may end a turn. */
 export const mayEnd = ({ type }: RecordedTurnFact): boolean =>
   type === 'TurnReleased' || type === 'TurnParked' || type === 'TurnCancelled'
 
 /**
- * Makes a collector of turn facts.
+ * Makes a collector of the facts recorded after a request. The facts are passed to it in order.
  *
- * @param request the command whose fact requested the answer; earlier facts may have the same position. Undefined for a message
+ * @param request id of the command that requested the answer: earlier facts may have the same position. Undefined if the request was a message
  */
 export const factsSince = (request: string | undefined): FactsSince => {
   let isSince = request === undefined
@@ -57,15 +61,15 @@ export const factsSince = (request: string | undefined): FactsSince => {
   }
 }
 
-/** Progress of a turn. */
+/** Progress of a requested turn, as sent to the client. */
 export interface SoFar {
-  /** Last position whose event was sent. */
+  /** Position of the last event sent. */
   readonly through: number
   readonly since: FactsSince
   readonly reply: ConversationEvent<'MessageAppended'> | undefined
 }
 
-/** Returns the outcome of a turn without a final reply; undefined while there is still work to do or events to send. */
+/** Returns the outcome of a turn without a final reply, or undefined while there is still work to do or an event to send. */
 export const outcomeOf = async (
   chat: Conversation,
   roster: () => Promise<Roster>,

@@ -4,34 +4,40 @@ import { isFinal } from '../agent/workers/seen-event.ts'
 import type { OutcomeMessage } from './turn-messages.ts'
 import { finishedOutcome, rewoundBy } from './turn-outcome.ts'
 
-/** A request to workers: the position in a conversation, and the message there, if it is a message. */
+/** A request for an answer: its position in the conversation and, if it was made with a message, that message. */
 export interface AskedAt {
-  /** Last position at the time of the request. */
+  /** Last position of the conversation at the time of the request. */
   readonly position: number
   readonly message: ConversationEvent<'MessageAppended'> | undefined
 }
 
-/** State of a request according to the events seen so far. */
+/** State of a request for an answer, derived from the events seen so far. */
 export interface TurnPath {
   readonly see: (event: ConversationEvent) => void
-  /** Newest reply that is still in the conversation. */
+  /** Returns the newest reply that is still on the path of the conversation. */
   readonly reply: () => ConversationEvent<'MessageAppended'> | undefined
-  /** Returns the outcome if the events determine it: the model has finished, or the conversation was rewound to before the request. */
+  /**
+   * Returns the outcome if the events determine it, because the model has finished or the conversation was rewound to before the
+   * request.
+   */
   readonly outcome: (position: () => Promise<number>) => Promise<OutcomeMessage | undefined>
 }
 
-/** State of a conversation's path right after an event. */
+/** State of a request right after an event: true in `isOn` if the request is still on the path, and the newest reply to it. */
 interface Place {
   readonly isOn: boolean
   readonly reply: ConversationEvent<'MessageAppended'> | undefined
 }
 
-/** Follows a request along the path of its conversation, through rewinds. */
+/** Makes the state of a request for an answer, which follows the path of the conversation through rewinds. */
 export const turnPath = ({ position: first, message }: AskedAt): TurnPath => {
   const places: Place[] = [{ isOn: true, reply: undefined }]
   let rewound: ConversationEvent<'Rewound'> | undefined
 
-  /** What a turn records before what was said meanwhile, it records with a copy of that: in the same write, after a rewind. */
+  /**
+   * True if an event is a copy of the requested message. To record something before a message that was appended meanwhile, a turn
+   * rewinds and appends a copy of that message in the same write.
+   */
   const isCopy = (event: ConversationEvent<'MessageAppended'>): boolean =>
     message !== undefined &&
     rewound?.metadata.commandId === event.metadata.commandId &&

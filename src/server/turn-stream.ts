@@ -9,24 +9,23 @@ import { factsSince, mayEnd, outcomeOf } from './turn-outcome.ts'
 import { type AskedAt, turnPath } from './turn-path.ts'
 import { tokenOrder } from './turn-tokens.ts'
 
-/** An answer requested from workers. */
 export interface TurnRequest extends AskedAt {
   readonly chat: Conversation
-  /** Id of the command that requested it. */
+  /** Id of the command that requested the answer. */
   readonly commandId: string
 }
 
 export interface TurnStreamContext {
   readonly relay: EventRelay
   readonly roster: () => Promise<Roster>
-  /** Position through which events were already sent. */
+  /** Position of the last event that the client already has. */
   readonly seen: number
   readonly signal: AbortSignal
 }
 
-/** Interval of checks whether the turn has ended without a recorded fact that says so, in milliseconds. */
+/** Interval of checks for a turn that has ended without a recorded fact, in milliseconds. */
 const lookEvery = 5_000
-/** Time to wait for events that have already been recorded, in milliseconds. */
+/** Delay before the next check when recorded events have not arrived yet, in milliseconds. */
 const soon = 50
 
 const details = {
@@ -36,7 +35,7 @@ const details = {
     'no worker is running: the request is recorded, and answered once a worker starts (palimpsest work)',
 }
 
-/** Makes the first message: the number of workers available, and the content of the stream. */
+/** Makes the first message of the stream, with the number of available workers and the content of the stream. */
 const began = ({ chat, commandId, position }: TurnRequest, roster: Roster, relay: EventRelay): SseMessage => {
   const telling = relay.workers()
   const workers = new Set([...livingWorkersIn(roster), ...telling]).size
@@ -46,7 +45,7 @@ const began = ({ chat, commandId, position }: TurnRequest, roster: Roster, relay
   return { event: 'asked', data }
 }
 
-/** Yields the messages for a fact: for most facts, none. */
+/** Yields the message for a claim or a release. For any other fact, yields no message. */
 function* factTold(
   { type, data }: RecordedTurnFact,
   tells: (worker: string) => boolean,
@@ -63,8 +62,8 @@ function* factTold(
 }
 
 /**
- * Yields the messages of a requested answer: `asked`, then live events of the worker's turn, claims and releases, and the
- * conversation's events, with their positions as ids; finally `outcome`. Leaving the loop cancels nothing.
+ * Yields the messages of a turn stream. The first one is `asked`. Then come live events of the turn, claims and releases, and the
+ * events of the conversation with their positions as ids. The last message is `outcome`. Leaving the loop cancels nothing.
  */
 export async function* turnTold(
   asked: TurnRequest,

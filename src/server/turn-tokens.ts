@@ -1,31 +1,30 @@
 import type { ConversationEvent } from '../index.ts'
 import type { InterimEvent } from '../agent/turn/stream/turn-event.ts'
 
-/** Time that a recorded reply waits for its worker's remaining live events, in milliseconds. */
+/** Maximum time for which a recorded reply is delayed until its remaining live events arrive, in milliseconds. */
 const patience = 200
 
-/** Merges live events and recorded events into one order: the live events of a reply come before it or are dropped. */
+/** Merges live and recorded events into one order: the live events of a reply come before the recorded reply, or are dropped. */
 export interface TokenOrder {
-  /** True if a live event should be passed on. */
+  /** True if the live event should be passed to the client. */
   readonly passes: (told: InterimEvent) => boolean
-  /** Returns the time that a recorded event still has to wait for its live events, in milliseconds. */
+  /** Returns the time for which a recorded event is to be delayed until its live events arrive, in milliseconds. */
   readonly wait: (event: ConversationEvent) => number
-  /** Sets the worker that holds the turn from now on. */
   readonly heldBy: (worker: string) => void
 }
 
 /**
- * Makes an order of live and recorded events.
+ * Makes the merged order of live and recorded events.
  *
- * @param tells true if a worker sends live events
+ * @param tells returns true if the worker sends live events
  */
 export const tokenOrder = (tells: (worker: string) => boolean, now = () => performance.now()): TokenOrder => {
   let holder: string | undefined
-  /** Position of the newest reply whose live events are complete. */
+  /** Position of the newest reply whose live events have all arrived. */
   let marked = -1
   /**
-   * Position of the newest reply that stopped waiting for its live events; -1 once they are complete. Until then, live events are
-   * dropped, as they come too late.
+   * Position of the newest reply that was sent before its live events were complete; -1 once they are. Until then, live events are
+   * dropped, as they arrive too late.
    */
   let late = -1
   let held: { readonly position: number; readonly until: number } | undefined

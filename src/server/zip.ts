@@ -6,10 +6,10 @@ import { crc32, createDeflateRaw } from 'node:zlib'
 // A folder as a ZIP archive (APPNOTE 6.3.10), in pieces as they are taken. Without ZIP64: it is for less than 4 GB.
 
 const version = 20
-/** Flags of a zip entry: UTF-8 names; sizes and checksum follow the content. */
+/** Flags of a ZIP entry: names are in UTF-8; sizes and checksum follow the content. */
 const flags = 0x0808
 const deflated = 8
-/** 1980-01-01, the earliest date of the format: an archive's content does not depend on when it was made. */
+/** Date of every file: 1980-01-01, the earliest of the format. A fixed date makes the archive independent of the time when it was made. */
 const date = 0x0021
 
 interface Entry {
@@ -21,9 +21,9 @@ interface Entry {
 }
 
 /**
- * Yields a zip archive of the files of a folder, in the order of their names.
+ * Yields a ZIP archive of the files in a folder, in the order of their names.
  *
- * @param prefix before each name, such as `task-42/`
+ * @param prefix prefix of each name, such as `task-42/`
  */
 export async function* zipFolder(folder: string, prefix: string): AsyncGenerator<Uint8Array, void> {
   const entries: Entry[] = []
@@ -75,7 +75,7 @@ const centralOf = (entry: Entry): Buffer =>
     entry.name,
   ])
 
-/** Makes the common part of a file's two records. */
+/** Makes the fields that the local header and the central directory entry of a file have in common. */
 const record = (
   signature: number,
   versions: readonly number[],

@@ -6,7 +6,7 @@ import type { BackedUp, BackupOptions, EventStore } from '../store/port.ts'
 
 export type BackupError = StoreError | InvalidInput | FileExists
 
-/** Backs up a store to a file. For a store that is not a file, `InvalidInput` says what to do instead. */
+/** Backs up a store to a file. If the store is not a file, fails with `InvalidInput`, which says what to do instead. */
 export const backupOf = (
   { url, backup }: EventStore,
   file: unknown,

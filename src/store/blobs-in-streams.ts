@@ -17,25 +17,25 @@ const blobPrefix = 'blob-'
 /** Data of `BlobStored`, `BlobKept` and `BlobRemoved`. */
 interface BlobSeal {
   readonly bytes: number
-  /** Revisions of its chunks, in order. */
+  /** Revisions of the blob's chunks, in order. */
   readonly chunks: readonly number[]
-  /** Time of the last put: ISO 8601. */
+  /** Time at which the blob was last put, in ISO 8601. */
   readonly time: string
 }
 
 interface LiveSeal extends BlobSeal {
-  /** Its own. */
+  /** Revision of the seal in the blob's stream. */
   readonly revision: number
 }
 
-/** Events read at once: chunks are large. */
+/** Number of events read at a time; it is small because chunks are large. */
 const pageOfChunks = 4
 const pageOfNames = 1_000
 
 /**
- * A blob store made of events. What is removed cannot be read any more, but its bytes stay in the log.
+ * Creates a blob store that stores blobs as events. A removed blob can no longer be read, but its bytes remain in the log.
  *
- * @param index must list the names of the streams that this writes
+ * @param index must list the names of the streams that the blob store writes
  */
 export const blobsInStreams = (log: EventLog, index: StreamIndex): BlobStore => {
   async function* newestSeal(sha256: string): Steps<StoreError, RecordedEvent | undefined> {
@@ -47,14 +47,14 @@ export const blobsInStreams = (log: EventLog, index: StreamIndex): BlobStore => 
     return undefined
   }
 
-  /** The seal of a blob that is there. */
+  /** Returns the latest seal of a blob; undefined if the blob does not exist or was removed. */
   async function* liveSeal(sha256: string): Steps<StoreError, LiveSeal | undefined> {
     const found = yield* newestSeal(sha256)
     if (!found || found.type === 'BlobRemoved') return undefined
     return { ...(JSON.parse(found.data) as BlobSeal), revision: found.revision }
   }
 
-  /** Appends at the end of the blob's stream, also while others append there. Returns the revision. */
+  /** Appends an event at the end of a blob's stream, retrying if others append at the same time. Returns the event's revision. */
   const write = (sha256: string, type: string, data: object): Steps<StoreError, number> =>
     despiteConflicts(async function* (): Steps<StoreError, number> {
       const stream = blobPrefix + sha256
@@ -120,13 +120,13 @@ export const blobsInStreams = (log: EventLog, index: StreamIndex): BlobStore => 
   }
 }
 
-/** Makes `StoreFaulty` of a refusal of this module's own events: every adapter must take them. */
+/** Converts the rejection of an event of this module to `StoreFaulty`, because every adapter must accept such events. */
 const refused = (url: string, error: StoreError | EventTooLarge | InvalidInput): StoreError =>
   error._tag === 'EventTooLarge' || error._tag === 'InvalidInput'
     ? storeFaulty(url, 'append', `refuses an event of a blob (${error.message})`, error)
     : error
 
-/** The store without the streams that keep blobs: blobs are no events. */
+/** Returns a store that hides the streams of blobs from its users, since blobs are not events to them. */
 export const withoutBlobStreams = (store: EventStore): EventStore => ({
   ...store,
   streams: (prefix, after, limit) =>
@@ -156,7 +156,11 @@ export const withoutBlobStreams = (store: EventStore): EventStore => ({
 
 const isVisible = (stream: string): boolean => !stream.startsWith(blobPrefix)
 
-/** @param list a page of at most `limit` names after the last one of the page before */
+/**
+ * Returns up to `limit` stream names without those of blobs, reading further pages as needed.
+ *
+ * @param list returns a page of at most `limit` names after the last name of the previous page
+ */
 const visibleNames = (
   list: (last: string | undefined) => TE.TaskEither<StoreError, readonly string[]>,
   limit: number,

@@ -1,12 +1,12 @@
-/** Maximum time to block the process's timers and sockets, in milliseconds, excluding one step of work. */
+/** Maximum time to block the process's timers and sockets, in milliseconds, not counting one step of work. */
 const longest = 3
 
 let since = -Infinity
 let turn: Promise<void> | undefined
 
 /**
- * Returns undefined while work that runs from one microtask to the next may continue; otherwise a promise for the next turn of the
- * event loop. All such work in the process shares one allowance, regardless of the number of readers.
+ * Returns undefined while work that runs from microtask to microtask may continue; otherwise a promise that resolves in the next turn
+ * of the event loop. All such work in the process shares one time allowance, regardless of the number of readers.
  */
 export const breath = (): Promise<void> | undefined => {
   const passed = performance.now() - since
@@ -22,10 +22,13 @@ export const breath = (): Promise<void> | undefined => {
   return turn
 }
 
-/** Number of characters processed before the time is checked: short results never check it. */
+/** Number of characters processed before the time is checked, so that short results never check it. */
 const slice = 128 * 1024
 
-/** Returns a function to call with the length of each text processed in sequence. It returns a promise to await if a pause is due. */
+/**
+ * Returns a function to call with the length of each text processed in sequence. If a pause is due, that function returns a promise to
+ * await.
+ */
 export const pacer = (): ((length: number) => Promise<void> | undefined) => {
   let length = 0
   return (more) => {
@@ -36,7 +39,7 @@ export const pacer = (): ((length: number) => Promise<void> | undefined) => {
   }
 }
 
-/** Runs work that is cut into slices. */
+/** Runs work in steps, pausing for the event loop whenever a pause is due, and returns the result. */
 export const inBreaths = async <A>(slices: Iterator<void, A>): Promise<A> => {
   for (;;) {
     const { done, value } = slices.next()

@@ -4,8 +4,8 @@ import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import type { AppendRequest } from './port.ts'
 
 /**
- * Copies and checks an append, so that the caller may change its objects afterwards. Errors: `InvalidInput` for content that a store
- * could not keep or return unchanged.
+ * Checks an append and copies it, so that the caller may change its objects afterwards. Errors: `InvalidInput` for content that a store
+ * could not store and return unchanged.
  */
 export const checkAppend = ({
   stream,

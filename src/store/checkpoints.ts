@@ -4,14 +4,18 @@ import type { Checkpoint } from './port.ts'
 /** A position in a store that numbers its events. */
 export interface NumberedCheckpoint {
   readonly position: number
-  /** Distinguishes the event at that position from those in other stores; undefined in checkpoints of version 0.1. */
+  /** Text that distinguishes the event at `position` from events in other stores; undefined in checkpoints of version 0.1. */
   readonly mark: string | undefined
 }
 
-/** @param mark makes the checkpoint invalid in other stores */
+/**
+ * Returns the checkpoint for a position in a store.
+ *
+ * @param mark makes the checkpoint invalid in other stores
+ */
 export const checkpointAt = (position: number, mark: string): Checkpoint => `${position}-${mark}`
 
-/** Reads a checkpoint; undefined if it is malformed. */
+/** Parses a checkpoint; returns undefined if it is malformed. */
 export const parseCheckpoint = (checkpoint: unknown): NumberedCheckpoint | undefined => {
   if (typeof checkpoint !== 'string') return undefined
   const [, digits, mark] = /^(\d{1,16})(?:-(.+))?$/s.exec(checkpoint) ?? []

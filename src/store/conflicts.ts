@@ -2,15 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
 import { run, type Steps } from '../result/steps.ts'
 
-/** Most tries of an append, unless its caller says otherwise. */
+/** Maximum number of attempts of an append, unless the caller sets another. */
 const maxTries = 100
-/** The longest wait between two tries, in milliseconds. */
+/** Maximum wait between two attempts, in milliseconds. */
 const longest = 30
 
 /**
- * Decides whether what failed is tried again: only a `Conflict` is, and only so often. Waits before, for a short random time.
+ * Decides whether a failed append is tried again: only after a `Conflict`, and only up to `most` attempts. Before a new attempt, it
+ * waits for a short random time.
  *
- * @param tries how often it was tried so far; 0 if that was on what was remembered: then nothing is waited for
+ * @param tries number of attempts so far; 0 if the failed attempt used remembered state, in which case the new attempt does not wait
  */
 export const isTriedAgain = async (
   { _tag }: { readonly _tag: string },
@@ -22,7 +23,10 @@ export const isTriedAgain = async (
   return true
 }
 
-/** Appends at the end of a stream, and again, from what is there then, while others write there first. The last error is returned. */
+/**
+ * Runs an append at the end of a stream, repeating it from the stream's new state while other writers append first. Returns the last
+ * error if every attempt fails.
+ */
 export async function* despiteConflicts<F extends { readonly _tag: string }, A>(
   attempt: () => Steps<F, A>,
   most?: number,

@@ -2,8 +2,8 @@ import type { DecodeFailed } from '../events/errors.ts'
 import type { StreamRange, RecordedEvent } from './port.ts'
 
 /**
- * Returns the error for a lost event: a stream has every revision from 0, but the store does not return this one although it has later
- * ones.
+ * Returns the error for a lost event. A stream has every revision from 0, but the store does not return this revision although it has
+ * later ones.
  */
 export const eventMissing = (stream: string, revision: number, found?: number): DecodeFailed => ({
   _tag: 'DecodeFailed',
@@ -13,8 +13,8 @@ export const eventMissing = (stream: string, revision: number, found?: number): 
 })
 
 /**
- * Returns the error for the first unexpected event of a page: wrong revision, wrong stream, or beyond the limit. A backward page may
- * begin anywhere at or before `from`.
+ * Returns the error for the first unexpected event of a page: wrong revision, wrong stream, or beyond the limit. Returns undefined if
+ * all events are as expected. A backward page may begin anywhere at or before `from`.
  */
 export const gapIn = (
   { stream, from, direction, limit }: StreamRange,

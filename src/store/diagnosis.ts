@@ -1,10 +1,10 @@
 /** The result of one check of a store. */
 export interface DiagnosisFinding {
-  /** The subject of the check: `connection`, `append limit`, … */
+  /** Subject of the check: `connection`, `append limit`, … */
   readonly check: string
-  /** `problem`: something does not work, or loses data; `warning`: it works, but needs attention. */
+  /** Result of the check. `problem`: something does not work, or loses data; `warning`: it works, but needs attention. */
   readonly status: 'ok' | 'warning' | 'problem'
-  /** The finding and, unless it is `ok`, what to do. */
+  /** Result of the check in words and, unless the status is `ok`, a remedy. */
   readonly message: string
 }
 
@@ -22,12 +22,12 @@ export const findingOf = (
 const samples = 20
 
 export interface RoundTrips {
-  /** Time in milliseconds. */
+  /** Median time of a run, in milliseconds. */
   readonly median: number
   readonly worst: number
 }
 
-/** Times sequential runs. */
+/** Measures the times of sequential runs. */
 export const roundTrips = async (run: () => Promise<unknown>): Promise<RoundTrips> => {
   const times: number[] = []
   for (let n = 0; n < samples; n++) {

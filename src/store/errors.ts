@@ -6,7 +6,7 @@ import type {
   CommandRejections,
 } from '../commands/rejections.ts'
 
-/** Failures of a store. `cause` is the driver's own error, if any. */
+/** Failures of a store. `cause` is the driver's error, if any. */
 export type StoreError =
   | DecodeFailed
   | Conflict
@@ -27,18 +27,18 @@ export type StoreError =
   | StoreTooNew
   | StoreUnavailable
 
-/** True if an error is about one unreadable event, and not about the store or the whole stream. */
+/** Reports whether an error concerns one unreadable event rather than the store or the whole stream. */
 export const isOfEvent = <E extends { readonly _tag: string }>(
   error: E,
 ): error is Extract<E, DecodeFailed | BlobMissing | BlobDamaged> =>
   error._tag === 'DecodeFailed' || error._tag === 'BlobMissing' || error._tag === 'BlobDamaged'
 
-/** True if an error means that written data is lost or altered, and not that the store cannot be read. */
+/** Reports whether an error means that written data is lost or altered, rather than that the store cannot be read. */
 export const isLoss = (error: StoreError): boolean => isOfEvent(error) || error._tag === 'HistoryLost'
 
 /** Errors of a read. */
 export type ReadError = StoreError | InvalidInput | ConversationNotFound | OutOfRange
-/** Errors of a write. Nothing was written. */
+/** Errors of a write. Nothing was written, except possibly in the case of `OutcomeUnknown`. */
 export type WriteError = StoreError | CommandRejection
 /** Errors of one type of command. */
 type ErrorOfCommand<T extends keyof CommandRejections> = StoreError | CommandRejections[T]
@@ -53,7 +53,7 @@ export type ForkError = ErrorOfCommand<'fork'>
 /** Errors of writing a note or a link. */
 export type NoteError = StoreError | InvalidInput | EventTooLarge | ConversationNotFound
 
-/** Another writer appended to the stream after it was read: its last revision is not the expected one. */
+/** Another writer appended to the stream after it was read, so its last revision is not the expected one. */
 export interface Conflict {
   readonly _tag: 'Conflict'
   readonly message: string
@@ -63,24 +63,27 @@ export interface Conflict {
   readonly actual: number
 }
 
-/** It is unknown whether the events were written. Repeat the command under the same command id to find out. */
+/** The append has an unknown outcome: its events may have been written or not. Repeat the command under the same command id to find out. */
 export interface OutcomeUnknown {
   readonly _tag: 'OutcomeUnknown'
   readonly message: string
   readonly stream: string
-  /** Ids of the affected events. */
+  /** Ids of the events that may have been written. */
   readonly events: readonly string[]
   readonly cause?: unknown
 }
 
-/** The database has lost events of the stream: the rest is not the whole conversation. */
+/** The database has lost events of the stream, so the remaining events are not the whole conversation. */
 export interface HistoryLost {
   readonly _tag: 'HistoryLost'
   readonly message: string
   readonly stream: string
 }
 
-/** An import or copy of the conversation is in progress or was interrupted: nothing can be written to it until that is complete. */
+/**
+ * An import or copy of the conversation is in progress or was interrupted. Nothing else can be written to the conversation until it is
+ * complete.
+ */
 export interface ImportUnfinished {
   readonly _tag: 'ImportUnfinished'
   readonly message: string
@@ -93,10 +96,10 @@ export interface BlobMissing {
   readonly message: string
   readonly stream: string
   readonly revision: number
-  /** Id of the event. */
+  /** Id of the affected event. */
   readonly event: string
   readonly sha256: string
-  /** Checkpoint of the event if all events were read: reading can continue after it. */
+  /** Checkpoint of the affected event, if the error occurred while reading all events; reading can continue after this checkpoint. */
   readonly checkpoint?: string | undefined
 }
 /** Content stored outside an event does not match its hash. */
@@ -125,16 +128,16 @@ export type StoreClosed = StoreFailure<'StoreClosed'>
 export type StoreCorrupt = StoreFailure<'StoreCorrupt'>
 /** The server rejects the credentials. */
 export type StoreDenied = StoreFailure<'StoreDenied'>
-/** A custom store returned something that no store may return; `cause` is the returned value. */
+/** A custom store returned a value that no store may return; `cause` is that value. */
 export type StoreFaulty = StoreFailure<'StoreFaulty'>
 /** The store does not exist, and creating it was not allowed. */
 export type StoreNotFound = StoreFailure<'StoreNotFound'>
-/** There is no space left to write. */
+/** The store has no space left for writing. */
 export type StoreFull = StoreFailure<'StoreFull'>
 export type StoreReadOnly = StoreFailure<'StoreReadOnly'>
 /**
- * The open file is no longer the one at its path: it was removed, renamed or replaced. Written data may be in the old file, not in the
- * one now at the path.
+ * The file at the store's path is no longer the open file, which was removed, renamed or replaced. Written data may be in the old file
+ * rather than in the file now at the path.
  */
 export type StoreReplaced = StoreFailure<'StoreReplaced'>
 /** The store was written by a newer version of palimpsest. */
@@ -179,7 +182,11 @@ export const fileExists = (
   advice = 'already exists: name another file, or overwrite it with force',
 ): FileExists => ({ _tag: 'FileExists', message: `${file} ${advice}`, file })
 
-/** @param what the store's fault, such as `answered 5, which is no list of names` */
+/**
+ * Returns the error for a store that violates its contract.
+ *
+ * @param what description of the violation, such as `answered 5, which is no list of names`
+ */
 export const storeFaulty = (store: string, method: string, what: string, cause: unknown): StoreFaulty => ({
   _tag: 'StoreFaulty',
   message: `${method} of ${store} ${what}: correct the store; the contract in palimpsest/testing tells what else it breaks`,

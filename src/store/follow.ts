@@ -13,12 +13,13 @@ import {
 } from './port.ts'
 import type { TailListener, TailSource, Tail } from './tail.ts'
 
-/** Maximum number of events queued for a follower; a slower one reads them from the store again. */
+/** Maximum number of events queued for a follower. A slower follower reads the dropped events from the store again. */
 const mostWaiting = 1_000
 
 /**
- * Catches up, then follows live: implements `follow` for stores without subscriptions. A follower reads on its own until it reaches the
- * end; after that it gets events from the tail, which reads once for all followers. Ends when the store is closed.
+ * Yields existing events, then new ones as they are written; implements `follow` for stores without subscriptions. A follower reads on
+ * its own until it reaches the end. After that it gets events from the tail, which reads once for all followers. Ends when the store is
+ * closed.
  */
 export async function* followTail(
   source: TailSource,
@@ -67,12 +68,12 @@ const ended = (error: StoreError | InvalidInput | undefined): void => {
   if (error && error._tag !== 'StoreClosed') throw toError(error)
 }
 
-/** Items that the tail has passed to a follower and that the follower has not yet taken. */
+/** Queue of the items that the tail has passed to a follower and that the follower has not yet taken. */
 interface Inbox {
   readonly listener: TailListener
-  /** Takes the next item after a place, if there is one. */
+  /** Takes the next item after a checkpoint; returns undefined if the queue has none. */
   readonly take: (at: Checkpoint | undefined) => FollowItem | undefined
-  /** True if events were dropped: they must be read from the store, after the last one taken. */
+  /** Reports whether events were dropped. They must be read from the store, starting after the last event taken. */
   readonly isFull: () => boolean
   readonly isOver: () => boolean
   readonly error: () => StoreError | InvalidInput | undefined

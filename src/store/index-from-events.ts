@@ -14,15 +14,16 @@ import {
 } from './port.ts'
 import { beginsWithOne } from './prefixes.ts'
 
-/** Most pages that `changed` reads before it answers that any stream may have been written. */
+/** Maximum number of pages that `changed` reads before it answers that any stream may have been written. */
 const mostPages = 10
 
 /**
- * An index for an event log without one, made of `read` and `readAll`: complete, and slow. The names of streams come from a pass over
- * all events, which each later call continues, and stay in memory. `find` reads the stream. `count` and `keptEnd` are unknown.
+ * Creates an index for an event log without one, using `read` and `readAll`: it is complete but slow. Stream names come from a pass
+ * over all events, which each later call continues, and stay in memory. `find` reads the stream. `count` and `keptEnd` return
+ * undefined.
  */
 export const indexFromEvents = (log: EventLog): StreamIndex => {
-  /** Names in the order in which their streams were begun. */
+  /** Stream names in the order in which the streams were begun. */
   const begun = new Set<string>()
   let sorted: readonly string[] = []
   let through: Checkpoint | undefined
@@ -38,7 +39,10 @@ export const indexFromEvents = (log: EventLog): StreamIndex => {
     if (sorted.length < begun.size) sorted = [...begun].toSorted(byBytes)
   }
 
-  /** Reads what was written since. One call after the other, each from its own beginning: it sees every append that returned before. */
+  /**
+   * Reads the events written since the last read. Calls run one at a time, and each starts a read of its own, so it sees every append
+   * that returned before the call.
+   */
   async function* catchUp(): Steps<StoreError, void> {
     const caughtUp = reading.then(() => run(readOn()))
     reading = caughtUp.catch(() => undefined)
@@ -94,7 +98,7 @@ export const indexFromEvents = (log: EventLog): StreamIndex => {
 
 const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
-/** A page of all events after a checkpoint that the store itself gave. */
+/** Reads a page of all events after a checkpoint that the store itself issued. */
 const ownPage = (log: EventLog, after: Checkpoint | undefined): TE.TaskEither<StoreError, AllPage> =>
   pipe(
     log.readAll({ after, limit: maxPage }),

@@ -1,13 +1,17 @@
-/** Keeps the most recently used values, each under a name. Reading a value counts as a use. */
+/** Cache of the most recently used values, by name. Reading a value counts as a use. */
 export interface LruCache<T> {
   readonly get: (name: string) => T | undefined
   readonly set: (name: string, value: T) => void
   readonly forget: (name: string) => void
 }
 
-/** @param most maximum number of names; the least recently used one is dropped first */
+/**
+ * Creates a cache.
+ *
+ * @param most maximum number of names; the least recently used one is dropped first
+ */
 export const createLruCache = <T>(most: number): LruCache<T> => {
-  /** Values in order of their last use: a map keeps insertion order. */
+  /** Values in order of their last use, because a map keeps insertion order. */
   const values = new Map<string, T>()
   let newest: string | undefined
 

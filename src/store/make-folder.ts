@@ -2,7 +2,7 @@ import { mkdir, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 
 /**
- * Creates a folder and its parents if they do not exist. Rejects with the system's error. (`mkdir` with `recursive` never ends if a
+ * Creates a folder and its parents if they do not exist. Rejects with the system's error. (`mkdir` with `recursive` never returns if a
  * parent exists and refuses the name with ENOENT, as /proc does.)
  *
  * @returns the folders created, outermost first

@@ -4,7 +4,7 @@ import { unknownField } from '../events/nearest.ts'
 
 // Options of readers are checked by hand: the first use of zod in a process takes longer than loading an effective history.
 
-/** The required kind of an option's value. */
+/** Required kind of an option's value: a test, and its description for messages. */
 interface Kind {
   readonly is: (value: unknown) => boolean
   readonly needed: string
@@ -13,12 +13,11 @@ interface Kind {
 const kind = (is: Kind['is'], needed: string): Kind => ({ is, needed })
 const isText = (value: unknown): boolean => typeof value === 'string'
 
-/** The kind of each option. */
+/** Required kind of each option's value. */
 export type OptionKinds<O> = { readonly [K in keyof O]-?: Kind }
 
-/** The kinds of options. */
 export const kinds = {
-  /** The conversation checks whether the position exists. */
+  /** Any number: the conversation checks whether the position exists. */
   position: kind((value) => typeof value === 'number', 'is a position, a number'),
   first: kind(
     (value) => Number.isInteger(value) && Number(value) >= 0,
@@ -42,22 +41,25 @@ export const kinds = {
   anything: kind(() => true, ''),
 } satisfies Readonly<Record<string, Kind>>
 
-/** Returns the kind of an option that must be one of these strings. */
+/** Returns the kind of an option whose value must be one of the given strings. */
 export const oneOf = (names: readonly string[]): Kind =>
   kind((value) => typeof value === 'string' && names.includes(value), `must be one of ${names.join(', ')}`)
 
-/** True if this is a list whose elements all pass a test. Stops at the first that fails: a sparse array may have four billion elements. */
+/**
+ * Reports whether a value is a list whose elements all pass a test. Stops at the first element that fails, because a sparse array may
+ * have four billion elements.
+ */
 export const isListOf = (list: unknown, is: (value: unknown) => boolean): boolean => {
   if (!Array.isArray(list)) return false
   for (let index = 0; index < list.length; index++) if (!is(list[index])) return false
   return true
 }
 
-/** Copies an object's fields, for work that begins later. Returns anything else unchanged. */
+/** Copies an object's fields, so that work that begins later is not affected by changes. Returns any other value unchanged. */
 export const asNow = <O>(options: O): O =>
   typeof options === 'object' && options !== null && !Array.isArray(options) ? { ...options } : options
 
-/** Returns the error for an option with an unknown name; ignores options that are undefined. */
+/** Returns the error for the first option with an unknown name, ignoring options that are undefined; undefined if all names are known. */
 export const unknownOption = (options: object, known: readonly string[]): InvalidInput | undefined => {
   for (const [name, value] of Object.entries(options))
     if (value !== undefined && !known.includes(name)) return invalidInput(name, unknownField(name, known))
@@ -65,7 +67,8 @@ export const unknownOption = (options: object, known: readonly string[]): Invali
 }
 
 /**
- * Checks each option and returns a copy. Errors: `InvalidInput`, whose path names the option, also for an unknown name.
+ * Checks each option and returns a copy of the options. Errors: `InvalidInput`, whose path names the option; an unknown name is an
+ * error too.
  *
  * @param options undefined for no options
  */

@@ -22,19 +22,22 @@ const optional = [
 ] as const satisfies readonly (keyof StoreAdapter)[]
 const blobMethods = ['put', 'get', 'list', 'remove'] as const satisfies readonly (keyof BlobStore)[]
 
-/** Least `maxAppendBytes` of a store whose blobs are kept in its streams: a chunk in base64 and its event. */
+/** Minimum `maxAppendBytes` of a store whose blobs are stored in its streams: room for a chunk in base64 and its event. */
 const leastForBlobs = 2 * blobChunk
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null
 
-/** A user's own store as a plain object, if nothing that it must have is missing. Errors: `InvalidInput`, whose path names what is. */
+/**
+ * Returns a custom store as a plain object. Errors: `InvalidInput` if a required member is missing or a member is invalid; its path
+ * names the member.
+ */
 export const ownStore = (store: StoreAdapter): E.Either<InvalidInput, StoreAdapter> => {
   const lack = lackIn(store)
   return lack ? E.left(lack) : E.right(plainAdapter(store))
 }
 
-/** An adapter's methods in a plain object, bound to it: it may be an instance of a class. */
+/** Returns an adapter as a plain object with its methods bound to it, because the adapter may be an instance of a class. */
 export const plainAdapter = (store: StoreAdapter): StoreAdapter => {
   const { url, blobs, maxAppendBytes, liveness } = store
   const bound = [...methods, ...optional].flatMap((name) => {

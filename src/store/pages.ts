@@ -9,7 +9,7 @@ import { type AllRange, type EventStore, largePage, type RecordedEvent, streamPa
 
 type Pages<A, Errors = StoreError> = AsyncGenerator<E.Either<Errors, readonly A[]>, void>
 
-/** Reports whether a page read forwards ends its stream: it has fewer events than requested, and not because they are large. */
+/** Reports whether a page read forwards ends its stream. It does if it has fewer events than requested, unless its events are large. */
 export const endsStream = (page: readonly RecordedEvent[], limit: number): boolean =>
   page.length < limit && page.reduce((sum, { data }) => sum + data.length, 0) <= largePage
 
@@ -37,7 +37,7 @@ export async function* pagesOf(
   }
 }
 
-/** The events of a stream from its last one, or another, back to the first. */
+/** Yields the events of a stream in reverse order, starting at the last event or at `from`. */
 export async function* backwards(
   store: Pick<EventStore, 'read'>,
   stream: string,
@@ -54,7 +54,7 @@ export async function* backwards(
   }
 }
 
-/** Yields pages of stream names. `list` returns the names after the last one of the previous page. */
+/** Yields pages of stream names; `list` returns the names after the last name of the previous page. */
 export async function* namePages(
   list: (last: string | undefined) => TaskEither<StoreError, readonly string[]>,
 ): Pages<string> {
@@ -66,7 +66,7 @@ export async function* namePages(
   }
 }
 
-/** Yields all current events of a store. */
+/** Yields all current events of a store, page by page. */
 export async function* allPages(
   store: EventStore,
   { after, prefixes }: Pick<AllRange, 'after' | 'prefixes'> = {},

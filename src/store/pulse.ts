@@ -1,11 +1,14 @@
 import { timer } from '../result/timers.ts'
 
-/** Wakes everyone who waits for a change. */
+/** Notifier that wakes all waiting callers when something changes. */
 export interface Pulse {
-  /** Returns the number of beats so far. Read it before looking for changes, so that no beat in the meantime is missed. */
+  /**
+   * Returns the number of changes reported so far with `beat`. Read it before looking for changes, so that no change in the meantime is
+   * missed.
+   */
   readonly beats: () => number
   readonly beat: () => void
-  /** Resolves at the first beat after number `seen`, after `ms` milliseconds, or when the signal aborts. */
+  /** Resolves at the first beat after beat number `seen`, after `ms` milliseconds, or when the signal aborts. */
   readonly next: (seen: number, ms: number, signal: AbortSignal | undefined) => Promise<void>
 }
 

@@ -1,7 +1,7 @@
 import { secretsIn } from '../events/secrets.ts'
 import { type DiagnosisFinding, findingOf } from './diagnosis.ts'
 
-/** True if a stored `Configured` contains a secret: earlier versions recorded parameters unchanged. */
+/** Reports whether the data of a stored `Configured` event contains a secret. Earlier versions recorded parameters unchanged. */
 export const holdsSecret = (data: string): boolean => {
   try {
     return secretsIn((JSON.parse(data) as { readonly parameters?: unknown }).parameters).size > 0
@@ -12,10 +12,10 @@ export const holdsSecret = (data: string): boolean => {
 }
 
 /**
- * Reports what is known about secrets in a store.
+ * Returns the finding about secrets in a store.
  *
- * @param conversations ids of the conversations that contain one
- * @param bound the part that was searched, in brackets, if not everything
+ * @param conversations ids of the conversations that contain a secret
+ * @param bound description of the part that was searched, in brackets, if not everything was
  */
 export const secretsFinding = (conversations: ReadonlySet<string>, bound = ''): DiagnosisFinding =>
   conversations.size === 0

@@ -5,16 +5,16 @@ import type { DiagnosisFinding } from './diagnosis.ts'
 import type { StoreError } from './errors.ts'
 import type { StoreAdapter } from './port.ts'
 
-/** Opens a store by its URL. Unless `create`, a store that does not exist is `StoreNotFound`. */
+/** Function that opens a store by its URL. Unless `create` is true, a missing store is an error: `StoreNotFound`. */
 export type OpenEventStore<S extends StoreAdapter = StoreAdapter> = (
   url: string,
   options: { readonly create: boolean },
 ) => TaskEither<StoreError | InvalidInput, S>
 
-/** The functions for the stores of a scheme. */
+/** Functions for the stores whose URLs have a given scheme. */
 export interface Scheme<S extends StoreAdapter = StoreAdapter> {
   readonly open: OpenEventStore<S>
-  /** Looks for problems without changing anything. If absent, `palimpsest doctor` opens the store and calls its `integrity`. */
+  /** Looks for problems in a store without changing it. If absent, `palimpsest doctor` opens the store and calls its `integrity`. */
   readonly diagnose?: (url: string) => TaskEither<InvalidInput, readonly DiagnosisFinding[]>
 }
 
@@ -50,7 +50,7 @@ export const unknownScheme = (scheme: string, registered: readonly string[]): Un
 // A single letter is a drive of Windows.
 const schemeName = /^[a-z][a-z0-9+.-]+$/
 
-/** Returns the scheme of a URL; undefined if it has none. */
+/** Returns the scheme of a URL; undefined if the URL has no valid scheme. */
 export const schemeOf = (url: string): string | undefined => {
   const name = url.slice(0, Math.max(0, url.indexOf(':')))
   return schemeName.test(name) ? name : undefined
@@ -60,15 +60,15 @@ const key: unique symbol = Symbol.for('palimpsest.schemes')
 const process: typeof globalThis & { [key]?: Map<string, Scheme> } = globalThis
 
 /**
- * Returns the schemes that users have registered: the same map in every copy of the library that the process loads, such as the command
- * line's own.
+ * Returns the schemes that users have registered. All copies of the library in the process, such as the command line's own, share one
+ * map.
  */
 export const registeredSchemes = (): Map<string, Scheme> => (process[key] ??= new Map())
 
 /**
- * Registers a scheme, so that `openStore` and everything else that takes a store's URL can open `scheme:…`. Registering the same
- * functions again changes nothing. Errors: `SchemeTaken`; `InvalidInput` for an invalid scheme name (a–z, then a–z 0–9 + . -, two
- * characters or more).
+ * Registers a scheme, so that `openStore` and every other function that takes a store's URL can open `scheme:…`. Registering the same
+ * functions again changes nothing. Errors: `SchemeTaken`; `InvalidInput` for an invalid scheme name (valid: a–z, then a–z 0–9 + . -,
+ * two characters or more).
  */
 export const register = (
   name: string,

@@ -2,7 +2,10 @@ import * as E from 'fp-ts/lib/Either.js'
 import { endsStream } from './pages.ts'
 import { type EventStore, type StreamRange, type RecordedEvent, streamPage } from './port.ts'
 
-/** Returns those of these streams that certainly were never begun; empty if the store does not or cannot tell: then they must be read. */
+/**
+ * Returns those of the given streams that were certainly never begun; empty if the store cannot tell, in which case the streams must be
+ * read.
+ */
 export const neverBegun = async (
   store: Pick<EventStore, 'neverBegun'>,
   streams: readonly string[],
@@ -11,27 +14,27 @@ export const neverBegun = async (
   return told && E.isRight(told) ? told.right : new Set()
 }
 
-/** The first page of a stream. */
+/** First page of a stream; `isWhole` is true if it contains the whole stream. */
 interface Beginning {
   readonly events: readonly RecordedEvent[]
   readonly isWhole: boolean
 }
 
-/** The streams to read. `optional`: streams that often do not exist. */
+/** Names of the streams to read; those in `optional` often do not exist. */
 interface Streams {
   readonly own: string
   readonly optional: readonly string[]
 }
 
 /**
- * Returns a store that reads the first page of these streams only once, for work that reads their beginning, their end and all of them:
- * most streams are no longer than a page. It does not see what is written to them in the meantime, so do not keep it longer than the
- * work takes.
+ * Returns a store that reads the first page of the given streams only once, for work that reads the beginning, the end and all events
+ * of these streams: most streams are no longer than a page. The store does not see what is written to these streams in the meantime, so
+ * do not keep it longer than the work takes.
  */
 export const shortStreams = (store: EventStore, { own, optional }: Streams): EventStore => {
   const begun = new Map<string, Promise<Beginning | undefined>>()
   let absent: Promise<ReadonlySet<string>> | undefined
-  /** Reads the first page of a stream; undefined if it cannot be read this way. */
+  /** Reads the first page of a stream; returns undefined if the page cannot be read. */
   const beginningOf = async (stream: string): Promise<Beginning | undefined> => {
     const page = await store.read({ stream, from: 0, direction: 'forwards', limit: streamPage })()
     if (E.isLeft(page)) return undefined
@@ -52,7 +55,10 @@ export const shortStreams = (store: EventStore, { own, optional }: Streams): Eve
   }
 }
 
-/** Returns the events of a range that are in the first page; undefined if there are none and some may come after it. */
+/**
+ * Returns the events of a range that are on the first page; undefined if the range starts after that page and the stream may continue
+ * there.
+ */
 const partOf = (
   beginning: Beginning | undefined,
   { from, direction, limit }: StreamRange,

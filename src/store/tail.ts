@@ -6,7 +6,7 @@ import type { StoreError } from './errors.ts'
 import { type AllPage, type AllRange, type Checkpoint, type RecordedEvent, streamPage } from './port.ts'
 import type { Pulse } from './pulse.ts'
 
-/** A page, with whether it was the last one when it was read. */
+/** A page of events; `isEnd` is true if it was the last page when it was read. */
 export interface TailPage extends AllPage {
   readonly isEnd: boolean
 }
@@ -14,10 +14,10 @@ export interface TailPage extends AllPage {
 /** A store that numbers its events and has no subscriptions. */
 export interface TailSource {
   readonly page: (range: AllRange) => Promise<E.Either<StoreError | InvalidInput, TailPage>>
-  /** Beats when this process has written to the store or closed it. */
+  /** Notifier that beats when this process has written to the store or closed it. */
   readonly pulse: Pulse
   readonly isClosed: () => boolean
-  /** Interval of reads without a beat, in milliseconds. */
+  /** Interval at which the store is read if the pulse does not beat, in milliseconds. */
   readonly pollInterval: number
   /** Makes the pulse beat soon after other processes have written, until the signal aborts. */
   readonly watchOthers?: (signal: AbortSignal) => void
@@ -27,34 +27,37 @@ export interface TailSource {
 export interface TailListener {
   readonly prefixes: readonly string[]
   readonly event: (event: RecordedEvent) => void
-  /** Called from time to time with the place up to which the store was searched. */
+  /** Receives, from time to time, the checkpoint up to which the store was searched. */
   readonly reached: (checkpoint: Checkpoint) => void
-  /** Called last: the store is closed or cannot be read. */
+  /** Receives the last call, when the store is closed or cannot be read. */
   readonly ended: (error: StoreError | InvalidInput | undefined) => void
 }
 
 export interface Tail {
   /**
-   * Calls a listener with the events of its streams after a checkpoint. Returns undefined if the tail is already further: then read up
-   * to it first.
+   * Calls a listener with the events of its streams after a checkpoint. Returns undefined if the tail is already past that checkpoint:
+   * the caller must first read up to the tail.
    *
    * @returns a function that stops the calls
    */
   readonly join: (listener: TailListener, from: Checkpoint | undefined) => (() => void) | undefined
-  /** Passes on events that were just written, in order. Returns false if the tail is not at that place: then let it read. */
+  /**
+   * Passes on events that were just written, in order. Returns false if they do not directly follow the last event that the tail has
+   * read: the tail must then read them itself.
+   */
   readonly offer: (written: () => readonly RecordedEvent[]) => boolean
 }
 
-/** Interval at which listeners receive the place up to which the store was searched, in milliseconds. */
+/** Interval at which listeners receive the checkpoint up to which the store was searched, in milliseconds. */
 const tellInterval = 100
 
-/** A read loop for some listeners, until the last of them leaves. */
+/** State of a read loop for some listeners, which runs until the last of them leaves. */
 interface Run {
   at: Checkpoint | undefined
-  /** Last position that each listener has received. */
+  /** Position of the last event that each listener has received. */
   readonly had: Map<TailListener, number>
   readonly byPrefix: Map<string, Set<TailListener>>
-  /** Common beginning of all prefixes ever requested. */
+  /** Longest common beginning of all prefixes ever requested. */
   common: string
   readonly lengths: Set<number>
   readonly stop: AbortController
@@ -62,7 +65,7 @@ interface Run {
 
 const positionOf = (checkpoint: Checkpoint | undefined): number => parseCheckpoint(checkpoint)?.position ?? -1
 
-/** Reads the end of a store once for all its followers. */
+/** Creates a tail, which reads the end of a store once for all its followers. */
 export const tailOf = (source: TailSource): Tail => {
   let current: Run | undefined
 
@@ -143,7 +146,10 @@ export const tailOf = (source: TailSource): Tail => {
   }
 }
 
-/** Passes an event to the listeners of its stream that have not yet received it, by another prefix or before they joined. */
+/**
+ * Passes an event to the listeners of its stream. Skips listeners that have already received it, through another prefix or before they
+ * joined.
+ */
 const handOut = ({ had, byPrefix, lengths }: Run, event: RecordedEvent): void => {
   const position = positionOf(event.checkpoint)
   for (const length of lengths)

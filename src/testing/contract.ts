@@ -10,7 +10,7 @@ import { streams } from './contract/streams.ts'
 import type { ContractRule } from './contract/support.ts'
 import { writing } from './contract/writing.ts'
 
-/** A rule of the store port, and its test: `run` throws if the store breaks it. */
+/** A rule of the store port, with its test. `run` throws if the store breaks the rule. */
 export interface ContractCase {
   readonly title: string
   readonly run: (store: StoreAdapter) => Promise<void>
@@ -26,7 +26,10 @@ const rules: readonly ContractRule[] = [
   ...closing,
 ]
 
-/** The rules for every store: what an adapter leaves out is added (`completeStore`). Run each case on its own empty store. */
+/**
+ * Contract rules for all stores. Operations that an adapter omits are added by `completeStore`. Run each case on a separate empty
+ * store.
+ */
 export const storeContract: readonly ContractCase[] = rules.map(({ title, run }) => ({
   title,
   run: (store) => run(completeStore(plainAdapter(store))),

@@ -4,5 +4,5 @@ import type { ModelCase } from './model-contract/support.ts'
 
 export type { ModelAnswer, ModelCase, ModelScene } from './model-contract/support.ts'
 
-/** Contract of every `Model`. Run each case on its own scene: the model, and an endpoint that can be scripted. */
+/** Contract rules for every `Model`. Run each case on a separate scene, which consists of the model and a scriptable endpoint. */
 export const modelContract: readonly ModelCase[] = [...replies, ...failures]

@@ -1,6 +1,9 @@
 import type { StoredEvent } from '../events/codec.ts'
 
-/** Yields events in batches, one per append: at most `mostEvents` each, and at most `mostBytes` unless one event alone has more. */
+/**
+ * Yields events in batches, one per append: at most `mostEvents` events each, and at most `mostBytes` bytes unless a single event is
+ * larger.
+ */
 export function* batchesOf(
   events: Iterable<StoredEvent>,
   mostEvents: number,

@@ -13,13 +13,13 @@ import { readStreamEnd } from '../store/whole/whole-writes.ts'
 // What workers know depends on the order of what was recorded in a conversation and beside it. A copy keeps it since the last final reply:
 // what is older means nothing to them any more.
 
-/** A stream through a revision. */
+/** A stream up to and including a revision. */
 export interface CopySegment {
   readonly stream: string
   readonly last: number
 }
 
-/** A conversation's own stream, through the last revision to copy. */
+/** A conversation's own stream, up to and including the last revision to copy. */
 interface Own {
   readonly id: string
   /** Position of the stream's first event, revision 0. */
@@ -30,13 +30,13 @@ interface Own {
 interface Found {
   /** Segments to copy, in this order. A later segment of a stream continues an earlier one. */
   readonly stretches: readonly CopySegment[]
-  /** The party giving the conversation a turn, according to the log. */
+  /** The program or worker that is running a turn of the conversation, according to the log. */
   readonly holder?: string | undefined
   /** Highest position of the conversation that its side streams mention. */
   readonly ahead: number
 }
 
-/** An event beside a conversation, with the conversation's last position as known to its writer. */
+/** An event of a side stream, with the conversation's last position as its writer knew it. */
 interface Fact {
   readonly revision: number
   readonly metadata: Metadata
@@ -55,17 +55,20 @@ async function* newestFirst(
   }
 }
 
-/** True if the event begins or ends a step of workers. */
+/** Reports whether an event begins or ends a step of a worker. */
 const isTurningPoint = (event: ConversationEvent): boolean =>
   event.type === 'Rewound' ||
   event.type === 'Forked' ||
   (event.type === 'MessageAppended' && (event.data.role === 'user' || isFinal(event)))
 
-/** True if a fact was recorded before an event: its writer did not know the event, and the clocks of both agree. */
+/**
+ * Reports whether an event of a side stream was recorded before an event of the conversation. That is so if its writer did not yet know
+ * the conversation's event and its time is earlier.
+ */
 const isBefore = ({ metadata, data }: Fact, point: ConversationEvent): boolean =>
   data.at < point.position && Date.parse(metadata.time) < Date.parse(point.metadata.time)
 
-/** Returns a reader that goes backwards through a stream beside a conversation. */
+/** Returns a reader that goes backwards through a side stream. */
 const reader = <A extends Fact>(
   store: EventStore,
   whole: CopySegment,
@@ -85,7 +88,7 @@ const reader = <A extends Fact>(
   }
   return {
     whole,
-    /** Goes back to the newest fact that passes the test. @returns its revision; -1 if there is none */
+    /** Goes back to the newest event that passes the test. Returns its revision, or -1 if no event passes. */
     to: async function* (isIt: (fact: A) => boolean): Steps<StoreError, number> {
       if (!hasBegun) yield* next()
       while (fact && !isIt(fact)) yield* next()
@@ -97,7 +100,7 @@ const reader = <A extends Fact>(
 const isAboutClaims = ({ type }: RecordedTurnFact): boolean =>
   type === 'TurnClaimed' || type === 'TurnReleased' || type === 'TurnParked'
 
-/** Finds everything that belongs to a conversation, and the order in which to copy it. */
+/** Finds all stream segments that belong to a conversation, and the order in which to copy them. */
 export async function* orderOf(store: EventStore, { id, offset, last }: Own): Steps<StoreError, Found> {
   const endOf = async function* (stream: string): Steps<StoreError, CopySegment> {
     return { stream, last: (yield* readStreamEnd(store, stream)).last?.revision ?? -1 }
@@ -153,7 +156,7 @@ export async function* orderOf(store: EventStore, { id, offset, last }: Own): St
   }
 }
 
-/** Returns the segments in copying order, without those that add nothing to earlier ones. */
+/** Returns the segments in copying order, without those that earlier segments already contain. */
 const needed = (stretches: readonly CopySegment[]): readonly CopySegment[] => {
   const reached = new Map<string, number>()
   const all: CopySegment[] = []

@@ -10,19 +10,19 @@ import { readStreamEnd } from '../store/whole/whole-writes.ts'
 import { orderOf, type CopySegment } from './copy-order.ts'
 import type { CopyError } from './copy-stream.ts'
 
-/** A conversation as of the beginning of the copy. */
+/** The plan for copying one conversation, as it was when the copy began. */
 export interface PlannedCopy {
-  /** Id of the conversation that it was forked from. */
+  /** Id of the conversation that this one was forked from; undefined if it is not a fork. */
   readonly parent: string | undefined
-  /** Segments of its own stream, its notes, its queued messages and its turns, in the order in which to copy them. */
+  /** Segments of the conversation's own stream, its notes, its queued messages and its turns, in the order in which to copy them. */
   readonly stretches: readonly CopySegment[]
-  /** The party giving it a turn, according to the log. */
+  /** The program or worker that is running a turn of the conversation, according to the log. */
   readonly holder?: string | undefined
 }
 
 export type CopyPlan = ReadonlyMap<string, E.Either<CopyError, PlannedCopy>>
 
-/** True for errors that every further conversation would meet too, possibly after a long wait. */
+/** Reports whether an error would recur with every further conversation, possibly after a long wait. */
 export const isOfStore = ({ _tag }: CopyError): boolean =>
   _tag === 'OutcomeUnknown' ||
   _tag === 'StoreClosed' ||
@@ -40,8 +40,8 @@ export async function* idsOf(store: EventStore): Steps<CopyError, readonly strin
 }
 
 /**
- * Plans every conversation to copy once, parents before their forks. Conversations still being imported are included only if they are
- * named.
+ * Plans the copy of each conversation once, parents before their forks. Conversations that are still being imported are included only
+ * if they are named.
  */
 export async function* planOf(
   store: EventStore,
@@ -64,11 +64,11 @@ export async function* planOf(
   return plan
 }
 
-/** True if an error means that the named conversation was never written, or is still being imported. */
+/** Reports whether an error means that the named conversation was never written or is still being imported. */
 const isNotThere = (error: CopyError, id: string): boolean =>
   error._tag === 'ImportUnfinished' || (error._tag === 'ConversationNotFound' && error.conversation === id)
 
-/** Maximum number of reads of a conversation's end while its turns are ahead of it. */
+/** Maximum number of times that a conversation's end is read while its side streams mention later positions. */
 const maxLooks = 10
 
 async function* look(store: EventStore, id: string): Steps<CopyError, PlannedCopy> {

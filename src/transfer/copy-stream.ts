@@ -10,10 +10,10 @@ import type { EventStore } from '../store/port.ts'
 import type { LogDiscrepancy } from '../conversation/verify.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
 
-/** Errors of a copy that failed or is incomplete. Copied events stay, and the next copy continues after them. */
+/** Errors of a copy that failed or is incomplete. Events already copied stay in the target, and the next copy continues after them. */
 export type CopyError = ReadError | EventTooLarge | CopyDiverged | CopyNotVerified
 
-/** The target's event at this revision of the conversation's stream differs from the source's. Nothing was written after it. */
+/** The target's event at this revision of the stream differs from the source's. Nothing was written after it. */
 export interface CopyDiverged {
   readonly _tag: 'CopyDiverged'
   readonly message: string
@@ -28,28 +28,27 @@ export interface CopyNotVerified {
   readonly discrepancy: LogDiscrepancy
 }
 
-/** A stream to copy. */
 export interface StreamCopy {
-  /** Id of the conversation that it belongs to. */
+  /** Id of the conversation that the stream belongs to. */
   readonly id: string
   readonly stream: string
-  /** Last revision to copy, at least. */
+  /** Last revision to copy. */
   readonly last: number
   /** Called after each append with the number of events that it added. */
   readonly wrote: (events: number) => void
 }
 
-/** Maximum number of events per append, and per read. */
+/** Maximum number of events per append and per read. */
 const batchEvents = 100
-/** Maximum bytes of an append to a store that has no limit. */
+/** Maximum size of an append in bytes, for a store without a limit. */
 const batchBytes = 1024 * 1024
-/** Maximum number of attempts of a copy while others, such as another copy, write to the same conversation. */
+/** Maximum number of attempts to copy a stream while others, such as another copy, write to the same conversation. */
 const maxTries = 20
 
 /**
- * Copies the events of a stream that the target lacks. The parents of a fork must be there already.
+ * Copies the events of a stream that the target lacks. The parents of a fork must already be in the target.
  *
- * @returns how many events the target has of the source
+ * @returns the number of the source's events that the target has
  */
 export const copyStream = (from: EventStore, to: EventStore, copy: StreamCopy): Steps<CopyError, number> =>
   despiteConflicts(() => copyOnce(from, to, copy), maxTries)
@@ -81,8 +80,8 @@ async function* checkSame(
 }
 
 /**
- * Appends the events after a revision, through the last one to copy, and returns the last revision. If this takes several appends, the
- * events from revision `first` on count only once the last one is written.
+ * Appends the events after revision `begun`, up to and including the last one to copy, and returns the last revision. If this takes
+ * several appends, readers ignore the events from revision `first` on until the last append.
  */
 async function* appendRest(
   begun: number,

@@ -11,26 +11,29 @@ import { verify } from '../conversation/verify.ts'
 /** The result of copying one conversation. */
 export interface CopyResult {
   readonly id: string
-  /** Number of events of its own stream that the target shares with the source; 0 after an error. */
+  /** Number of events of the conversation's own stream that the target shares with the source; 0 after an error. */
   readonly events: number
-  /** Number of events written now, including notes, queued messages and events of turns. */
+  /** Number of events that this copy wrote, including notes, queued messages and events of turns. */
   readonly added: number
-  /** Error if it was not copied, or not completely. The next copy continues where this one ended. */
+  /** Error if the conversation was not copied, or not completely. The next copy continues where this one ended. */
   readonly error?: CopyError
 }
 
 export interface CopyOptions {
-  /** Ids of the conversations to copy, along with those that they were forked from. Default: all of the source. */
+  /**
+   * Ids of the conversations to copy. The conversations that they were forked from are copied too. Default: all conversations of the
+   * source.
+   */
   readonly ids?: readonly string[] | undefined
-  /** Called after each append with the number of events that the target has, and the total. */
+  /** Called after each append with the number of events to copy that the target already has, and the total. */
   readonly progress?: ((done: number, total: number) => void) | undefined
 }
 
 /**
- * Copies conversations from one store to another: the events byte for byte, at the same revisions, a fork's parents first. Nothing is
- * written twice: events already in the target are only compared, at their end. Then every copy is verified. Events appended to the
- * source in the meantime are copied now or by the next copy. A conversation's failure is returned in its `error` and affects only its
- * forks; if a store itself fails, all remaining conversations have that error.
+ * Copies conversations from one store to another: the events byte for byte, at the same revisions, and the parents of a fork before the
+ * fork. Nothing is written twice: of the events already in the target, only the last one is compared with the source. Then every copy
+ * is verified. Events appended to the source in the meantime are copied now or by the next copy. If one conversation fails, the error
+ * is returned in its `error` and affects only its forks; if a store itself fails, all remaining conversations have that error.
  *
  * @returns the conversations in copying order, parents before their forks
  */
@@ -69,7 +72,10 @@ export async function* copyBetween(
 
 const actor = { kind: 'copy' }
 
-/** Copies a conversation and its side streams. Returns the number of the source's events that the target has. */
+/**
+ * Copies a conversation and its side streams, and verifies the copy. Returns the number of events of the conversation's own stream that
+ * the target has.
+ */
 async function* copyPlanned(
   from: EventStore,
   to: EventStore,
@@ -97,7 +103,7 @@ async function* copyPlanned(
   return discrepancy ? yield copyNotVerified(id, discrepancy) : events
 }
 
-/** Returns the last revision of a stream, whether or not it counts yet. */
+/** Returns the last revision of a stream, including events of an unfinished import. */
 async function* reached(store: EventStore, stream: string): Steps<CopyError, number> {
   const { last, unfinished = last } = yield* readStreamEnd(store, stream)
   return unfinished?.revision ?? -1

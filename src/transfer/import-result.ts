@@ -8,11 +8,11 @@ export interface ImportResult {
   readonly conversations: readonly ImportedConversation[]
 }
 
-/** An imported conversation. `added` of its `events` are new. */
+/** An imported conversation. `events` is the number of its events, and `added` the number of new ones. */
 interface ImportedConversation {
   readonly id: string
   readonly added: number
   readonly events: number
-  /** Number of notes and links added; absent if none were. */
+  /** Number of notes and links added; absent if the import added no notes or links. */
   readonly notes?: number
 }

@@ -22,13 +22,16 @@ import { fileShelf } from './shelf.ts'
 import { type Addition, writeAll } from './write-whole.ts'
 
 export interface ImportOptions {
-  /** Called after each batch with the number of new events written, and the total. */
+  /** Called after each batch with the number of new events written so far and the total. */
   readonly progress?: ((written: number, total: number) => void) | undefined
 }
 
 type Importing<A> = Steps<ImportError | WriteError, A>
 
-/** Option kinds for a session. `text`, `bytes` and `file` have been checked before: there are two ways to pass a text. */
+/**
+ * Returns the kinds of a session's options. `text`, `bytes` and `file` are checked separately, because there are two ways to pass the
+ * content.
+ */
 const sessionFields = () => ({
   text: kinds.anything,
   bytes: kinds.anything,
@@ -37,12 +40,12 @@ const sessionFields = () => ({
   format: oneOf(formatNames()),
   skipBadLines: kinds.flag,
 })
-/** Most plans of one import while others write to the same conversations: the new part depends on their events. */
+/** Maximum number of times that one import is planned while others write to the same conversations. The plan depends on their events. */
 const maxTries = 20
 
 /**
- * Imports a session file. Everything is read, planned and checked before the first event is written, so a bad file writes nothing.
- * Importing the same file again adds nothing; a file that has grown adds only what is new.
+ * Imports a session file. Everything is read, planned and checked before the first event is written, so an invalid file changes nothing
+ * in the store. Importing the same file again adds nothing; a file that has grown adds only its new part.
  */
 export async function* importSession(
   store: LargeContentStore,
@@ -96,7 +99,7 @@ interface Means {
   readonly progress: ImportOptions['progress']
 }
 interface Try extends Means {
-  /** Number of events that this import has added to each conversation, in all attempts. */
+  /** Number of events that this import has added to each stream, in all attempts together. */
   readonly added: Map<string, number>
 }
 
@@ -151,7 +154,6 @@ async function* importOnce(
   return { format, report, conversations }
 }
 
-/** Prepares the notes to write beside the conversations of a file. */
 async function* prepareAllNotes(
   store: LargeContentStore,
   plan: ImportPlan | StoredImport,

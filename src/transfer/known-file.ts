@@ -16,9 +16,9 @@ import { type OpenSession, readFileBytes } from './read-session.ts'
 // What an import notes in the store: the file, by its bytes, and where its conversations ended. A stream is only ever added to, and each
 // event has the hash of the one before it, so while the same event is at that place, all that the file says is there (ADR 43).
 
-/** Minimum size of a file whose import is noted, in bytes: smaller files are read and planned in no time. */
+/** Minimum size of a file whose import is recorded in the store, in bytes. Smaller files can be read and planned again quickly. */
 const leastBytes = 64 * 1024
-/** Maximum length of a note, in characters: a longer one is not worth keeping. */
+/** Maximum length of the record of an import, in characters. A longer record is not written. */
 const mostNoted = 64 * 1024
 
 const prefix = 'imported-'
@@ -32,14 +32,14 @@ interface Noted extends Pick<ImportResult, 'format' | 'report'> {
   readonly conversations: readonly { readonly id: string; readonly ends: readonly End[] }[]
 }
 
-/** Digests the bytes of a file while they are read, and names the stream in which its import is noted. */
+/** A digest of a file's bytes, computed while they are read. It gives the name of the stream in which the file's import is recorded. */
 export interface FileDigest {
   readonly taking: (open: () => OpenSession['bytes']) => OpenSession['bytes']
-  /** Returns the name of that stream; undefined for a file whose import is not noted. */
+  /** Returns the name of the stream in which the file's import is recorded; undefined for a file whose import is not recorded. */
   readonly stream: () => string | undefined
 }
 
-/** Returns the digest of a file and of everything else that determines the result of its import. */
+/** Returns a digest of a file and of everything else that determines the result of its import. */
 export const fileDigest = (options: SessionOptions): FileDigest => {
   const { format = '', id = '', skipBadLines = false } = options
   const hash: Hash = createHash('sha256').update(JSON.stringify([readingEdition, format, id, skipBadLines]))
@@ -61,12 +61,15 @@ export const fileDigest = (options: SessionOptions): FileDigest => {
   }
 }
 
-/** Opens the bytes only when they are read, so that errors on opening are reported as the file's. */
+/** Opens the bytes only when they are read, so that an error on opening is reported as an error of the file. */
 async function* opened(open: () => OpenSession['bytes']): OpenSession['bytes'] {
   yield* open()
 }
 
-/** Returns the result for a file whose import was noted in this stream, if everything that it added is still there; otherwise undefined. */
+/**
+ * Returns the result of an import that was recorded in this stream, if everything that it added is still in the store; otherwise
+ * undefined.
+ */
 export const findKnownImport = async (
   store: EventStore,
   stream: string | undefined,
@@ -87,7 +90,7 @@ const notedIn = async (store: EventStore, stream: string): Promise<Noted | undef
   return E.isRight(end) && end.right.last ? (JSON.parse(end.right.last.data) as Noted) : undefined
 }
 
-/** Counts the events of a conversation if it and its notes still have the same beginning; otherwise undefined. */
+/** Returns the number of events of a conversation if it and its notes still begin with the recorded events; otherwise undefined. */
 async function* eventsOf(
   store: EventStore,
   id: string,
@@ -103,7 +106,7 @@ async function* eventsOf(
   return lastPosition({ lineage, revision: last.revision }) + 1
 }
 
-/** Notes the import of a file. A failure is not reported: the file is then parsed again the next time. */
+/** Records the import of a file in the store. A failure is not reported; the file is then parsed again next time. */
 export const noteImport = async (
   store: EventStore,
   stream: string | undefined,

@@ -21,13 +21,13 @@ import type { EventStore, WritePart, RecordedEvent } from '../store/port.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
 import type { Addition } from './write-whole.ts'
 
-/** New events of one conversation, encoded, and the end that they are appended to. */
+/** New events of one conversation, encoded, and the end of the conversation to which they are appended. */
 export interface PreparedAppend {
   readonly id: string
   readonly stream: string
-  /** End of everything stored, whether or not it counts yet. */
+  /** End of the stored conversation, including events of an unfinished import. */
   readonly end: ChainEnd
-  /** The write that the last stored event belongs to, if it does not count yet: an import was interrupted or is in progress. */
+  /** The incomplete write that contains the last stored event, if an import was interrupted or is in progress. */
   readonly open?: WritePart | undefined
   readonly events: LazyList<StoredEvent>
   readonly repeat?: Addition['repeat']
@@ -35,7 +35,7 @@ export interface PreparedAppend {
 
 type Preparing = Steps<ImportError | WriteError, PreparedAppend>
 
-/** Prepares the events that a conversation's plan adds to the stored ones, and puts them on the shelf. */
+/** Prepares the events that the plan of a conversation adds to the stored ones, and puts them on the shelf. */
 export async function* prepare(
   store: LargeContentStore,
   plan: ConversationPlan,
@@ -52,7 +52,10 @@ export async function* prepare(
   return { id, stream: streamOf(id), end, open, events }
 }
 
-/** Encodes an event for the shelf: one field per line. The fields are JSON, an id and a type, so only the last could contain a newline. */
+/**
+ * Encodes an event for the shelf, one field per line. Only the last field could contain a newline, because the others are an id, a type
+ * and JSON.
+ */
 const textOf = ({ id, type, metadata, data }: StoredEvent): string => `${id}\n${type}\n${metadata}\n${data}`
 
 const eventIn = (text: string): StoredEvent => {
@@ -67,10 +70,10 @@ const eventIn = (text: string): StoredEvent => {
   }
 }
 
-/** The result of encoding an event; undefined where other work can run in between. */
+/** The result of encoding an event. It is undefined where other work can run in between. */
 type Encoding = E.Either<ImportError, StoredEvent> | undefined
 
-/** Encodes the planned events, chained to the stored ones. */
+/** Yields the planned events in encoded form, chained to the stored ones. */
 function* encodePlanned(
   conversation: string,
   prev: string | null,
@@ -102,7 +105,7 @@ function* encodePlanned(
   }
 }
 
-/** Checks every event before the first one is written. */
+/** Checks all events before the first one is written, and passes each of them to `keep`. */
 async function* checkAll(
   store: LargeContentStore,
   encodings: Iterable<Encoding>,
@@ -123,7 +126,10 @@ async function* checkAll(
   }
 }
 
-/** Prepares the events to be written unchanged that are not stored yet. Those already stored must be the same. */
+/**
+ * Prepares those events of a stored conversation that the store does not have yet, to be written unchanged. Events that the store
+ * already has must be the same.
+ */
 export async function* prepareStored(
   store: LargeContentStore,
   { id, events }: StoredConversation,
@@ -150,7 +156,7 @@ export async function* prepareStored(
   return { id, stream, end, open, events: added, repeat: 'each' }
 }
 
-/** Returns the first stored event that differs from the file's event at that revision. */
+/** Returns the first stored event that differs from the file's event at the same revision. */
 export const firstDifferent = (
   stored: readonly RecordedEvent[],
   events: LazyList<StoredEvent>,
@@ -170,9 +176,9 @@ const parentIn = ({ data }: StoredEvent): string | undefined => {
 }
 
 /**
- * Returns the end of everything stored of a conversation.
+ * Returns the end of a stored conversation, including events of an unfinished import.
  *
- * @param isAlone the parents of a fork need not be stored yet: they may come with the same file
+ * @param isAlone true if the parents of a fork need not be stored yet: they may come with the same file
  */
 async function* readThere(
   store: EventStore,

@@ -17,7 +17,7 @@ import type { Addition } from './write-whole.ts'
 
 type Preparing = Steps<ImportError | WriteError, Addition>
 
-/** Reads the end of a conversation's stored notes, whether or not they count yet. */
+/** Reads the end of a conversation's stored notes, including notes of an unfinished import. */
 async function* thereOf(
   store: EventStore,
   id: string,
@@ -30,7 +30,7 @@ async function* thereOf(
 /**
  * Prepares the notes of a file that the conversation does not have yet.
  *
- * @param at the conversation's last position when the file is imported
+ * @param at the conversation's last position after the import
  */
 export async function* prepareNotes(
   store: LargeContentStore,
@@ -64,7 +64,10 @@ export async function* prepareNotes(
   return { ...there, events }
 }
 
-/** Prepares the notes to be written unchanged that the conversation does not have yet; those that it has must be the same. */
+/**
+ * Prepares those stored notes of a file that the conversation does not have yet, to be written unchanged. Notes that it already has
+ * must be the same.
+ */
 export async function* prepareStoredNotes(
   store: LargeContentStore,
   id: string,

@@ -13,9 +13,9 @@ import type { FileShelf } from './shelf.ts'
 type Read = E.Either<ImportError, ImportPlan | StoredImport>
 
 /**
- * Reads a session; a large JSON document is read in a separate thread.
+ * Reads a session. A large JSON document is read in a separate thread.
  *
- * @returns the plan, and the shelf that holds it: a text is in memory anyway
+ * @returns the plan, and the shelf that holds it; the plan of a text is kept in memory unless it was read in the thread
  */
 export const readAny = async (
   session: SessionFile | OpenSession,
@@ -29,7 +29,7 @@ export const readAny = async (
   return { read: await readText(session, inMemory), shelf: inMemory }
 }
 
-/** True if a registered format may apply: the thread does not have those formats. */
+/** Reports whether a registered format may apply. The reader thread does not have the registered formats. */
 export const mayBeOwn = ({ format }: SessionOptions): boolean =>
   format === undefined ? ownFormats().size > 0 : ownFormats().has(format)
 

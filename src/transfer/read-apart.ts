@@ -10,13 +10,12 @@ import type { StoredEvent } from '../events/codec.ts'
 import { toError } from '../result/typed-error.ts'
 import type { FileShelf, Lent } from './shelf.ts'
 
-/** The input of the thread. */
 export interface ReaderTask {
   readonly options: SessionOptions
   readonly lent: Lent
 }
 
-/** The result of the thread: the plan, with the places of its steps or events on the shelf. */
+/** The result of the reader thread: the plan, with the places of its steps or events on the shelf. */
 export type ReaderResult =
   | { readonly read: E.Either<ImportError, ShelvedPlan>; readonly lent: Lent }
   | { readonly failed: TemporaryFileFailed }
@@ -26,15 +25,17 @@ export interface ShelvedPlan extends Pick<ImportPlan | StoredImport, 'format' | 
     readonly id: string
     readonly withdrawn?: readonly string[]
     readonly places: readonly number[]
-    /** Places of its notes on the shelf. */
     readonly notes?: readonly number[]
   }[]
 }
 
-/** Size of the part of a file to examine, in bytes for a file and characters for a text; shorter ones are parsed in no time. */
+/**
+ * Size of the beginning of a session to examine, in bytes for a file and in characters for a text. A shorter session is parsed quickly
+ * and needs no thread.
+ */
 export const smallest = 1024 * 1024
 
-/** True if a large file with this beginning may be a JSON document rather than JSON Lines. */
+/** Reports whether a large file with this beginning may be a JSON document rather than JSON Lines. */
 export const maybeDocument = (beginning: string): boolean => {
   const text = beginning.replace(/^\uFEFF/, '').trimStart()
   if (text.startsWith('[')) return true
@@ -44,8 +45,8 @@ export const maybeDocument = (beginning: string): boolean => {
 }
 
 /**
- * Reads a session in a separate thread: a JSON document is parsed in one step, which would block the process. Puts its steps and events
- * on the shelf. Throws `FileUnreadable` and `TemporaryFileFailed`.
+ * Reads a session in a separate thread, because a JSON document is parsed in a single step, which would block the process. Puts its
+ * steps and events on the shelf. Throws `FileUnreadable` and `TemporaryFileFailed`.
  */
 export const readApart = async (
   options: SessionOptions,

@@ -10,9 +10,9 @@ import { pacer } from '../store/breath.ts'
 import { toError } from '../result/typed-error.ts'
 
 /**
- * A session file of any size: its bytes (UTF-8), in pieces. An error of the iteration is a `FileUnreadable`. A function returns them
- * from the beginning each time. It is called once for a file that was imported before, to check that the file is the same; otherwise
- * twice.
+ * A session file of any size, as its bytes (UTF-8) in pieces. An error of the iteration is a `FileUnreadable`. If `bytes` is a
+ * function, it returns the bytes from the beginning each time. It is called once for a file that was imported before, to check that the
+ * file is the same; otherwise twice.
  */
 export interface SessionStream extends SessionOptions {
   readonly bytes: Pieces | (() => Pieces)
@@ -24,7 +24,7 @@ export interface OpenSession extends SessionOptions {
   readonly bytes: Pieces
 }
 
-/** Returns the error in the given session; undefined if it is valid. */
+/** Returns a description of the problem with a session argument; undefined if the argument is valid. */
 export const sessionProblem = (
   session: SessionFile | SessionStream | null | undefined,
 ): string | undefined => {
@@ -42,7 +42,7 @@ export const isStream = <S extends OpenSession | SessionStream>(session: Session
 
 type Read = Promise<E.Either<ImportError, ImportPlan | StoredImport>>
 
-/** Like `parseSession`, but lets other work of the process run. */
+/** Like `parseSession`, but lets other work of the process run in between. */
 export const readText = async ({ text, ...options }: SessionFile, shelf: Shelf): Read => {
   const reader = sessionReader(options, createImportNotes(), shelf)
   const pace = pacer()
@@ -54,7 +54,7 @@ export const readText = async ({ text, ...options }: SessionFile, shelf: Shelf):
   return reader.finish()
 }
 
-/** Reads a session as its bytes arrive. Large content goes to the shelf. Throws `FileUnreadable`. */
+/** Reads a session as its bytes arrive. Large content is put on the shelf. Throws `FileUnreadable`. */
 export const readSession = async ({ bytes, ...options }: OpenSession, shelf: Shelf): Read => {
   const notes = createImportNotes()
   const reader = sessionReader(options, notes, shelf)
@@ -70,7 +70,7 @@ export const readSession = async ({ bytes, ...options }: OpenSession, shelf: She
   return reader.finish()
 }
 
-/** Yields the bytes; converts an error of the iteration to `FileUnreadable`. */
+/** Yields the bytes of a file. Converts an error of the iteration to `FileUnreadable`. */
 export async function* readFileBytes(
   file: string,
   bytes: AsyncIterable<Uint8Array>,

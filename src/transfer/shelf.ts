@@ -5,11 +5,11 @@ import { type TemporaryFileFailed, temporaryFileFailed } from './formats/errors.
 import type { Shelf } from './formats/shelf.ts'
 import { toError } from '../result/typed-error.ts'
 
-/** A shelf that must be closed. */
+/** A shelf that may use a temporary file and must be closed. */
 export interface FileShelf extends Shelf {
-  /** Lets another thread add values; this thread must not until `takeBack`. */
+  /** Lets another thread add values. This thread must not add values until it calls `takeBack`. */
   readonly lend: () => Lent
-  /** Takes the shelf back, with the values added in the meantime. */
+  /** Takes the shelf back, including the values that the other thread added. */
   readonly takeBack: (lent: Lent) => void
   readonly close: () => void
 }
@@ -20,24 +20,23 @@ export interface Lent {
   readonly written: number
 }
 
-/** Number of bytes kept in memory: an import of usual size needs no file. */
+/** Number of bytes to keep in memory. An import of usual size needs no file. */
 const room = 4 * 1024 * 1024
-/** Number of bytes written or read at once. */
 const blockBytes = 256 * 1024
-/** Number of bytes before each value that hold its length. */
+/** Number of bytes before each value that contain the length of the value. */
 const headBytes = 4
 
 /**
  * Returns a shelf that keeps values as JSON in a temporary file that only its owner can read. Throws `TemporaryFileFailed`.
  *
- * @param inMemory number of bytes to keep in memory first
- * @param lent another thread's shelf, to add more to it
+ * @param inMemory number of bytes to keep in memory before the file is used
+ * @param lent a shelf lent by another thread, to which values are added
  */
 export const fileShelf = (inMemory: number = room, lent?: Lent): FileShelf => {
   let file = lent && fileOf(lent.file)
   let buffer = Buffer.allocUnsafe(blockBytes)
   let filled = 0
-  /** Number of bytes in the file: all those before the buffer. */
+  /** Number of bytes written to the file; the buffer contains the bytes after them. */
   let written = lent?.written ?? 0
 
   const flush = (): File => {
@@ -97,7 +96,7 @@ export const isTemporaryFileFailed = (error: unknown): error is TemporaryFileFai
 interface File {
   readonly descriptor: number
   readonly write: (bytes: Uint8Array, at: number) => void
-  /** Reads bytes that were written; use them before the next read. */
+  /** Reads bytes that have been written. The result is valid only until the next read. */
   readonly read: (at: number, length: number) => Buffer
   readonly close: () => void
 }
@@ -113,7 +112,7 @@ const openFile = (): File => {
   return { ...fileOf(file), close: closeLater }
 }
 
-/** A part of the file that was read: two pages, the first of which begins at a multiple of a page. */
+/** A cached part of the file, two pages long. Its start is a multiple of the page size. */
 interface Window {
   readonly bytes: Buffer
   start: number
@@ -121,11 +120,14 @@ interface Window {
 }
 
 const pageBytes = blockBytes / 2
-/** Number of places read alternately: what was read, what is planned, earlier parts of the same. */
+/**
+ * Number of parts of the file to cache. An import alternates between several places: the entries that it has read, the events that it
+ * has planned, and earlier parts of both.
+ */
 const windows = 4
 
 const fileOf = (file: number): File => {
-  /** Open windows, most recently used first. */
+  /** Cached parts of the file, most recently used first. */
   const open: Window[] = []
 
   const write: File['write'] = (bytes, at) => {

@@ -10,15 +10,15 @@ import { conflict, importUnfinished, type WriteError } from '../store/errors.ts'
 import { isRecord, recordOf, recordPrefix, type RevisionRange } from '../store/whole/parts.ts'
 import type { AppendRequest, EventStore, WritePart } from '../store/port.ts'
 
-/** Events to write to one stream of a conversation, after everything already there. */
+/** Events to write to one stream of a conversation, after the events already there. */
 export interface Addition {
   readonly id: string
   readonly stream: string
   readonly end: Pick<ChainEnd, 'revision'>
-  /** The write that the last stored event belongs to, if it does not count yet. */
+  /** The incomplete write that contains the last stored event; undefined if the stream has no such write. */
   readonly open?: WritePart | undefined
   readonly events: EventList
-  /** The same as for an append: commands that wrote these events may be repeated here. */
+  /** Treatment of repeated events, as for an append: commands that wrote these events may be repeated in this store. */
   readonly repeat?: AppendRequest['repeat']
 }
 
@@ -27,16 +27,19 @@ export type EventList = Iterable<StoredEvent> & { readonly length: number }
 
 type Writing<A> = Steps<WriteError | EventTooLarge, A>
 
-/** Maximum events, and bytes, of one append: a large import in one transaction would make others wait. */
+/**
+ * Maximum number of events in one append; `batchBytes` is the maximum size in bytes. A large import in one transaction would make other
+ * writers wait.
+ */
 const batchEvents = 250
 const batchBytes = 512 * 1024
 
 /**
- * Writes the additions to all these conversations so that either all count or none do. If they fit one append, it is a single append;
- * otherwise the events are marked as parts of a write (`Append.part`), and the last one marks it complete. For several conversations, a
- * record written once all of them are there marks them complete.
+ * Writes the additions to all these conversations so that either all of them take effect or nothing does. If they fit into one append,
+ * they are written in a single append. Otherwise, the events are marked as parts of a write (`Append.part`), and the last event marks
+ * the write complete. For several conversations, a record that is written after all of their events marks them complete.
  *
- * @param wrote called after each append with the number of events added and the conversation; another writer's events do not count
+ * @param wrote called after each append with the addition and the number of events added; events of another writer do not count
  */
 export async function* writeAll(
   store: EventStore,
@@ -80,7 +83,7 @@ async function* write(
   }
 }
 
-/** Marks the additions to all these conversations as complete; each waits for the record that its last event names. */
+/** Marks the additions to all these conversations as complete. Each addition waits for the record that its last event names. */
 async function* recordAll(store: EventStore, changed: readonly Addition[], record: string): Writing<void> {
   const records = Map.groupBy(changed, ({ events, open }) =>
     events.length === 0 && isRecord(open?.last) ? open.last : record,

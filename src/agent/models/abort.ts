@@ -1,8 +1,8 @@
 import type { ModelAborted } from './model.ts'
 
 /**
- * Returns the result of work that may ignore its signal: rejects with the signal's reason once it aborts. Leaves no listener on the
- * signal, which may live as long as the program.
+ * Awaits work that may ignore its signal, and rejects with the signal's reason as soon as the signal aborts. Removes its listener from
+ * the signal, which may live as long as the program.
  */
 export const orAborted = async <A>(work: A | Promise<A>, signal: AbortSignal | undefined): Promise<A> => {
   if (!signal) return work
@@ -17,7 +17,7 @@ export const orAborted = async <A>(work: A | Promise<A>, signal: AbortSignal | u
   }
 }
 
-/** Returns the abort reason for a turn that another worker continues: nothing is recorded about the interruption. */
+/** Creates the abort reason for a turn that another worker continues; the interruption is then not recorded. */
 export const leaveReason = (why: string): Error => Object.assign(new Error(why), { name: 'LeftToOthers' })
 
 export const isLeftToOthers = (signal: AbortSignal | undefined): boolean =>

@@ -5,30 +5,30 @@ import { modelAborted } from './abort.ts'
 import type { CallOptions, FailedCall, Model, ModelError, ModelRequest, Reply } from './model.ts'
 import { traceCall } from './trace-call.ts'
 
-/** Options of a model call and of its retries. */
+/** Options for a model call with retries. */
 export interface RetryOptions extends CallOptions {
-  /** Number of retries of a call that failed for a transient reason. Default 3; 0 for none. */
+  /** Maximum number of retries after transient failures. Default 3; 0 disables retries. */
   readonly maxRetries?: number
   /** Called before each retry; if it returns false, the call is not retried. */
   readonly onRetry?: (retry: Retry) => boolean
 }
 
-/** A failed call that is to be retried. */
+/** Failed call that is about to be retried. */
 export interface Retry {
   readonly error: ModelError
-  /** Milliseconds until the next try. */
+  /** Milliseconds until the next attempt. */
   readonly wait: number
-  /** Number of the next try: 2 or more. */
+  /** Number of the next attempt, 2 or more. */
   readonly try: number
-  /** All failed calls, including this one. */
+  /** All failed calls so far, including this one. */
   readonly failed: readonly FailedCall[]
 }
 
 const defaultRetries = 3
 
 /**
- * Calls a model and retries where that may help; content of an interrupted reply is not kept. The failed calls are in the reply's
- * origin or, including the last one, in the error.
+ * Calls a model and retries after failures that may be transient. The content of an interrupted reply is discarded. The failed calls
+ * are listed in the reply's origin or, including the last one, in the error.
  */
 export const callModel = async (
   model: Model,
@@ -56,23 +56,23 @@ export const callModel = async (
   }
 }
 
-/** Adds the earlier failed calls to an origin. */
+/** Adds earlier failed calls to an origin, before the failed calls that it already lists. */
 export const withFailed = (origin: Origin, failed: readonly FailedCall[]): Origin =>
   failed.length > 0 ? { ...origin, failed: [...failed, ...failuresIn(origin)] } : origin
 
-/** Returns the failed calls in an origin or an error. */
+/** Returns the failed calls listed in an origin or an error. */
 export const failuresIn = (told: object): readonly FailedCall[] =>
   'failed' in told && Array.isArray(told.failed) ? (told.failed as readonly FailedCall[]) : []
 
 const isRetryable = (error: ModelError): boolean => 'retryable' in error && error.retryable
 
 const [firstWait, longestWait] = [500, 8_000]
-/** Longest delay of a timer, in milliseconds; a longer timer fires at once. */
+/** Maximum delay of a timer, in milliseconds. A timer with a longer delay fires at once. */
 export const longestTimer = 2 ** 31 - 1
 
 /**
- * Milliseconds to wait: the time that the API asked for, else half a second, doubled with each try and shortened at random by up to a
- * quarter, so that callers that failed together do not return together.
+ * Returns the milliseconds to wait before a retry: the time that the API asked for, else half a second, doubled with each retry up to 8
+ * seconds. The doubled wait is shortened at random by up to a quarter, so that callers that failed together do not retry together.
  */
 export const waitBefore = (error: ModelError, tries: number, random = Math.random()): number => {
   const { retryAfter } = error._tag === 'ModelFailed' ? error : {}
@@ -84,7 +84,7 @@ type Failure = Pick<FailedCall, 'message'> & {
   readonly [K in keyof Omit<FailedCall, 'error' | 'message'>]?: FailedCall[K] | undefined
 } & { readonly _tag: FailedCall['error'] }
 
-/** Creates the record of a failed call. */
+/** Creates the record of a failed call from an error, omitting absent fields. */
 export const failedCallOf = ({
   _tag,
   message,

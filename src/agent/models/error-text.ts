@@ -1,9 +1,6 @@
 import { inspect } from 'node:util'
 
-/**
- * Converts a thrown value to text for the model. It may be anything; if it cannot be printed, the results of other calls must not be
- * lost.
- */
+/** Converts a thrown value of any type to text for the model. It never throws, because the results of other calls must not be lost. */
 export const errorText = (error: unknown): string => {
   try {
     // Both may be of any type.

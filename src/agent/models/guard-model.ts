@@ -9,7 +9,7 @@ const replySchema = z.object({ content: messageSchema.shape.content, origin: ori
 const isEither = (value: unknown): value is E.Either<unknown, unknown> =>
   typeof value === 'object' && value !== null && '_tag' in value
 
-/** Wraps a model written by somebody else: a call ends when the signal aborts, and its replies and counts are checked. */
+/** Wraps a user-supplied model: a call ends when its signal aborts, and the model's replies and token counts are checked. */
 export const guardModel = (model: Model): Model => ({
   ...model,
   // It may change: what is asked next is in the form that was learned.

@@ -5,26 +5,26 @@ import type { RenderedMessage } from '../../projections/render/renderer.ts'
 import type { ChatForm } from './form.ts'
 
 /**
- * A request to a model, valid for the Messages API: the fields that a receipt covers (system, tools, messages), and those that are sent
- * with them.
+ * Request to a model, valid for the Messages API: the fields that a receipt covers (system, tools, messages), and the fields sent with
+ * them.
  */
 export interface ModelRequest {
   readonly model: string
   readonly system?: string | readonly Block[]
   readonly tools?: Configuration['tools']
   readonly messages: readonly RenderedMessage[]
-  /** The other fields of the request's body, including `max_tokens`. */
+  /** Other fields of the request's body, including `max_tokens`. */
   readonly parameters: { readonly [name: string]: unknown }
 }
 
-/** A complete reply of a model: its stream ended properly. */
+/** Complete reply of a model, whose stream ended properly. */
 export interface Reply {
-  /** Verbatim, in order. */
+  /** Content blocks of the reply, verbatim and in order. */
   readonly content: readonly Block[]
   readonly origin: Origin
 }
 
-/** A part of a reply as it arrives: an event of the API's stream. */
+/** Event of the API's stream, which carries a part of a reply. */
 export interface ReplyEvent {
   readonly type: string
   readonly [field: string]: unknown
@@ -34,18 +34,19 @@ export interface CallOptions {
   readonly signal?: AbortSignal
   /**
    * Called with each event of the reply as it arrives, in the form of the Messages API's stream: `message_start`; start, deltas and
-   * stop of each block; `message_delta`; `message_stop`. If it throws, the call ends. Not called after an abort.
+   * stop of each block; `message_delta`; `message_stop`. If the listener throws, the call ends. The listener is not called after an
+   * abort.
    */
   readonly onEvent?: (event: ReplyEvent) => void
-  /** Milliseconds without any sign of the reply, including pings, after which the call counts as stalled. */
+  /** Milliseconds after which a call that receives no data, not even a ping, counts as stalled. */
   readonly stallTimeout?: number
-  /** Form of the request that the receipt covers. Default: the model's own. */
+  /** Form of the request as its receipt covers it. Default: the model's own form. */
   readonly form?: ChatForm
 }
 
 /**
- * A call that brought no reply, or a summary that was not recorded, as the next reply records it: its error, and the API's token
- * counts.
+ * Record of a model call without a usable result: the call brought no reply, or a summary that was not recorded. The next reply stores
+ * it, with the error and the API's token counts.
  */
 export interface FailedCall {
   /** The error's `_tag`. */
@@ -59,66 +60,69 @@ export interface FailedCall {
   readonly model?: string
 }
 
-/** Fields common to all failed calls. */
+/** Fields that all errors of model calls share. */
 interface NoReply {
   readonly message: string
   /** The part of the reply that arrived: complete blocks, and the beginning of a text. `origin.stopReason` is null. */
   readonly partial?: Reply | undefined
   /** Usage of the part that arrived, if the stream had begun. */
   readonly usage?: Origin['usage']
-  /** If the call was retried: all failed calls, including this one. */
+  /** All failed calls, including this one, if the call was retried. */
   readonly failed?: readonly FailedCall[]
   readonly cause?: unknown
 }
-/** The API's answer, if it gave one. */
+/** Details of the API's answer, if the API gave one. */
 interface Refusal extends NoReply {
-  /** HTTP status, the API's error type, and the request id for its support. */
+  /** HTTP status. `type` is the API's error type; `requestId` identifies the request to the API's support. */
   readonly status?: number
   readonly type?: string
   readonly requestId?: string
 }
-/** The call was aborted by its signal. */
+/** Error: the call was aborted by its signal. */
 export interface ModelAborted extends NoReply {
   readonly _tag: 'ModelAborted'
 }
-/** The API refused the request, or the reply broke off. Nothing of the reply was recorded. */
+/** Error: the API refused the request, or the reply broke off. Nothing of the reply was recorded. */
 export interface ModelFailed extends Refusal {
   readonly _tag: 'ModelFailed'
-  /** True if the reason may be transient, so that the call is worth retrying. */
+  /** True if the cause may be transient, so that the call is worth retrying. */
   readonly retryable?: boolean
   /** Milliseconds to wait before a retry, if the API says so. */
   readonly retryAfter?: number
-  /** Form in which the endpoint may accept the refused request: worth another call, with its own receipt. */
+  /**
+   * Form in which the endpoint may accept the request that it refused. It is worth another call in this form, with a receipt of its
+   * own.
+   */
   readonly form?: ChatForm
 }
-/** No part of the reply arrived for too long. Nothing of it was recorded. */
+/** Error: no part of the reply arrived for too long. Nothing of the reply was recorded. */
 export interface ModelStalled extends NoReply {
   readonly _tag: 'ModelStalled'
-  /** Milliseconds of silence after which the call ended. */
+  /** Milliseconds without data after which the call ended. */
   readonly timeout: number
   readonly retryable: true
 }
-/** The request does not fit into the model's context window, according to the API. */
+/** Error: according to the API, the request does not fit into the model's context window. */
 export interface ContextExceeded extends Refusal {
   readonly _tag: 'ContextExceeded'
 }
 export type ModelError = ModelAborted | ModelFailed | ModelStalled | ContextExceeded
 
 /**
- * A model to call: through the Messages API (`anthropicModel`), through Chat Completions (`openAiModel`), or your own. Its contract is
- * in docs/models.md, and as tests in `modelContract` of `palimpsest/testing`.
+ * Model to call: through the Messages API (`anthropicModel`), through Chat Completions (`openAiModel`), or an implementation of your
+ * own. The contract is described in docs/models.md and tested by `modelContract` of `palimpsest/testing`.
  */
 export interface Model {
-  /** Names of the beta features it requests. Receipts keep them. */
+  /** Names of the beta features that the model requests. Receipts record them. */
   readonly betas?: readonly string[]
   /**
-   * Form that it translates requests to, if not the Messages API's: receipts then cover requests in that form. It may change with the
-   * endpoint's refusals.
+   * Form into which the model translates requests, if not the Messages API's; receipts then cover the translated requests. The form may
+   * change after the endpoint refuses a request.
    */
   readonly form?: ChatForm | undefined
   /**
-   * Sends one request without retries: retrying is up to the caller (`retryable`). Right is a complete reply, Left the reason for its
-   * absence; a call never throws and never changes the request.
+   * Sends one request without retries: retrying is up to the caller, if the error is `retryable`. Right is a complete reply, Left the
+   * error. A call never throws and never changes the request.
    *
    * - `ModelFailed`: refused, or broken off; `retryable` if the reason may be transient, `retryAfter` in milliseconds;
    * - `ContextExceeded`: too long for the model; the context is then made smaller;
@@ -126,7 +130,7 @@ export interface Model {
    * - `ModelAborted`: its signal aborted.
    */
   readonly call: (request: ModelRequest, options?: CallOptions) => Promise<Either<ModelError, Reply>>
-  /** Returns the exact tokens of a request's input; `ModelFailed` if the API does not count. */
+  /** Returns the exact number of input tokens of a request; `ModelFailed` if the API does not count tokens. */
   readonly countTokens: (
     request: ModelRequest,
     options?: Pick<CallOptions, 'signal'>,

@@ -9,7 +9,7 @@ import { inputContent, outputContent } from './span-content.ts'
 
 type Answer = E.Either<ModelError, Reply>
 
-/** Calls a model in a span that follows the GenAI conventions. */
+/** Calls a model in a trace span that follows OpenTelemetry's GenAI conventions. */
 export const traceCall = (model: Model, request: ModelRequest, options: CallOptions): Promise<Answer> =>
   inSpan(
     `chat ${request.model}`,
@@ -24,8 +24,8 @@ export const traceCall = (model: Model, request: ModelRequest, options: CallOpti
   )
 
 /**
- * Returns the attributes of a request. The provider is derived from the form of its requests: a compatible endpoint cannot be told from
- * the original.
+ * Returns the span attributes of a request. The provider is derived from the form of the model's requests, because a compatible
+ * endpoint cannot be told from the original.
  */
 const asked = ({ form }: Model, { model }: ModelRequest): Attributes => ({
   'gen_ai.operation.name': 'chat',
@@ -68,7 +68,10 @@ const tell = (span: SpanHandle, answer: Answer): void => {
   else span.failed(errorType(error))
 }
 
-/** Returns the API's name for an error, or its status, or else our own. Messages are not used, as they may repeat content. */
+/**
+ * Returns the API's type of an error, else its HTTP status, else our own `_tag`. Messages are not used, because they may repeat
+ * content.
+ */
 const errorType = (error: ModelError): string => {
   const { status, type } = 'status' in error || 'type' in error ? error : {}
   return type ?? (status === undefined ? error._tag : String(status))
@@ -104,13 +107,13 @@ const measure = (answer: Answer, ms: number, attributes: Attributes): void => {
   if (answer.left._tag === 'ModelAborted') count('palimpsest.calls.aborted')
 }
 
-/** Counts the tokens of calls that brought nothing. */
+/** Adds the tokens of a call without a usable result to the metric `palimpsest.tokens.wasted`. */
 const countWasted = (usage: Origin['usage']): void => {
   const { input, output } = tokensOf(usage)
   count('palimpsest.tokens.wasted', input + output)
 }
 
-/** Counts a reply that was refused because it was stale. */
+/** Counts a reply that was refused as stale, and its tokens as wasted. */
 export const countStale = (usage: Origin['usage']): void => {
   count('palimpsest.replies.stale')
   countWasted(usage)

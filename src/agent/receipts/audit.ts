@@ -14,20 +14,20 @@ import { fingerprintsIn } from './receipt-blocks.ts'
 
 export interface ReceiptVerification {
   readonly conversation: string
-  /** Number of calls whose remade request is identical to the byte. */
+  /** Number of calls whose remade request matches the receipt, byte for byte. */
   readonly receipts: number
   readonly findings: readonly ReceiptFinding[]
 }
 
 type Source = Pick<ConversationHandle, 'id' | 'events' | 'context'>
 
-/** Yields the model calls of a conversation. Iteration throws a `ReadError`. */
+/** Yields the model calls of a conversation that have a receipt. Iteration throws a `ReadError` if reading fails. */
 export const modelCalls = (chat: Pick<ConversationHandle, 'events'>): AsyncIterable<ModelCall> =>
   callsIn(chat.events())
 
 /**
- * Remakes the request of every call from the log and compares it with its receipt: on every branch, including a fork's inherited calls
- * and calls for summaries. A difference is a result, not an error.
+ * Remakes the request of every model call from the log and compares the request with its receipt. All branches are included, and so are
+ * a fork's inherited calls and calls for summaries. A difference is reported as a finding, not as an error.
  *
  * Memory: the effective history, and the fingerprints of the receipts.
  */
@@ -36,7 +36,7 @@ export const verifyReceipts = (chat: Source): TaskEither<ReadError, ReceiptVerif
     auditReceipts(chat),
   )
 
-/** Like `verifyReceipts`, and also counts the model replies without a receipt. */
+/** Like `verifyReceipts`, but also counts the model replies without a receipt. */
 export const auditReceipts = (chat: Source): TaskEither<ReadError, ReceiptsAudited> =>
   task(() => catchTyped(() => audited(chat)))
 
@@ -63,14 +63,14 @@ const audited = async (chat: Source): Promise<ReceiptsAudited> => {
   return { conversation: chat.id, receipts: count - wrong, findings, withoutReceipt }
 }
 
-/** A call, and why its request is not, or cannot be shown to be, the one that its receipt covers. */
+/** Model call, with the finding if its request cannot be shown to match its receipt. */
 interface CheckedCall {
   readonly call: ModelCall
   readonly found: FindingDetails | undefined
 }
 
 /**
- * Checks the receipts of a log, event by event from its first.
+ * Returns a function that checks the receipts in an event. Call it with each event of the log, from the first on.
  *
  * @param contextAt loads the effective history at a position
  */

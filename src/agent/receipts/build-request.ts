@@ -12,11 +12,11 @@ import { alongSummary, summaryOptionsSchema } from './summary-request.ts'
 
 interface Along {
   readonly container?: SentContainer | undefined
-  /** Model to use if none was configured. */
+  /** Model to use if the conversation has no configured model. */
   readonly named?: string | undefined
 }
 
-/** Builds the whole request from the rendered history, with its model and parameters. */
+/** Builds the complete request from rendered content, adding the configured model and parameters. */
 export const buildRequest = (
   now: Effective,
   sent: SentRequest,
@@ -27,7 +27,7 @@ export const buildRequest = (
   return requestWith(sent, { ...along, parameters: withContainer(along.parameters, container) })
 }
 
-/** Remakes the whole request of a call, with the requested beta features, as far as its receipt tells. */
+/** Remakes the complete request of a call, including the requested beta features, as far as its receipt records them. */
 export const asSent = (
   { kind, origin, receipt }: ModelCall,
   now: Effective,

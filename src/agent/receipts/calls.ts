@@ -3,27 +3,27 @@ import { receiptsOfSummary } from './summary-request.ts'
 
 /** A model call with a receipt. */
 export interface ModelCall {
-  /** Number of the call, from 1, in the order of the answers, including those of abandoned branches and of inherited events. */
+  /** Number of the call, from 1, in the order of the answers. Answers on abandoned branches and in inherited events count as well. */
   readonly number: number
-  /** Position of the answer. */
+  /** Position of the event that holds the answer. */
   readonly position: number
-  /** Kind of the request. */
+  /** Purpose of the call: a reply in the conversation, or a summary. */
   readonly kind: 'reply' | 'summary'
   readonly origin: Origin
   readonly receipt: Receipt
 }
 
-/** A model reply, according to its origin, without a receipt, and therefore without a number. */
+/** Model reply without a receipt, and therefore without a call number. Its origin shows that a model made it. */
 export interface UnprovenCall {
   /** Position of the reply. */
   readonly position: number
   readonly kind: 'reply'
   readonly origin: Origin
-  /** True if earlier calls have a receipt. */
+  /** True if an earlier call has a receipt, so that a receipt is missing here. */
   readonly isMissing: boolean
 }
 
-/** Returns the calls that an event answers, according to its receipt: one, or all calls made for a summary. */
+/** Returns the calls whose answer an event holds, according to its receipt: one call for a reply, all calls made for a summary. */
 const callsOf = (event: ConversationEvent, first: number): readonly ModelCall[] => {
   if (event.type !== 'MessageAppended' && event.type !== 'Condensed') return []
   const { origin } = event.data
@@ -40,11 +40,11 @@ const callsOf = (event: ConversationEvent, first: number): readonly ModelCall[] 
   })
 }
 
-/** A summary with a receipt. */
+/** Recorded summary with a receipt. */
 export interface AnsweredSummary {
-  /** Identifies the answer: the same if the summary is recorded again. */
+  /** Key that identifies the answer: the same if the summary is recorded again. */
   readonly answer: string
-  /** Number of calls made for it. */
+  /** Number of calls made for the summary. */
   readonly calls: number
 }
 
@@ -58,23 +58,23 @@ const summaryOf = (calls: readonly ModelCall[]): AnsweredSummary | undefined => 
   }
 }
 
-/** Returns the summary of an event, if it has a receipt. */
+/** Returns the summary that an event holds; undefined if it holds no summary with a receipt. */
 export const answeredSummaryOf = (event: ConversationEvent): AnsweredSummary | undefined =>
   event.type === 'Condensed' ? summaryOf(callsOf(event, 1)) : undefined
 
-/** Calls already counted. */
+/** Calls in earlier events, which have already been counted. */
 export interface PassedCalls {
   readonly calls: number
-  /** Answers that were recorded as summaries. */
+  /** Keys of the answers that were recorded as summaries. */
   readonly summaries: ReadonlySet<string>
 }
 const noneYet: PassedCalls = { calls: 0, summaries: new Set() }
 
 /**
- * Numbers the calls that the events of a log answer, event by event. A turn may record a summary again, before later messages: this is
- * not counted as another call.
+ * Returns a function that numbers the calls answered by each event of a log. A turn may record a summary again, before later messages;
+ * the repeated summary is not counted as another call.
  *
- * @param passed calls before these events
+ * @param passed calls in earlier events
  */
 export const createCallCounter = (passed = noneYet): ((event: ConversationEvent) => readonly ModelCall[]) => {
   let first = passed.calls + 1
@@ -89,7 +89,7 @@ export const createCallCounter = (passed = noneYet): ((event: ConversationEvent)
   }
 }
 
-/** Yields every model call in these events, in order. */
+/** Yields every model call with a receipt in these events, in order. */
 export async function* callsIn(events: AsyncIterable<ConversationEvent>): AsyncGenerator<ModelCall, void> {
   const calls = createCallCounter()
   for await (const event of events) yield* calls(event)
@@ -111,9 +111,9 @@ export const everyCall = (
 }
 
 /**
- * Yields every model call in these events, in order, and the model replies without a receipt.
+ * Yields every model call in these events, in order, including the model replies without a receipt.
  *
- * @param passed the calls before them
+ * @param passed calls in earlier events
  */
 export async function* everyCallIn(
   events: AsyncIterable<ConversationEvent>,
@@ -123,7 +123,7 @@ export async function* everyCallIn(
   for await (const event of events) yield* calls(event)
 }
 
-/** True if an event is a model reply, according to its origin, without a receipt. */
+/** True if the event is a reply that a model made, according to its origin, but has no receipt. */
 export const isUnproven = (event: ConversationEvent): event is UnprovenReply => {
   if (event.type !== 'MessageAppended' || event.data.role !== 'assistant') return false
   const { model, requestId, usage, context } = event.data.origin ?? {}

@@ -6,7 +6,7 @@ import type { RenderResult, RenderedMessage } from '../../projections/render/ren
 import { memo } from '../../projections/memo.ts'
 import { listDigest } from './list-digest.ts'
 
-/** The content that a receipt covers: a request as it is sent, without model and parameters. */
+/** Content that a receipt covers: a request as sent, without the model and the parameters. */
 export interface SentRequest extends Pick<RenderResult, 'tool_choice'> {
   readonly system?: string | readonly Block[]
   readonly tools?: readonly Fields[] | undefined
@@ -15,12 +15,12 @@ export interface SentRequest extends Pick<RenderResult, 'tool_choice'> {
   readonly chat?: Chat
 }
 
-/** A block of a request, or a tool. */
+/** Block of a request, or a tool definition. */
 export type SentPart = { readonly [field: string]: unknown }
 
 /**
- * Longer texts, in characters, are not remembered: the texts of all blocks are as long as the history, and each is needed only a few
- * times.
+ * Maximum length, in characters, of a text that is cached. The texts of all blocks together are as long as the history, and each is
+ * needed only a few times.
  */
 const mostRemembered = 8_192
 const briefText = memo((part: SentPart): string | undefined => {
@@ -32,8 +32,8 @@ const briefText = memo((part: SentPart): string | undefined => {
 export const textOf = (part: SentPart): string => briefText(part) ?? canonicalize(part) ?? ''
 
 /**
- * Returns the SHA-256 (hex) of the canonical JSON (RFC 8785) of system, tools and messages as they are sent, omitting absent ones.
- * Continues from the conversation's previous hash as long as the beginning is unchanged.
+ * Returns the SHA-256 (hex) of the canonical JSON (RFC 8785) of a request's system prompt, tools and messages as sent, omitting absent
+ * fields. Hashing continues from the conversation's previous request as long as the beginning is unchanged.
  */
 export const digestOf = ({ chat, messages, system, tools }: SentRequest): string => {
   if (chat) return chatDigest(chat)
@@ -55,7 +55,10 @@ export const digestOf = ({ chat, messages, system, tools }: SentRequest): string
 
 const opening = '{"messages":['
 
-/** Hashes the system prompt for each request; the messages after it do not change. */
+/**
+ * Returns the digest of a Chat Completions request. The system prompt is hashed again for each request; the messages after it do not
+ * change, so their hash is reused.
+ */
 const chatDigest = ({ messages, tools }: Chat): string => {
   const [first] = messages
   const isPrompt = first !== undefined && (first.role === 'system' || first.role === 'developer')
@@ -74,7 +77,7 @@ const listText = (parts: readonly SentPart[]): string => `[${parts.map((part) =>
 const isMarked = ({ content }: SentRequest['messages'][number]): boolean =>
   content.some((block) => 'cache_control' in block)
 
-/** Estimates how many messages the next request will begin with: the last two breakpoints move with the conversation. */
+/** Estimates how many of these messages the next request will begin with. The last two cache breakpoints move with the conversation. */
 const stableIn = (messages: SentRequest['messages']): number => {
   let moving = 0
   for (let index = messages.length - 1; index >= 0; index--) {

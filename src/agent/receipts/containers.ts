@@ -4,13 +4,13 @@ import type { Container } from '../../events/events.ts'
 import { configurationOf, type Effective } from '../../projections/effective.ts'
 import type { ModelError } from '../models/model.ts'
 
-/** Container of a request: sent with it, or omitted for a reason. Receipts keep it. */
+/** Container of a request: sent with the request, or omitted for the reason in `left`. Receipts record it. */
 export interface SentContainer {
   readonly id: string
   readonly left?: 'expired' | 'refused'
 }
 
-/** Returns the newest container on the path, unless the parameters name one themselves. */
+/** Returns the newest container on the path; undefined if the parameters already name a container. */
 export const containerFor = (now: Effective): Container | undefined => {
   const { container } = configurationOf(now).parameters ?? {}
   const isNamed =
@@ -25,7 +25,7 @@ export const containerToSend = (now: Effective, time: number): SentContainer | u
   return end !== undefined && Date.parse(end) <= time ? { id, left: 'expired' } : { id }
 }
 
-/** Adds a container to parameters; its other fields (skills) stay. */
+/** Adds a container's id to the parameters, keeping the other fields of `container`, such as skills. */
 export const withContainer = (
   parameters: { readonly [name: string]: unknown },
   sent: SentContainer | undefined,
@@ -35,7 +35,7 @@ export const withContainer = (
   return { ...parameters, container: isFields(container) ? { ...container, id: sent.id } : sent.id }
 }
 
-/** True if an error of the API says that it does not accept the container. */
+/** True if the error means that the API does not accept the container that was sent. */
 export const refusesContainer = (error: ModelError, sent: SentContainer | undefined): boolean =>
   sent !== undefined &&
   !sent.left &&

@@ -10,20 +10,24 @@ import type { RenderedRequest } from './request.ts'
 /** Difference between a remade request and the one that a receipt covers. */
 export type ReceiptDifference =
   /**
-   * Path of the first block that differs, and the block now at that path: its type and the beginning of its JSON, or undefined if there
-   * is none.
+   * Path of the first block that differs. `now` is the type and the beginning of the JSON of the block now at that path; undefined if
+   * the path no longer exists.
    */
   | { readonly kind: 'block'; readonly path: string; readonly now?: string }
-  /** The blocks are the same, but cache breakpoints differ, or the digest covers something else. */
+  /** Same blocks, but other cache breakpoints, or a digest that covers something else. */
   | { readonly kind: 'breakpoints' }
-  /** The request differs, but the receipt does not say where. */
+  /** Different request; the receipt does not tell where it differs. */
   | { readonly kind: 'digest' }
-  /** The request is the same, but its numbers of repairs were others than these. */
+  /** Same request, but made with other repairs than the receipt records; `repairs` holds the current number of each kind. */
   | { readonly kind: 'repairs'; readonly repairs: ReceiptOptions['repairs'] }
-  /** The request is the same, but the newest container on the path is not the one named by the receipt. */
+  /** Same request, but the newest container on the path (`newest`) is not the one in the receipt (`named`). */
   | { readonly kind: 'container'; readonly named: string | undefined; readonly newest: string | undefined }
 
-/** @param prints fingerprints of the receipt's request, if they are known */
+/**
+ * Compares a remade request with its receipt; returns undefined if they match.
+ *
+ * @param prints fingerprints of the receipt's request, if known
+ */
 export const compareReceipt = (
   rendered: RenderedRequest,
   { digest }: Receipt,

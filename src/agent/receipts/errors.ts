@@ -1,20 +1,20 @@
 import type { CallName } from '../../events/call-name.ts'
 
-/** The request was made by a renderer (of replies or of summaries) of a newer version of palimpsest. */
+/** Error: the request was made by a renderer, of replies or of summaries, that only a newer version of palimpsest has. */
 export interface UnknownRenderer {
   readonly _tag: 'UnknownRenderer'
   readonly message: string
   readonly renderer: number
-  /** Renderers of this version. */
+  /** Numbers of the renderers in this version. */
   readonly known: readonly number[]
 }
 
-/** The conversation has no model call of this number. */
+/** Error: the conversation has no model call with this number. */
 export interface CallOutOfRange {
   readonly _tag: 'CallOutOfRange'
   readonly message: string
   readonly conversation: string
-  /** The requested call; undefined if the last one was requested but there are none. */
+  /** Requested call; undefined if the last call was requested but the conversation has no calls. */
   readonly call: CallName | undefined
   /** Number of calls with a receipt. */
   readonly calls: number
@@ -31,7 +31,11 @@ export const unknownRenderer = (
   known,
 })
 
-/** @param others what else there is to ask for, as the end of a sentence */
+/**
+ * Creates the error for a call that does not exist.
+ *
+ * @param others text about other calls that can be requested, as the end of the message
+ */
 export const callOutOfRange = (
   conversation: string,
   call: CallName | undefined,

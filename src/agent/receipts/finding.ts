@@ -9,24 +9,31 @@ import { compareReceipt, type ReceiptDifference } from './difference.ts'
 import { type ReceiptOptions, receiptOptionsIn } from './receipt-options.ts'
 import { requestOf } from './request.ts'
 
-/** A call whose request is not, or cannot be shown to be, the one that its receipt covers. */
+/** Model call that cannot be shown to match its receipt: the request differs, or the receipt is unusable or missing. */
 export interface ReceiptFinding {
-  /** Number of the call; undefined for `missing`, as only calls with a receipt are numbered. */
+  /** Number of the call; undefined for `missing`, because only calls with a receipt are numbered. */
   readonly call?: number
-  /** Position of the answer. */
+  /** Position of the event that holds the answer. */
   readonly position: number
-  /** Kind of the `ReceiptDifference`; `receipt`: unusable receipt; `renderer`: made by a newer version; `missing`: no receipt. */
+  /**
+   * Kind of the `ReceiptDifference`, or: `receipt`, the receipt is unusable; `renderer`, a newer version made the request; `missing`,
+   * the reply has no receipt.
+   */
   readonly kind: ReceiptDifference['kind'] | 'receipt' | 'renderer' | 'missing'
   readonly message: string
-  /** For `block`: path of the first difference, and the type and beginning of the block now there, if any. */
+  /** Path of the first difference, for `block`. `now` is the type and the beginning of the block now at that path, if any. */
   readonly path?: string
   readonly now?: string
 }
 
-/** A finding without its call. */
+/** `ReceiptFinding` without the number and the position of its call. */
 export type FindingDetails = Omit<ReceiptFinding, 'call' | 'position'>
 
-/** @param prints fingerprints of the receipt's request, if they are known */
+/**
+ * Remakes a call's request from the history and compares it with the receipt; returns undefined if they match.
+ *
+ * @param prints fingerprints of the receipt's request, if known
+ */
 export const diagnoseReceipt = (
   call: ModelCall,
   effective: Effective,

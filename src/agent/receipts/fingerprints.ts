@@ -3,7 +3,7 @@ import type { Chat, ChatMessage } from '../models/openai/chat/chat.ts'
 import { createListMap, memo } from '../../projections/memo.ts'
 import { type SentPart, type SentRequest, textOf } from './canonical.ts'
 
-/** A block of a request with its path: `messages[3].content[0]`, `system[0]`, `tools[2]`. */
+/** Block of a request with its path, such as `messages[3].content[0]`, `system[0]` or `tools[2]`. */
 export interface PlacedPart {
   readonly path: string
   readonly part: SentPart | string
@@ -12,7 +12,7 @@ export interface PlacedPart {
 /** Length of a block's fingerprint, in characters. */
 export const fingerprintLength = 6
 
-/** Returns the blocks of a request in the order that the model sees: tools, system prompt, messages. */
+/** Returns the blocks of a request in the order in which the model sees them: tools, system prompt, messages. */
 export const partsOf = (sent: SentRequest): readonly PlacedPart[] => {
   const { chat } = sent
   if (!chat) return blocksOf(sent)
@@ -31,9 +31,9 @@ const blocksOf = ({ tools = [], system = [], messages }: SentRequest): readonly 
 ]
 
 /**
- * Returns the fingerprints of a request's blocks, joined in the order of `partsOf`: the first 6 characters of the base64url SHA-256 of
- * the block's role and canonical JSON, without its `cache_control`, which moves from request to request. In the form of Chat
- * Completions, a message counts as a block.
+ * Returns the concatenated fingerprints of a request's blocks, in the order of `partsOf`. A fingerprint is the first 6 characters of
+ * the base64url SHA-256 of the block's role and canonical JSON, without `cache_control`, which moves from request to request. In the
+ * form of Chat Completions, each message counts as a block.
  */
 export const fingerprintsOf = ({ chat, tools = [], system = [], messages }: SentRequest): string => {
   if (chat) return chatPrints(chat)

@@ -2,14 +2,14 @@ import type { ConversationEvent } from '../../events/events.ts'
 import { type Effective, evolveEffective } from '../../projections/effective.ts'
 
 /**
- * Returns the effective history at positions that mostly ascend, as the events of the log pass by: continues from the last history, and
- * reloads only after a jump.
+ * Tracks the effective history while the events of a log are read, for positions that mostly ascend. Continues from the last history,
+ * and reloads only after a jump.
  *
- * @param contextAt loads it
+ * @param contextAt loads the effective history at a position
  */
 export const historyOf = (contextAt: (position: number) => Promise<Effective>) => {
   let known: Effective | undefined
-  /** Events passed since then. */
+  /** Events passed after the history in `known`. */
   let since: ConversationEvent[] = []
   let last = -1
   return {
@@ -17,7 +17,7 @@ export const historyOf = (contextAt: (position: number) => Promise<Effective>) =
       last = event.position
       if (known) since.push(event)
     },
-    /** Returns the history at a position already passed. Throws the errors of `contextAt`. */
+    /** Returns the effective history at a position that was already passed. Throws the errors of `contextAt`. */
     at: async (position: number): Promise<Effective> => {
       if (known && position >= known.at) {
         const next = evolveEffective(

@@ -1,14 +1,14 @@
 import { createHash, type Hash } from 'node:crypto'
 import { beginnings } from '../../projections/memo.ts'
 
-/** A text that contains a list: the text before it, its items, and the text after it. */
+/** Text with a list inside: the text before the list, the items, and the text after the list. */
 export interface ListText {
   readonly before: string
-  /** The items: always the same objects for the same items. */
+  /** Items of the list. An unchanged item must always be the same object. */
   readonly items: readonly object[]
   readonly textAt: (index: number) => string
   readonly after: string
-  /** Number of items that the next list will probably begin with. */
+  /** Number of leading items that the next list will probably begin with. */
   readonly stable: number
 }
 
@@ -20,7 +20,7 @@ interface Hashed {
 }
 const hashes = beginnings<object, Hashed>()
 
-/** Returns the SHA-256 (hex). Continues from the previous hash of the list's beginning as long as it is unchanged. */
+/** Returns the SHA-256 (hex) of the text. Hashing continues from the hash of the previous list as long as the beginning is unchanged. */
 export const listDigest = ({ before, items, textAt, after, stable }: ListText): string => {
   const begun = hashes.of(items)
   const isSame = begun?.made.before === before && begun.shared >= begun.made.length

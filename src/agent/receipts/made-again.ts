@@ -12,10 +12,13 @@ import { receiptOptionsIn } from './receipt-options.ts'
 import { currentRenderer, requestOf } from './request.ts'
 import { currentSummarizer, requestOfSummary, summaryOptionsSchema } from './summary-request.ts'
 
-/** Reason why a receipt cannot be used. */
+/** Error of a receipt that cannot be used. */
 export type Unusable = InvalidInput | UnknownRenderer
 
-/** Checks everything that can be checked without the log. The version comes first: a newer one has other options. */
+/**
+ * Checks everything about a call's receipt that can be checked without the log. Versions are checked first, because a newer version has
+ * other options.
+ */
 export const checkCall = (call: ModelCall): E.Either<Unusable, ModelCall> => {
   const { kind, position, receipt } = call
   const [what, newest] =
@@ -35,11 +38,11 @@ export const checkCall = (call: ModelCall): E.Either<Unusable, ModelCall> => {
     : E.left(invalidInput('position', `${receipt.position} is not before the answer`))
 }
 
-/** Returns the form named by a receipt, if any. */
+/** Returns the request form recorded in a receipt, unchecked; undefined for the Messages API's form. */
 export const formIn = ({ options: { form, along } }: ModelCall['receipt']): unknown =>
   form ?? (isFields(along) ? along['form'] : undefined)
 
-/** Remakes the request of a call. */
+/** Remakes the content of a call's request from the history and the options in the receipt. */
 export const requestIn = (
   { kind, receipt }: ModelCall,
   effective: Effective,

@@ -5,7 +5,7 @@ import type { Effective, Item } from '../../projections/effective.ts'
 import { fingerprintLength } from './fingerprints.ts'
 import { type ReceiptBlocks, receiptOptionsIn } from './receipt-options.ts'
 
-/** Returns the part of the fingerprints of a request's blocks that its receipt keeps. */
+/** Returns the fingerprints that a receipt records: how many are shared with an earlier receipt, and the rest. */
 export const blocksOf = (effective: Effective, prints: string): ReceiptBlocks => {
   const base = baseOf(effective)
   if (!base) return { shared: 0, rest: prints }
@@ -13,7 +13,7 @@ export const blocksOf = (effective: Effective, prints: string): ReceiptBlocks =>
   return { base: base.position, shared, rest: prints.slice(shared * fingerprintLength) }
 }
 
-/** Returns the length of the common prefix of two lists, in fingerprints. */
+/** Returns the number of fingerprints that two lists have in common at their beginning. */
 export const sharedPrefixLength = (one: string, other: string): number => {
   let [least, most] = [0, other.length / fingerprintLength]
   while (least < most) {
@@ -29,7 +29,7 @@ interface Base {
   readonly prints: string
 }
 
-/** Returns the newest reply that is shown together with its receipt and all receipts that this one continues. */
+/** Returns the newest reply whose receipt, and every receipt that it builds on, belong to items that are still shown. */
 const baseOf = ({ items }: Effective): Base | undefined => {
   const before = chains.of(items)
   const isBeginning = before !== undefined && before.shared === before.made.length
@@ -47,7 +47,7 @@ const baseOf = ({ items }: Effective): Base | undefined => {
   return chain.newest
 }
 
-/** The receipts of a history's first `length` items. */
+/** Receipts of a history's first `length` items, as fingerprints by position. */
 interface Chain {
   length: number
   readonly shown: Map<number, string>
@@ -56,10 +56,9 @@ interface Chain {
 const chains = beginnings<Item, Chain>()
 
 /**
- * Returns the fingerprints of the blocks of a receipt's request; undefined if the receipt is malformed, or continues one that is
- * missing.
+ * Returns the fingerprints of a receipt's request; undefined if the receipt is malformed, or builds on a receipt that is missing.
  *
- * @param basePrints the fingerprints of the receipt at a position
+ * @param basePrints returns the fingerprints of the receipt at a position
  */
 export const fingerprintsIn = (
   receipt: Receipt,

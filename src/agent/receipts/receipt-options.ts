@@ -6,7 +6,6 @@ import type { DeepReadonly, Receipt } from '../../events/events.ts'
 
 const count = z.int().min(0)
 
-/** Schema of `ChatForm`. */
 export const formSchema = z.strictObject({
   name: z.literal('chat-completions'),
   version: count,
@@ -38,7 +37,10 @@ const receiptOptionsSchema = z.strictObject({
     .exactOptional(),
   /** Number of repairs of each kind that the request needed. */
   repairs: z.record(z.string(), count),
-  /** Fingerprints of the request's blocks: the first `shared` ones of the request answered by `base`, then `rest`. */
+  /**
+   * Fingerprints of the request's blocks: the first `shared` fingerprints of the earlier request that was answered at position `base`,
+   * followed by `rest`.
+   */
   blocks: z.strictObject({
     /** Position of an earlier reply with a receipt. */
     base: count.exactOptional(),

@@ -7,8 +7,8 @@ import type { ReceiptOptions } from './receipt-options.ts'
 import type { RenderedRequest, RequestOptions } from './request.ts'
 
 /**
- * Creates the receipt that is recorded with the reply to a request: enough to remake the request from the log and prove that it is the
- * same. Its size does not grow with the conversation.
+ * Creates the receipt to record with the reply to a request. It holds enough to remake the request from the log and to prove that the
+ * result is the same. Its size does not grow with the conversation.
  *
  * @param effective the history that the request was made from; the receipt's position is its position
  * @param along the fields sent with the request that cannot be derived from the log alone
@@ -29,7 +29,7 @@ export const receiptOf = (
   },
 })
 
-/** Counts the repairs of each kind. */
+/** Returns the number of repairs of each kind. */
 export const countsOf = ({ repairs }: Pick<RenderedRequest, 'repairs'>): ReceiptOptions['repairs'] => {
   const counts: Record<string, number> = {}
   for (const { kind } of repairs) counts[kind] = (counts[kind] ?? 0) + 1

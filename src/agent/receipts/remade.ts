@@ -12,18 +12,18 @@ import { asSent, buildRequest } from './build-request.ts'
 
 // The request of a call, made again from a history. It hashes nothing, so that it can be made wherever the events are.
 
-/** A remade request. */
+/** Request of a call, remade from the log. */
 export interface RemadeCall {
   /** The request in the form of the Messages API. */
   readonly request: ModelRequest
-  /** The body that was sent, if in another form. */
+  /** Body that was sent, if it has another form. */
   readonly body?: { readonly [field: string]: unknown }
-  /** Names of the beta features requested with it. */
+  /** Names of the beta features that the call requested. */
   readonly betas?: readonly string[]
 }
 
 /**
- * Remakes the request of a call according to its receipt, and the content that the receipt's digest covers.
+ * Remakes the request of a call according to its receipt. Also returns the content that the receipt's digest covers (`made`).
  *
  * @param call a call that `checkCall` accepts
  * @param effective the history at the receipt's position
@@ -43,7 +43,7 @@ export const remadeCall = (
   )
 
 /**
- * Makes the request of a call without a receipt as it would be made today.
+ * Builds the request of a call without a receipt as it would be built today.
  *
  * @param effective the history right before the reply
  */
@@ -57,7 +57,8 @@ export const requestToday = (
 })
 
 /**
- * Remakes the request of a call; undefined if its receipt cannot be used.
+ * Remakes the request of a call; undefined if its receipt cannot be used. For a call without a receipt, builds the request as it would
+ * be built today.
  *
  * @param effectiveAt returns the history at a position
  */

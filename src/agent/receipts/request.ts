@@ -6,19 +6,19 @@ import { render, type RenderResult, type Repair } from '../../projections/render
 import { render as render1 } from '../../projections/renderers/1/renderer.ts'
 import { type UnknownRenderer, unknownRenderer } from './errors.ts'
 
-/** Options for making a request from a history; together with the history they determine the request's bytes. Receipts keep them. */
+/** Options for making a request from a history. Together with the history, they determine the request's bytes. Receipts record them. */
 export interface RequestOptions {
   /** Version of the renderer. */
   readonly renderer: number
-  /** True if the model accepts `system` messages between the others. Default false. */
+  /** True if the model accepts `system` messages among the other messages. Default false. */
   readonly systemMessages?: boolean | undefined
-  /** Lifetime of the cache breakpoints to set. Default: the stored breakpoints. */
+  /** Lifetime of the cache breakpoints to set. By default, the stored breakpoints are used. */
   readonly cache?: '5m' | '1h' | undefined
-  /** Form to translate the rendered request to. Default: the Messages API's. */
+  /** Form to translate the rendered request into. Default: the Messages API's. */
   readonly form?: ChatForm | undefined
 }
 
-/** A request as it is sent, and its deviations from the stored content. */
+/** Request as it is sent, with its deviations from the stored content. */
 export interface RenderedRequest extends Omit<RenderResult, 'repairs'> {
   readonly repairs: readonly (Repair | ChatRepair)[]
   /** The request in the form of Chat Completions, if it is sent in that form. */
@@ -38,7 +38,7 @@ const byVersion = new Map<number, Renderer>(
 /** Version of the renderer for new requests. */
 export const currentRenderer = 2
 
-/** Makes the request from a history with the given version of the renderer. */
+/** Renders a request from a history with the given version of the renderer. */
 export const requestOf = (
   effective: Effective,
   { renderer, form, ...options }: RequestOptions,

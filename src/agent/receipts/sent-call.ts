@@ -16,20 +16,23 @@ import { checkCall, formIn, reasonOf, type Unusable } from './made-again.ts'
 import { fingerprintsIn } from './receipt-blocks.ts'
 import { type RemadeCall, remadeCall } from './remade.ts'
 
-/** A call with its request, remade from the log. */
+/** Model call with its request, remade from the log. */
 export interface SentCall extends ModelCall, RemadeCall {
-  /** True if the request has the digest in the receipt. */
+  /** True if the remade request has the digest in the receipt. */
   readonly isSame: boolean
-  /** Difference from the receipt, if any; the repairs or the container may differ even if the digest does not. */
+  /**
+   * Difference between the remade request and the receipt, if any. The repairs or the container may differ even if the digest is the
+   * same.
+   */
   readonly finding?: FindingDetails
 }
 
 /**
- * Returns a model call with its whole request, as it was sent.
+ * Returns a model call with its complete request, as it was sent.
  *
  * Errors: `CallOutOfRange`; `UnknownRenderer` and `InvalidInput` if the receipt cannot be used.
  *
- * @param call its number, from 1, or the call itself as listed, which saves counting the ones before it; default: the last one
+ * @param call number of the call, from 1, or a listed call, which saves counting the calls before it; default: the last call
  */
 export const loadSentCall = (
   chat: Source,
@@ -69,20 +72,20 @@ async function* callOf(
   return calls[(number ?? calls.length) - 1] ?? (yield callOutOfRange(chat.id, number, calls.length))
 }
 
-/** Reports whether a value from untyped JavaScript is a call. */
+/** Reports whether a value from untyped JavaScript is a `ModelCall`. */
 const isCall = (call: unknown): boolean =>
   isFields(call) &&
   typeof call['number'] === 'number' &&
   isFields(call['receipt']) &&
   isFields(call['receipt']['options'])
 
-/** Returns the body of a call as this library's adapters send it, as JSON; without a receipt, in the form of the Messages API. */
+/** Returns the body of a call as JSON, as this library's adapters send it. Without a receipt, the body has the form of the Messages API. */
 export const bodySent = ({ request, receipt }: Pick<SentCall, 'request'> & Partial<ModelCall>): string => {
   const form = receipt && (formIn(receipt) as ChatForm | undefined)
   return JSON.stringify(form ? chatCallBody(request, form) : callBody(request))
 }
 
-/** Returns the fingerprints of a call's request, if the receipts that it continues are available. */
+/** Returns the fingerprints of a call's request; undefined if a receipt that it builds on is missing. */
 const printsOf = (calls: readonly ModelCall[], { number, receipt }: ModelCall): string | undefined => {
   const prints = new Map<number, string>()
   for (const call of calls.slice(0, number - 1)) {
@@ -99,7 +102,7 @@ const callsOf = (chat: Source): Steps<ReadError, readonly ModelCall[]> =>
     return calls
   })
 
-/** Adds the call to the error of an unusable receipt. */
+/** Returns a function that adds the call to the error of an unusable receipt. */
 const unusableOf = ({ number, position }: ModelCall) =>
   E.mapLeft((error: Unusable): Unusable => ({
     ...error,

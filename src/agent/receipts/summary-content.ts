@@ -8,15 +8,18 @@ import {
 } from '../../events/blocks.ts'
 import { isCompaction } from '../../projections/render/renderer.ts'
 
-/** Options for showing content to a summarizing model. */
+/** Options for the content shown to a model that summarizes. */
 export interface SummaryContentOptions {
-  /** Show pictures and documents; if false, a note replaces each. */
+  /** True to show pictures and documents; otherwise each is replaced with a note. */
   readonly images: boolean
   /** Length in characters above which texts are cut in the middle. Default: no limit. */
   readonly longest?: number | undefined
 }
 
-/** Returns the blocks as they are shown. A compaction block of the provider becomes text, as such a block may only come first. */
+/**
+ * Returns the blocks as they are shown to the model that summarizes. A provider's compaction block becomes text, because such a block
+ * is allowed only at the beginning.
+ */
 export const blocksToSummarize = (
   blocks: readonly Block[],
   showing: SummaryContentOptions,
@@ -53,7 +56,7 @@ const cut = (text: string, longest: number): string => {
   return text.slice(0, half) + note + text.slice(text.length - half)
 }
 
-/** Cuts every text inside a value. */
+/** Cuts every text inside a value that is longer than `longest` characters. */
 const cutInside = (value: unknown, longest: number): unknown => {
   if (typeof value === 'string') return cut(value, longest)
   if (typeof value !== 'object' || value === null) return value

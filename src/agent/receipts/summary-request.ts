@@ -20,23 +20,29 @@ import { blocksToSummarize } from './summary-content.ts'
 /** Version of new requests for summaries. */
 export const currentSummarizer = 2
 
-/** Options for making a summary request from a history; together with the history they determine its bytes. Receipts keep them. */
+/**
+ * Schema of the options for making a summary request from a history. Together with the history, the options determine the request's
+ * bytes. Receipts record them.
+ */
 export const summaryOptionsSchema = z.object({
-  /** Version of the request. */
+  /** Version of the summary request. */
   summarizer: z.union([z.literal(1), z.literal(currentSummarizer)]),
-  /** The slice to summarize, through the last item of this request. */
+  /** Slice to summarize, through the last item of this request. */
   covers: coversSchema,
   /** Instructions that replace the default ones. */
   instructions: z.string().regex(/\S/, { error: 'instructions need text' }).optional(),
-  /** Send pictures and documents; if false, a note replaces each. */
+  /** True to send pictures and documents; otherwise each is replaced with a note. */
   images: z.boolean(),
-  /** Summaries by earlier requests, each of the slice from its beginning through position `last`; the last one replaces these items. */
+  /**
+   * Summaries by earlier requests, each of the slice from its beginning through position `last`. In this request, the last summary
+   * replaces these items.
+   */
   parts: z
     .array(
       z.object({
         last: z.int().min(0),
         text: z.string(),
-        /** The earlier request: its digest, and the options that differ from this one's. */
+        /** Earlier request: its digest, and the options that differ from the options of this request. */
         sent: z
           .object({
             digest: receiptSchema.shape.digest,
@@ -47,7 +53,7 @@ export const summaryOptionsSchema = z.object({
       }),
     )
     .optional(),
-  /** Fields sent with each request. */
+  /** Fields sent with each request, besides its content. */
   along: z
     .object({
       model: z.string(),
@@ -61,7 +67,7 @@ export const summaryOptionsSchema = z.object({
 })
 export type SummaryOptions = DeepReadonly<z.infer<typeof summaryOptionsSchema>>
 
-/** Content that a receipt covers. */
+/** Content of a summary request that its receipt covers. */
 export interface SummaryRequest extends Pick<ModelRequest, 'tools' | 'messages'> {
   readonly system: string
   /** The request in the form of Chat Completions, if it is sent in that form. */
@@ -87,12 +93,13 @@ const defaultInstructions = `Summarize the conversation above. The summary will 
 
 Where the conversation begins with a summary, take over from it what still holds. Do not go on with the conversation and call no tool: answer with the summary alone. Be brief, but leave out nothing that would have to be found out again.`
 
-/** Tool for requests whose called tools are not recorded: a request with calls needs tools. */
+/** Placeholder for requests with calls of tools that are not recorded: a request with tool calls needs tools. */
 const anyTool = { name: 'tool', description: 'A tool that was called.', input_schema: { type: 'object' } }
 
 /**
- * Builds the summary request for a slice: its shown content, without truncations and thinking, then the instructions. Deterministic:
- * the same arguments always give the same request. It is valid for any slice, with `tool_choice` none if it has tools.
+ * Builds the summary request for a slice: the shown content of the slice, without truncations and thinking, followed by the
+ * instructions. Deterministic: the same arguments always give the same request. The request is valid for any slice; if it has tools, it
+ * must be sent with `tool_choice` none.
  */
 export const requestOfSummary = (effective: Effective, options: SummaryOptions): SummaryRequest => {
   const { tools = [], messages } = renderers[options.summarizer](shownFor(effective, options), {})
@@ -106,7 +113,7 @@ export const requestOfSummary = (effective: Effective, options: SummaryOptions):
   return form ? { ...request, chat: chatOf(effective, request, form, {}).chat } : request
 }
 
-/** Returns the fields sent with a summary request, as far as its receipt tells. */
+/** Returns the model and parameters sent with a summary request, as far as its receipt records them. */
 export const alongSummary = (
   { tools }: Pick<ModelRequest, 'tools'>,
   { along }: SummaryOptions,
@@ -118,7 +125,7 @@ export const alongSummary = (
   },
 })
 
-/** Returns the receipts of all requests made for a summary: those for its parts, then the given one. */
+/** Returns the receipts of all requests made for a summary: the receipts for its earlier parts, then the given one. */
 export const receiptsOfSummary = (receipt: Receipt): readonly Receipt[] => {
   const checked = check(summaryOptionsSchema, receipt.options)
   if (E.isLeft(checked)) return [receipt]
@@ -175,7 +182,7 @@ const summaryItem = ({ at }: Effective, summary: string): SummaryItem => ({
   method: 'model',
 })
 
-/** Returns the instructions as a user message, so that open calls before it are closed. */
+/** Returns the instructions as a user message, so that unanswered tool calls before the message are closed. */
 const instructionsItem = (
   { at }: Effective,
   { instructions = defaultInstructions }: SummaryOptions,

@@ -1,12 +1,12 @@
 import type { Meter } from '@opentelemetry/api'
 import { type Attributes, withoutUndefined, openTelemetry, quietly, scope } from './open-telemetry.ts'
 
-/** Calls `measure` with the program's meter, if there is one. */
+/** Calls `measure` with the program's OpenTelemetry meter, if the program has registered OpenTelemetry. */
 const measured = (measure: (meter: Meter) => void): void => {
   void openTelemetry()?.then((api) => api && quietly(() => measure(api.metrics.getMeter(scope))))
 }
 
-/** Counters, by name, with their descriptions. */
+/** Descriptions of the counters, by counter name. */
 const counters = {
   'palimpsest.claims.won': 'Steps claimed by workers',
   'palimpsest.claims.refused': 'Claims that came too late because another worker has the step',
@@ -27,7 +27,7 @@ const durations = { unit: 's', description: 'Duration of a model call' }
 const tokens = { unit: '{token}', description: 'Tokens of a model call' }
 
 /**
- * Records the metrics of the GenAI conventions.
+ * Records the duration and the token usage of a model call as metrics of the GenAI semantic conventions.
  *
  * @param ms duration in milliseconds
  */
@@ -50,7 +50,7 @@ export interface StepCounts {
   readonly oldestOpen: number
 }
 
-/** Registers gauges that read a worker's counts on every collection, until the returned function is called. */
+/** Registers gauges that call `read` at every collection. The returned function removes them. */
 export const registerGauges = (attributes: Attributes, read: () => StepCounts): (() => void) => {
   let end = (): void => {}
   let isOver = false

@@ -11,7 +11,7 @@ export type TelemetryApi = Pick<
 /** Attributes of a span or a measurement. Undefined values are omitted. */
 export type Attributes = { readonly [name: string]: string | number | readonly string[] | undefined }
 
-/** Key under which every version of the API with this major number registers providers. */
+/** Global symbol under which every version 1 of the OpenTelemetry API registers its providers. */
 const registry = Symbol.for('opentelemetry.js.api.1')
 export const scope = 'palimpsest'
 
@@ -29,13 +29,13 @@ const load = async (): Promise<TelemetryApi | undefined> => {
 }
 
 /**
- * Loads the program's OpenTelemetry API. Returns undefined at once if the program has registered nothing: then nothing is loaded,
- * measured or kept.
+ * Loads the OpenTelemetry API. Returns undefined synchronously if the program has registered nothing; then nothing is loaded, measured
+ * or stored.
  */
 export const openTelemetry = (): Promise<TelemetryApi | undefined> | undefined =>
   registry in globalThis ? (loaded ??= load()) : undefined
 
-/** Runs `say` and ignores its errors: the program's processor or exporter may throw, and work must not depend on it. */
+/** Runs `say` and ignores its errors: the work must not depend on the program's span processor or exporter. */
 export const quietly = <A>(say: () => A): A | undefined => {
   try {
     return say()
@@ -52,7 +52,7 @@ export const withoutUndefined = (attributes: Attributes): Record<string, string 
   return all
 }
 
-/** Reports whether spans may hold content, according to the variable that GenAI instrumentations share. */
+/** Reports whether spans may include message content, according to the environment variable that GenAI instrumentations share. */
 export const showsContent = (): boolean =>
   /^(true|span_only|span_and_event)$/i.test(
     process.env['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT'] ?? '',
@@ -66,7 +66,7 @@ interface Flushable {
 
 const longest = 5_000
 
-/** Exports pending telemetry, for a process that is about to end. Resolves after 5 seconds at the latest. */
+/** Exports pending telemetry before the process exits. Resolves after 5 seconds at the latest. */
 export const flush = async (): Promise<void> => {
   const api = await openTelemetry()
   if (!api) return

@@ -9,20 +9,23 @@ import {
   scope,
 } from './open-telemetry.ts'
 
-/** Handle of an active span. */
 export interface SpanHandle {
   readonly set: (attributes: Attributes) => void
-  /** @param type class of the error; no content */
+  /**
+   * Marks the span as failed.
+   *
+   * @param type class of the error, without its message or other content
+   */
   readonly failed: (type: string) => void
 }
 
 export interface SpanOptions {
   readonly attributes: Attributes
-  /** Attributes that the spans inside inherit. */
+  /** Attributes inherited by all spans created within this one. */
   readonly inherited?: Attributes
-  /** `client`: the work is a request to another program. Default `internal`. */
+  /** Span kind: `client` if the work is a request to another program. Default `internal`. */
   readonly kind?: 'internal' | 'client'
-  /** Start a new trace instead of a child span. */
+  /** True to start a new trace instead of a child span. */
   readonly isRoot?: boolean
 }
 
@@ -33,9 +36,9 @@ const toldOf = (span: Span, { SpanStatusCode }: TelemetryApi): SpanHandle => ({
 })
 
 /**
- * Runs work in a span inside the active one; spans created meanwhile are inside it.
+ * Runs `work` in a child of the active span. Spans created during the work become children of the new span.
  *
- * @param options evaluated only if there will be a span
+ * @param options evaluated only if a span is created
  */
 export const inSpan = <A>(
   name: string,

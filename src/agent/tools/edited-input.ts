@@ -4,8 +4,9 @@ import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { type Fields, isFields, pathText } from '../../events/json.ts'
 
 /**
- * Checks an input edited by a person against the tool's JSON Schema, as the model knows it. Only the keywords below are checked; others
- * are left to the tool, and so are patterns: those from an untrusted server may take forever.
+ * Checks a tool input that a person edited against the tool's JSON Schema, as the model knows it. Only the keywords handled in this
+ * file are checked; others are left to the tool. Patterns are not checked either, because patterns from an untrusted server may take
+ * forever.
  *
  * @param tools definitions as configured
  */
@@ -26,7 +27,10 @@ interface Problem {
   readonly what: string
 }
 
-/** Limits on the number of schemas visited, and on their depth: a schema that refers to itself has no end. */
+/**
+ * Maximum number of schemas visited; `mostDeep` is the maximum depth. Without these limits, the check of a schema that refers to itself
+ * might not end.
+ */
 const mostLooks = 10_000
 const mostDeep = 200
 
@@ -100,7 +104,7 @@ const problemInFields = (
   return undefined
 }
 
-/** Describes the problem with a value itself, without its contents. */
+/** Describes a violation of the schema's type, constants or bounds by a value; the values inside it are not checked. */
 const plainProblem = (schema: Fields, value: unknown): string | undefined => {
   const types = typeof schema['type'] === 'string' ? [schema['type']] : listOf(schema['type'])
   if (types.length > 0 && !types.some((type) => isOf(type, value)))
@@ -155,7 +159,7 @@ const isOf = (type: unknown, value: unknown): boolean => {
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
-/** Returns the part of the same schema that a reference such as `#/$defs/name` points to; undefined if there is none. */
+/** Returns the part of the schema that a reference such as `#/$defs/name` points to; undefined if it does not exist. */
 const referredTo = (root: unknown, ref: string): unknown => {
   if (ref === '#') return root
   if (!ref.startsWith('#/')) return undefined

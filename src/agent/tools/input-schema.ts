@@ -8,7 +8,7 @@ import { hasJsonSchema, type StandardSchema } from './standard-schema.ts'
 /**
  * Returns the JSON Schema of a tool's input for the model: the given one, else the one that the schema's library generates.
  *
- * Errors: `InvalidInput`, if there is neither, or if the API would refuse it.
+ * Errors: `InvalidInput` if neither exists, or if the API would refuse the schema.
  */
 export const inputSchemaOf = (
   schema: StandardSchema,
@@ -28,7 +28,7 @@ export const inputSchemaOf = (
   return E.right(withoutUnions(copied.right))
 }
 
-/** Converts an object's JSON Schema to the form that the API accepts: in its one dialect, and without a union at the top. */
+/** Removes `$schema`, and unions at the top level, from an object's JSON Schema, because the API does not accept them. */
 export const withoutUnions = (schema: Fields): Fields =>
   Object.fromEntries(
     Object.entries(schema).filter(([field]) => field !== '$schema' && !unions.includes(field)),

@@ -3,7 +3,7 @@ import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { pathText } from '../../events/json.ts'
 import type { OutputOf, SchemaIssue, StandardSchema } from './standard-schema.ts'
 
-/** Applies a schema to an input; `InvalidInput`, worded for the model, if the input does not match. */
+/** Validates an input against a schema; `InvalidInput`, worded for the model, if the input does not match. */
 export const checkInput = async <S extends StandardSchema>(
   schema: S,
   tool: string,
@@ -17,7 +17,7 @@ export const checkInput = async <S extends StandardSchema>(
   return E.left(invalidInput('', [head, ...problems, end].join('\n')))
 }
 
-/** Limit on the reported problems, and on the reported branches of a union. */
+/** Maximum number of reported problems, and of reported branches of a union. */
 const most = 10
 
 const problemText = (issue: SchemaIssue): string => {
@@ -27,7 +27,7 @@ const problemText = (issue: SchemaIssue): string => {
   return path === '' ? problem : `${path}: ${problem}`
 }
 
-/** Returns the issues of a union's branches: zod reports only that the union does not match, and keeps the errors of each branch. */
+/** Returns the first issue of each branch of a union: zod's own message says only that the union does not match. */
 const waysOf = (issue: SchemaIssue & { readonly errors?: unknown }): readonly SchemaIssue[] =>
   Array.isArray(issue.errors)
     ? (issue.errors as readonly (readonly SchemaIssue[])[]).slice(0, most).flatMap(([first]) => first ?? [])

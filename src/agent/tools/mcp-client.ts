@@ -1,6 +1,6 @@
 /**
- * A connected client of an MCP server: the part that we use of `Client` of `@modelcontextprotocol/sdk`, or of
- * `@modelcontextprotocol/client`, the next version, whose `callTool` takes no schema.
+ * Subset of a connected MCP client that Palimpsest uses: `Client` of `@modelcontextprotocol/sdk`, or of `@modelcontextprotocol/client`,
+ * the next version, whose `callTool` takes no schema.
  */
 export interface McpClient {
   listTools(params?: { readonly cursor: string }): Promise<McpPage>
@@ -12,7 +12,7 @@ export interface McpPage {
   readonly nextCursor?: string | undefined
 }
 
-/** A tool as its server describes it. */
+/** Tool as its MCP server describes it. */
 export interface McpTool {
   readonly name: string
   readonly description?: string | undefined
@@ -20,7 +20,7 @@ export interface McpTool {
   readonly annotations?: McpHints | undefined
 }
 
-/** A server's hints about a tool: as trustworthy as the server. */
+/** Hints of an MCP server about a tool. They are only as trustworthy as the server. */
 export interface McpHints {
   readonly readOnlyHint?: boolean | undefined
   readonly destructiveHint?: boolean | undefined
@@ -53,7 +53,7 @@ interface NextClient {
 
 const isNext = (client: McpClient | NextClient): client is NextClient => client.callTool.length === 2
 
-/** Calls a tool through a client of either version. */
+/** Calls a tool through an MCP client of either SDK version. */
 export const callMcp = (
   client: McpClient | NextClient,
   call: McpCall,

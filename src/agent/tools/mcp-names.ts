@@ -2,24 +2,27 @@ import { createHash } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
 import type { McpTool } from './mcp-client.ts'
 
-/** Two tools would have the same name. */
+/** Error: two tools would have the same name for the model. */
 export interface ToolNameTaken {
   readonly _tag: 'ToolNameTaken'
   readonly message: string
   /** The name in conflict. */
   readonly taken: string
-  /** The two tools, by their names on the server. */
+  /** Names of the two tools on the server. */
   readonly tools: readonly [string, string]
 }
 
 export interface McpNameOptions {
   /** Prefix of every name, used verbatim. Default: none. */
   readonly prefix?: string | undefined
-  /** Returns the name to use for a tool of the server, before the prefix is added; undefined omits the tool. Default: the server's name. */
+  /**
+   * Returns the name to use for a tool of the server, before the prefix is added; undefined to omit the tool. Default: the server's
+   * name.
+   */
   readonly rename?: ((name: string) => string | undefined) | undefined
 }
 
-/** Renames the tools to the names that the model sees. */
+/** Returns the tools by the name that the model sees; `ToolNameTaken` if two tools would have the same name. */
 export const renameTools = (
   tools: readonly McpTool[],
   { prefix = '', rename = (name) => name }: McpNameOptions,
@@ -36,7 +39,7 @@ export const renameTools = (
   return E.right(named)
 }
 
-/** Converts a name to one that the API accepts, always in the same way. */
+/** Converts a name into one that the API accepts. The same name always gives the same result. */
 const validName = (name: string): string => {
   const valid = name.replaceAll(/[^a-zA-Z0-9_-]/g, '_') || '_'
   if (valid.length <= longest) return valid

@@ -16,15 +16,18 @@ import type { Tool, ToolDefinition } from './tool.ts'
 /** Options for turning the tools of an MCP server into tools of a turn. */
 export interface McpOptions extends McpNameOptions, Pick<ToolSettings, 'timeout'> {
   /**
-   * Trust the server's hints: a tool with `readOnlyHint` has the effect `none` and needs no approval, one with `idempotentHint` has the
-   * effect `idempotent`. Default false: every effect is `unsafe`.
+   * True to trust the server's hints: a tool with `readOnlyHint` has the effect `none` and needs no approval, one with `idempotentHint`
+   * has the effect `idempotent`. Default false: every effect is `unsafe`.
    */
   readonly trustHints?: boolean | undefined
-  /** Require approval of a call. Default: for tools that the server declares destructive (`destructiveHint: true`). */
+  /**
+   * Requirement for approval of a call. Default: calls need approval if the server declares the tool destructive (`destructiveHint:
+   * true`).
+   */
   readonly approve?: ToolSettings['approve']
 }
 
-/** The server's tools could not be listed. */
+/** Error: the tools of the MCP server could not be listed. */
 export interface McpFailed {
   readonly _tag: 'McpFailed'
   readonly message: string
@@ -42,7 +45,8 @@ const optionsSchema = z.strictObject({
 })
 
 /**
- * Returns the tools that an MCP server lists now. The caller owns the client: connect it before, close it after the turns.
+ * Returns the tools that an MCP server currently lists. The caller owns the client: connect it before this call, and close it after the
+ * turns.
  *
  * Errors: `McpFailed`, `ToolNameTaken`, `InvalidInput`.
  */
@@ -68,7 +72,6 @@ async function* toolsOf(client: McpClient, options: McpOptions): Steps<McpError,
   }))
 }
 
-/** Lists the tools on all pages. */
 async function* list(client: McpClient): Steps<McpFailed, readonly McpTool[]> {
   const tools: McpTool[] = []
   const seen = new Set<string>()
@@ -110,7 +113,7 @@ const settingsOf = (
 const progressText = ({ progress, total, message }: McpProgress): string =>
   message ?? (total === undefined ? `${progress}` : `${progress} of ${total}`)
 
-/** Extracts a tool's result; a server of the first protocol returns only `toolResult`. */
+/** Extracts the result of a tool call. A server of the first protocol version returns only `toolResult`. */
 const resultOf = (result: unknown): unknown => {
   if (!isFields(result)) return result
   const { content, isError, structuredContent, toolResult }: Fields = result

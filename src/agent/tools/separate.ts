@@ -3,14 +3,13 @@ import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { type Fields, isFields } from '../../events/json.ts'
 import type { ToolFunction, ToolSettings, Tools } from './settings.ts'
 
-/** The tools of a turn. */
 interface Given {
   readonly tools?: readonly object[]
   readonly run?: Tools
 }
 
 /**
- * Splits the tools in `tools` into definitions (`tools`) and functions (`run`). Checks nothing else.
+ * Splits the tools in `tools` into definitions (`tools`) and functions (`run`). Checks only for duplicate names.
  *
  * Errors: `InvalidInput`, if two tools have the same name.
  */
@@ -32,7 +31,10 @@ export const separate = <G extends Given>(options: G): E.Either<InvalidInput, G>
   return E.right({ ...options, tools, run: isFields(run) ? { ...Object.fromEntries(own), ...run } : run })
 }
 
-/** Splits the tools; stops after the first that is not an object, as a sparse array may have four billion holes. */
+/**
+ * Separates the tools' definitions from their functions. Stops after the first element that is not an object, because a sparse array
+ * may have four billion holes.
+ */
 const taken = (given: readonly object[]) => {
   const tools: object[] = []
   const own: (readonly [string, ToolFunction | ToolSettings])[] = []
@@ -45,7 +47,7 @@ const taken = (given: readonly object[]) => {
   return { tools, own }
 }
 
-/** A tool with its settings at the top level, or in `run`. */
+/** Tool whose settings are at the top level or in `run`. */
 interface Whole {
   readonly definition: Fields
   readonly run: ToolFunction | ToolSettings

@@ -9,7 +9,7 @@ export interface ToolCall<Input = unknown> {
   readonly id: string
   readonly name: string
   readonly input: Input
-  /** The input, if the tool's schema has produced it. */
+  /** Input as produced by the tool's schema, if the schema has already been applied. */
   readonly checked?: unknown
 }
 
@@ -18,23 +18,23 @@ export interface ToolContext {
   readonly id: string
   readonly name: string
   /**
-   * Key of this call, the same for each attempt and different for every other call: an idempotent tool passes it to the service it
-   * calls.
+   * Key of this call: the same for each attempt, and different for every other call. An idempotent tool passes the key to the service
+   * that it calls.
    */
   readonly key: string
-  /** Largest result, in bytes, that is shown to the model whole. */
+  /** Maximum size, in bytes, of a result that is shown to the model in full. */
   readonly maxResult: number
-  /** Aborts with the turn, and when the tool's time limit expires. */
+  /** Signal that aborts with the turn, and when the tool's time limit expires. */
   readonly signal: AbortSignal
-  /** Reports the progress of the call to listeners (`onEvent`). Not recorded, and not shown to the model. */
+  /** Reports the progress of the call to listeners (`onEvent`). The text is not recorded, and not shown to the model. */
   readonly progress: (text: string) => void
-  /** The input, if the tool's schema has produced it. */
+  /** Input as produced by the tool's schema, if the schema has already been applied. */
   readonly checked?: unknown
 }
 
 /**
- * External effect of a call: `none`; `idempotent` if carrying it out twice has the same effect as once; `unsafe` if it must not be
- * carried out twice.
+ * External effect of a call: `none`; `idempotent` if running the call twice has the same effect as once; `unsafe` if the call must not
+ * run twice.
  */
 export type ToolEffect = 'none' | 'idempotent' | 'unsafe'
 
@@ -44,26 +44,29 @@ interface Methods {
   approve(call: ToolCall): boolean | Promise<boolean>
 }
 /**
- * Carries out a call. Returns, or promises, a text or blocks for the model, the result of an MCP client's `callTool`, any other value
- * (JSON for the model), or nothing. A thrown error becomes an error result for the model.
+ * Function that carries out a call. It returns, or promises, a text or blocks for the model, the result of an MCP client's `callTool`,
+ * any other value (sent to the model as JSON), or nothing. A thrown error becomes an error result for the model.
  */
 export type ToolFunction = Methods['run']
 
 /** A tool's function with its settings. */
 export interface ToolSettings extends Pick<Methods, 'run'> {
-  /** Effect of a call. Default `unsafe`. A tool with another effect is run again if the process ended during a call. */
+  /** External effect of a call. Default `unsafe`. If the process ends during a call, a tool with any other effect is run again. */
   readonly effect?: ToolEffect | undefined
-  /** Shorthand for the effect `idempotent`, used if `effect` is absent. */
+  /** True as shorthand for the effect `idempotent`; ignored if `effect` is present. */
   readonly idempotent?: boolean | undefined
-  /** Require approval of a call before it runs. Default false. */
+  /** True, or a function that returns true, to require approval of a call before it runs. Default false. */
   readonly approve?: boolean | Methods['approve'] | undefined
   /** Time limit in milliseconds. Default: the turn's `toolTimeout`. */
   readonly timeout?: number | undefined
-  /** Applies the tool's schema, once: the same value is shown, approved and run. Supplied by `tool`. */
+  /**
+   * Applies the tool's schema to an input. It is applied only once, so that the same value is shown, approved and run. Supplied by
+   * `tool`.
+   */
   readonly check?: ((input: unknown) => Promise<E.Either<InvalidInput, unknown>>) | undefined
 }
 
-/** The caller's tools, by name. */
+/** Functions and settings of the caller's tools, by tool name. */
 export type Tools = { readonly [name: string]: ToolFunction | ToolSettings }
 
 export const effectOf = ({ effect, idempotent }: ToolSettings): ToolEffect =>
@@ -77,7 +80,7 @@ const isFunction = (value: unknown): boolean => typeof value === 'function'
 
 export const milliseconds = z.int().min(1).max(longestTimer)
 
-/** Fields of a tool's settings, for use in schemas. */
+/** Schemas for the fields of a tool's settings, for use in other schemas. */
 export const settingsShape = {
   run: z.custom(isFunction, { error: 'must be the function that carries out a call' }),
   effect: z.enum(['none', 'idempotent', 'unsafe']).optional(),

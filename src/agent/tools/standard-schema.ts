@@ -12,13 +12,13 @@ type Validated<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] }
 
-/** A problem that a schema finds in a value. */
+/** Problem that a schema found in a value. */
 export interface SchemaIssue {
   readonly message: string
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
-/** Output of a schema for a valid value. */
+/** Output type of a schema for valid input. */
 export type OutputOf<S extends StandardSchema> = NonNullable<S['~standard']['types']>['output']
 
 /** A schema that can convert itself to JSON Schema: https://standardschema.dev/json-schema. */
@@ -28,7 +28,7 @@ export interface StandardJsonSchema {
   }
 }
 
-/** Reports whether a value is a Standard Schema; in some libraries, schemas are functions. */
+/** Reports whether a value is a Standard Schema. Functions are accepted, because they are schemas in some libraries. */
 export const isStandardSchema = (value: unknown): value is StandardSchema =>
   isHolder(value) && isHolder(value['~standard']) && typeof value['~standard']['validate'] === 'function'
 

@@ -8,7 +8,7 @@ import { inputSchemaOf } from './input-schema.ts'
 import { settingsShape, type ToolCall, type ToolContext, type ToolSettings } from './settings.ts'
 import { isStandardSchema, type OutputOf, type StandardSchema } from './standard-schema.ts'
 
-/** A tool for `tools` of a turn: the definition that the model sees, and the function that carries out its calls. */
+/** Tool for the `tools` of a turn: the definition that the model sees, and the function that carries out its calls. */
 export interface Tool extends ToolSettings {
   /** Definition in the API's form, recorded verbatim. */
   readonly definition: ToolDefinition
@@ -19,26 +19,29 @@ export interface ToolDefinition {
   readonly [field: string]: unknown
 }
 
-/** A tool with a schema, from which the model's JSON Schema is generated, and against which every input is checked. */
+/** Options of a tool with a schema. The JSON Schema for the model is generated from the schema, and every input is checked against it. */
 export interface ToolOptions<S extends StandardSchema> extends Omit<
   ToolSettings,
   'run' | 'approve' | 'check'
 > {
   /** Name of the tool: 1 to 64 of a–z A–Z 0–9 _ -. */
   readonly name: string
-  /** Description for the model: the tool's function, and when to use it. */
+  /** Description for the model: the purpose of the tool, and when to use it. */
   readonly description: string
   /** Schema of the input; it must describe an object. */
   readonly input: S
-  /** JSON Schema to show to the model instead of the one that the schema's library would generate. */
+  /** JSON Schema to show to the model instead of the one that the schema's library generates. */
   readonly inputSchema?: object | undefined
-  /** Called with the schema's output for a valid input. */
+  /** Function that carries out a call, called with the schema's output for a valid input. */
   readonly run: (input: OutputOf<S>, context: ToolContext) => unknown
-  /** Require approval of a call before it runs; a function is called with the schema's output. Default false. */
+  /**
+   * True, or a function that returns true, to require approval of a call before it runs. The function is called with the schema's
+   * output. Default false.
+   */
   readonly approve?: boolean | ((call: ToolCall<OutputOf<S>>) => boolean | Promise<boolean>) | undefined
 }
 
-/** Tool names that the API accepts. */
+/** Pattern of the tool names that the API accepts. */
 const toolName = /^[a-zA-Z0-9_-]{1,64}$/
 
 const optionsSchema = z.strictObject({
@@ -60,7 +63,8 @@ const madeInput = async <S extends StandardSchema>(
   'checked' in by && by.checked === input ? E.right(input) : checkInput(schema, tool, input)
 
 /**
- * Creates a tool whose input is checked before it runs: if the input is invalid, the model receives the problems and may call again.
+ * Creates a tool whose input is checked before the tool runs. If the input is invalid, the model receives the problems and may call
+ * again.
  *
  * Errors: `InvalidInput`.
  */

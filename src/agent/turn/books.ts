@@ -9,14 +9,14 @@ import { type BudgetSpent, type PriceMissing, withinBudget } from './spending/bu
 import type { ResolvedTurnOptions } from './options.ts'
 import { sinceUserMessage } from './spending/since.ts'
 
-/** Account of a turn. */
+/** Account of a turn: adds up its usage and checks the budget. */
 export interface Books {
-  /** Adds the log's entries for the turn, including those of its earlier holders. */
+  /** Adds the entries in the log for this turn, including those of earlier holders of the conversation. */
   readonly open: (now: Effective) => Steps<ReadError, void>
   readonly add: (entry: AccountEntry) => void
   /** Returns the account, including failed calls that are not recorded yet. */
   readonly account: () => TurnTotals
-  /** Checks that another model call is within the budget after these failed ones. */
+  /** Checks that the budget allows another model call after these failed ones. */
   readonly within: (failed?: readonly FailedCall[]) => E.Either<BudgetSpent | PriceMissing, void>
 }
 

@@ -29,24 +29,24 @@ import type { WatchedTurnOptions } from './options.ts'
 import { toolNames } from './results/tool-own-blocks.ts'
 import { isCutOff, resultOf } from './results/tools.ts'
 
-/** Calls of a reply that remain when nothing more can be done about them now. */
+/** Open calls of a reply for which the turn can do nothing more at present. */
 export interface RemainingCalls {
   /** Calls that wait for approval. */
   readonly waiting: readonly WaitingCall[]
-  /** Calls without a function here: their results must come from outside. */
+  /** Calls of tools without a function in this program: their results must come from outside. */
   readonly pending: readonly WaitingCall[]
 }
 
-/** The open calls of a history, and the user's messages after them. */
+/** Open calls of a history, and the user messages that follow them. */
 export interface UnansweredCalls {
   readonly open: readonly OpenCall[]
   readonly held?: DeferredMessages | undefined
 }
 
-/** Number of times that a decision is retried because of concurrent writes to the log of turns. */
+/** Maximum number of attempts at a decision while other writers append to the log of turns. */
 const maxTries = 10
 
-/** Handles the calls of replies: runs them, answers them, or lets them wait. */
+/** Handles the tool calls of replies: runs them, answers them, or lets them wait. */
 export const createCallHandler = (
   chat: ConversationHandle,
   landing: TurnRecorder,
@@ -54,10 +54,13 @@ export const createCallHandler = (
   hold: TurnClaim,
 ) => {
   const log = chat.turnLog
-  /** Last reply of this turn, and the end of the log of turns when it was recorded. */
+  /** Last reply of this turn, and the end of the log of turns at the time the reply was recorded. */
   let own: { readonly reply: number; readonly end: TurnsEnd } | undefined
 
-  /** The name of the stream that records which calls are started, for the origin of a reply that makes some. */
+  /**
+   * Returns the end of the log of turns, and begins the log if it is empty. The origin of a reply with tool calls names the log that
+   * records the starts of these calls.
+   */
   const begun = (at: number): Steps<WriteError, TurnsEnd> =>
     despiteConflicts(async function* (): Steps<WriteError, TurnsEnd> {
       const end = yield* log.end()
@@ -88,14 +91,14 @@ export const createCallHandler = (
     }
   }
 
-  /** Decides what to do, and records it before any of it is done. */
+  /** Decides what to do about each open call, and records the decisions before acting on them. */
   const plan = (
     now: Effective,
     unanswered: UnansweredCalls,
   ): Steps<WriteError | ReadError, readonly PlannedCall[]> => {
     const { open } = unanswered
     const { waiting: waits = {}, signal, watch } = current()
-    /** The try before, if somebody else wrote first. */
+    /** Previous attempt, if it was repeated because of a concurrent write. */
     let before: { readonly revision: number; readonly planned: readonly PlannedCall[] } | undefined
     const lost = () => staleContext(chat.id, now.at, now.at)
     const applied = createInputParser()
@@ -135,7 +138,11 @@ export const createCallHandler = (
     return despiteConflicts(attempt, maxTries)
   }
 
-  /** @returns the remaining calls, or undefined if something was recorded: then there may be more to do */
+  /**
+   * Carries out the tasks of the open calls, and records the results.
+   *
+   * @returns the remaining calls, or undefined if results were recorded: then there may be more to do
+   */
   async function* answer(
     now: Effective,
     unanswered: UnansweredCalls,
@@ -179,7 +186,7 @@ export const createCallHandler = (
     return { waiting: left('approval'), pending: left('handed-back') }
   }
 
-  /** Reports whether any of these calls was recorded as waiting, here or in the conversation that a fork inherited it from. */
+  /** Reports whether any of these calls was recorded as waiting, in this conversation or in one that it was forked from. */
   async function* haveWaited(open: readonly OpenCall[]): Steps<ReadError, boolean> {
     if (open.length === 0) return false
     const states = yield* statesOf(log, open)
@@ -193,7 +200,10 @@ export const createCallHandler = (
     begun,
     answer,
     haveWaited,
-    /** Notes a recorded reply of this turn: nothing is known of its calls after `end` of the log of turns. */
+    /**
+     * Remembers a reply recorded by this turn, and `end`, the end of the log of turns at that time. Facts about the reply's calls can
+     * only come after `end`.
+     */
     landed: (reply: number, end: TurnsEnd): void => {
       own = { reply, end }
     },

@@ -4,7 +4,6 @@ import { deltas } from './stream/deltas.ts'
 import type { ResolvedTurnOptions } from './options.ts'
 import { unheard } from './stream/turn-event.ts'
 
-/** Returns the options of a turn's model calls. */
 export const askOptionsOf = (options: ResolvedTurnOptions): RetryOptions => {
   const { signal, stallTimeout, maxRetries } = options
   const onEvent = hearing(options)
@@ -16,7 +15,7 @@ export const askOptionsOf = (options: ResolvedTurnOptions): RetryOptions => {
   }
 }
 
-/** @returns the listener for each event of a reply's stream: it notifies the caller, and the listeners of the turn */
+/** Returns a listener for the events of a reply's stream, which notifies the caller and the listeners of the turn. */
 const hearing = ({ emit, onEvent }: ResolvedTurnOptions): RetryOptions['onEvent'] => {
   if (emit === unheard) return onEvent
   const grow = deltas(emit)
@@ -26,7 +25,6 @@ const hearing = ({ emit, onEvent }: ResolvedTurnOptions): RetryOptions['onEvent'
   }
 }
 
-/** Returns the options of a turn's requests. */
 export const requestOptionsOf = ({
   cache,
   client: { form },

@@ -7,27 +7,34 @@ import type { Steps } from '../../result/steps.ts'
 import { fit, type FitError, type WrittenMarker } from './fit.ts'
 import type { ResolvedTurnOptions } from './options.ts'
 
-/** Fits the contexts of one turn, and knows which request the API has refused as too long. */
+/** Context manager of one turn, which remembers the request that the API refused as too long. */
 export interface ContextFitter {
-  /** Reports whether the context fits; if not, it is now one step closer. */
+  /** Returns true if the context fits; otherwise brings it one step closer and returns false. */
   readonly step: (now: Effective) => Steps<FitError, boolean>
   /**
-   * Notes that the API has refused the request with that digest. Returns false if this ends the turn: without `automatic`, nothing is
-   * condensed.
+   * Remembers that the API refused the request with this digest. Returns false if the refusal ends the turn: without `automatic`,
+   * nothing is condensed.
    */
   readonly refuse: (error: ContextExceeded, digest: string) => boolean
-  /** Reports whether that request was refused: it is not sent again, and the context becomes one step smaller. */
+  /**
+   * Reports whether the API refused the request with this digest. Such a request is not sent again; the next step makes the context
+   * smaller.
+   */
   readonly isRefused: (digest: string) => boolean
   readonly accept: () => void
 }
 
 interface Told {
-  /** Called when a condense has failed. */
+  /** Called with the error of a failed condense. */
   readonly onFailed: (error: CondenseError) => void
   readonly onMarker: (marker: WrittenMarker) => void
 }
 
-/** @param current returns the settings of the next call */
+/**
+ * Creates the context manager of a turn.
+ *
+ * @param current returns the settings of the next call
+ */
 export const createContextFitter = (
   chat: ConversationHandle,
   current: () => ResolvedTurnOptions,

@@ -2,18 +2,18 @@ import type { CondenseError } from '../context/summary/condense.ts'
 import type { ToolRun } from './stream/turn-event.ts'
 import { type Untold, untold } from './untold.ts'
 
-/** Progress of one call of `turn`, including the time before others took the conversation over. */
+/** Progress of one call of `turn`, across all interruptions in which another holder took over the conversation. */
 export interface Course {
-  /** Number of times that others have taken it over. */
+  /** Number of times that another holder took over the conversation. */
   losses: number
-  /** Number of model calls, except those for summaries. */
+  /** Number of model calls, excluding those for summaries. */
   calls: number
-  /** Tool calls that it has answered, in the order in which they ended. */
+  /** Tool calls answered by the turn, in the order in which they ended. */
   readonly tools: ToolRun[]
   readonly failures: Untold
   /** True while a requested reply is not yet recorded. */
   isAsking: boolean
-  /** Reason why the context was truncated instead of condensed, if it was. */
+  /** Reason why the context was truncated instead of condensed, if it was truncated. */
   condenseFailed?: CondenseError
 }
 

@@ -1,11 +1,11 @@
-/** It is not the model's turn: there are no messages since its last reply, or none at all. */
+/** The model has nothing to answer: no message has been appended since its last reply, or the conversation has no messages. */
 export interface NothingToAnswer {
   readonly _tag: 'NothingToAnswer'
   readonly message: string
   readonly conversation: string
 }
 
-/** The model was called `maxCalls` times in one turn and still calls tools. All of it is recorded. */
+/** The model was called `maxCalls` times in one turn and still calls tools. Everything up to then is recorded. */
 export interface TooManyCalls {
   readonly _tag: 'TooManyCalls'
   readonly message: string
@@ -13,11 +13,11 @@ export interface TooManyCalls {
   readonly calls: number
 }
 
-/** The parameters hold references to secrets, as recorded, instead of the secrets. Nothing was sent. */
+/** The parameters contain references to secrets, as recorded, instead of the secrets themselves. Nothing was sent. */
 export interface SecretMissing {
   readonly _tag: 'SecretMissing'
   readonly message: string
-  /** Path of each in `parameters`. */
+  /** Paths of the missing secrets in `parameters`. */
   readonly paths: readonly string[]
 }
 
@@ -26,7 +26,7 @@ export interface TurnCancelled {
   readonly _tag: 'TurnCancelled'
   readonly message: string
   readonly conversation: string
-  /** Name of the person who cancelled it, and the reason, if given. */
+  /** Name of the person who cancelled the turn, if given. */
   readonly by?: string | undefined
   readonly reason?: string | undefined
 }

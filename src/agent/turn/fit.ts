@@ -15,7 +15,7 @@ import type { Effective } from '../../projections/effective.ts'
 import { ok, type Steps } from '../../result/steps.ts'
 import type { WriteError } from '../../store/errors.ts'
 
-/** Result of a step towards a context that fits. */
+/** Result of one step towards a context that fits. */
 export type FitResult =
   | { readonly type: 'fits' | 'condensed' | 'truncated' | 'shortened' }
   /** Condensing failed and nothing was written: the next attempt should truncate. */
@@ -23,7 +23,7 @@ export type FitResult =
 
 export type FitError = InvalidInput | ContextTooLarge | WriteError | ModelAborted
 
-/** A written marker, and the calls made for a summary. */
+/** A marker that was written, and the origin of its summary. */
 export interface WrittenMarker {
   readonly type: 'condensed' | 'truncated'
   readonly position: number
@@ -34,18 +34,18 @@ export interface WrittenMarker {
 interface Means {
   readonly settings: ContextSettings
   readonly summarizer: Summarizer | undefined
-  /** Error because of which the summarizer is no longer used, if it has failed. */
+  /** Error of the summarizer, if it has failed: it is then no longer used. */
   readonly failed?: CondenseError | undefined
-  /** The API's refusal of the request that the history makes, if any. */
+  /** Error with which the API refused the request for this history, if it did. */
   readonly refused?: ContextExceeded | undefined
-  /** The model's access to the part cut from a result. */
+  /** Availability of the omitted part of a result to the model. */
   readonly rest: ResultLimit['rest']
-  /** Called with each written marker, except for edits of results. */
+  /** Called with each written marker, except for those that shorten results. */
   readonly onMarker: (marker: WrittenMarker) => void
   readonly signal?: AbortSignal | undefined
 }
 
-/** Takes one step towards a context that fits: carries out the policy's plan. */
+/** Takes one step towards a context that fits by carrying out the policy's plan. */
 export async function* fit(
   chat: ConversationHandle,
   now: Effective,
@@ -87,8 +87,8 @@ export async function* fit(
 }
 
 /**
- * Returns the record of its plan for a marker: `manageContext` derives it again from the history at `position`, the settings and the
- * options.
+ * Returns the record of a plan that is stored with its marker. From the history at `position`, the settings and the options,
+ * `manageContext` derives the same plan again.
  */
 const policyOf = (
   { at }: Effective,
@@ -105,7 +105,7 @@ const policyOf = (
   ...(learned && { learned }),
 })
 
-/** Shortens results: they stay whole in the log, but are shown in part from here on. */
+/** Shortens tool results: the log keeps them whole, but the model is shown only a part from here on. */
 async function* shorten(
   chat: ConversationHandle,
   { at, items }: Effective,

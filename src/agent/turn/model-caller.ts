@@ -25,7 +25,7 @@ import { usageIn } from './spending/usage.ts'
 
 interface Parts {
   readonly options: WatchedTurnOptions
-  /** Returns the settings of the next call. */
+  /** Returns the settings of the next model call. */
   readonly current: () => WatchedTurnOptions
   readonly account: Books
   readonly course: Course
@@ -34,28 +34,28 @@ interface Parts {
   readonly land: TurnRecorder['land']
 }
 
-/** A request, and the options it was made with. */
+/** A rendered request, and the options used to render it. */
 export interface PreparedRequest {
   readonly request: RenderedRequest
   readonly requestOptions: RequestOptions
 }
 
-/** Outcome of a request: a reply, or none, as the context must become smaller or the user has interrupted. */
+/** Outcome of a request: a recorded reply, or no reply because the context must become smaller or the user interrupted the model. */
 export type AskOutcome =
   | { readonly type: 'recorded'; readonly ending: FinalReply; readonly isHolding: boolean }
   | { readonly type: 'interrupted' | 'refused' }
 
-/** Longest wait for the API while a worker holds a conversation, in milliseconds. */
+/** Longest wait before a retry, in milliseconds, during which a worker still holds the conversation. */
 const longestWait = 5_000
 
-/** Returns functions that call a turn's model and record its replies. */
+/** Returns a function that calls the turn's model and records its reply. */
 export const createModelCaller = (
   chat: ConversationHandle,
   { options, current, account, course, context, answers, land }: Parts,
 ) => {
   const { failures } = course
   const { client, emit, keepLate, keepPartial, maxCalls, watch } = options
-  /** Error of the budget that prevented a retry, if any. */
+  /** Budget error that prevented a retry, if any. */
   let spent: TurnError | undefined
   const onRetry = ({ failed, ...retry }: Retry): boolean => {
     // Meanwhile the conversation is for any worker, and the slot for another one.
@@ -67,7 +67,7 @@ export const createModelCaller = (
   }
   const askOptions = { ...askOptionsOf(options), onRetry }
 
-  /** Calls the model, unless the API has refused this request before, and records the reply. */
+  /** Calls the model and records the reply, unless the API has already refused this request. */
   async function* ask(
     now: Effective,
     { request, requestOptions }: PreparedRequest,
@@ -134,7 +134,7 @@ export const createModelCaller = (
     emit({ type: 'reply', position, content, usage: usageIn(usage), stopReason })
   }
 
-  /** Records the part of an interrupted reply that arrived, if requested. Returns the error that the turn may end with. */
+  /** Records the received part of an interrupted reply, if `keepPartial` is set. Returns the error with which the turn may end. */
   async function* keep(
     now: Effective,
     { error, receipt, held }: Arrived & { readonly error: ModelError },
@@ -157,7 +157,7 @@ export const createModelCaller = (
   return ask
 }
 
-/** The receipt of what arrived, and the user's messages before the request. */
+/** Receipt of the request, and the user messages that were deferred before it. */
 interface Arrived extends Pick<SendResult, 'receipt'> {
   readonly held: DeferredMessages | undefined
 }

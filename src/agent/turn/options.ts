@@ -17,7 +17,7 @@ import type { StepOptions, StepSettings } from './turn-step.ts'
 import type { TurnWatch } from './say/watch.ts'
 import { milliseconds, settingsShape, type Tools } from '../tools/settings.ts'
 
-/** Some of the settings: absent and undefined ones have their defaults. */
+/** Settings that may all be omitted or undefined; the defaults then apply. */
 export type SomeOf<Settings> = { readonly [K in keyof Settings]?: Settings[K] | undefined }
 
 /** Options of a turn. */
@@ -25,56 +25,60 @@ export interface TurnOptions extends StepOptions {
   /** A client of `@anthropic-ai/sdk`, or any other `Model`. */
   readonly client: AnthropicClient | Model
   readonly model: string
-  /** System prompt. Default: as configured. A difference from the configuration is recorded (`Configured`) before the model is called. */
+  /**
+   * System prompt. Default: as configured. A prompt that differs from the configuration is recorded (`Configured`) before the model is
+   * called.
+   */
   readonly system?: string | readonly BlockInput[] | undefined
-  /** Tools (`tool`, `mcpTools`, `resultReader`), and definitions in the API's form. Default: as configured. */
+  /** Tools (`tool`, `mcpTools`, `resultReader`), or definitions in the API's form. Default: as configured. */
   readonly tools?: readonly object[] | undefined
   /** Functions for tools that are given only as definitions, by tool name. */
   readonly run?: Tools | undefined
   /**
-   * Other fields of the request's body: `max_tokens` (default: `context.maxOutput`, else 8,192), `thinking`, … Secrets in them, such as
-   * `mcp_servers[].authorization_token`, are sent but not recorded.
+   * Other fields of the request body: `max_tokens` (default: `context.maxOutput`, or 8,192 without it), `thinking`, … Secrets in them,
+   * such as `mcp_servers[].authorization_token`, are sent but not recorded.
    */
   readonly parameters?: { readonly [name: string]: unknown } | undefined
-  /** Limits of the context's size, and how to stay below them. Default: a window of 200,000 tokens. */
+  /** Limits on the size of the context, and settings for staying below them. Default: a window of 200,000 tokens. */
   readonly context?: SomeOf<ContextSettings> | undefined
-  /** Writer of summaries: settings for the built-in one (default: the same model), your own function, or false to truncate only. */
+  /**
+   * Writer of summaries: settings of the built-in one, which uses the turn's model by default; your own function; or false to truncate
+   * only.
+   */
   readonly summarizer?: Summarizer | SomeOf<SummarizerSettings> | false | undefined
   /** Lifetime of the cache breakpoints; false sets none. Default `5m`. */
   readonly cache?: '5m' | '1h' | false | undefined
-  /** True if the model accepts `system` messages between the others. Default false. */
+  /** True if the model accepts `system` messages between other messages. Default false. */
   readonly systemMessages?: boolean | undefined
   /** Time limit of a tool call, in milliseconds. Default 120,000. */
   readonly toolTimeout?: number | undefined
   /**
-   * Largest tool result, in bytes, that is shown to the model whole. Of a larger one it sees the beginning, the end, and a note on the
-   * omitted part; all of it is recorded (`resultReader`). Default: half a byte per token of the window.
+   * Maximum size, in bytes, of a tool result that is shown to the model whole. Of a larger result, the model sees the beginning, the
+   * end, and a note on the omitted part, which `resultReader` can read; the whole result is recorded. Default: half a byte per token of
+   * the window.
    */
   readonly maxResult?: number | undefined
-  /**
-   * Milliseconds without any sign of the reply, including pings, after which its call counts as stalled (`ModelStalled`). Default
-   * 60,000.
-   */
+  /** Milliseconds without any stream event, pings included, after which a model call counts as stalled (`ModelStalled`). Default 60,000. */
   readonly stallTimeout?: number | undefined
   /**
-   * Number of retries of a call that stalled, broke off, or met an overloaded API, a rate limit or a broken connection, each after the
-   * time that the API asks for. Default 3. The client's own retries are off.
+   * Maximum number of retries of a model call that stalled, broke off, or met an overloaded API, a rate limit or a connection error.
+   * Each retry waits for the time that the API requests. Default 3. The client's own retries are disabled.
    */
   readonly maxRetries?: number | undefined
-  /** The most model calls, not counting retries. Default 100. */
+  /** Maximum number of model calls, not counting retries. Default 100. */
   readonly maxCalls?: number | undefined
   /** Limits on the turn's usage (`BudgetSpent`). Default: no limit. */
   readonly budget?: Budget | undefined
   /** Prices for models missing from the built-in table, or overriding it. */
   readonly prices?: Prices | undefined
-  /** Aborts the turn; complete content is recorded. */
+  /** Signal that aborts the turn; complete content is recorded. */
   readonly signal?: AbortSignal | undefined
-  /** Keep the completed blocks and the beginning of a text of a reply that broke off for good. Default false. */
+  /** True to record the completed blocks, and the beginning of a text, of a reply that broke off and is not retried. Default false. */
   readonly keepPartial?: boolean | undefined
-  /** Options for calls that wait for approval, or for results from outside. */
+  /** Options for calls that wait for approval or for outside results. */
   readonly waiting?: WaitOptions | undefined
   /**
-   * Behaviour while another worker or program gives the conversation a turn.
+   * Behaviour while another worker or program is running a turn of the conversation.
    *
    * - `wait`: wait until that turn has ended, or its process has died; then continue, or return its result.
    * - `fail`: write nothing (`TurnHeld`).
@@ -88,7 +92,7 @@ export interface TurnOptions extends StepOptions {
    * 10,000.
    */
   readonly ttl?: number | undefined
-  /** Keep a late reply (`StaleContext`) on an abandoned branch. Default false. */
+  /** True to record a late reply (`StaleContext`) on an abandoned branch. Default false. */
   readonly keepLate?: boolean | undefined
   /**
    * Called with each event of a reply's stream as it arrives, and with the progress of tools: `{ type: 'tool_progress', id, name, text
@@ -97,17 +101,17 @@ export interface TurnOptions extends StepOptions {
   readonly onEvent?: ((event: ReplyEvent) => void) | undefined
 }
 
-/** Errors of invalid options. */
+/** Errors caused by invalid options. */
 export type SettleError = InvalidInput | SecretMissing | PriceMissing
 
-/** Options with all defaults filled in. */
+/** Turn options with all defaults filled in. */
 export interface ResolvedTurnOptions extends Omit<TurnOptions, 'client' | 'summarizer'> {
   readonly client: Model
   readonly summarizer: Summarizer | undefined
   readonly context: ContextSettings
-  /** The configuration that must be in force. */
+  /** Configuration that must be in force before the model is called. */
   readonly wanted: Configuration
-  /** The secrets that its references stand for. */
+  /** Secrets of the parameters, by path. The recorded parameters contain references in their place. */
   readonly secrets: ReadonlyMap<string, string>
   readonly run: Tools
   readonly toolTimeout: number
@@ -117,9 +121,8 @@ export interface ResolvedTurnOptions extends Omit<TurnOptions, 'client' | 'summa
   readonly prices: Prices
   readonly whileHeld: 'wait' | 'fail' | 'take'
   readonly ttl: number
-  /** Called with each event of the turn. */
   readonly emit: Emit
-  /** Returns these options with other settings, for one model call. */
+  /** Returns the options for one model call, in which the given settings override these options. */
   readonly withStep: (given: StepSettings) => E.Either<SettleError, ResolvedTurnOptions>
 }
 
@@ -134,12 +137,12 @@ const tool = z.union([
   z.custom(isFunction),
   z.strictObject({ ...settingsShape, check: z.custom(isFunction).optional() }),
 ])
-/** Fields of a request that have their own options; they are in the log and in receipts. */
+/** Request fields that are not allowed in `parameters`: the turn sets them, and the log and the receipts contain them. */
 const reserved = ['model', 'system', 'tools', 'messages', 'stream']
 
 const more = z.number().positive()
 
-/** Schema of a step's settings. The fields are checked with the other options. */
+/** Schema of a step's settings. The values of its fields are checked together with the turn's other options. */
 export const stepSchema = z.strictObject({
   model: z.unknown().optional(),
   system: z.unknown().optional(),
@@ -148,7 +151,6 @@ export const stepSchema = z.strictObject({
   parameters: z.unknown().optional(),
 })
 
-/** Fields of a budget, for schemas. */
 export const budgetShape = {
   calls: z.int().min(1).optional(),
   tokens: more.optional(),

@@ -10,9 +10,9 @@ import type { WriteResult } from '../../conversation/writing/encode.ts'
 type Write = TaskEither<WriteError, WriteResult>
 
 /**
- * Returns the write that must precede anything else, if any: of a new configuration, or of a compaction made by the API.
+ * Returns the write that must precede everything else, if any: a new configuration, or the record of a compaction made by the API.
  *
- * @param wanted undefined while unknown
+ * @param wanted undefined while not known
  */
 export const prepare = (
   chat: ConversationHandle,
@@ -30,14 +30,18 @@ export const isConfigured = (now: Effective, wanted: Configuration): boolean => 
   return fields.every((field) => isSame(wanted[field], inForce[field]))
 }
 
-/** Compares JSON texts first, as they are mostly the same. A configuration may hold lone surrogates, which are not sent. */
+/**
+ * Reports whether two values are equal as canonical JSON. Their plain JSON texts are compared first, because they are usually the same.
+ * A configuration may contain lone surrogates, which are not sent.
+ */
 const isSame = (one: unknown, other: unknown): boolean =>
   JSON.stringify(one) === JSON.stringify(other) ||
   canonicalize(wellFormed(one)) === canonicalize(wellFormed(other))
 
 /**
- * Records a compaction that the API made in the middle of a reply: the API ignores everything before it, so the reply's compaction
- * block becomes the summary of that. Undefined if there is no compaction, or it is already recorded.
+ * Records a compaction that the API made in the middle of a reply. The API ignores everything before the reply's compaction block, so
+ * this block becomes the summary of the earlier items. Returns undefined if the compaction is already recorded, or if the API made
+ * none.
  */
 const recordCompaction = (chat: ConversationHandle, { items, at }: Effective): Write | undefined => {
   const index = items.findLastIndex(holdsCompaction)

@@ -16,16 +16,16 @@ interface Sending {
   readonly client: Model
   readonly requestOptions: RequestOptions
   readonly askOptions: RetryOptions
-  /** Secrets that the references in the parameters stand for. */
+  /** Secrets to send in place of the references in the parameters. */
   readonly secrets: ReadonlyMap<string, string>
 }
-/** The answer to a request, and the request's receipt. */
+/** Reply to a request, or the error, and the request's receipt. */
 export interface SendResult {
   readonly reply: E.Either<ModelError, Reply>
   readonly receipt: Receipt
 }
 
-/** One way to send a request. */
+/** A request in one of the forms in which it can be sent. */
 interface Attempt {
   readonly request: RenderedRequest
   readonly options: RequestOptions
@@ -33,8 +33,8 @@ interface Attempt {
 }
 
 /**
- * Sends a request with its container and betas. If the API no longer accepts the container, sends it again without; if the endpoint
- * requires another form, in that form.
+ * Sends a request with its container and betas. If the API no longer accepts the container, the request is sent again without it; if
+ * the endpoint requires another form, the request is sent again in that form.
  */
 export const send = async (
   now: Effective,
@@ -56,7 +56,7 @@ export const send = async (
     const reply = await callModel(client, { ...request, parameters }, { ...asking, ...(form && { form }) })
     return { reply: estimated(now, redactAnswer(reply, secrets)), receipt }
   }
-  /** Returns another way to send the request, if that removes the reason for the API's refusal. */
+  /** Returns another form of the request, if that form avoids the reason for the API's refusal. */
   const otherThan = (tried: Attempt, error: ModelError): Attempt | undefined => {
     const { container, options } = tried
     if (container && refusesContainer(error, container))

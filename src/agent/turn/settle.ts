@@ -26,7 +26,7 @@ import { unheard } from './stream/turn-event.ts'
 
 const defaultWindow = 200_000
 const defaultMaxTokens = 8_192
-/** The most tokens of a summary; in a small window, an eighth of it. */
+/** Maximum number of tokens in a summary. In a small window, the maximum is an eighth of the window. */
 const mostSummary = 4_096
 
 /** Removes undefined fields, which must not override defaults. */
@@ -36,7 +36,7 @@ const withoutUndefined = <T>(options: T): Defined<T> =>
     : options) as Defined<T>
 type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> }
 
-/** Fields of a request that are often misplaced next to `parameters`, as other SDKs take them there. */
+/** Request fields that are often misplaced next to `parameters`, because other SDKs expect them there. */
 const requestFields: ReadonlySet<string> = new Set(
   'max_tokens max_output_tokens max_completion_tokens temperature top_p top_k thinking stop_sequences stop tool_choice mcp_servers betas metadata service_tier reasoning_effort'.split(
     ' ',
@@ -53,7 +53,7 @@ const misplacedIn = (options: TurnOptions): InvalidInput | undefined => {
   return undefined
 }
 
-/** Reports whether the options themselves cause the error, for any conversation. */
+/** Reports whether the options themselves cause the error, regardless of the conversation. */
 export const isRefusedOptions = (
   options: TurnOptions,
   { _tag, message }: Pick<InvalidInput, 'message'> & { readonly _tag: string },
@@ -65,7 +65,7 @@ const optionErrors: ReadonlySet<string> = new Set<SettleError['_tag']>([
   'PriceMissing',
 ])
 
-/** Checks the options of a turn and fills in all defaults. Does so at once: the caller's objects may change meanwhile. */
+/** Checks the options of a turn and fills in all defaults. It does so synchronously, because the caller may change the objects later. */
 export const settle = (given: TurnOptions): E.Either<SettleError, ResolvedTurnOptions> => {
   const separated = separate(withoutUndefined(given))
   if (E.isLeft(separated)) return separated
@@ -137,11 +137,11 @@ const endings = (stopWhen: TurnOptions['stopWhen']): Tools =>
     : {}
 const ended = 'The turn ended with this call.'
 
-/** Returns the model of the built-in summarizer, if it is another one. */
+/** Returns the model of the built-in summarizer if its settings name one; otherwise an empty array. */
 const summaryModel = (given: TurnOptions['summarizer']): readonly string[] =>
   typeof given === 'object' && given.model !== undefined ? [given.model] : []
 
-/** Prefixes an error's path with the option that it is inside of. */
+/** Prefixes an error's path with the option that contains it. */
 const under = <A, Err extends SettleError>(
   option: string,
   checked: E.Either<Err, A>,

@@ -11,15 +11,21 @@ import { usageIn } from './spending/usage.ts'
 /** Reason why a turn ended although its model may not have finished. */
 export type StopCause = 'stop-when' | 'tool-choice'
 
-/** Examines the steps of a turn when they are complete, and ends the turn if they require it. */
+/** Checks that end a turn after a complete step: `stopWhen`, and a `tool_choice` that forces calls. */
 export interface StopConditions {
-  /** Begins the turn: open calls were made under the current configuration. */
+  /** Begins the turn. Calls that are already open were made under the current configuration. */
   readonly begin: (now: Effective) => void
-  /** Notes that a reply was recorded at that position, or that this turn answers its calls; `asked` is the history that it answers. */
+  /**
+   * Registers a step for examination: a reply was recorded at that position, or this turn answers the reply's calls. `asked` is the
+   * history that the reply answers.
+   */
   readonly stepIn: (position: number, asked?: Effective) => void
-  /** Reports whether a step has to be examined. */
+  /** Reports whether a step is waiting to be examined. */
   readonly isWaiting: () => boolean
-  /** Examines the pending step, if any; the history holds its results. Errors thrown by the caller's functions reject unchanged. */
+  /**
+   * Examines the pending step, if any; its results must be in the history. Returns the reason to end the turn, if any. Errors thrown by
+   * the caller's functions reject unchanged.
+   */
   readonly look: (now: Effective) => Promise<StopCause | undefined>
 }
 

@@ -7,21 +7,21 @@ import type { TurnResult, TurnError } from './turn-result.ts'
 /** The turn has ended: the last event of its stream. */
 export interface DoneEvent {
   readonly type: 'done'
-  /** Result of `turn`. */
+  /** The turn's result, as returned by `turn`. */
   readonly turned: TurnResult
 }
 /** Event of a turn, tagged on `type`. */
 export type TurnEvent = InterimEvent | DoneEvent
 
-/** Listener of a turn, with a signal that can end it. */
+/** Listener for a turn's events, with a signal that aborts the turn. */
 export interface TurnListener {
   readonly emit: Emit
   readonly signal: AbortSignal
 }
 
 /**
- * Returns a turn as an iteration of its events; it begins when the first one is requested. Leaving the loop aborts the turn and waits
- * until it has released the conversation. Iteration throws the error of the turn.
+ * Returns a turn as an iterator over its events. The turn begins when the first event is requested. Leaving the loop aborts the turn
+ * and waits until it has released the conversation. If the turn fails, the iterator throws the turn's error.
  */
 export const streamTurn = (
   start: (listener: TurnListener) => Promise<E.Either<TurnError, TurnResult>>,

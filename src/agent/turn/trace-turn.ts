@@ -3,7 +3,7 @@ import { inSpan } from '../telemetry/spans.ts'
 import type { ResolvedTurnOptions } from './options.ts'
 import type { TurnResult, TurnError } from './turn-result.ts'
 
-/** Errors that end a turn early although nothing is wrong. */
+/** Errors that end a turn early but do not indicate a fault. */
 const harmless: ReadonlySet<string> = new Set<TurnError['_tag']>([
   'NothingToAnswer',
   'TurnCancelled',
@@ -11,7 +11,7 @@ const harmless: ReadonlySet<string> = new Set<TurnError['_tag']>([
   'StaleContext',
 ])
 
-/** Gives a turn in a span that contains those of its model and tool calls. */
+/** Runs a turn in a span that contains the spans of its model and tool calls. */
 export const traceTurn = (
   conversation: string,
   { model, client: { form } }: Pick<ResolvedTurnOptions, 'model' | 'client'>,

@@ -15,29 +15,29 @@ import type { LiveHistory } from './calls/live.ts'
 import { openCalls } from './calls/open-calls.ts'
 import type { ResolvedTurnOptions } from './options.ts'
 
-/** Number of times that recording results is retried because of concurrent events. */
+/** Maximum number of retries when concurrent events prevent results from being recorded. */
 const maxStale = 10
 
-/** The written events, and whether user messages come after them. */
+/** The written events; `isHolding` is true if user messages come after them. */
 interface Landed extends WriteResult {
   readonly isHolding: boolean
 }
 
-/** Reports whether all the calls that these results belong to are open. */
+/** Reports whether all calls that these results belong to are open. */
 const areOpen = (results: readonly Block[], now: Effective): boolean => {
   const open = new Set(openCalls(now).map(({ call }) => call.id))
   return results.every((block) => isBlock(block, 'tool_result') && open.has(block.tool_use_id))
 }
 
-/** Returns functions that record the messages of a turn despite events since the history was read. */
+/** Returns functions that record the messages of a turn even if events were added since the history was read. */
 export const createTurnRecorder = (
   chat: ConversationHandle,
   history: LiveHistory,
   current: () => Pick<ResolvedTurnOptions, 'keepLate' | 'maxResult' | 'run'>,
 ) => {
   /**
-   * Records messages right after `now`, before deferred messages and the user's messages since. If anything else has happened, fails
-   * with `StaleContext`; with `keepLate`, the messages are then kept on an abandoned branch.
+   * Records messages right after `now`, before deferred messages and the user's messages since then. Fails with `StaleContext` if any
+   * other event intervened; with `keepLate`, the messages are then stored on an abandoned branch.
    */
   async function* land(
     now: Effective,
@@ -52,7 +52,7 @@ export const createTurnRecorder = (
 
   /**
    * Records messages after a position, before deferred messages. Later markers, restores and configurations do not cause a refusal, nor
-   * do events that were rewound; the user's later messages are placed after the recorded ones.
+   * do events that were rewound; later user messages are moved to after the recorded ones.
    */
   async function* landAfter(
     after: number,
@@ -73,7 +73,7 @@ export const createTurnRecorder = (
     return said || !path.some(beginsTurn) ? yield* landAfter(later.at, messages, said) : landed
   }
 
-  /** Returns the user's last messages since a position. */
+  /** Returns the user messages at the end of the history, after a position. */
   async function* saidSince(
     now: Effective,
     position: number,
@@ -81,7 +81,7 @@ export const createTurnRecorder = (
     return lastUserMessages(now, yield* chat.later(position), position)
   }
 
-  /** Moves the user's messages to after these messages, and after the other events since. */
+  /** Rewinds to before the user's messages and records them again, after the given messages and the other events since. */
   const moveBack = (
     { before, said, again }: DeferredMessages,
     after: number,
@@ -90,9 +90,9 @@ export const createTurnRecorder = (
     chat.record([...messages, ...said], { rewindTo: before.at, again, after })
 
   /**
-   * Records the results of calls that were open at `now`, before the user's messages since.
+   * Records the results of calls that were open at `now`, before any user messages since then.
    *
-   * @param held the user's messages before the calls were looked at
+   * @param held user messages that already followed the calls when the turn examined them
    */
   async function* record(
     now: Effective,

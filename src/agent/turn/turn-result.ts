@@ -17,36 +17,36 @@ import type { BudgetSpent, PriceMissing } from './spending/budget.ts'
 import { isCall } from './calls/open-calls.ts'
 import type { StopCause } from './stop-condition.ts'
 
-/** The last reply of a turn. */
+/** The last reply of a turn, with the calls that are still open. */
 export interface FinalReply {
   readonly conversation: string
   /** Position of the last reply. */
   readonly position: number
-  /** Content of the last reply, and its stop reason. */
+  /** Content of the last reply. */
   readonly content: readonly Block[]
   readonly stopReason: string | null | undefined
-  /** Calls that wait for approval (`chat.approve`, `chat.deny`): the turn ended there, and the next one continues. */
+  /** Calls that wait for approval (`chat.approve`, `chat.deny`). The turn ended because of them, and the next turn continues there. */
   readonly waiting: readonly WaitingCall[]
-  /** Calls of tools that have no function in `run`: append their results, and give another turn. */
+  /** Calls of tools that have no function in `run`: append their results, then run another turn. */
   readonly pending: readonly WaitingCall[]
 }
 
-/** Result of a turn. Its totals are counted from the user's last message, over all calls of `turn` for it. */
+/** Result of a turn. Its totals cover all calls of `turn` since the user's last message. */
 export interface TurnResult extends FinalReply, Omit<TurnTotals, 'replies'> {
   /**
-   * Reason why the turn ended: the model stopped; a step was the last one by `stopWhen`; the model was forced to call a tool
-   * (`tool_choice`), and would be forced again; or calls wait for somebody (`waiting`, `pending`).
+   * Reason why the turn ended. `stop`: the model stopped. `stop-when`: `stopWhen` applied to the last step. `tool-choice`: the model
+   * was forced to call a tool, and would be forced again. `waiting`: calls wait for somebody (`waiting`, `pending`).
    */
   readonly ended: 'stop' | StopCause | 'waiting'
-  /** Number of model calls by this call of `turn`, except those for summaries. */
+  /** Number of model calls made by this call of `turn`, excluding those for summaries. */
   readonly calls: number
   /** Tool calls, in the order in which they ended. */
   readonly tools: readonly ToolRun[]
-  /** Reason why the context was truncated instead of condensed, if it was. */
+  /** Reason why the context was truncated instead of condensed, if it was truncated. */
   readonly condenseFailed?: CondenseError
 }
 
-/** Reason why a turn ended early. */
+/** Error with which a turn ended early. */
 export type TurnError = (
   | WriteError
   | ReadError
@@ -65,13 +65,13 @@ export type TurnError = (
   readonly failed?: readonly FailedCall[]
 }
 
-/** True if the model has more to say after its last reply in this turn, or has not replied yet. */
+/** Reports whether the model has more to say after its last reply in this turn, or has not replied yet. */
 export const goesOn = (ended: FinalReply | undefined): boolean =>
   !ended ||
   ended.stopReason === 'pause_turn' ||
   (ended.stopReason === 'tool_use' && ended.content.some(isCall))
 
-/** True if nothing is left to do after the last reply: it has no call, and no compaction to record. */
+/** Reports whether nothing is left to do after the last reply: it contains no call and no compaction to record. */
 export const isOver = (ended: FinalReply | undefined): boolean =>
   ended !== undefined && !goesOn(ended) && !ended.content.some(isCompaction)
 
@@ -90,7 +90,7 @@ export const finalReplyOf = (written: WriteResult, { content, origin }: Reply): 
   pending: [],
 })
 
-/** Returns the end of a turn that did not call the model: the last reply shown. */
+/** Returns the last reply in the history as the end of a turn that did not call the model; undefined if the history contains no reply. */
 export const finalReplyAt = (conversation: string, { items }: Effective): FinalReply | undefined => {
   const reply = items.findLast(isReply)
   return (
@@ -105,6 +105,6 @@ export const finalReplyAt = (conversation: string, { items }: Effective): FinalR
   )
 }
 
-/** Returns the position of a reply: the same write may also hold a rewind before it, and deferred messages after it. */
+/** Returns the position of the reply in a write, which may also contain a rewind before it and deferred messages after it. */
 export const replyIn = ({ events, position }: WriteResult): number =>
   events.find(({ type }) => type === 'MessageAppended')?.position ?? position

@@ -14,23 +14,24 @@ import { goesOn, type TurnResult, type TurnError } from './turn-result.ts'
 import { type TurnWatch, watchOf } from './say/watch.ts'
 import { traceTurn } from './trace-turn.ts'
 
-/** Gives turns to a model in a conversation. */
+/** Runner of turns in a conversation. */
 export interface TurnRunner {
   readonly turn: (options: TurnOptions) => TaskEither<TurnError, TurnResult>
-  /** Gives a turn as an iteration, which throws the error of the turn. */
+  /** Runs a turn and returns an iterator over its events, which throws the turn's error. */
   readonly stream: (options: TurnOptions) => AsyncIterableIterator<TurnEvent>
-  /** Like `LiveHistory.begin`. */
+  /** Starts reading for the next turn, as described for `LiveHistory.begin`. */
   readonly begin: LiveHistory['begin']
-  /** Returns the size of the part of the conversation kept for the next turn, in characters of JSON. */
+  /** Returns the size of the history that is cached for the next turn, in characters of JSON. */
   readonly size: () => number
 }
 
 /**
- * Gives turns to a model in a conversation: makes the context fit, calls the model, records the reply, runs the tools that it calls,
- * records their results, and repeats this until the model stops. Each step is recorded before the next one begins, so if a turn ends
- * early, or its process is killed, the next turn resumes there.
+ * Returns a runner of turns in a conversation. A turn makes the context fit, calls the model, records the reply, runs the tools that
+ * the reply calls, and records their results; it repeats this until the model stops. Each step is recorded before the next one begins,
+ * so if a turn ends early or its process is killed, the next turn resumes there.
  *
- * A reply is recorded right after the history it was computed from, and the user's later messages after it; the turn then answers these. If that history was rewound, the turn ends with `StaleContext`.
+ * A reply is recorded right after the history from which it was computed. Later user messages are placed after the reply, and the turn then
+ * answers them. If that history was rewound, the turn ends with `StaleContext`.
  */
 export const createTurnRunner = (chat: ConversationHandle): TurnRunner => {
   const { party, turnLog } = chat
@@ -85,13 +86,13 @@ const takenOver: ModelAborted = {
   message: 'aborted: another holder has taken the conversation over; this turn continues afterwards',
 }
 
-/** Returns the position of the last reply if it is final, which is then evident from the log. */
+/** Returns the position of the last reply if it is final; the log then shows that the turn has ended. */
 const finalReplyOf = (turned: Outcome): number | undefined =>
   turned?._tag === 'Right' && turned.right.ended === 'stop' && turned.right.calls > 0 && !goesOn(turned.right)
     ? turned.right.position
     : undefined
 
-/** Returns the state in which the turn leaves the conversation; `turned` is undefined if one of the caller's functions threw. */
+/** Returns the state in which the turn leaves the conversation. `turned` is undefined if a function supplied by the caller threw. */
 const reasonOf = (turned: Outcome): 'done' | 'waiting' | 'free' => {
   if (turned?._tag === 'Right') {
     const { ended, waiting } = turned.right
@@ -102,7 +103,7 @@ const reasonOf = (turned: Outcome): 'done' | 'waiting' | 'free' => {
   return turned?.left._tag === 'NothingToAnswer' ? 'done' : 'free'
 }
 
-/** Returns the error of a cancelled turn, in place of its signal's error. */
+/** Returns `TurnCancelled` in place of the abort error if the turn was cancelled; otherwise the error unchanged. */
 const cancelledOr = (error: TurnError, conversation: string, { cancelled }: TurnWatch): TurnError => {
   const by = error._tag === 'ModelAborted' ? cancelled() : undefined
   return by ? { ...error, ...turnCancelled(conversation, by) } : error

@@ -5,9 +5,9 @@ import type { TurnUsage } from './spending/account.ts'
 import type { Tools } from '../tools/settings.ts'
 import type { Usage } from './spending/usage.ts'
 
-/** One model call, with the calls in its reply and their results. */
+/** A model call, with the tool calls in its reply and their results. */
 export interface TurnStep {
-  /** Number of the step, from 1, since the user's last message, in any process. */
+  /** Number of the step, counted from 1 since the user's last message, across all processes. */
   readonly number: number
   readonly reply: {
     readonly position: number
@@ -15,7 +15,7 @@ export interface TurnStep {
     readonly stopReason: string | null | undefined
     readonly model: string | undefined
   }
-  /** The tool calls in the reply, and their results as shown to the model, in the same order. */
+  /** Tool calls in the reply. `results` contains their results as shown to the model, in the same order. */
   readonly calls: readonly KnownBlock<'tool_use'>[]
   readonly results: readonly KnownBlock<'tool_result'>[]
   /** Usage of the reply. */
@@ -24,9 +24,9 @@ export interface TurnStep {
   readonly total: TurnUsage
 }
 
-/** The next model call. */
+/** The model call that is about to be made. */
 export interface NextStep {
-  /** Number of the step, counted as `TurnStep.number`. */
+  /** Number of the step, counted like `TurnStep.number`. */
   readonly step: number
   /** Effective history to show to the model. */
   readonly effective: Effective
@@ -34,7 +34,7 @@ export interface NextStep {
   readonly usage: TurnUsage
 }
 
-/** Settings that may differ from the turn's options for one model call. */
+/** Settings that can override the turn's options for one model call. */
 export interface StepSettings {
   readonly model?: string | undefined
   readonly system?: string | readonly BlockInput[] | undefined
@@ -47,12 +47,12 @@ export interface StepSettings {
 export type StopWhen = readonly string[] | ((step: TurnStep) => boolean | Promise<boolean>)
 
 export interface StepOptions {
-  /** Ends the turn after a step with a call of one of these tools, or one for which the function returns true. */
+  /** Condition that ends the turn after a step: the step calls one of these tools, or the function returns true for it. */
   readonly stopWhen?: StopWhen | undefined
-  /** Called before each model call: the fields it returns override the options of the same names for that call. */
+  /** Called before each model call. The fields it returns override the turn's options of the same names for that call. */
   readonly prepareStep?:
     | ((next: NextStep) => StepSettings | undefined | Promise<StepSettings | undefined>)
     | undefined
-  /** Called after each step, when all of it is recorded. */
+  /** Called after each step, once all events of the step are recorded. */
   readonly onStep?: ((step: TurnStep) => void | Promise<void>) | undefined
 }

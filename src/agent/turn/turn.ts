@@ -42,13 +42,13 @@ import {
 } from './turn-result.ts'
 import { collectDurations } from './results/watch-call.ts'
 
-/** Number of times that a turn decides again because of concurrent events. */
+/** Maximum number of times that a turn starts again from a newer history because of concurrent events. */
 const maxStale = 10
 
 /**
- * Gives one turn, with options resolved when it was requested.
+ * Runs one turn, with options that were resolved when the turn was requested.
  *
- * @param course progress of the same call of `turn` before another holder took the conversation over, which may have answered since
+ * @param course progress of the same call of `turn` before another holder took over the conversation; that holder may have answered since
  */
 export async function* turn(
   chat: ConversationHandle,
@@ -60,7 +60,7 @@ export async function* turn(
   const { failures } = course
   const options: WatchedTurnOptions = { ...given, emit: collectDurations(given.emit, course.tools) }
   const { emit, prepareStep, signal, watch } = options
-  /** Settings of the next call, and whether they are known. */
+  /** Settings of the next model call. They are final once `isPrepared` is true. */
   let current = options
   let isPrepared = !prepareStep
   const account = books(chat, () => current, failures.calls)
@@ -85,10 +85,10 @@ export async function* turn(
   let stale = 0
   /** The last reply of this turn. */
   let ended: FinalReply | undefined
-  /** True if a user message was deferred until the last reply, and comes after it. */
+  /** True if a user message was deferred until the last reply and now comes after it. */
   let isHolding = false
 
-  /** Returns undefined if the history is stale: the turn then continues from the current one. */
+  /** Returns the value of a result, or undefined if the history was stale: the turn then continues from the current history. */
   async function* orAgain<A>(
     answered: E.Either<TurnError, A> | Promise<E.Either<TurnError, A>>,
   ): Steps<TurnError, A | undefined> {
@@ -101,7 +101,7 @@ export async function* turn(
     const position = isHolding && ended ? ended.position : deferralStart(now)
     return position === undefined ? undefined : yield* saidSince(now, position)
   }
-  /** Returns the messages after calls that did not all have results yet. */
+  /** Returns the user messages that follow calls whose results were still incomplete. */
   async function* overtakingIn(now: Effective): Steps<TurnError, DeferredMessages | undefined> {
     const position = !goesOn(ended) && !isHolding ? undefined : overtakenSince(now)
     return position === undefined ? undefined : yield* saidSince(now, position)
@@ -120,7 +120,7 @@ export async function* turn(
       : E.left(nothingToAnswer(chat.id))
   }
 
-  /** Answers calls. Returns true if the turn has ended because nothing more can be done about them. */
+  /** Answers open calls. Returns true if the turn has ended because it can do nothing more about them. */
   async function* answer(now: Effective, unanswered: UnansweredCalls): Steps<TurnError, boolean> {
     for (const { use } of unanswered.open.slice(-1)) steps.stepIn(use)
     const left = yield* answers.answer(now, unanswered)
@@ -130,7 +130,7 @@ export async function* turn(
     return true
   }
 
-  /** Returns the result of a caller's function. It may take long: if the turn ends, it is not awaited. */
+  /** Returns the result of a function supplied by the caller, which may take long. If the turn ends first, the result is not awaited. */
   async function* heeding<A>(now: Effective, work: () => Promise<A>): Steps<TurnError, A> {
     const { result } = await watch.during(
       { context: now.at, seen: now.at, endedBy: ['lost'] },
@@ -220,7 +220,7 @@ export async function* turn(
     return isOver(ended) && !isHolding && !steps.isWaiting()
   }
 
-  /** Moves the contents of the inbox into the conversation, if they may be appended now. Returns true if there were any. */
+  /** Moves the contents of the inbox into the conversation, if they may be appended now. Returns true if any messages were moved. */
   async function* takeIn(now: Effective, mail: readonly QueuedMessage[]): Steps<TurnError, boolean> {
     if (!isPlaceToSpeak(now, mail) || !(yield* moveIn(chat, mail))) return false
     // What comes after calls that wait is no word between two replies: it may deny them.
@@ -228,13 +228,13 @@ export async function* turn(
     return true
   }
 
-  /** Emits the calls that the turn ends with. */
+  /** Emits events for the calls that are still open when the turn ends. */
   const tellOf = ({ waiting, pending }: FinalReply): void => {
     if (waiting.length > 0) emit({ type: 'waiting', why: 'approval', calls: waiting })
     if (pending.length > 0) emit({ type: 'waiting', why: 'handed-back', calls: pending })
   }
 
-  /** Returns the turn's result. */
+  /** Returns the turn's result, after emitting the events for its open calls. */
   const turnedAs = (ending: FinalReply): TurnResult => {
     tellOf(ending)
     const { replies: _, ...cameTo } = account.account()
@@ -243,7 +243,7 @@ export async function* turn(
     return { ...ending, ended: why, calls, ...cameTo, tools, ...(condenseFailed && { condenseFailed }) }
   }
 
-  /** Returns the result if another holder has answered. */
+  /** Returns the turn's result if another holder has recorded the answer. */
   async function* answeredBy(ending: FinalReply, now: Effective): Steps<TurnError, TurnResult> {
     yield* account.open(now)
     return turnedAs(ending)

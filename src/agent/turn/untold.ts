@@ -3,14 +3,14 @@ import type { Origin } from '../../events/events.ts'
 import { failuresIn, withFailed } from '../models/call-model.ts'
 import type { FailedCall } from '../models/model.ts'
 
-/** Failures of a turn that are not yet in the origin of a reply. */
+/** Failures of a turn that are not yet recorded in the origin of a reply. */
 export interface Untold {
   readonly calls: () => readonly FailedCall[]
   /** Adds the failed calls of an error. */
   readonly add: (error: object) => void
-  /** Adds a failed condense in a window of this many tokens. If the context fits anyway, no marker records it. */
+  /** Adds a failed condense; `window` is the context window in tokens. If the context fits anyway, no marker records the failure. */
   readonly addCondense: (error: CondenseError, window: number) => void
-  /** Returns the origin with all failures, except for the last `except` calls. */
+  /** Returns the origin with all failures added, except for the last `except` calls. */
   readonly tellIn: (origin: Origin, except?: number) => Origin
   /** Marks all failures as recorded, except for the last `except` calls. */
   readonly told: (except?: number) => void

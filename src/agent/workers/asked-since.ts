@@ -6,7 +6,7 @@ import { catchTyped, type Steps } from '../../result/steps.ts'
 import type { ReadError } from '../../store/errors.ts'
 import type { TurnResult, TurnError } from '../turn/turn-result.ts'
 
-/** Returns the last position that a turn saw before it ended early; undefined if it did not end early. */
+/** Returns the last position that a turn saw before it ended early; undefined if the turn did not end early. */
 const lastSeen = (
   turned: E.Either<Pick<TurnError, '_tag'>, TurnResult>,
   facts: readonly RecordedTurnFact[],
@@ -36,7 +36,7 @@ async function* isAskedAfter(
 /**
  * Reports whether workers were requested to answer after the position of the conversation's last claim.
  *
- * @param claimed the revision of the first claim of the worker that has it
+ * @param claimed revision of the first claim by the worker that holds the conversation
  */
 export async function* isAskedSinceClaim(
   chat: ConversationHandle,
@@ -48,10 +48,10 @@ export async function* isAskedSinceClaim(
 }
 
 /**
- * Reports whether workers were requested to answer since the last step of a turn that ended early, or since it was cancelled: then the
- * conversation must be looked at again, although that turn is over.
+ * Reports whether workers were requested to answer after the last step of a turn that ended early, or after its cancellation. The
+ * conversation must then be examined again, although that turn is over.
  *
- * @param facts the facts of the conversation's turns since the claim
+ * @param facts facts in the log of turns since the claim
  */
 export async function* isAskedSince(
   chat: ConversationHandle,

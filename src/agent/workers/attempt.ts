@@ -12,24 +12,24 @@ import type { OpenStep } from './open-step.ts'
 import { looksAgain, type AttemptOutcome, outcomeOf } from './outcome.ts'
 import type { ClaimPlace } from './turns-end.ts'
 
-/** A worker's view of the conversation that it holds, kept up to date. */
+/** A worker's up-to-date view of a conversation that it holds. */
 export interface Hold {
   readonly worker: string
   readonly chat: ConversationHandle
-  /** Returns the current step as the worker knows it. */
+  /** Returns the current step as far as the worker knows it. */
   readonly step: () => OpenStep | undefined
-  /** Aborts the turn: another worker has the conversation, or this one stops. */
+  /** Signal that aborts the turn because another worker has claimed the conversation or this one is stopping. */
   readonly signal: AbortSignal
   readonly isLost: () => boolean
   readonly give: (signal: AbortSignal) => Promise<E.Either<TurnError, TurnResult>>
 }
 
-/** Number of times that a turn is given again because of messages or rewinds meanwhile. */
+/** Maximum number of turns run under one claim because of messages or rewinds that arrive meanwhile. */
 const maxLooks = 10
 
 /**
- * Returns the facts that precede a claim at this revision. For a step that nobody requested, they include the request, so that all
- * workers know of it.
+ * Returns the facts to record before a claim at this revision. For a step that nobody requested, they include the request, so that all
+ * workers know of the step.
  */
 const beforeClaim = ({ isUnasked }: OpenStep, revision: number): readonly TurnFact[] => {
   const data = { at: START }
@@ -40,7 +40,7 @@ const beforeClaim = ({ isUnasked }: OpenStep, revision: number): readonly TurnFa
 }
 
 /**
- * Takes a step: records the claim after the revision that the worker has seen, so that only one of several claims succeeds.
+ * Takes a step. The claim is recorded after the revision that the worker has seen, so that only one of several claims succeeds.
  *
  * @returns the revision of the claim; undefined if the step was parked
  */
@@ -60,7 +60,7 @@ export async function* take(
 const isLostIn = (facts: readonly RecordedTurnFact[], worker: string): boolean =>
   facts.some(({ type, data }) => type === 'TurnParked' || (type === 'TurnClaimed' && data.worker !== worker))
 
-/** Reports whether there is a request that the turn has not seen. If the log cannot be read, there may be one. */
+/** Reports whether the log contains a request that the turn has not seen. Returns true if the log cannot be read. */
 const isToContinue = async (
   chat: ConversationHandle,
   turned: E.Either<TurnError, TurnResult>,
@@ -73,10 +73,10 @@ const isToContinue = async (
 }
 
 /**
- * Gives turns to the conversation until there is nothing left to do for this worker.
+ * Runs turns of the conversation until nothing is left to do for this worker.
  *
- * @param began the step that the worker has claimed: it may be over and forgotten by then
- * @param claimed the revision of the claim
+ * @param began step that the worker has claimed; it may already be over and forgotten
+ * @param claimed revision of the claim
  */
 export const attempt = async (
   hold: Hold,
@@ -105,7 +105,7 @@ export const attempt = async (
 
 /** Outcome with which a worker leaves a conversation. */
 type Left = Exclude<AttemptOutcome, { readonly reason: 'settled' }> & { readonly step: string }
-/** Number of the attempt that ends, and the errors of the earlier ones. */
+/** Number of the attempt that is ending, and the errors of the earlier attempts. */
 type Attempts = Pick<OpenStep, 'attempt' | 'errors'>
 
 /** Returns the fact to record when a worker leaves a conversation. */
@@ -120,10 +120,10 @@ export const leaveFactOf = (
 }
 
 /**
- * Releases a conversation, unless another worker has it by now. A decision since the claim may be unseen: then a free worker looks
- * again.
+ * Releases a conversation, unless another worker has claimed it since. The turn may not have seen a decision recorded after the claim:
+ * the conversation is then released to any free worker, which looks again.
  *
- * @param claimed the revision of the claim
+ * @param claimed revision of the claim
  */
 export async function* release(
   { chat, worker }: Pick<Hold, 'chat' | 'worker'>,

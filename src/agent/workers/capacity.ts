@@ -5,16 +5,16 @@ import type { TurnResult, TurnError } from '../turn/turn-result.ts'
 // A worker takes fewer steps at once while the API refuses calls because there are too many: half as many after such a refusal, and one
 // more after as many turns in a row as it has slots (additive increase, multiplicative decrease).
 
-/** Number of steps that a worker takes at once. */
+/** Number of steps that a worker takes at once, as adapted to refusals by the API. */
 export interface Capacity {
   readonly slots: number
-  /** Number of turns that succeeded since the slots last changed. */
+  /** Number of turns that succeeded since `slots` last changed. */
   readonly succeeded: number
-  /** Time when the slots were last lowered, in milliseconds. */
+  /** Time at which `slots` was last lowered, in milliseconds. */
   readonly loweredAt: number
 }
 
-/** A turn given by a worker: its outcome at the API, and the times of its beginning and end. */
+/** A turn run by a worker: how the API treated its calls, and the times at which the turn began and ended. */
 export interface TurnAttempt {
   readonly how: 'refused' | 'succeeded' | 'other'
   readonly began: number
@@ -23,7 +23,11 @@ export interface TurnAttempt {
 
 export const fullCapacity = (most: number): Capacity => ({ slots: most, succeeded: 0, loweredAt: -Infinity })
 
-/** @param most the worker's slots when nothing is refused */
+/**
+ * Returns the capacity after a turn.
+ *
+ * @param most the worker's slots when nothing is refused
+ */
 export const adaptCapacity = (
   capacity: Capacity,
   most: number,
@@ -44,11 +48,11 @@ export const adaptCapacity = (
 const statuses: ReadonlySet<unknown> = new Set([429, 529])
 const types: ReadonlySet<unknown> = new Set(['rate_limit_error', 'overloaded_error'])
 
-/** Reports whether the API refused a call because there are too many. */
+/** Reports whether the API refused a call because of a rate limit or overload. */
 export const isRefused = (failure: { readonly status?: unknown; readonly type?: unknown }): boolean =>
   statuses.has(failure.status) || types.has(failure.type)
 
-/** Returns a turn's outcome at the API. A turn that had to retry calls is no reason to use more slots. */
+/** Returns how the API treated the calls of a turn. A turn that had to retry calls does not count towards an additional slot. */
 export const apiOutcomeOf = (turned: E.Either<TurnError, TurnResult>): TurnAttempt['how'] => {
   if (E.isRight(turned)) return turned.right.retried > 0 ? 'other' : 'succeeded'
   const failures: readonly object[] = [turned.left, ...failuresIn(turned.left)]

@@ -1,19 +1,19 @@
 import type { ConversationHandle } from '../../conversation/conversation.ts'
 
-/** The conversations that a worker last gave turns to, kept to save reading them again. */
+/** Conversations in which a worker most recently ran turns, cached to avoid reading them again. */
 export interface Chats {
   readonly of: (id: string) => ConversationHandle
-  /** Keeps a conversation; `size` is the size of its cached content in characters of JSON. */
+  /** Caches a conversation; `size` is the size of its history in characters of JSON. */
   readonly keep: (chat: ConversationHandle, size: number) => void
 }
 
-/** Limit on the size of all of them together, in characters of JSON. */
+/** Maximum total size of all cached conversations, in characters of JSON. */
 const mostOfAll = 16 * 1024 * 1024
-/** Size counted for each conversation besides its history. */
+/** Size counted for each conversation in addition to its history, in characters of JSON. */
 const each = 2_000
 
 export const chatsOf = (open: (id: string) => ConversationHandle, most = mostOfAll): Chats => {
-  /** Kept conversations, ordered by last use. */
+  /** Cached conversations, least recently cached first. */
   const kept = new Map<string, { readonly chat: ConversationHandle; readonly size: number }>()
   let total = 0
 

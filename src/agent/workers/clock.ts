@@ -24,7 +24,7 @@ export const pause = (clock: Clock, ms: number, signal: AbortSignal): Promise<vo
     signal.addEventListener('abort', end)
   })
 
-/** Returns the result of work; undefined if it takes longer than `ms` milliseconds. */
+/** Returns the result of `work`; undefined if it takes longer than `ms` milliseconds. */
 export const within = async <A>(clock: Clock, ms: number, work: Promise<A>): Promise<A | undefined> => {
   const ends = new AbortController()
   try {

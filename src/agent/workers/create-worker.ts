@@ -12,14 +12,14 @@ import type { WorkerEnvironment } from './shift.ts'
 import { checkWorkerOptions, settingsOf, type WorkerOptions } from './worker-options.ts'
 import { work } from './worker.ts'
 
-/** A worker: it takes steps of conversations that wait for an answer, and gives them turns. */
+/** A worker that takes steps of conversations awaiting an answer and runs their turns. */
 export interface WorkerMethods<W extends ResultStyle> {
-  /** Id of the worker in the log: never reused. */
+  /** Id of the worker in the log. An id is never reused. */
   readonly id: string
   /**
-   * Works until the signal aborts, then stops: it takes no further step, and those in progress have `grace` to end. Ends at most two
-   * seconds after that. It also ends when the store is closed or its file replaced; while the store is unavailable, it waits. A worker
-   * runs once. Errors: `InvalidInput`, also on the second call.
+   * Runs the worker until the signal aborts. The worker then takes no further step, and the steps in progress have `grace` ms to end;
+   * the worker ends at most two seconds after that. It also ends when the store is closed or the store's file is replaced; while the
+   * store is unavailable, it waits. A worker can run only once. Errors: `InvalidInput`, also on the second call.
    *
    * @example
    * const worker = store.worker({ turn: () => ({ client, model: 'claude-opus-5-5' }) })
@@ -28,7 +28,7 @@ export interface WorkerMethods<W extends ResultStyle> {
   readonly run: (options?: RunOptions) => MethodResult<W, InvalidInput, WorkerExit>
 }
 
-/** A worker with TaskEithers. */
+/** A worker whose methods return TaskEithers. */
 export interface TaskWorker extends WorkerMethods<'task'> {}
 
 interface RunOptions {

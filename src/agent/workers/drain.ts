@@ -5,22 +5,25 @@ import { within } from './clock.ts'
 import { endAll, type Runs } from './runs.ts'
 import type { Shift } from './shift.ts'
 
-/** End of a worker: the reason, and the conversations it could not release. */
+/** Result of a worker's run: why the worker ended, and which conversations it could not release. */
 export interface WorkerExit {
-  /** `stopped`: its signal aborted; `closed`: its store was closed, or its file removed or replaced: open the store again. */
+  /**
+   * Reason why the worker ended. `stopped`: its signal aborted. `closed`: its store was closed, or the store's file was removed or
+   * replaced; open the store again.
+   */
   readonly why: 'stopped' | 'closed'
   /**
-   * Conversations that it could not release: code of the program ignored its signal and may still be at work, or the store did not
-   * answer.
+   * Conversations that the worker could not release, either because code of the program ignored its signal and may still be at work, or
+   * because the store did not respond.
    */
   readonly left: readonly string[]
-  /** True if its end is in the log. If not, other workers wait for its `ttl` before they take its conversations over. */
+  /** True if the worker's end is in the log. If false, other workers wait for its `ttl` before they take over its conversations. */
   readonly isRecorded: boolean
 }
 
-/** Milliseconds after its grace in which a worker releases its conversations. */
+/** Milliseconds after the grace period in which a worker can release its conversations. */
 const parting = 1_000
-/** Milliseconds to release the conversations and record the worker's end. */
+/** Milliseconds after the grace period in which a worker can release its conversations and record its end. */
 const farewell = 1_400
 
 /** Resolves when the signal aborts. */
@@ -37,9 +40,10 @@ export const workerExitOf = (why: WorkerExit['why'], runs: Runs, isRecorded: boo
 })
 
 /**
- * Lets turns finish within the grace, then aborts them. Records that the worker has stopped, even if it could not release everything.
+ * Lets turns finish within the grace period, then aborts them. Records that the worker has stopped, even if it could not release
+ * everything.
  *
- * @param stopBeating stops the beats: a beat recorded afterwards would claim that the worker lives
+ * @param stopBeating stops the heartbeat: a beat recorded afterwards would mean that the worker is alive
  */
 export const drain = async (
   { worker, settings, around, runs, watch }: Shift,

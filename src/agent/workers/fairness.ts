@@ -1,11 +1,11 @@
 /**
- * Order of tenants whose progress relative to their weights is equal: each claim moves its tenant 1 / weight further, and the least
- * advanced one is next. A tenant returning from idleness begins level with the others: it cannot save up its share. (Start-time fair
- * queueing: Goyal, Vin, Cheng, SIGCOMM 1996.)
+ * Order in which tenants are served, so that they progress in proportion to their weights. Each claim advances its tenant by 1 /
+ * weight, and the least advanced tenant is next. A tenant that returns from idleness starts level with the others: it cannot save up
+ * its share. (Start-time fair queueing: Goyal, Vin, Cheng, SIGCOMM 1996.)
  */
 export interface Fairness {
   readonly claimed: (tenant: string) => void
-  /** Returns the tenant's progress; the lowest is next. */
+  /** Returns the tenant's progress. The tenant with the lowest progress is next. */
   readonly of: (tenant: string) => number
 }
 

@@ -9,20 +9,20 @@ import { type Clock, pause } from './clock.ts'
 /** Listener for the events of a store, in its global order. */
 export interface FeedListener {
   readonly event: (event: RecordedEvent) => void
-  /** Called when all existing events have been delivered: from here on events are delivered as they are written. */
+  /** Called when all existing events have been delivered. Later events are delivered as they are written. */
   readonly caughtUp: () => void
-  /** Called when the store cannot be read at the moment. */
+  /** Called when the store temporarily cannot be read. */
   readonly lost: () => void
 }
 
-/** Returns the prefixes of the streams that workers for these conversations follow. */
+/** Returns the prefixes of the streams that workers follow to serve conversations with these id prefixes. */
 export const prefixesOf = (conversations: readonly string[]): readonly string[] => [
   workerStreamOf(''),
   ...conversations.flatMap((prefix) => [streamOf(prefix), turnsStreamOf(prefix), inboxStreamOf(prefix)]),
 ]
 
 /**
- * Delivers all events of the store after a checkpoint, unless the signal aborts.
+ * Delivers all events of these streams after a checkpoint; stops early if the signal aborts.
  *
  * @returns the checkpoint of the last event read
  */
@@ -49,12 +49,12 @@ const reconnectWait = 250
 interface Feeding {
   readonly clock: Clock
   readonly signal: AbortSignal
-  /** Returns the checkpoint to begin at. Like the reading, it is retried if it rejects. */
+  /** Returns the checkpoint to begin at. If this function rejects, it is retried, as reading is. */
   readonly begin: () => Promise<Checkpoint | undefined>
 }
 
 /**
- * Follows streams until the signal aborts or the store is closed or replaced; after an outage of the store, resumes at the last
+ * Follows streams until the signal aborts or the store is closed or replaced. After an outage of the store, resumes at the last
  * checkpoint.
  */
 export const runFeed = async (
@@ -91,6 +91,6 @@ export const runFeed = async (
   }
 }
 
-/** Reports whether a store is closed, or its file replaced, so that waiting for it is useless. */
+/** Reports whether a store is closed or its file was replaced, so that waiting for it is useless. */
 export const isStoreGone = (answer: E.Either<{ readonly _tag: string }, unknown>): boolean =>
   E.isLeft(answer) && (answer.left._tag === 'StoreClosed' || answer.left._tag === 'StoreReplaced')

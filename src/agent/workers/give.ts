@@ -10,20 +10,20 @@ import type { TurnEvent } from '../turn/stream-turn.ts'
 import type { TurnResult, TurnError } from '../turn/turn-result.ts'
 import { createTurnRunner } from '../turn/turn-runner.ts'
 
-/** An event in a turn given by a worker. */
+/** An event of a turn that a worker runs. */
 export interface ServedEvent {
   readonly conversation: string
   readonly event: TurnEvent
 }
 
-/** An error of a turn given by a worker. */
+/** Error of a turn that a worker ran. */
 export type GivenError = TurnError & {
-  /** True if the options themselves are refused, for any conversation. */
+  /** True if the options themselves are refused, regardless of the conversation. */
   readonly isOfOptions?: boolean
 }
 type Given = E.Either<TurnError, TurnResult>
 
-/** Wraps a listener so that its errors are ignored: turns continue. */
+/** Wraps a listener so that its errors are ignored and do not end the turn. */
 export const quietly =
   <T>(listener: ((told: T) => void) | undefined) =>
   (told: T): void => {
@@ -34,7 +34,7 @@ export const quietly =
     }
   }
 
-/** Returns the turns of a handle: each begins with the history left by the previous one. */
+/** Returns the turn runner of a conversation handle. It is reused, so that each turn begins with the history left by the previous one. */
 export const turningOf = memo((chat: ConversationHandle) => createTurnRunner(chat))
 
 const streamed = (
@@ -53,9 +53,9 @@ const streamed = (
   )
 
 /**
- * Gives one turn; any error, including those of the program's own functions, counts as a failed attempt.
+ * Runs one turn. Any error, including one thrown by the program's own functions, counts as a failed attempt.
  *
- * @param ends aborts the turn
+ * @param ends signal that aborts the turn
  */
 export const giveTurn = async (
   chat: ConversationHandle,

@@ -3,19 +3,18 @@ import { tell } from '../../conversation/beside/worker-log.ts'
 import { busyIn } from './runs.ts'
 import { isStandby, type Shift } from './shift.ts'
 
-/** Heartbeat of a worker. */
 export interface WorkerHeartbeat {
-  /** Records a beat if one is due, and repeatedly from then on. */
+  /** Records a beat if one is due, and keeps recording beats from then on. */
   readonly beat: () => void
-  /** Records a beat at once, as the worker's state has changed. */
+  /** Records a beat at once, because the worker's state has changed. */
   readonly changed: () => void
   /** Stops the beats; resolves once all of them are recorded or refused. */
   readonly stop: () => Promise<void>
 }
 
-/** Fraction of its TTL after which a worker with work beats again. */
+/** Fraction of a worker's TTL after which the worker beats again if it has work. */
 export const beatShare = 0.3
-/** Factor by which an idle worker beats less often. */
+/** Factor by which the interval between an idle worker's beats is longer. */
 const idleBeats = 20
 
 export const createHeartbeat = (shift: Shift): WorkerHeartbeat => {

@@ -5,7 +5,7 @@ import type { WriteError } from '../../store/errors.ts'
 import type { EventStore } from '../../store/port.ts'
 import { tell } from '../../conversation/beside/worker-log.ts'
 
-/** Reports whether a giver of turns is known to have ended. If its end is not yet recorded, it is recorded now. */
+/** Reports whether the worker or program with this name is known to have ended. If its end is not yet recorded, records it now. */
 export async function* isGone(store: EventStore, actor: Actor, name: string): Steps<WriteError, boolean> {
   const forget = store.liveness?.inherit(name)
   if (forget) {

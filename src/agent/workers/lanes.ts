@@ -6,27 +6,27 @@ export interface Lane {
   readonly steps: ReadonlyMap<string, OpenStep>
 }
 
-/** Index of the available steps, which saves a worker from scanning thousands of them for each one it takes. */
+/** Index of the available steps, which saves a worker from scanning thousands of steps whenever it takes one. */
 export interface Lanes {
   /** Steps held by a worker, dead or alive, by conversation. */
   readonly inProgress: ReadonlyMap<string, OpenStep>
   readonly free: () => Iterable<Lane>
   /** Steps suspected of killing their workers, whether held or not, by conversation. */
   readonly suspects: ReadonlyMap<string, OpenStep>
-  /** Updates a conversation's step; undefined: no step. */
+  /** Updates the index when the step of a conversation changes; undefined means that the conversation has no step. */
   readonly changed: (conversation: string, before: OpenStep | undefined, after: OpenStep | undefined) => void
 }
 
 const keyOf = (step: OpenStep): string => `${step.asking.priority ?? 0} ${tenantOf(step)}`
 
-/** True if a step keeps its place in its lane. */
+/** Reports whether a changed step keeps its place in its lane. */
 const stays = (before: OpenStep, after: OpenStep | undefined): boolean =>
   after !== undefined &&
   isFree(after) &&
   keyOf(before) === keyOf(after) &&
   before.waitsSince === after.waitsSince
 
-/** A lane, with the time since which its last step waits. */
+/** A lane; `newest` is the time since which its last step has been waiting. */
 interface OwnLane extends Lane {
   steps: Map<string, OpenStep>
   newest: number

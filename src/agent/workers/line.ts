@@ -1,25 +1,25 @@
 import type { WorkBoard } from './work-board.ts'
 import type { OpenStep } from './open-step.ts'
 
-/** A worker among others. Times in milliseconds. */
+/** A worker that competes with others for steps. Times are in milliseconds. */
 export interface InLine {
   readonly worker: string
   /** Milliseconds of silence after which a worker counts as dead. */
   readonly ttl: number
-  /** True if it stands by: it takes only steps during which other workers died. */
+  /** True for a standby worker, which takes only steps during which other workers died. */
   readonly isStandby?: boolean | undefined
   /**
-   * Workers that did not come although they were waited for, with their last sign of life by then: until the next one, they are not
-   * waited for again.
+   * Workers that took no step although others waited for them, with the time of their last sign of life until then. The others do not
+   * wait for such a worker again until its next sign of life.
    */
   readonly tardy: ReadonlyMap<string, number>
 }
 
-/** A worker that is alive, as far as known. */
+/** A worker that is believed to be alive. */
 interface Living {
   readonly worker: string
   readonly hash: number
-  /** True if it has a free slot, and comes when waited for. */
+  /** True if the worker has a free slot and takes steps when others wait for it. */
   readonly isReady: boolean
 }
 
@@ -30,8 +30,8 @@ const hashOf = (text: string): number => {
 }
 
 /**
- * Returns the weight of a worker for a conversation. Each conversation has its own order of workers, known to all of them: the lowest
- * weight comes first. It is computed for every open step and every worker, so it must be cheap.
+ * Returns the weight of a worker for a conversation. Each conversation has its own order of workers, which all of them compute alike:
+ * the lowest weight comes first. The weight is computed for every open step and every worker, so it must be cheap.
  */
 const weight = (conversation: number, worker: number): number => {
   let mixed = conversation ^ worker
@@ -40,12 +40,12 @@ const weight = (conversation: number, worker: number): number => {
   return (mixed ^ (mixed >>> 16)) >>> 0
 }
 
-/** TTLs of silence allowed to an idle worker, which beats every 6 TTLs. */
+/** Number of TTLs for which an idle worker may be silent. It beats every 6 TTLs. */
 const idleSilence = 7
 
 /**
- * Returns the workers that take the same kind of steps as this one. A standby worker takes one step at a time, and announces no slots:
- * so nobody else waits for it.
+ * Returns the living workers that take the same kind of steps as this one. A standby worker takes one step at a time, and announces no
+ * slots so that no other worker waits for it.
  */
 const livingIn = (
   { progress, workers }: WorkBoard,
@@ -59,14 +59,17 @@ const livingIn = (
     return isAlive && !isPaused && isStandby === isOne ? [{ worker, hash: hashOf(worker), isReady }] : []
   })
 
-/** Place of a worker in the order for a conversation. */
+/** Place of a worker in the order of workers for a conversation. */
 interface PlaceInLine {
   readonly ahead: readonly Living[]
-  /** Weight that determines the place: different for each conversation and worker. */
+  /** Weight that determines the place; it differs for each conversation and worker. */
   readonly weight: number
 }
 
-/** Returns the workers that precede this one for a conversation: its last holder is first, as its prompt cache is warm. */
+/**
+ * Returns a function that lists the workers ahead of this one for a conversation. The last holder comes first, because its prompt cache
+ * is warm.
+ */
 export const lineOf = (known: WorkBoard, me: InLine, now: number) => {
   let others: readonly Living[] | undefined
   return (conversation: string, step: OpenStep): PlaceInLine => {

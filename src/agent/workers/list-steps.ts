@@ -8,15 +8,18 @@ import type { OpenStep } from './open-step.ts'
 import { checkPolicy, type WorkPolicy } from './policy.ts'
 import { restoreSnapshot } from './snapshots.ts'
 
-/** `open`: available to workers; `claimed`: held by one; `waiting`: for approval or a result; `parked`: its attempts have failed. */
+/**
+ * State of a step. `open`: available to workers; `claimed`: held by a worker; `waiting`: for approval or a result; `parked`: its
+ * attempts have failed.
+ */
 export type StepState = 'open' | 'claimed' | 'waiting' | 'parked'
 
 export interface StepsOptions {
-  /** Only steps in this state. Default: all. */
+  /** State of the steps to list. Default: steps in any state. */
   readonly state?: StepState | undefined
-  /** Only conversations whose id begins with one of these prefixes. Default: all. */
+  /** Id prefixes of the conversations to include. Default: all conversations. */
   readonly conversations?: readonly string[] | undefined
-  /** Policy of the workers, to report which steps it holds back. */
+  /** Policy of the workers, used to report which steps it holds back. */
   readonly policy?: WorkPolicy | undefined
 }
 
@@ -26,21 +29,21 @@ const fields: OptionKinds<StepsOptions> = {
   policy: kinds.anything,
 }
 
-/** Work requested from workers, according to the log. */
+/** A step that was requested from workers, according to the log. */
 export interface OpenStepInfo {
   readonly conversation: string
   readonly state: StepState
-  /** Reason why no worker takes it although it is open; tenants' limits and budgets are those of the `policy`. */
+  /** Reason why no worker takes the step although it is open. The limits and budgets of tenants are those of the `policy` option. */
   readonly held?: HoldReason
   /** Name of the step: the stream and the revision of the event that created it. */
   readonly step: string
-  /** Time when that event was recorded: ISO 8601, UTC. */
+  /** Time at which the event that created the step was recorded: ISO 8601, UTC. */
   readonly since: string
   /** Number of attempts begun. */
   readonly attempt: number
-  /** Worker that holds it: it may have died since. */
+  /** Worker that holds the step; it may have died since. */
   readonly holder?: string
-  /** Errors of earlier attempts, the latest last. */
+  /** Errors of earlier attempts, oldest first. */
   readonly errors: readonly string[]
   readonly tenant?: string
   readonly priority?: number
@@ -52,7 +55,7 @@ export const stateOf = ({ stage, holder }: OpenStep): StepState | undefined => {
   return stage === 'open' && holder !== undefined ? 'claimed' : stage
 }
 
-/** Returns the log's information about a step; undefined if nothing is left to do. */
+/** Returns the listed information about a step; undefined if nothing is left to do. */
 const stepInfo = (conversation: string, step: OpenStep, held?: HoldReason): OpenStepInfo | undefined => {
   const state = stateOf(step)
   if (state === undefined) return undefined
@@ -80,7 +83,7 @@ export const stepInfos = (known: WorkBoard): readonly OpenStepInfo[] => {
 }
 
 /**
- * Yields the work currently requested from workers, oldest first. Reads the workers' last snapshot, and the events after it. Iteration
+ * Yields the work currently requested from workers, oldest first. Reads the workers' newest snapshot and the events after it. Iteration
  * throws a `StoreError` or `InvalidInput`.
  */
 export async function* listSteps(

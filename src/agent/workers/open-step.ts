@@ -3,7 +3,7 @@ import { takeoverDelay } from './attempts.ts'
 import type { SeenEvent } from './seen-event.ts'
 
 /**
- * The next work on a conversation for workers: a model call, or the tool calls of its reply. A conversation has no step until an answer
+ * The next work for workers in a conversation: a model call, or the tool calls of its reply. A conversation has no step until an answer
  * is requested.
  *
  * 1. A step is named after the event that created it: a message, a rewind, a decision, a request. A reply that calls tools continues its step.
@@ -12,77 +12,79 @@ import type { SeenEvent } from './seen-event.ts'
  */
 export interface OpenStep {
   readonly name: string
-  /** `over`: the model has finished, unless more events follow in the same write. */
+  /** Stage of the step. `over`: the model has finished, unless more events follow in the same write. */
   readonly stage: 'open' | 'waiting' | 'parked' | 'over'
   readonly asking: AnswerTerms
-  /** Name of the event with which it began. Earlier claims have ended. */
+  /** Name of the event that began the current work on the conversation. Claims before that event have ended. */
   readonly begunBy: string
-  /** True if that event is a fork's. */
+  /** True if the event that began the work is `Forked`. */
   readonly isFork?: true | undefined
-  /** True if nobody requested an answer: the observer answers every conversation that awaits the model. */
+  /** True if nobody requested an answer, but the observer answers every conversation that awaits the model. */
   readonly isUnasked?: true | undefined
-  /** Worker that holds the conversation; whether and why it died is not known here. */
+  /** Worker that holds the conversation. The worker may have died: the step does not show whether or why. */
   readonly holder?: string | undefined
-  /** Worker that held it last: its prompt cache is warm. */
+  /** Worker that last held the conversation: its prompt cache is warm. */
   readonly last?: string | undefined
   /** Number of the next attempt: 1 for a step that nobody has tried. */
   readonly attempt: number
-  /** Errors of earlier attempts. */
   readonly errors: readonly string[]
-  /** Number of workers that died or fell silent while holding it. Default 0. */
+  /** Number of workers that died or fell silent while holding the step. Default 0. */
   readonly deaths?: number | undefined
-  /** Time when the event that created it was recorded: ISO 8601, UTC. */
+  /** Time at which the event that created the step was recorded: ISO 8601, UTC. */
   readonly since: string
-  /** Time when its holder claimed the conversation: ISO 8601, UTC. */
+  /** Time at which the holder claimed the conversation: ISO 8601, UTC. */
   readonly claimedAt?: string | undefined
   /**
-   * Times by the observer's own clock, in milliseconds: the start of its wait, which determines its place; when it became free; and
-   * when it may be claimed.
+   * Time at which the step began to wait, which determines its place. `freeAt` is the time at which it became free, and `notBefore` the
+   * earliest time at which it may be claimed. All three are in milliseconds by the observer's own clock.
    */
   readonly waitsSince: number
   readonly freeAt: number
   readonly notBefore: number
-  /** True if it waits until `notBefore` at most: then its approvals are too late, and the model has to be informed. */
+  /** True if the step waits until `notBefore` at most: its approvals are then too late, and the model has to be informed. */
   readonly expires?: true | undefined
-  /** True if the inbox has messages. */
+  /** True if the conversation's inbox contains messages. */
   readonly hasMail: boolean
-  /** True if workers were not requested: a program gives the conversation a turn. */
+  /** True if workers were not requested: a program runs the conversation's turn. */
   readonly isProgram?: true | undefined
-  /** Step under which a program has claimed it; the program does not know the step's actual name. */
+  /** Name of the step that a program has claimed; the program itself does not know this name. */
   readonly claimedStep?: string | undefined
-  /** True if its holder's turn was cancelled: unless an answer is requested again, nothing is left to do. */
+  /** True if the holder's turn was cancelled: nothing is left to do unless an answer is requested again. */
   readonly isCancelled?: true | undefined
   /** Id of the command that recorded the last reply. */
   readonly overBy?: string | undefined
 }
 
 /**
- * True if the observer has received everything about the conversation and its side streams: it is not a fork, and its first event began
- * the step.
+ * Reports whether the observer has received everything about the conversation and its side streams: the conversation is not a fork, and
+ * its first event began the step.
  */
 export const isSeenWhole = ({ begunBy, isFork }: OpenStep): boolean => begunBy === 'conversation@0' && !isFork
 
 /** Returns the tenant of a step; `''` if its request names none. */
 export const tenantOf = ({ asking }: OpenStep): string => asking.tenant ?? ''
 
-/** True if a worker holds it, dead or alive. */
+/** Reports whether a worker, dead or alive, holds the step. */
 export const isInProgress = ({ stage, holder }: OpenStep): boolean => stage === 'open' && holder !== undefined
 
-/** True if workers may take it as soon as it is due. */
+/** Reports whether workers may take the step as soon as it is due. */
 export const isFree = ({ stage, holder, expires }: OpenStep): boolean =>
   holder === undefined && (stage === 'open' || (stage === 'waiting' && expires === true))
 
 /**
- * Number of worker deaths from which on a step is suspect, whether it caused them or was held alongside the cause. After the first one
- * it is taken over like any other.
+ * Number of worker deaths that make a step suspect. A single death may have had another cause, such as a step that the worker held at
+ * the same time, so after the first death the step is taken over like any other.
  */
 const suspicious = 2
 
-/** True if the step may kill workers. A holder that it may be taken from has fallen silent, and counts as dead. */
+/**
+ * Reports whether the step may be killing workers. A holder counts as dead here, because a step is taken only from a worker that has
+ * fallen silent.
+ */
 export const isSuspect = ({ stage, holder, deaths = 0 }: OpenStep): boolean =>
   stage === 'open' && deaths + (holder === undefined ? 0 : 1) >= suspicious
 
-/** Returns a step that has become free. */
+/** Returns the step after it has become free. */
 const freed = (step: OpenStep, now: number, waitMs = 0): OpenStep => ({
   ...step,
   last: step.holder ?? step.last,
@@ -91,7 +93,7 @@ const freed = (step: OpenStep, now: number, waitMs = 0): OpenStep => ({
   notBefore: now + waitMs,
 })
 
-/** Returns the next step of the conversation. Its holder continues with it, as the first attempt. */
+/** Returns the next step of the conversation. A worker that holds the conversation continues with this step, as its first attempt. */
 const next = (step: OpenStep, { name, time }: SeenEvent, now: number): OpenStep => ({
   ...step,
   name,
@@ -121,18 +123,18 @@ const begun = (asking: AnswerTerms, { name, time, what }: SeenEvent, now: number
   hasMail: false,
 })
 
-/** Returns the step of a conversation that a program has claimed without a request to workers. */
+/** Returns the step for a conversation that a program has claimed without a request to workers. */
 const claimedUnasked = (event: SeenEvent, now: number, answersAll: boolean): OpenStep => ({
   ...begun({}, event, now),
   stage: 'open',
   ...(answersAll ? { isUnasked: true } : { isProgram: true }),
 })
 
-/** Events after which a conversation may await the model. The worker that claims the step finds out. */
+/** Events after which a conversation may await the model. The worker that claims the step determines whether it does. */
 const mayAwait: ReadonlySet<string> = new Set(['said', 'goes-on', 'rewound', 'forked', 'queued'])
 
 /**
- * Returns the step after an event; undefined if there is no request to workers.
+ * Returns the step after an event; undefined if nothing is requested from workers.
  *
  * @param answersAll true if the observer answers every conversation that awaits the model
  */
@@ -237,7 +239,7 @@ const released = (
   }
 }
 
-/** Returns the errors of the attempts that count, including the one that now ends. */
+/** Returns the errors of the attempts that count, including the error of the attempt that is now ending. */
 const withError = ({ errors, attempt }: OpenStep, error: string): readonly string[] => [
   ...errors.slice(0, Math.max(0, attempt - 2)),
   error,

@@ -12,37 +12,40 @@ interface Failure extends Pick<TurnError, '_tag' | 'message'> {
 }
 type Reason = TurnEventData['TurnReleased']['reason']
 
-/** Outcome of an attempt: recorded by the reply in the log (`settled`), by a release, or by the parking of the step. */
+/**
+ * Outcome of an attempt. It is recorded by the reply in the log (`settled`), by parking the step (`parked`), or by releasing the
+ * conversation.
+ */
 export type AttemptOutcome =
   | { readonly reason: 'settled' }
   | { readonly reason: 'parked'; readonly error: string }
   | { readonly reason: Reason; readonly error?: string; readonly waitMs?: number }
 
-/** Milliseconds to wait if the API is overloaded and names no time. */
+/** Milliseconds to wait if the API is overloaded and states no time. */
 const overloadWait = 5_000
-/** Least milliseconds to wait, regardless of the API: after `retry-after: 0`, a worker would call it without a pause. */
+/** Minimum wait in milliseconds, regardless of the API: after `retry-after: 0`, a worker would otherwise call the API without a pause. */
 const leastWait = 1_000
-/** Longest recorded error, in characters: some APIs answer with whole pages, and a store's events are limited in size. */
+/** Maximum length of a recorded error, in characters: some APIs respond with whole pages, and the size of a stored event is limited. */
 const longestError = 10_000
 
 /** Milliseconds to wait if the API refuses the key or the account, or the turn refuses the program's options. */
 const accountWait = 60_000
 const accountStatuses: ReadonlySet<unknown> = new Set([401, 402, 403])
-/** Wordings by the Messages API, with status 400, for an account that is out of credit or has reached its limit. */
+/** Phrases with which the Messages API, with status 400, reports an account that is out of credit or has reached its limit. */
 const aboutAccount = /credit balance|usage limit|billing/i
 
-/** True if the account or the program is at fault, not the step: otherwise all steps would be parked for it. */
+/** Reports whether the account or the program is at fault, not the step: otherwise all steps would be parked because of it. */
 const isOfAll = ({ _tag, status, message, isOfOptions = false }: Failure): boolean =>
   isOfOptions ||
   (_tag === 'ModelFailed' && (accountStatuses.has(status) || (status === 400 && aboutAccount.test(message))))
 
 const hopeless: ReadonlySet<unknown> = new Set([400, 404, 413, 422])
 
-/** True if the same request will be refused again and cannot be made smaller. */
+/** Reports whether the same request would be refused again and cannot be made smaller. */
 const isHopeless = ({ _tag, status }: Failure): boolean =>
   _tag === 'ContextTooLarge' || _tag === 'ContextExceeded' || (_tag === 'ModelFailed' && hopeless.has(status))
 
-/** Returns the outcome of a step's turn. */
+/** Returns the outcome of a turn for its step. */
 export const outcomeOf = (
   turned: E.Either<Failure, TurnResult>,
   { attempt, isStopping }: { readonly attempt: number; readonly isStopping: boolean },
@@ -67,12 +70,15 @@ export const outcomeOf = (
   return { reason: 'failed', error, waitMs: backoff(attempt, wait) }
 }
 
-/** Returns the milliseconds, by the worker's clock, after which the first of these approvals is too late. */
+/**
+ * Returns the milliseconds, by the worker's clock, until the first of these approvals is too late; an empty object if no call has a
+ * deadline.
+ */
 const expiryOf = (waiting: TurnResult['waiting']): { readonly waitMs?: number } => {
   const times = waiting.flatMap(({ until }) => (until === undefined ? [] : [Date.parse(until) - Date.now()]))
   return times.length > 0 ? { waitMs: Math.max(0, Math.min(...times)) } : {}
 }
 
-/** Reports whether the turn has to look again for messages, rewinds or decisions that it may have missed. */
+/** Reports whether the conversation has to be examined again for messages, rewinds or decisions that the turn may have missed. */
 export const looksAgain = (turned: E.Either<{ readonly _tag: string }, TurnResult>): boolean =>
   E.isRight(turned) ? turned.right.ended === 'waiting' : turned.left._tag === 'NothingToAnswer'

@@ -1,12 +1,18 @@
-/** Delay before claiming a step that other workers should claim first, derived from the recent durations of claims. Milliseconds. */
+/**
+ * Delay in milliseconds before claiming a step that other workers should claim first. It is derived from the durations of recent
+ * claims.
+ */
 export interface ClaimDelay {
-  /** Notes the duration of a claim. */
+  /** Updates the average with the duration of a claim. */
   readonly claimed: (ms: number) => void
   readonly wait: () => number
 }
 
 const longest = 300
-/** Durations of a claim to wait: the others notice the step, record the claim, and this worker receives it. */
+/**
+ * Number of claim durations to wait. In this time the other workers notice the step and record a claim, and this worker receives the
+ * claim.
+ */
 const claims = 4
 /** Weight of the newest claim in the average. */
 const share = 0.2

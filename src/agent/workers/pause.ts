@@ -9,7 +9,7 @@ import type { EventStore } from '../../store/port.ts'
 import { tell } from '../../conversation/beside/worker-log.ts'
 import { type PauseOptions, type ResumeOptions, whoSchema } from './requests.ts'
 
-/** There is no such worker, or it has stopped: `workers` lists the existing ones. Nothing was recorded. */
+/** The worker does not exist or has stopped; `workers` lists the existing ones. Nothing was recorded. */
 export interface WorkerNotFound {
   readonly _tag: 'WorkerNotFound'
   readonly message: string
@@ -23,7 +23,10 @@ const workerNotFound = (worker: string): WorkerNotFound => ({
   worker,
 })
 
-/** Pauses and resumes workers: a paused one begins no step. Errors: `WorkerNotFound` for one that has never beaten, or has stopped. */
+/**
+ * Returns methods that pause and resume workers; a paused worker begins no step. Errors: `WorkerNotFound` for a worker that has never
+ * recorded a beat or has stopped.
+ */
 export const createPauseMethods = (store: EventStore, actor: Actor) => {
   async function* told(worker: string, fact: WorkerFact): Steps<WorkerError, void> {
     const [last] = yield* ok(

@@ -4,28 +4,31 @@ import type { WorkBoard } from './work-board.ts'
 import { type InLine, lineOf } from './line.ts'
 import { isFree, isSuspect, type OpenStep, tenantOf } from './open-step.ts'
 
-/** The worker that looks for steps, and its waits for others. Times in milliseconds. */
+/** A worker that looks for steps, and its delays in favour of other workers. Times are in milliseconds. */
 export interface Me extends InLine {
-  /** Milliseconds to wait for each worker that should be faster. */
+  /** Milliseconds to wait for each worker that should take the step first. */
   readonly rankWait: number
   /** Reports whether this worker is busy with a conversation. */
   readonly isBusyWith: (conversation: string) => boolean
-  /** Returns those of its conversations whose steps it is taking, or has. */
+  /** Returns the conversations whose steps this worker is taking or already has. */
   readonly taking: () => Iterable<string>
-  /** Returns the wall clock time in milliseconds since 1970: budgets follow the periods of the calendar. */
+  /** Returns the wall-clock time in milliseconds since 1970: budgets follow calendar periods. */
   readonly time: () => number
 }
 
-/** The step to take, or the time to look again, by the observer's clock. */
+/** The step to take, if any, and the time to look again, by the observer's clock. */
 export interface PickResult {
   readonly conversation?: string
   readonly step?: OpenStep
-  /** Workers that should have taken it sooner. */
+  /** Workers that should have taken the step sooner. */
   readonly passed: readonly string[]
   readonly lookAt: number
 }
 
-/** Returns the time when a step becomes free for the first worker in its order; Infinity if that requires an event. */
+/**
+ * Returns the time at which a step becomes available to the first worker in the conversation's order; Infinity if that requires an
+ * event.
+ */
 const freeAt = (
   conversation: string,
   step: OpenStep,
@@ -41,10 +44,10 @@ const freeAt = (
 
 const minute = 60_000
 
-/** Returns the whole minutes that a step has waited, including its attempts: a failed one does not cost it its place. */
+/** Returns the whole minutes that a step has waited, including its attempts: a failed attempt does not cost the step its place. */
 const minutesOf = ({ waitsSince }: OpenStep, now: number): number => Math.floor((now - waitsSince) / minute)
 
-/** Returns the class of a step: it rises as the step waits. */
+/** Returns the class of a step: its priority minus the minutes that it has waited, at least 0. Lower classes come first. */
 const classOf = (step: OpenStep, now: number): number =>
   Math.max(0, (step.asking.priority ?? 0) - minutesOf(step, now))
 
@@ -54,10 +57,10 @@ const isBefore = (one: readonly number[], other: readonly number[]): boolean => 
 }
 
 /**
- * Returns the step for this worker to take now: of the best class; then of the tenant with the fewest steps in progress for its weight,
- * or the fewest claims; then the one that has waited more minutes; then one for which this worker is first in order, and of these the
- * one that has waited longest. Steps for which others are first are taken by each worker in an order of its own, so that they do not
- * all claim the same one. A standby worker takes only steps that workers may die of.
+ * Returns the step for this worker to take now. Steps are compared by class; then by their tenant's steps in progress relative to its
+ * weight; then by their tenant's claims; then by the minutes waited. Next come the steps for which this worker is first in order,
+ * longest waiting first. Each worker takes the other steps in an order of its own, so that not all workers claim the same one. A
+ * standby worker takes only steps that may kill workers.
  */
 export const pick = (known: WorkBoard, me: Me, now: number): PickResult => {
   const time = me.time()
@@ -71,7 +74,11 @@ export const pick = (known: WorkBoard, me: Me, now: number): PickResult => {
   const wait = (at: number): void => {
     lookAt = Math.min(lookAt, at)
   }
-  /** @param others for a step for which others are first: this worker's place in its order */
+  /**
+   * Returns the values by which steps are compared, most significant first.
+   *
+   * @param others this worker's place in the order, if other workers are first for the step
+   */
   const orderOf = (step: OpenStep, tenant: string, others?: number): readonly number[] => {
     const [load, turn] = [standing.load(tenant), known.fairness.of(tenant)]
     const last = others === undefined ? [0, step.waitsSince] : [1, others]

@@ -6,7 +6,7 @@ import { budgetShape } from '../turn/options.ts'
 import type { Budget } from '../turn/spending/budget.ts'
 import { type Prices, pricesSchema } from '../turn/spending/prices.ts'
 
-/** An hour, a day or a month of the calendar, in UTC. */
+/** Period of a budget: a calendar hour, day or month in UTC. */
 export type BudgetPeriod = 'hour' | 'day' | 'month'
 
 /** Limits on the usage of a tenant's steps in each period, counted from the recorded replies and summaries. */
@@ -14,23 +14,23 @@ export interface TenantBudget extends Budget {
   readonly per: BudgetPeriod
 }
 
-/** A tenant's share of the workers. */
+/** A tenant's limits and its share of the workers. */
 export interface TenantPolicy {
-  /** Maximum number of its steps in progress at once, over all workers. Default: no limit. */
+  /** Maximum number of the tenant's steps in progress at once, across all workers. Default: no limit. */
   readonly limit?: number | undefined
   /** Share of the slots, relative to other tenants with work. Default 1. */
   readonly weight?: number | undefined
-  /** Budget per period. Once it is spent, no step begins until the next period; steps in progress may exceed it. */
+  /** Budget per period. Once it is spent, the tenant's steps do not begin until the next period; steps in progress may exceed it. */
   readonly budget?: TenantBudget | undefined
 }
 
-/** Allocation of workers to tenants. Use the same policy for all workers: each decides for itself, from the same log. */
+/** Allocation of workers to tenants. Use the same policy for all workers: each one applies it by itself to the same log. */
 export interface WorkPolicy {
-  /** Policies by the `tenant` named in requests; `''` is for requests that name none. */
+  /** Policies by the `tenant` named in requests; `''` applies to requests without a tenant. */
   readonly tenants?: { readonly [tenant: string]: TenantPolicy } | undefined
   /** Policy for every other tenant. */
   readonly default?: TenantPolicy | undefined
-  /** Prices as in a turn: for models missing from the built-in table, or overriding it. */
+  /** Prices for models missing from the built-in table, or overriding it, as in the options of a turn. */
   readonly prices?: Prices | undefined
 }
 
@@ -64,7 +64,7 @@ export const policyFor = (
 
 const lengths: Readonly<Record<BudgetPeriod, number>> = { month: 7, day: 10, hour: 13 }
 
-/** Returns the name of the period that contains a time (ISO 8601 in UTC): `2026-11-22T19`. */
+/** Returns the name of the period that contains a time (ISO 8601 in UTC), such as `2026-11-22T19`. */
 export const periodOf = (per: BudgetPeriod, time: string): string => time.slice(0, lengths[per])
 
 /** Returns the end of the period that contains a time, in milliseconds since 1970. */

@@ -9,10 +9,10 @@ import type { Clock } from './clock.ts'
 import { isGone } from './is-gone.ts'
 import { often } from './vigil.ts'
 
-/** Returns the claimant for a program that gives turns: it beats as workers do, but only during long turns, and takes no steps. */
+/** Returns the claimant for a program that runs turns. It records beats as workers do, but only during long turns, and takes no steps. */
 export const programOn = (store: EventStore, actor: Actor, clock: Clock): TurnClaimant => {
   const id = `program-${randomUUID()}`
-  /** Allowed silence of each of its turns. */
+  /** Silence allowed to each of the program's turns in progress. */
   const lives = new Set<{ readonly ttl: number }>()
   let release: (() => void) | undefined
   let cancel = (): void => {}

@@ -1,8 +1,8 @@
 import { isInProgress, type OpenStep, tenantOf } from './open-step.ts'
 
-/** Numbers of steps in progress. */
+/** Numbers of steps in progress, by tenant and by worker. */
 export interface ProgressCounts {
-  /** Updates a step; undefined: no step. */
+  /** Updates the counts after a change of a step; undefined means that no step exists. */
   readonly changed: (before: OpenStep | undefined, after: OpenStep | undefined) => void
   readonly forTenant: (tenant: string) => number
   readonly withWorker: (worker: string) => number

@@ -1,13 +1,17 @@
-/** Values by conversation: of all `kept` conversations, and of the most recently set others. */
+/** Values by conversation, for all `kept` conversations and for the others whose values were set most recently. */
 export interface Recent<T> {
   readonly get: (conversation: string) => T | undefined
   readonly set: (conversation: string, value: T) => void
 }
 
-/** Number of other conversations whose values are remembered. */
+/** Maximum number of conversations outside `kept` whose values are remembered. */
 const most = 100_000
 
-/** @param kept the relevant conversations */
+/**
+ * Creates an empty collection of values.
+ *
+ * @param kept conversations whose values are never dropped
+ */
 export const recent = <T>(kept: ReadonlyMap<string, unknown>): Recent<T> => {
   const values = new Map<string, T>()
   return {

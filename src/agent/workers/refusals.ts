@@ -2,21 +2,25 @@ import { createLruCache } from '../../store/lru.ts'
 import type { Clock } from './clock.ts'
 import type { WorkBoard } from './work-board.ts'
 
-/** Conversations whose claim has failed: they are left alone until the reason is known, or for a moment. */
+/** Conversations that this worker failed to claim. They are not tried again until the reason is known or a short time has passed. */
 export interface Refusals {
-  /** @param seen the last revision of the conversation's turns known when the claim was made */
+  /**
+   * Adds a conversation after a failed claim.
+   *
+   * @param seen last revision of the conversation's log of turns known when the claim was made
+   */
   readonly add: (conversation: string, seen: number | undefined) => void
   readonly has: (conversation: string) => boolean
   /**
-   * Reports whether a claim has failed for this conversation while none of its turns were known: there are some that this worker has
-   * not received.
+   * Reports whether a claim for this conversation has failed while this worker knew no event of its log of turns: the log then contains
+   * events that the worker has not received.
    */
   readonly wasBlind: (conversation: string) => boolean
-  /** Returns the earliest time when one of them may be tried again; Infinity if all may be tried now. */
+  /** Returns the earliest time at which one of these conversations may be tried again; Infinity if all may be tried now. */
   readonly earliest: () => number
 }
 
-/** Number of conversations for which this is remembered: each costs one more read. */
+/** Maximum number of conversations for which `wasBlind` is remembered: each costs one more read. */
 const mostBlind = 1_000
 
 export const refusals = ({ turnsAt }: WorkBoard, clock: Clock, patience: number): Refusals => {

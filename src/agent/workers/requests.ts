@@ -11,7 +11,7 @@ import { checkOptions, type OptionKinds, kinds } from '../../store/options.ts'
 import type { NoteError, ReadError } from '../../store/errors.ts'
 import { recordFact } from '../turn/say/record-fact.ts'
 
-/** Name of the person who has a parked step retried, and the reason. */
+/** Name of the person who requests the retry of a parked step, and the reason. */
 export interface UnparkOptions {
   readonly by: string
   readonly reason?: string | undefined
@@ -26,16 +26,16 @@ export interface ResumeOptions {
   readonly by: string
   readonly reason?: string | undefined
 }
-/** Terms of a request for an answer. Repeated under the same `commandId`, it counts once. */
+/** Terms of a request for an answer. A repetition with the same `commandId` has no effect. */
 export interface AnswerRequest extends AnswerTerms {
   readonly commandId?: string | undefined
   readonly actor?: Actor | undefined
 }
-/** Selection of facts about a conversation's turns. */
+/** Options that select facts from a conversation's log of turns. */
 export interface TurnFactsOptions {
-  /** Only facts recorded while the conversation ended at this position or later. Default 0. */
+  /** Position that the conversation must have reached when a fact was recorded. Default 0. */
   readonly from?: number | undefined
-  /** Continue with new facts until the signal aborts or the store closes. Default false. */
+  /** True to continue with new facts until the signal aborts or the store is closed. Default false. */
   readonly follow?: boolean | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -47,7 +47,7 @@ const factsFields: OptionKinds<TurnFactsOptions> = {
   signal: kinds.signal,
 }
 
-/** Name of the person who acts on workers, and the reason. */
+/** Schema of the name of the person who acts on workers, and of the reason. */
 export const whoSchema = z.strictObject({
   by: z.string().min(1, { error: 'say who does it' }),
   reason: z.string().optional(),
@@ -85,8 +85,8 @@ export interface WorkRequester<W extends ResultStyle = 'task'> {
    */
   readonly resume: (options: ResumeOptions) => MethodResult<W, RequestError, void>
   /**
-   * Yields the facts that turns recorded beside the conversation, in order: requests, claims, releases, waiting calls, decisions,
-   * cancellations. Iteration throws a `StoreError` or `InvalidInput`.
+   * Yields the facts in the conversation's log of turns, in order: requests, claims, releases, waiting calls, decisions, cancellations.
+   * Iteration throws a `StoreError` or `InvalidInput`.
    *
    * @example
    * for await (const { type, data, metadata } of chat.turnFacts()) console.log(metadata.time, type, data)
@@ -94,7 +94,7 @@ export interface WorkRequester<W extends ResultStyle = 'task'> {
   readonly turnFacts: (options?: TurnFactsOptions) => AsyncIterable<RecordedTurnFact>
 }
 
-/** Returns the methods that send a conversation's requests to workers. */
+/** Returns the methods that send requests about a conversation to workers. */
 export const createWorkRequester = (chat: ConversationHandle): WorkRequester => ({
   request: (options = {}) =>
     task(async function* (): Steps<RequestError, void> {

@@ -8,30 +8,33 @@ import { type OpenStepInfo, stepInfos } from './list-steps.ts'
 import { restoreSnapshot } from './snapshots.ts'
 
 export interface RosterOptions {
-  /** Milliseconds between two looks. Default: a single look. */
+  /** Milliseconds between two reports. Default: a single report. */
   readonly every?: number | undefined
-  /** Ends the iteration. */
+  /** Signal that ends the iteration. */
   readonly signal?: AbortSignal | undefined
 }
 
 const fields: OptionKinds<RosterOptions> = { every: kinds.several, signal: kinds.signal }
 
-/** A worker that has not reported its stop: it may have died since. */
+/** A worker that has not recorded its end. It may have died nevertheless. */
 export interface WorkerInfo {
   readonly worker: string
-  /** Time of its last sign of life: ISO 8601, UTC. */
+  /** Time of the worker's last sign of life: ISO 8601, UTC. */
   readonly heard: string
-  /** Number of conversations that it works on at once: fewer than configured while the API refuses calls. Unknown until its first beat. */
+  /**
+   * Number of conversations that the worker handles at once: fewer than configured while the API refuses calls. Unknown until the first
+   * beat.
+   */
   readonly slots?: number
-  /** True if it begins no step until it is resumed. */
+  /** True if the worker begins no step until it is resumed. */
   readonly paused: boolean
-  /** Its current steps, and when they began (ISO 8601, UTC). */
+  /** Current steps of the worker, with the times at which they began (ISO 8601, UTC). */
   readonly steps: readonly (Pick<OpenStepInfo, 'conversation' | 'step' | 'attempt'> & {
     readonly since: string
   })[]
 }
 
-/** Workers and their work. */
+/** Workers, and the work requested from them. */
 export interface Roster {
   readonly workers: readonly WorkerInfo[]
   /** Work requested from workers, oldest first. */
@@ -57,7 +60,10 @@ const rosterOf = (known: WorkBoard): Roster => {
   return { workers: working, steps, claims: known.claims() }
 }
 
-/** Yields the workers and their work, once or repeatedly. Each event is read once. Iteration throws a `StoreError` or `InvalidInput`. */
+/**
+ * Yields the workers and their work, once or repeatedly. Each event is read only once. Iteration throws a `StoreError` or
+ * `InvalidInput`.
+ */
 export async function* rosters(store: EventStore, options?: RosterOptions): AsyncGenerator<Roster, void> {
   const { every, signal } = await orThrow(checkOptions(options, fields))
   const known = createWorkBoard(() => true)

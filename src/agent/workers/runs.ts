@@ -2,7 +2,7 @@ import type { ConversationHandle } from '../../conversation/conversation.ts'
 import { leaveReason } from '../models/abort.ts'
 import type { AttemptOutcome } from './outcome.ts'
 
-/** An attempt that has ended. */
+/** Report on an attempt that has ended. */
 export interface AttemptReport {
   readonly conversation: string
   readonly attempt: number
@@ -11,21 +11,21 @@ export interface AttemptReport {
   readonly error?: string
 }
 
-/** A worker's activity on a conversation, from the claim until the board includes its end. */
+/** A worker's activity on a conversation, from the claim until the board shows that the activity has ended. */
 export interface Run {
   readonly conversation: string
   readonly chat: ConversationHandle
-  /** Number of the attempt at the step that it began with. */
+  /** Number of the attempt at the run's first step. */
   readonly attempt: number
-  /** True if workers may die of it: nothing else is begun at the same time. */
+  /** True if the run may kill its worker: the worker then begins nothing else at the same time. */
   readonly isAlone: boolean
-  /** Aborts its turn. */
+  /** Controller that aborts the run's turn. */
   readonly ends: AbortController
-  /** Revision of its claim, once it is recorded. */
+  /** Revision of the run's claim, once it is recorded. */
   claimed?: number | undefined
-  /** True if another worker has the conversation. */
+  /** True if another worker has taken over the conversation. */
   isLost: boolean
-  /** True if the model has finished: its slot is free. */
+  /** True if the model has finished, so that the run's slot is free. */
   isOver: boolean
 }
 
@@ -36,7 +36,7 @@ export type Runs = Map<string, Run>
 export interface Signals {
   readonly claimed: (run: Run) => void
   readonly ended: (run: Run, step: AttemptReport) => void
-  /** Called when its slot is free; its conversation may still be held. */
+  /** Called when the run's slot is free; the worker may still hold the conversation. */
   readonly freed: (run: Run) => void
 }
 
@@ -53,7 +53,7 @@ export const newRun = (chat: ConversationHandle, attempt: number, isAlone = fals
 /** Returns the number of slots in use. */
 export const busyIn = (runs: Runs): number => [...runs.values()].filter(({ isOver }) => !isOver).length
 
-/** True if nothing else may be begun at the same time as one of them. */
+/** Reports whether one of the runs prevents the worker from beginning anything else at the same time. */
 export const isAlone = (runs: Runs): boolean => runs.values().some((its) => its.isAlone && !its.isOver)
 
 /** Aborts the turns of all runs. */

@@ -7,20 +7,23 @@ import type { RecordedEvent } from '../../store/port.ts'
 
 // What workers have to know of stored events, read without loading or decoding any history.
 
-/** An event in a conversation, or in one of its side streams. */
+/** An event of a conversation or of one of its side streams, as workers see it. */
 export interface SeenEvent {
   readonly conversation: string
-  /** Name of the event, and of the step that it opens. */
+  /** Name of the event. If the event opens a step, the step has the same name. */
   readonly name: string
   readonly commandId: string
-  /** Time for display: ISO 8601, UTC. */
+  /** Time of the event, for display: ISO 8601, UTC. */
   readonly time: string
-  /** Terms of the answer that it requests, if it does. */
+  /** Terms of the answer that the event requests, if any. */
   readonly asks?: AnswerTerms | undefined
   readonly what: What
 }
 
-/** `said`: the model has to answer it; `goes-on`: the same step continues; `final`: the model has finished. */
+/**
+ * Meaning of an event for its step. `said`: the model has to answer the event; `goes-on`: the same step continues; `final`: the model
+ * has finished.
+ */
 type What =
   | { readonly type: 'said' | 'goes-on' | 'final' | 'rewound' | 'forked' | 'queued' | 'taken' | 'other' }
   | { readonly [T in TurnEventType]: { readonly type: T; readonly data: TurnEventData[T] } }[TurnEventType]
@@ -28,17 +31,17 @@ type What =
 /** An event about a worker, recorded by itself or by others. */
 export interface SeenWorker {
   readonly worker: string
-  /** `said`: recorded by the worker itself, so it lives. */
+  /** Kind of the event. `said`: recorded by the worker itself, which is therefore alive. */
   readonly what: 'said' | 'stopped' | 'paused' | 'resumed'
-  /** Time for display: ISO 8601, UTC. */
+  /** Time of the event, for display: ISO 8601, UTC. */
   readonly time: string
   readonly slots?: number
   readonly isStandby?: true
 }
 
 /**
- * Parses JSON; returns no fields if it is invalid. Other programs may have streams of such names on a server, which must not stop a
- * worker.
+ * Parses a JSON object; returns an empty object if the text is invalid. On a server, other programs may use streams with such names,
+ * and these must not stop a worker.
  */
 export const fieldsIn = (json: string): Fields => {
   try {
@@ -52,11 +55,11 @@ export const fieldsIn = (json: string): Fields => {
 const askingOf = (asked: unknown): AnswerTerms | undefined =>
   asked === true ? {} : isFields(asked) ? asked : undefined
 
-/** True if an event matters even if nothing is known of its conversation: it requests an answer, or a program gives a turn. */
+/** Reports whether an event matters even if nothing is known of its conversation: it requests an answer, or a program runs a turn. */
 export const mayMatter = ({ type, metadata }: RecordedEvent): boolean =>
   type === 'TurnRequested' || type === 'TurnClaimed' || metadata.includes('"answer":')
 
-/** True if an event begins a fork in which a model is sampled again. */
+/** Reports whether an event begins a fork in which a model is sampled again. */
 export const beginsSample = ({ type, metadata }: RecordedEvent): boolean => {
   if (type !== 'Forked') return false
   const { actor } = fieldsIn(metadata)
@@ -96,7 +99,7 @@ const turnFacts: ReadonlySet<string> = new Set<TurnEventType>([
 
 /** A stored event with its parsed JSON, shared by all its readers. */
 export interface ReadEvent extends Pick<RecordedEvent, 'stream' | 'revision' | 'type'> {
-  /** Fields of the event's data; empty where they are not needed. */
+  /** Fields of the event's data; empty for types of events whose data is not needed. */
   readonly data: Fields
   readonly metadata: Fields
 }
@@ -118,7 +121,7 @@ const whatOf = ({ type, data }: ReadEvent): What => {
   return turnFacts.has(type) ? ({ type, data } as What) : { type: 'other' }
 }
 
-/** Returns the conversation of a stream, if it has one. */
+/** Returns the conversation to which a stream belongs; undefined if it belongs to no conversation. */
 export const conversationIn = (stream: string): string | undefined =>
   conversationOf(stream) ?? turnedIn(stream) ?? queuedIn(stream)
 

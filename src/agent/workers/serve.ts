@@ -15,21 +15,21 @@ import { patience, type Shift, type WorkerSettings } from './shift.ts'
 import { countClaim, traceAttempt } from './trace-attempt.ts'
 import { placeOfClaim } from './turns-end.ts'
 
-/** Outcome of an attempt; the step is the one that it left. */
+/** Outcome of an attempt; `step` is the step at which the attempt ended. */
 type Ended = Awaited<ReturnType<typeof attempt>> | { readonly reason: 'lost' }
 type LetGo = Parameters<typeof release>[2]
 
-/** True if the board includes the worker's claim. */
+/** Reports whether the board includes the run's claim. */
 export const hasSeenClaim = ({ known }: Shift, { conversation, claimed = 0 }: Run): boolean =>
   (known.turnsAt(conversation) ?? -1) >= claimed
 
-/** Reports whether the worker holds the conversation, as far as it knows. */
+/** Reports whether, according to the board, the worker holds the conversation. */
 const holds = ({ worker, known }: Shift, { conversation }: Run): boolean => {
   const step = known.steps.get(conversation)
   return step?.holder === worker && step.stage !== 'over'
 }
 
-/** Takes a step and gives it turns, then releases the conversation and waits until the worker's board shows that. */
+/** Takes a step and runs its turns, then releases the conversation and waits until the worker's board shows the release. */
 export const serve = async (shift: Shift, its: Run, step: OpenStep, signals: Signals): Promise<void> => {
   if (!(await claimed(shift, its, step))) return
   signals.claimed(its)
@@ -43,13 +43,13 @@ export const serve = async (shift: Shift, its: Run, step: OpenStep, signals: Sig
   if (holds(shift, its)) await letGo(shift, its, { reason: await leftWith(its), step: ended.step })
 }
 
-/** Returns the state in which to leave the conversation: the turn has checked for more work, but may have missed later requests. */
+/** Returns the state in which to leave the conversation. The turn has checked for more work, but may have missed later requests. */
 const leftWith = async ({ chat, claimed: at = 0 }: Run): Promise<'free' | 'done'> => {
   const asked = await run(isAskedSinceClaim(chat, at))
   return E.isLeft(asked) || asked.right ? 'free' : 'done'
 }
 
-/** Begins the attempt, unless there is nothing to do, or nothing may be done now. */
+/** Begins the attempt, unless nothing is left to do or the tenant's limit forbids it. */
 const begun = async (shift: Shift, its: Run, step: OpenStep, signals: Signals): Promise<Ended> => {
   // Its last holder has fallen silent, and so cannot say that it is over.
   if (step.isCancelled) return { reason: 'done', step: step.name }
@@ -58,7 +58,7 @@ const begun = async (shift: Shift, its: Run, step: OpenStep, signals: Signals): 
 }
 
 /**
- * Reports whether the inbox may have messages. The worker has received either all of the inbox, or the part that the handle has not
+ * Reports whether the inbox may contain messages. The worker has received either the whole inbox or the part that the handle has not
  * read.
  */
 const mayHaveMail = (known: WorkBoard, { id, inbox }: ConversationHandle, step: OpenStep): boolean =>
@@ -90,7 +90,7 @@ const claimed = async (shift: Shift, its: Run, step: OpenStep): Promise<boolean>
   return its.claimed !== undefined
 }
 
-/** Reports whether the claim is within its tenant's limit: others may have made claims at the same time. */
+/** Reports whether the claim is within its tenant's limit, in view of claims that others may have made at the same time. */
 const mayBegin = async (shift: Shift, its: Run, step: OpenStep): Promise<boolean> => {
   const { limit } = policyFor(shift.known.policy, tenantOf(step))
   if (limit === undefined) return true
@@ -98,7 +98,7 @@ const mayBegin = async (shift: Shift, its: Run, step: OpenStep): Promise<boolean
   return isWithinLimit(shift.known, its.conversation)
 }
 
-/** Gives a turn, and notes its outcome at the API. */
+/** Runs a turn, and adapts the worker's capacity to the way the API treated the turn's calls. */
 const given = async (
   shift: Shift,
   chat: Run['chat'],
@@ -136,7 +136,7 @@ const stepTaken = ({ conversation, attempt: number }: Run, ended: Ended, ms: num
   return { conversation, attempt: number, outcome: ended.reason, ms, ...error }
 }
 
-/** Records that the worker releases the conversation, as soon as the store answers. */
+/** Records the release of the conversation, retrying until the store answers. */
 const letGo = async ({ worker, around, known, over }: Shift, its: Run, how: LetGo): Promise<void> => {
   const { attempt: next = its.attempt + 1, errors = [] } = known.steps.get(its.conversation) ?? {}
   const before = { attempt: Math.max(1, next - 1), errors }

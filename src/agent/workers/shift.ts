@@ -15,35 +15,34 @@ import type { Runs, AttemptReport } from './runs.ts'
 import { type ConditionWaiter, watch } from './watch.ts'
 import { workerParty } from './worker-party.ts'
 
-/** Settings of a worker; times in milliseconds. */
+/** Settings of a worker. Times are in milliseconds. */
 export interface WorkerSettings {
   readonly slots: number
-  /** Prefixes of its conversations' ids. */
+  /** Id prefixes of the conversations that the worker serves. */
   readonly conversations: readonly string[]
   readonly ttl: number
-  /** Minimum wait for each worker that should be faster. */
+  /** Minimum wait for each worker that should take a step first. */
   readonly rankWait: number
   readonly grace: number
-  /** Minimum number of events between two snapshots of its board. */
+  /** Minimum number of events between two snapshots of the worker's board. */
   readonly settleAfter: number
   readonly policy?: WorkPolicy
   /** True to answer every conversation that awaits the model, not only requested ones. */
   readonly answerAll?: boolean
-  /** Until it aborts, the worker stands by: it takes only steps during which other workers died, one at a time. */
+  /** Signal that ends standby. Until it aborts, the worker takes only steps during which other workers died, one at a time. */
   readonly standby?: AbortSignal
   readonly give: (chat: ConversationHandle, signal: AbortSignal) => Promise<E.Either<TurnError, TurnResult>>
   /**
-   * Starts reading the history that `give` needs, right before it, and the inbox only if it may have messages.
+   * Starts reading the history that `give` needs, right before `give` is called. The inbox is read only if it may contain messages.
    *
-   * @returns the last position
+   * @returns the conversation's last position
    */
   readonly begin: (chat: ConversationHandle, hasMail: boolean) => Promise<E.Either<ReadError, number>>
   readonly onStep: (step: AttemptReport) => void
 }
 
-/** Environment of a worker. */
 export interface WorkerEnvironment {
-  /** The store's adapter: workers do not need large content. */
+  /** Adapter of the store. Workers use it directly because they do not need large content. */
   readonly store: EventStore
   readonly actor: Actor
   readonly conversation: (id: string) => ConversationHandle
@@ -52,7 +51,6 @@ export interface WorkerEnvironment {
 
 /** State shared by the parts of a worker, from its start to its end. */
 export interface Shift {
-  /** Id of the worker. */
   readonly worker: string
   readonly settings: WorkerSettings
   readonly around: WorkerEnvironment
@@ -63,14 +61,14 @@ export interface Shift {
   readonly pace: ClaimDelay
   capacity: Capacity
   readonly watch: ConditionWaiter
-  /** Aborts when the worker has ended: nothing is awaited any more. */
+  /** Signal that aborts when the worker has ended: from then on, nothing is awaited. */
   readonly over: AbortSignal
 }
 
 export const isStandby = ({ settings: { standby } }: Pick<Shift, 'settings'>): boolean =>
   standby?.aborted === false
 
-/** Milliseconds that a worker waits for its own writes, or for the event that made its claim fail. */
+/** Milliseconds that a worker waits to receive its own writes, or the event that made its claim fail. */
 export const patience = 1_000
 
 export const beginShift = (

@@ -6,10 +6,10 @@ import { restoreSnapshot, snapshotsEnd, writeSettled } from './snapshots.ts'
 import type { BoardSnapshot } from './snapshot-parts.ts'
 import type { Shift } from './shift.ts'
 
-/** Returns a number from 0 to 1 for each worker. */
+/** Returns a number from 0 to 1 that is derived from a worker's id. */
 const shareOf = (worker: string): number => Number.parseInt(hash('sha1', worker).slice(0, 8), 16) / 2 ** 32
 
-/** Restores other workers' snapshots when a worker begins, and writes snapshots of its own board. */
+/** Keeper of board snapshots: restores the newest one when a worker begins, and writes snapshots of the worker's own board. */
 export interface SnapshotKeeper {
   /**
    * Restores the newest snapshot. Rejects with a `StoreError`.
@@ -17,7 +17,7 @@ export interface SnapshotKeeper {
    * @returns the checkpoint to continue reading at
    */
   readonly begin: () => Promise<Checkpoint | undefined>
-  /** Notes an event that the worker has processed. */
+  /** Notes that the worker has processed the event at this checkpoint. */
   readonly received: (checkpoint: Checkpoint) => void
   /**
    * Writes a snapshot of the worker's board if one is due.
@@ -27,16 +27,16 @@ export interface SnapshotKeeper {
   readonly settle: (isUp: boolean) => void
 }
 
-/** TTLs between two snapshots by a worker: few compared with its beats. */
+/** Number of TTLs between two snapshots by a worker, so that snapshots are few compared with beats. */
 const pauses = 18
-/** Events received per step written. */
+/** Number of events to receive for each step that a snapshot would contain. */
 const perStep = 10
 /**
- * Factor by which a worker that reads a store for the first time writes snapshots less often: if it ends early, the next one need not
- * start over.
+ * Factor by which snapshots are less frequent while a worker reads a store for the first time. If the worker ends early, the next one
+ * need not start over.
  */
 const onTheWay = 100
-/** TTLs of silence after which a worker that holds nothing is forgotten. */
+/** Number of TTLs of silence after which a worker that holds nothing is forgotten. */
 const forgotten = 1_000
 
 export const createSnapshotKeeper = ({ worker, settings, around, known }: Shift): SnapshotKeeper => {
@@ -47,7 +47,7 @@ export const createSnapshotKeeper = ({ worker, settings, around, known }: Shift)
   let at: Checkpoint | undefined
   let received = 0
   let notBefore = -Infinity
-  /** The last known revision of the stream of these snapshots. */
+  /** Last known revision of the snapshot stream. */
   let end = -1
   let isWriting = false
 

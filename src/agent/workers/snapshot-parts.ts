@@ -14,7 +14,7 @@ export interface BoardSnapshot {
   readonly known: WorkSnapshot
 }
 
-/** Largest part of the steps in one event, in characters. */
+/** Maximum size of the steps recorded in one event, in characters. */
 const partLength = 256 * 1024
 
 const lists = (steps: readonly CarriedStep[]): readonly (readonly CarriedStep[])[] => {
@@ -51,8 +51,8 @@ export const partsOf = (
   }))
 
 /**
- * Returns the part of a snapshot in an event, for a reader of these conversations; undefined for any other event, and for a snapshot
- * made by other rules.
+ * Returns the part of a snapshot that an event contains, for a reader of these conversations. Returns undefined for any other event,
+ * and for a snapshot made by other rules.
  */
 export const partIn = (
   { type, data }: StoredEvent,
@@ -65,11 +65,11 @@ export const partIn = (
   return conversations.every(isCovered) ? part : undefined
 }
 
-/** True if a part directly precedes another. */
+/** Reports whether one part of a snapshot directly precedes another. */
 export const isBefore = (one: SettledData, next: SettledData): boolean =>
   one.checkpoint === next.checkpoint && one.part === next.part - 1 && one.continues === true
 
-/** Joins parts to a snapshot. */
+/** Joins the parts of a snapshot. */
 export const joinParts = (
   parts: readonly SettledData[],
   { checkpoint, claims }: SettledData,

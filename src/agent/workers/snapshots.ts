@@ -11,12 +11,12 @@ import { fieldsIn } from './seen-event.ts'
 import { isBefore, joinParts, partIn, partsOf, type BoardSnapshot } from './snapshot-parts.ts'
 
 interface Found extends BoardSnapshot {
-  /** Time when it was recorded: ISO 8601, UTC. */
+  /** Time at which the snapshot was recorded: ISO 8601, UTC. */
   readonly time: string
 }
 
 const newest = Number.MAX_SAFE_INTEGER
-/** Number of events searched for a usable one. */
+/** Maximum number of events searched for a usable snapshot. */
 const maxLooks = 20
 
 async function* eventAt(
@@ -27,7 +27,7 @@ async function* eventAt(
   return (yield* ok(store.read({ stream, from: revision, direction: 'backwards', limit: 1 })))[0]
 }
 
-/** Returns all parts up to the last one; undefined if one is missing. */
+/** Returns all parts of a snapshot through its last one; undefined if a part is missing. */
 async function* partsTo(
   store: EventStore,
   { stream, revision }: RecordedEvent,
@@ -43,7 +43,7 @@ async function* partsTo(
   return parts
 }
 
-/** Reports whether the store can be read from there. The event that names the checkpoint comes soon after it. */
+/** Reports whether the store can be read from this checkpoint. The event that names the checkpoint follows soon after it. */
 async function* isPlace(store: EventStore, stream: string, after: Checkpoint): Steps<StoreError, boolean> {
   const page = await store.readAll({ after, prefixes: [stream], limit: 1 })()
   if (E.isRight(page)) return true
@@ -67,7 +67,7 @@ async function* newestIn(
   return undefined
 }
 
-/** Returns the newest snapshot for a reader of these conversations; undefined if it must start at the store's beginning. */
+/** Returns the newest snapshot for a reader of these conversations; undefined if the reader must start at the store's beginning. */
 async function* newestSettled(
   store: EventStore,
   conversations: readonly string[],
@@ -96,7 +96,7 @@ export const restoreSnapshot = async (
   return settled?.checkpoint
 }
 
-/** Returns the last revision of the stream of these snapshots; -1 if there is none. */
+/** Returns the last revision of the stream that holds the snapshots for these conversations; -1 if the stream is empty. */
 export async function* snapshotsEnd(
   store: EventStore,
   conversations: readonly string[],
@@ -107,8 +107,9 @@ export async function* snapshotsEnd(
 /**
  * Writes a snapshot of the board at a checkpoint.
  *
- * @param end the last revision of the stream: if another worker has written since, this is a `Conflict`, and the other's snapshot counts
- * @returns its last revision now
+ * @param end last revision of the snapshot stream. If another worker has written since, the write fails with a `Conflict`, and the other
+ * snapshot counts
+ * @returns the new last revision of the stream
  */
 export async function* writeSettled(
   { store, actor }: { readonly store: EventStore; readonly actor: Actor },

@@ -5,14 +5,16 @@ import { isStandby, type Shift } from './shift.ts'
 
 /** Loop in which a worker finds steps to take. */
 export interface PickLoop {
-  /** Takes steps as long as slots are free. Looks again by itself when a step becomes free with time. */
+  /** Takes steps as long as slots are free. Repeats the search by itself at the time when another step becomes available. */
   readonly look: () => void
   readonly stop: () => void
 }
 
 /**
+ * Creates the loop in which a worker finds steps to take.
+ *
  * @param mayTake reports whether the worker may begin a step
- * @param begin takes a step; from then on its conversation is among the runs
+ * @param begin takes a step; from then on, the runs include the step's conversation
  */
 export const createStepPicker = (
   shift: Shift,

@@ -9,22 +9,22 @@ import { endOf, policyFor } from './policy.ts'
  */
 export type HoldReason = 'paused' | 'budget' | 'limit'
 
-/** Reason why a step is held back and, if it expires by itself, its end in milliseconds since 1970. */
+/** Reason why a step is held back. `until` is the time at which the reason expires by itself, if it does, in milliseconds since 1970. */
 interface HeldBack {
   readonly why: HoldReason
   readonly until?: number
 }
 
-/** Status of the tenants at a moment. */
+/** Status of the tenants at one moment: the steps held back, and the load. */
 export interface TenantStatus {
   readonly held: (conversation: string, step: OpenStep) => HeldBack | undefined
-  /** Returns the reason why a tenant's free steps are held back, if any. */
+  /** Returns the reason why a tenant's free steps are held back; undefined if they are not. */
   readonly heldFor: (tenant: string) => HeldBack | undefined
   /** Returns the number of the tenant's steps in progress, divided by its weight. */
   readonly load: (tenant: string) => number
 }
 
-/** Counts, per tenant, the steps that the observer is taking and whose claims have not been received yet. */
+/** Counts, per tenant, the steps that the observer is taking but whose claims it has not received yet. */
 const takenBy = ({ steps }: WorkBoard, taking: Iterable<string>): ReadonlyMap<string, number> => {
   const taken = new Map<string, number>()
   for (const conversation of taking) {
@@ -37,8 +37,10 @@ const takenBy = ({ steps }: WorkBoard, taking: Iterable<string>): ReadonlyMap<st
 }
 
 /**
- * @param time wall clock time in milliseconds since 1970
- * @param taking conversations whose steps the observer is taking, or has
+ * Returns the status of the tenants.
+ *
+ * @param time wall-clock time in milliseconds since 1970
+ * @param taking conversations whose steps the observer is taking or already has
  */
 export const tenantStatusOf = (
   known: WorkBoard,
@@ -67,8 +69,8 @@ export const tenantStatusOf = (
 }
 
 /**
- * Reports whether a received claim is within its tenant's limit. Of simultaneous claims, the first ones in the log are, so every worker
- * agrees.
+ * Reports whether a received claim is within its tenant's limit. Of simultaneous claims, those that come first in the log are within
+ * it, so all workers agree.
  */
 export const isWithinLimit = (known: WorkBoard, conversation: string): boolean => {
   const { steps, policy, lastClaim, lanes } = known

@@ -4,7 +4,7 @@ import type { WorkBoard } from './work-board.ts'
 import { type StepState, stateOf } from './list-steps.ts'
 import type { OpenStep } from './open-step.ts'
 
-/** Makes an attempt at a step in the root span of a new trace, which contains the spans of its turns. */
+/** Makes an attempt at a step in the root span of a new trace. The spans of the attempt's turns are inside it. */
 export const traceAttempt = <A extends { readonly reason: string; readonly error?: string }>(
   worker: string,
   conversation: string,
@@ -34,16 +34,15 @@ export const traceAttempt = <A extends { readonly reason: string; readonly error
     },
   )
 
-/** Counts a claim as won or refused. */
 export const countClaim = (how: 'won' | 'refused'): void => count(`palimpsest.claims.${how}`)
 
-/** Random suffix of a worker's id: with it, each start would begin a new time series. */
+/** Random suffix of a worker's id. It is removed, because otherwise each start of a worker would begin a new time series. */
 const random = /-[0-9a-f-]{36}$/
 
 /**
- * Registers a gauge of the steps in each state that a worker knows of.
+ * Registers a gauge of the number of known steps in each state.
  *
- * @returns a function that ends it
+ * @returns a function that removes the gauge
  */
 export const gaugeSteps = (worker: string, { steps }: WorkBoard): (() => void) =>
   registerGauges({ 'palimpsest.worker.name': worker.replace(random, '') }, () => {

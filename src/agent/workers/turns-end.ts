@@ -15,7 +15,7 @@ const placeOf = (step: string): readonly [string, number] => {
   return [step.slice(0, at), Number(step.slice(at + 1))]
 }
 
-/** Returns `older` if a step is older than another, `newer` if not, or `unknown` if their names do not tell. */
+/** Returns `older` if a step is older than another, `newer` if it is not, and `unknown` if their names do not show it. */
 export const ageOf = (step: string, than: string): 'older' | 'newer' | 'unknown' => {
   const [[stream, revision], [other, its]] = [placeOf(step), placeOf(than)]
   if (stream !== other) return 'unknown'
@@ -23,8 +23,8 @@ export const ageOf = (step: string, than: string): 'older' | 'newer' | 'unknown'
 }
 
 /**
- * Reports whether a fact about the turns was recorded by somebody who knew this event: it comes after the event, so it will reach every
- * receiver of the event. False, too, if this cannot be determined.
+ * Reports whether a fact in the log of turns was recorded with knowledge of this event. Such a fact comes after the event, so it will
+ * reach every receiver of the event. Also returns false if this cannot be determined.
  */
 async function* hasFollowed(
   store: EventStore,
@@ -45,7 +45,10 @@ type Observer = Pick<Shift, 'known' | 'watch' | 'refused'> & {
   readonly around: Pick<Shift['around'], 'store'>
 }
 
-/** Returns the last revision of the conversation's turns, if this worker may claim the step after it; undefined if another was first. */
+/**
+ * Returns the last revision of the conversation's log of turns if this worker may claim the step after it; undefined if another worker
+ * was first.
+ */
 const revisionOfClaim = async (
   { known, watch, refused, around: { store } }: Observer,
   chat: ConversationHandle,
@@ -73,17 +76,17 @@ const revisionOfClaim = async (
   return age === 'newer' || isOnItsWay() ? undefined : revision
 }
 
-/** Place at which to claim a step. */
+/** Revision and position at which to claim a step. */
 export interface ClaimPlace {
-  /** Revision of the conversation's turns up to which the worker knows the log; -1 if there are none. */
+  /** Revision up to which the worker knows the conversation's log of turns; -1 if the log is empty. */
   readonly revision: number
-  /** The conversation's last position: it tells later readers of the claim which replies came after it. */
+  /** Last position of the conversation. It shows later readers of the claim which replies came after the claim. */
   readonly at: number
 }
 
 /**
- * Returns the conversation's last position as this worker knows it. For a step that nobody has tried, it is the position of the event
- * that created the step, which needs no read if the handle knows the lineage.
+ * Returns the conversation's last position as this worker knows it. For a step that has not been tried yet, this is the position of the
+ * event that created the step; nothing has to be read for it if the handle knows the lineage.
  */
 const positionFor = async (
   chat: ConversationHandle,
@@ -96,12 +99,13 @@ const positionFor = async (
 }
 
 /**
- * Returns the place at which to claim a step. If this worker has received none of the conversation's turns, they were recorded before
- * it began, or have yet to arrive; this then reads their end. Facts about the event with which the step began, or about a later one,
- * have yet to arrive: their worker may have continued with the step to be claimed.
+ * Returns the revision and the position at which to claim a step. If this worker has received no event of the conversation's log of
+ * turns, such events were recorded before the worker began or have yet to arrive, so the end of the log is read. Facts found there
+ * about the event with which the step began, or about a later one, have yet to arrive: the worker that recorded them may have continued
+ * with the step to be claimed.
  *
  * @param last the conversation's last position, if it is read anyway
- * @returns undefined if another was first
+ * @returns undefined if another worker was first
  */
 export const placeOfClaim = async (
   observer: Observer,

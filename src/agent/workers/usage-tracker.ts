@@ -15,16 +15,16 @@ import { sumOf } from '../turn/spending/usage.ts'
 import { type BudgetPeriod, periodOf, periods } from './policy.ts'
 import type { ReadEvent } from './seen-event.ts'
 
-/** Usage of a tenant's steps in a period, named `2026-11`, `2026-11-22` or `2026-11-22T19`. */
+/** Usage of a tenant's steps in a period. `period` has the form `2026-11`, `2026-11-22` or `2026-11-22T19`. */
 export interface PeriodUsage {
   readonly tenant: string
   readonly period: string
   readonly usage: ModelUsage
 }
 
-/** Recorded usage of each tenant in the current hour, day and month. */
+/** Tracker of each tenant's recorded usage in the current hour, day and month. */
 export interface UsageTracker {
-  /** Adds an event of a conversation that works for a tenant. */
+  /** Adds the usage recorded in an event of a conversation to the conversation's tenant. */
   readonly see: (tenant: string, event: ReadEvent) => void
   /** Returns the usage of the tenant's steps in the period that contains this time (ISO 8601 in UTC). */
   readonly of: (tenant: string, per: BudgetPeriod, time: string) => ModelUsage
@@ -39,7 +39,7 @@ const originIn = (type: string, fields: Fields): Origin => {
   return E.isRight(checked) ? checked.right : {}
 }
 
-/** Returns the entry that an event adds to an account. Reads only the relevant fields: a store keeps large content elsewhere. */
+/** Returns the account entry for an event, if any. Reads only the relevant fields, because a store keeps large content elsewhere. */
 const entryIn = ({ type, data }: ReadEvent): AccountEntry | undefined => {
   if (type === 'Condensed' && data['method'] === 'model')
     return { type: 'condensed', origin: originIn(type, data) }

@@ -5,13 +5,16 @@ import { pause } from './clock.ts'
 import { isStoreGone } from './feed.ts'
 import { patience, type Shift } from './shift.ts'
 
-/** Shows that a worker's process is alive, and detects others that are not, where the store supports this. */
+/**
+ * Liveness monitor: shows other processes that the worker's process is alive, and detects workers whose processes have ended, where the
+ * store supports this.
+ */
 export interface Vigil {
   readonly begin: () => void
   /**
-   * Ends it.
+   * Ends the monitoring.
    *
-   * @param hasStopped true if the log says that the worker has stopped; if not, others see that it has ended
+   * @param hasStopped true if the log records that the worker has stopped; if false, other workers detect that it has ended
    */
   readonly end: (hasStopped: boolean) => void
 }
@@ -19,12 +22,12 @@ export interface Vigil {
 // How often it looks, in milliseconds.
 /** Milliseconds between checks of workers that hold conversations. */
 export const often = 25
-/** Milliseconds between checks for others that hold conversations, while none do. */
+/** Milliseconds between checks while no other worker holds a conversation. */
 const sometimes = 100
 /** Milliseconds between checks of all other workers. */
 const seldom = 10_000
 
-/** Reports workers that ended without recording it, so that their steps are free at once. */
+/** Returns a monitor that reports workers that ended without recording it, so that their steps become free at once. */
 export const vigil = ({ worker, around: { store, actor, clock }, known, over }: Shift): Vigil => {
   const { liveness } = store
   const release = liveness?.hold(worker)

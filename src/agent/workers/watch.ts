@@ -1,14 +1,18 @@
 import type { Clock } from './clock.ts'
 
-/** Waits for conditions that events bring about. */
+/** Helper that waits for conditions that received events may fulfil. */
 export interface ConditionWaiter {
   /** Resolves once the condition holds, after `ms` milliseconds, or when the worker has ended. */
   readonly until: (isSo: () => boolean, ms: number) => Promise<void>
-  /** Notes a change, so that all waiting conditions are checked again. */
+  /** Checks all awaited conditions again after a change. */
   readonly changed: () => void
 }
 
-/** @param over aborts when the worker has ended */
+/**
+ * Creates a helper that waits for conditions.
+ *
+ * @param over signal that aborts when the worker has ended
+ */
 export const watch = (clock: Clock, over: AbortSignal): ConditionWaiter => {
   const waiting = new Set<() => void>()
   const changed = (): void => {

@@ -25,38 +25,37 @@ import { type UsageTracker, createUsageTracker } from './usage-tracker.ts'
 
 /** A worker as known to its observers. */
 export interface KnownWorker extends Omit<CarriedWorker, 'worker'> {
-  /** Time when anything was last received from it, by the observer's own clock. */
+  /** Time at which the observer last received anything from the worker, by the observer's own clock. */
   readonly heardAt: number
 }
 
-/** An observer's view of the streams: a fold over their events, with the times of their receipt. */
+/** An observer's view of steps and workers: a fold over the events of their streams and the times at which they were received. */
 export interface WorkBoard {
   readonly steps: ReadonlyMap<string, OpenStep>
   readonly workers: ReadonlyMap<string, KnownWorker>
-  /** Conversations in which workers begin no step. */
+  /** Paused conversations, in which workers begin no step. */
   readonly paused: ReadonlySet<string>
   readonly policy: WorkPolicy
   readonly progress: Omit<ProgressCounts, 'changed'>
   readonly lanes: Omit<Lanes, 'changed'>
   readonly spending: UsageTracker
   readonly fairness: Fairness
-  /** Returns the last revision of the stream of a conversation's turns; undefined if none of it was received. */
+  /** Returns the last revision of a conversation's log of turns; undefined if no event of it was received. */
   readonly turnsAt: (conversation: string) => number | undefined
-  /** Returns the last revision of a conversation's inbox; undefined if none of it was received. */
+  /** Returns the last revision of a conversation's inbox; undefined if no event of it was received. */
   readonly mailAt: (conversation: string) => number | undefined
-  /** Returns the conversation's last claim, if received: its worker, and its number among all claims. */
+  /** Returns the conversation's last claim, if received: the worker that made it, and the claim's number among all claims. */
   readonly lastClaim: (conversation: string) => LastClaim | undefined
-  /** Returns the number of claims so far. */
   readonly claims: () => number
-  /** Reports whether a worker stands by, or did in the preceding `within` milliseconds: another is about to take its place. */
+  /** Reports whether a standby worker exists, or did in the preceding `within` milliseconds, so that another is about to take its place. */
   readonly hasStandby: (now: number, within: number) => boolean
   /** Processes the next event of the store. */
   readonly see: (event: RecordedEvent, now: number) => void
-  /** Gives every worker its full time again: beats sent during the disconnection were lost. */
+  /** Restarts the silence allowed to every worker, because beats sent during the disconnection were lost. */
   readonly reconnected: (now: number) => void
-  /** Forgets workers that have been silent since then and hold nothing. */
+  /** Forgets workers that hold nothing and have been silent since the given time. */
   readonly forget: (since: number) => void
-  /** Returns a snapshot of the board, for an observer that begins after the last event. */
+  /** Returns a snapshot of the board, for an observer that starts after the last event. */
   readonly carried: () => WorkSnapshot
   /** Restores a snapshot in place of all events before it. */
   readonly restore: (carried: WorkSnapshot, now: number) => void
@@ -68,6 +67,8 @@ interface LastClaim {
 }
 
 /**
+ * Creates an empty work board.
+ *
  * @param serves reports whether a conversation is relevant
  * @param answersAll true to answer every conversation that awaits the model, not only requested ones
  */
@@ -77,7 +78,7 @@ export const createWorkBoard = (
   answersAll = false,
 ): WorkBoard => {
   const steps = new Map<string, OpenStep>()
-  /** Steps of conversations to which only programs give turns: workers were not requested to. */
+  /** Steps of conversations in which only programs run turns, because workers were not requested to. */
   const others = new Map<string, OpenStep>()
   const workers = new Map<string, KnownWorker>()
   const turns = recent<number>(steps)
@@ -91,9 +92,9 @@ export const createWorkBoard = (
   const spent = createUsageTracker(policy.prices)
   const fair = fairness((tenant) => policyFor(policy, tenant).weight ?? 1)
   let claims = 0
-  /** Time when a worker last stopped standing by. */
+  /** Time at which a worker last stopped standing by. */
   let standbyLeft = -Infinity
-  /** A conversation whose model has finished, unless more events follow in the same write. */
+  /** Conversation whose model has finished, unless more events of the same write follow. */
   let over: string | undefined
 
   const setStep = (conversation: string, step: OpenStep | undefined): void => {

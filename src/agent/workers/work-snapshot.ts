@@ -6,33 +6,32 @@ import type { PeriodUsage } from './usage-tracker.ts'
 /** Version of the rules that derive the board from events. Increment it when they change, or when the snapshot gains a field. */
 export const rules = 8
 
-/** A step without the times of its observer's clock. */
+/** A step in a snapshot, without the times of its observer's clock. */
 export interface CarriedStep extends Omit<OpenStep, 'waitsSince' | 'freeAt' | 'notBefore'> {
   readonly conversation: string
-  /** Milliseconds that it still has to wait, counted from the reading of the snapshot. Default 0. */
+  /** Milliseconds that the step still has to wait, counted from the reading of the snapshot. Default 0. */
   readonly waitMs?: number | undefined
-  /** Last revision of the stream of the conversation's turns, if known. */
+  /** Last revision of the conversation's log of turns, if known. */
   readonly turnsAt?: number | undefined
 }
 
 export interface CarriedWorker {
   readonly worker: string
-  /** Time of its last sign of life: ISO 8601, UTC. */
+  /** Time of the worker's last sign of life: ISO 8601, UTC. */
   readonly heard: string
-  /** Number of steps that it can take at once; unknown until its first beat. */
+  /** Number of steps that the worker can take at once; unknown until its first beat. */
   readonly slots?: number | undefined
-  /** True if it must not begin any step. */
+  /** True if the worker must not begin any step. */
   readonly isPaused?: boolean | undefined
-  /** True if it stands by: it takes only steps during which other workers died. */
+  /** True for a standby worker, which takes only steps during which other workers died. */
   readonly isStandby?: boolean | undefined
 }
 
 export interface WorkSnapshot {
   readonly steps: readonly CarriedStep[]
   readonly workers: readonly CarriedWorker[]
-  /** Number of claims so far. */
   readonly claims: number
-  /** Conversations in which workers begin no step. */
+  /** Paused conversations, in which workers begin no step. */
   readonly paused?: readonly string[] | undefined
   readonly spending?: readonly PeriodUsage[] | undefined
 }
@@ -51,7 +50,7 @@ export const carriedStepOf = (
   }
 }
 
-/** Restores the step as if all of its events had been received now. */
+/** Returns a step restored from a snapshot, as if all of its events had been received now. */
 export const restoreCarriedStep = (
   { waitMs = 0, ...step }: Omit<CarriedStep, 'conversation' | 'turnsAt'>,
   now: number,

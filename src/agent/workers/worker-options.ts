@@ -14,34 +14,38 @@ export interface ServedConversation<Chat> {
   readonly chat: Chat
 }
 
-/** Options of a worker. Times in milliseconds. */
+/** Options of a worker. Times are in milliseconds. */
 export interface WorkerOptions<Chat> {
   /** Returns the options of `turn` for a conversation. Called for each attempt. */
   readonly turn: (served: ServedConversation<Chat>) => TurnOptions | Promise<TurnOptions>
-  /** Beginning of the worker's id, by which the log names it. Default `worker`. */
+  /** Beginning of the worker's id in the log. Default `worker`. */
   readonly name?: string | undefined
-  /** Number of conversations that it works on at once. Default 8. */
+  /** Number of conversations that the worker handles at once. Default 8. */
   readonly slots?: number | undefined
-  /** Only conversations whose id begins with one of these prefixes. Default: all. */
+  /** Id prefixes of the conversations that the worker serves. Default: all conversations. */
   readonly conversations?: readonly string[] | undefined
-  /** Called with each event in its turns. Errors it throws are ignored. */
+  /** Called with each event of the worker's turns. Errors thrown by the function are ignored. */
   readonly onEvent?: ((served: ServedEvent) => void) | undefined
-  /** Called with each attempt that has ended. Errors it throws are ignored. */
+  /** Called with a report on each attempt that has ended. Errors thrown by the function are ignored. */
   readonly onStep?: ((step: AttemptReport) => void) | undefined
   /**
-   * Time of silence after which a worker counts as dead, and its steps are taken over. Use the same value for all workers. Default
+   * Silence after which a worker counts as dead and other workers take over its steps. Use the same value for all workers. Default
    * 10,000.
    */
   readonly ttl?: number | undefined
-  /** Time for which turns may continue once the worker is to stop. Default 30,000. */
+  /** Time for which turns may continue after the worker was requested to stop. Default 30,000. */
   readonly grace?: number | undefined
-  /** Limits, weights and budgets of tenants. Use the same policy for all workers. Default: all tenants alike. */
+  /** Limits, weights and budgets of tenants. Use the same policy for all workers. Default: all tenants are treated alike. */
   readonly policy?: WorkPolicy | undefined
-  /** Answer every conversation that awaits the model, even without a request: imports, forks and other appends, too. Default false. */
+  /**
+   * True to answer every conversation that awaits the model, even without a request, including imports, forks and other appends.
+   * Default false.
+   */
   readonly answerAll?: boolean | undefined
   /**
-   * Until this aborts, the worker stands by: it takes only steps during which two workers died, one at a time and nothing else
-   * meanwhile, and all others leave these steps alone for `ttl`. Afterwards it works like any other. Default: it works from the start.
+   * Signal that ends standby. Until it aborts, the worker takes only steps during which two workers died, one at a time and without
+   * other work meanwhile; all other workers leave these steps alone for `ttl`. Afterwards it works like any other worker. Default: no
+   * standby.
    */
   readonly standby?: AbortSignal | undefined
 }
@@ -60,7 +64,7 @@ const fields: OptionKinds<WorkerOptions<ConversationHandle>> = {
   standby: kinds.signal,
 }
 
-/** Options whose `turn` is given conversations of another kind. Checks nothing. */
+/** Returns options whose `turn` accepts conversations of another kind. Checks nothing. */
 export const mapServed = <Given, Taken>(
   options: WorkerOptions<Taken>,
   edge: (chat: Given) => Taken,
@@ -72,7 +76,7 @@ export const mapServed = <Given, Taken>(
   }
 }
 
-/** The options as they are worth: no others, none missing. */
+/** Checks the options of a worker: refuses unknown ones, and requires `turn`. */
 export const checkWorkerOptions = (
   options: WorkerOptions<ConversationHandle>,
 ): E.Either<InvalidInput, WorkerOptions<ConversationHandle>> => {
@@ -84,10 +88,10 @@ export const checkWorkerOptions = (
   return E.isLeft(policy) ? policy : E.right({ ...checked.right, turn, policy: policy.right })
 }
 
-/** Minimum wait for each worker that should be faster: a claim takes a few milliseconds. */
+/** Minimum wait in milliseconds for each worker that should take a step first: a claim takes a few milliseconds. */
 const rankWait = 10
 
-/** Number of events between snapshots: they are read in well under a second. */
+/** Minimum number of events between snapshots. This many events are read in well under a second. */
 const settleAfter = 5_000
 
 export const settingsOf = ({

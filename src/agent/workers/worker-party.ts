@@ -1,6 +1,6 @@
 import type { TurnClaimant } from '../../conversation/beside/party.ts'
 
-/** Returns a worker as the claimant of its turns: claims, beats and liveness checks happen outside of them. */
+/** Returns the claimant for turns run by a worker. The worker makes claims, beats and liveness checks outside of these turns. */
 export const workerParty = (program: TurnClaimant, id: string): TurnClaimant => ({
   ...program,
   id,

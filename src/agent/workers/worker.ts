@@ -14,7 +14,7 @@ import { beginShift, isStandby, type Shift, type WorkerEnvironment, type WorkerS
 import { gaugeSteps } from './trace-attempt.ts'
 import { vigil } from './vigil.ts'
 
-/** Aborts the turns in conversations that, according to the log, another worker has or that are parked. */
+/** Aborts the turns in conversations that, according to the log, are parked or held by another worker. */
 const endLost = (shift: Shift): void => {
   for (const [conversation, its] of shift.runs) {
     const { holder, stage } = shift.known.steps.get(conversation) ?? {}
@@ -25,12 +25,12 @@ const endLost = (shift: Shift): void => {
   }
 }
 
-/** Milliseconds that pending reads of the store may still take once the worker has ended. */
+/** Milliseconds allowed for pending reads of the store after the worker has ended. */
 const farewell = 200
 
 /**
- * Takes steps of conversations and gives them turns, until the signal aborts or the store is closed. Ends soon after its grace,
- * regardless of other code.
+ * Takes steps of conversations and runs their turns until the signal aborts or the store is closed. Ends soon after the grace period,
+ * even if other code is still running.
  */
 export const work = async (
   worker: string,

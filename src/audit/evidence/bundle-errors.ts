@@ -4,10 +4,10 @@ import { mostLevels } from '../../events/json.ts'
 
 // Checks stop at the first thing that is not as it was written. What they throw stays in this folder.
 
-/** The bundle differs from what was written. */
+/** Thrown when a bundle's content contradicts its hashes, its manifest or the ledger. */
 export class BrokenBundleError extends Error {}
 
-/** The folder is not a bundle, did not arrive as it was written, or does not match the key: none of these proves a forgery. */
+/** Thrown when the folder is not a bundle, was altered in transit, or does not match the key; none of these proves a forgery. */
 export class UncheckedBundleError extends Error {}
 
 export const requireThat = (
@@ -18,7 +18,7 @@ export const requireThat = (
   if (!isSo) throw new Problem(problem)
 }
 
-/** Something is missing, or has a form that bundles do not have. */
+/** Thrown when part of a bundle is missing or malformed. */
 export class BundleFormatError extends Error {}
 
 /** Returns the value; throws `BundleFormatError` if it is missing. */
@@ -42,7 +42,7 @@ export const parse = (bytes: Uint8Array): unknown => {
   return JSON.parse(text)
 }
 
-/** Returns the path of a file of a bundle, which must exist. Pipes and devices are refused. */
+/** Returns the path of a bundle's file. Throws `BrokenBundleError` if the file does not exist or is a pipe or device. */
 export const fileIn = async (folder: string, name: string): Promise<string> => {
   const path = join(folder, name)
   requireThat(await isFile(path), `there is no ${name}: this is not a whole bundle`)
@@ -51,7 +51,7 @@ export const fileIn = async (folder: string, name: string): Promise<string> => {
 
 export const isFile = async (path: string): Promise<boolean> => (await kindOf(path)) === 'file'
 
-/** Returns the kind of a path, following links; undefined if nothing is there. */
+/** Returns the kind of a path, following links; undefined if the path does not exist. */
 export const kindOf = (path: string): Promise<'file' | 'folder' | 'other' | undefined> =>
   stat(path).then(
     (stats) => (stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : 'other'),
@@ -61,14 +61,14 @@ export const kindOf = (path: string): Promise<'file' | 'folder' | 'other' | unde
 export const bytesIn = async (folder: string, name: string): Promise<Buffer> =>
   readFile(await fileIn(folder, name))
 
-/** Returns a required field. */
+/** Returns a field of an object. Throws `BundleFormatError` if `value` is not an object or lacks the field. */
 export const field = (value: unknown, name: string): unknown => {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || !Object.hasOwn(value, name))
     throw new BundleFormatError()
   return (value as Readonly<Record<string, unknown>>)[name]
 }
 
-/** Returns a count or a position: a safe integer ≥ 0. */
+/** Returns `value` as a count or a position, which is a safe integer ≥ 0. Throws `BundleFormatError` for any other value. */
 export const numberIn = (value: unknown): number => {
   if (!Number.isSafeInteger(value) || Number(value) < 0) throw new BundleFormatError()
   // JSON knows -0, and what compares deeply tells it from 0.
@@ -85,7 +85,7 @@ export const textIn = (value: unknown): string => {
   return value
 }
 
-/** Returns a field of an object; undefined if it is missing or null. */
+/** Returns a field of an object; undefined if the field is missing or null. */
 export const optional = (value: unknown, name: string): unknown => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new BundleFormatError()
   return (value as Readonly<Record<string, unknown>>)[name] ?? undefined

@@ -20,7 +20,7 @@ import { files } from './manifest.ts'
 import type { ReadManifest } from './read-manifest.ts'
 import { openWithheld } from './withheld.ts'
 
-/** Digests of the requests that events answer, by position. */
+/** Request digests from the receipts in a conversation's events, by event position. */
 export type Digests = ReadonlyMap<number, readonly unknown[]>
 
 export interface EventSpan {
@@ -28,7 +28,7 @@ export interface EventSpan {
   readonly to: string
 }
 
-/** The events of a file, in order. */
+/** Hashes of the events in a file, in order. */
 interface Chain {
   readonly hashes: readonly string[]
   /** Positions of the withheld events. */
@@ -37,18 +37,22 @@ interface Chain {
 
 interface ConversationChain extends Chain {
   readonly receipts: Digests
-  /** Times of the first and the last event that show when they were recorded. */
+  /** Times of the first and last events that state one. */
   readonly span: EventSpan | undefined
 }
 
-/** An event and its hash, which the next event names. */
+/** An event with its hash, which the next event contains as `prev`. */
 export interface ChainedEvent extends Read {
   readonly position: number
-  /** Hash of the preceding event. */
+  /** Hash of the preceding event; null for the first event. */
   readonly before: string | null
 }
 
-/** Reads every event; each must name the hash of the one before it. @param what the word for one event in messages */
+/**
+ * Yields every event of a file. Each event must contain the hash of the preceding one.
+ *
+ * @param what noun for an event in error messages
+ */
 export async function* chainIn(
   folder: string,
   name: string,
@@ -100,9 +104,9 @@ export const checkChain = async (folder: string, manifest: ReadManifest): Promis
   return { hashes, withheld, receipts, span }
 }
 
-/** The events recorded by the turns of the conversation. */
+/** Hashes of the events recorded by the conversation's turns. */
 export interface TurnsChain extends Chain {
-  /** Number of people's decisions on calls. */
+  /** Number of decisions by people on tool calls. */
   readonly decisions: number
 }
 
@@ -157,7 +161,7 @@ const eventOf = (lines: Lines): Read => {
   }
 }
 
-/** Returns the digests of the requests that an event answers. */
+/** Returns the request digests from the receipts of an event. */
 const receiptsIn = (type: string, data: Buffer): readonly unknown[] => {
   if (!(type === 'MessageAppended' || type === 'Condensed') || !data.includes('"digest"')) return []
   const receipt = optional(optional(parse(data), 'origin') ?? {}, 'context') ?? {}

@@ -8,15 +8,15 @@ import { orThrow } from '../../result/steps.ts'
 import { toError } from '../../result/typed-error.ts'
 import type { EvidenceSource } from './source.ts'
 
-/** Requirements of an export that only the conversation's events can confirm. */
+/** Export options that can only be checked against the conversation's events. */
 export interface ExportRequirements {
   readonly withheld: ReadonlySet<number>
-  /** Number of the last required call; 0 if none is. */
+  /** Number of the last required call; 0 if no call is required. */
   readonly lastCall: number
   readonly last: number
 }
 
-/** The withheld events, in order. */
+/** Withheld events in order of position, with their replacement texts. */
 export interface WithheldEvents {
   /** Replacement text of each withheld event, by position. */
   readonly instead: ReadonlyMap<number, string>
@@ -24,8 +24,8 @@ export interface WithheldEvents {
 }
 
 /**
- * Checks in one read every reason to refuse an export; the read ends once nothing is left to check. Throws a `ReadError`:
- * `InvalidInput` if an event cannot be withheld, `CallOutOfRange` if there is no such call.
+ * Checks the conversation for all reasons to refuse an export in a single read, which ends once nothing is left to check. Throws a
+ * `ReadError`: `InvalidInput` if an event cannot be withheld, `CallOutOfRange` if the last required call does not exist.
  *
  * @param standIn returns the replacement of an event; undefined if it has none
  */

@@ -23,24 +23,27 @@ import { linesOf } from './lines.ts'
 import { files } from './manifest.ts'
 import type { FirstPlace, ReadManifest, SecondPlace } from './read-manifest.ts'
 
-/** The ledger that a bundle is sealed in, as far as it was verified. */
+/** Verified facts about the ledger in which a bundle is sealed. */
 export interface SealedIn {
   readonly origin: string
   /** The verifier key that signed the checkpoint: the given key or one that replaced it. */
   readonly key: string
-  /** Number of entries at the checkpoint. */
+  /** Number of ledger entries at the checkpoint. */
   readonly size: number
-  /** Number of entries for events in this bundle. */
+  /** Number of ledger entries for events in this bundle. */
   readonly entries: number
-  /** Time at which the checkpoint was made, according to the store; it is not signed. Absent in the first format. */
+  /** Time of the checkpoint by the store's clock; it is not signed. Absent in bundle format 1. */
   readonly sealed?: string
 }
 
 export interface LedgerCheckResult {
   readonly ledger?: SealedIn
-  /** Number of leading events that the ledger proves: of the conversation, including those before a fork, and of its turns. */
+  /**
+   * Numbers of leading events proven by the ledger: `events` of the conversation, including those before a fork, and `turns` of the
+   * events recorded by its turns.
+   */
   readonly proven: { readonly events: number; readonly turns: number }
-  /** Reason why the bundle is not proven, if it is not. */
+  /** Reason why the bundle is unproven; absent if it is proven. */
   readonly problem?: string
 }
 
@@ -80,7 +83,7 @@ export const checkLedger = async (
   }
 }
 
-/** Returns the entries of a bundle; in the first format, the one that its manifest names. */
+/** Returns the ledger entries of a bundle. In format 1, the manifest contains the only entry. */
 const entriesIn = async (
   folder: string,
   { conversation, first }: ReadManifest,
@@ -92,7 +95,7 @@ const entriesIn = async (
   return entries
 }
 
-/** Checks that each entry is for an event in the bundle and is in the tree. */
+/** Checks that each entry refers to an event in the bundle and is in the ledger's Merkle tree. */
 const checkEntries = (
   entries: readonly unknown[],
   { conversation, first }: ReadManifest,
@@ -126,7 +129,7 @@ const checkEntries = (
 
 const anybody = 'whoever can write to the store could have made all of this'
 
-/** Returns the key that a rotation proves, given the key before it. */
+/** Returns the rotation's key if `key` signed the rotation, otherwise `key`. */
 const replaced = (key: VerifierKey, rotation: unknown): VerifierKey => {
   const next = textIn(field(rotation, 'key'))
   try {
@@ -141,7 +144,7 @@ const replaced = (key: VerifierKey, rotation: unknown): VerifierKey => {
   return parsed.right
 }
 
-/** Checks that the key has signed the checkpoint. */
+/** Parses a checkpoint and checks that `key` signed it. */
 const checkNote = (text: string, key: VerifierKey): LedgerCheckpoint => {
   const read = readCheckpoint(text)
   if (E.isLeft(read)) throw new BundleFormatError()
@@ -157,7 +160,7 @@ const checkNote = (text: string, key: VerifierKey): LedgerCheckpoint => {
   return checkpoint
 }
 
-/** Checks that the leaf is in the tree. */
+/** Checks that the leaf is in the ledger's Merkle tree. */
 const checkLeaf = (leaf: string, { size, root }: LedgerCheckpoint, place: unknown): void => {
   const index = numberIn(field(place, 'index'))
   const proof = listIn(field(place, 'proof'))

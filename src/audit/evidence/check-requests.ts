@@ -5,7 +5,7 @@ import { linesOf } from './lines.ts'
 import { files, type Manifest } from './manifest.ts'
 
 /**
- * Reassembles every request; each must have the digest of a receipt in the event that it names.
+ * Reassembles every request and checks that its digest is in a receipt of the event at the request's `position`.
  *
  * @returns positions of the events with receipts whose requests are not in the bundle
  */

@@ -17,21 +17,21 @@ import type { EvidenceError, EvidenceSource } from './source.ts'
 import type { TaintedSummary } from './taint.ts'
 
 export interface DocumentOptions {
-  /** Path of a new file. */
+  /** Path of the file to create; it must not exist. */
   readonly file: string
   readonly format: DocumentFormatName
-  /** Positions of events to withhold: only their hashes are shown. Default: none. */
+  /** Positions of events to withhold; the document contains only their hashes. Default: none. */
   readonly withhold?: readonly number[] | undefined
   /**
-   * Called once the export can no longer be refused, before any of the conversation is written, for example to record the export. An
-   * exception from it ends the export.
+   * Called after all checks have passed and before any of the conversation is written, for example to record the export. If it throws,
+   * the export stops.
    */
   readonly onReady?: OnReady | undefined
 }
 
 const fields = { file: kinds.text, format: kinds.text, withhold: kinds.anything, onReady: kinds.call }
 
-/** Result of writing a document. */
+/** Summary of a written document. */
 export interface WrittenDocument {
   readonly conversation: string
   readonly events: number
@@ -40,7 +40,10 @@ export interface WrittenDocument {
   readonly repeated: readonly RepeatedText[]
 }
 
-/** Writes a conversation for other programs into a file (docs/interchange.md). Holds the whole log in memory. Errors: `FileExists`. */
+/**
+ * Exports a conversation to a file in a format that other programs read (docs/interchange.md). Holds the whole log in memory. Errors:
+ * `FileExists`.
+ */
 export const exportDocument = (
   chat: EvidenceSource,
   options: DocumentOptions,

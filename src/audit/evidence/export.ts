@@ -44,17 +44,17 @@ import type { EvidenceError, EvidenceSource } from './source.ts'
 import type { TaintedSummary } from './taint.ts'
 import { withheldText } from './withheld.ts'
 
-/** Result of writing a bundle. */
+/** Summary of a written evidence bundle. */
 export interface Evidence {
   readonly conversation: string
   readonly events: number
   /** Number of requests in the bundle. */
   readonly requests: number
-  /** Calls whose requests are left out: the number of each, the position of its answer, and the reason. */
+  /** Calls whose requests are omitted: each call's number, the position of its reply, and the reason. */
   readonly omitted: readonly { readonly call: number; readonly position: number; readonly why: Omission }[]
   /** Positions of the withheld events. */
   readonly withheld: readonly number[]
-  /** Number of events that its turns recorded, and the revisions of those withheld because they tell of withheld content. */
+  /** Number of events recorded by the conversation's turns, and the revisions of those withheld because they refer to withheld content. */
   readonly turns: TurnsPart
   /** Summaries in the bundle that were made from withheld events. */
   readonly tainted: readonly TaintedSummary[]
@@ -64,10 +64,11 @@ export interface Evidence {
 }
 
 /**
- * Writes the evidence for a conversation into a folder, with a program that checks it (docs/evidence.md): its events byte for byte,
- * those of the conversations that it was forked from, and the request of every call with a receipt.
+ * Writes the evidence for a conversation into a folder, with a program that verifies it (docs/evidence.md). The evidence consists of
+ * the conversation's events byte for byte, the events of the conversations that it was forked from, and the request of every call with
+ * a receipt.
  *
- * Memory: what is shown, a name for each distinct block, and the receipts. On failure it leaves nothing. Errors: `FileExists` if the folder is not empty; `CallOutOfRange` if one of the calls does not exist.
+ * Memory: the effective history, a name for each distinct block, and the receipts. A failed export leaves no files. Errors: `FileExists` if the folder is not empty; `CallOutOfRange` if one of the calls does not exist.
  */
 export const exportEvidence = (
   chat: EvidenceSource,
@@ -87,9 +88,9 @@ async function* exported(chat: EvidenceSource, options: EvidenceOptions): Steps<
   })
 }
 
-/** State of an export that can no longer be refused. */
+/** State of an export after all checks have passed. */
 interface Ready {
-  /** The first file. */
+  /** Writer of `events.txt`, the first file of a bundle. */
   readonly events: FileWriter
   readonly withheld: WithheldEvents
   readonly last: number
@@ -141,7 +142,7 @@ const entryLines = ({ entries }: WholeProof): string =>
     .map((entry) => `${JSON.stringify(entry)}\n`)
     .join('')
 
-/** Returns the names of the authorities that signed a time for the checkpoint, except names that are unsafe in a shell command. */
+/** Returns the names of the authorities that timestamped the checkpoint, omitting names that are unsafe in a shell command. */
 const authoritiesIn = (ledger: ResolvedEvidenceOptions['ledger']): readonly string[] => {
   const note = parseNote(ledger?.checkpoint ?? '')
   const names = E.isRight(note) ? timestampLines(note.right).map(({ name }) => name) : []
@@ -168,8 +169,8 @@ const writeEvents = async (chat: EvidenceSource, { events: file, withheld, last 
 }
 
 /**
- * Writes the events that the conversation's turns recorded. Withholds those about calls of withheld replies and those that contain a
- * withheld text.
+ * Writes the events recorded by the conversation's turns. Withholds events about the calls of withheld replies and events that contain
+ * a withheld text.
  */
 const writeTurns = async (
   chat: EvidenceSource,

@@ -9,7 +9,7 @@ import { makeFolder } from '../../store/make-folder.ts'
 const unwritable = (error: unknown): InvalidInput =>
   invalidInput('folder', `cannot be written (${error instanceof Error ? error.message : String(error)})`)
 
-/** Runs work on the disk. Throws `InvalidInput` if the system refuses it. */
+/** Runs a disk operation. Throws `InvalidInput` if the operation fails. */
 export const onDisk = async <A>(work: () => Promise<A>): Promise<A> => {
   try {
     return await work()
@@ -18,7 +18,11 @@ export const onDisk = async <A>(work: () => Promise<A>): Promise<A> => {
   }
 }
 
-/** Creates a folder, or accepts an existing empty one. @returns the folders that were created, the outermost first */
+/**
+ * Creates a folder, or accepts an existing empty one.
+ *
+ * @returns the folders that were created, outermost first
+ */
 export async function* emptyFolder(folder: string): Steps<InvalidInput | FileExists, readonly string[]> {
   const { made, names } = yield* catchTyped<InvalidInput, Record<'made' | 'names', readonly string[]>>(() =>
     onDisk(async () => ({ made: await makeFolder(folder), names: await readdir(folder) })),
@@ -28,14 +32,14 @@ export async function* emptyFolder(folder: string): Steps<InvalidInput | FileExi
     : yield fileExists(folder, 'is not empty: name a folder that is new or empty')
 }
 
-/** Paths that some work may leave on the disk. */
+/** Paths to remove if an operation fails. */
 export interface CreatedPaths {
-  /** Folders that were created for it, the outermost first. */
+  /** Folders that the operation created, outermost first. */
   readonly made: readonly string[]
   readonly files: readonly string[]
 }
 
-/** Runs some work; if it fails, removes the files, then the folders unless something else is in them. */
+/** Runs an operation. If it fails, removes the files, then each folder that is empty. */
 export const orNothing = async <A>({ made, files }: CreatedPaths, work: () => Promise<A>): Promise<A> => {
   try {
     return await work()
@@ -50,28 +54,32 @@ export const orNothing = async <A>({ made, files }: CreatedPaths, work: () => Pr
   }
 }
 
-/** Waits until all work has ended, then throws the first failure: nothing is written after that. */
+/** Waits for all promises to settle, then throws the first failure, so that no write is still running. */
 export const waitForAll = async (work: readonly Promise<void>[]): Promise<void> => {
   for (const each of await Promise.allSettled(work)) if (each.status === 'rejected') throw each.reason
 }
 
 /**
- * Called once an export can no longer be refused, before any of the conversation is written, for example to record the export. An
- * exception from it ends the export.
+ * Callback that runs after all checks have passed and before any of the conversation is written, for example to record the export. If
+ * it throws, the export stops.
  */
 export type OnReady = () => Promise<void>
 
-/** A file that is written from beginning to end. Its methods throw `InvalidInput` if the disk refuses. */
+/** Writer that appends text to a new file. Its methods throw `InvalidInput` if a write fails. */
 export interface FileWriter {
   readonly write: (text: string) => Promise<void>
-  /** Closes the file, which is on disk when the promise resolves. */
+  /** Closes the file; its content is on disk when the promise resolves. */
   readonly close: () => Promise<void>
   readonly bytes: () => number
 }
 
 const atOnce = 1024 * 1024
 
-/** Begins a new file. @param onReady called once the file exists; if it throws, the file is removed */
+/**
+ * Creates a file and returns its writer.
+ *
+ * @param onReady called once the file exists; if it throws, the file is removed
+ */
 export const createFile = async (folder: string, name: string, onReady?: OnReady): Promise<FileWriter> => {
   const path = join(folder, name)
   await writeFile(path, '', { flag: 'wx' }).catch((error: unknown) => {
@@ -106,10 +114,10 @@ export const createFile = async (folder: string, name: string, onReady?: OnReady
   }
 }
 
-/** Returns the name that a file has until it is complete. */
+/** Returns the temporary name of a file that is not yet complete. */
 export const draftOf = (name: string): string => `${name}.part`
 
-/** Writes a whole file, which appears under its name once it is complete. */
+/** Writes a file under a temporary name, then renames it. */
 export const writeWhole = (folder: string, name: string, text: string): Promise<void> =>
   onDisk(async () => {
     const beside = join(folder, draftOf(name))

@@ -5,8 +5,9 @@ import { fileIn, requireThat } from './bundle-errors.ts'
 export const atOnce = 1024 * 1024
 
 /**
- * Yields the lines of a file without their newlines, however large the file is: files of more than 2 GiB cannot be read whole. @param
- * problem the error message if the last line has no newline
+ * Yields the lines of a file without their newlines. The file is read in chunks, because files larger than 2 GiB cannot be read whole.
+ *
+ * @param problem the error message if the last line has no newline
  */
 export async function* linesIn(path: string, problem: string): AsyncGenerator<Buffer, void> {
   let pieces: Buffer[] = []
@@ -23,7 +24,7 @@ export async function* linesIn(path: string, problem: string): AsyncGenerator<Bu
   requireThat(pieces.length === 0, problem)
 }
 
-/** Returns all lines of a file of a bundle. */
+/** Returns all lines of a bundle's file. */
 export const linesOf = async (folder: string, name: string): Promise<readonly Buffer[]> => {
   const path = await fileIn(folder, name)
   const lines: Buffer[] = []

@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { isFile, kindOf, requireThat, UncheckedBundleError } from './bundle-errors.ts'
 import { checkedFiles, files } from './manifest.ts'
 
-/** Number of leading bytes in which line endings are looked for. */
+/** Number of leading bytes that are searched for a line ending. */
 const beginning = 65_536
 
 /**
- * Tells mistakes from forgeries before anything is checked: throws `UncheckedBundleError` if the folder is not a bundle as it was
- * written.
+ * Detects user mistakes before verification, so that they are not reported as forgeries. Throws `UncheckedBundleError` if the folder is
+ * not a bundle in its original form.
  */
 export const look = async (folder: string): Promise<void> => {
   const kind = await kindOf(folder)
@@ -35,7 +35,7 @@ const holdsBundles = async (folder: string): Promise<boolean> => {
   return false
 }
 
-/** True if the file's first line ends in CR LF: only a program that converted the bundle writes that. */
+/** Reports whether the file's first line ends in CR LF, which shows that a program converted the bundle. */
 const hasOtherLineEnds = async (path: string): Promise<boolean> => {
   if (!(await isFile(path))) return false
   const file = await open(path)

@@ -1,7 +1,7 @@
-/** Value of a bundle's `format`. Other files or other rules need another value. */
+/** The `format` of a bundle. Any change to the files or the rules requires a new value. */
 export const bundleFormat = 'palimpsest evidence 2'
 
-/** The files of a bundle, in the order in which they are written: a folder without the last one is not a bundle. */
+/** Names of the files in a bundle, in the order in which they are written. A folder without the last file is not a bundle. */
 export const files = {
   events: 'events.txt',
   turns: 'turns.txt',
@@ -15,12 +15,12 @@ export const files = {
   manifest: 'bundle.json',
 } as const
 
-/** The files that are checked. */
+/** Names of the files that a verifier checks. */
 export const checkedFiles = Object.values(files).filter(
   (name) => name !== files.verifier && name !== files.readme,
 )
 
-/** The `bundle.json` of this format. Everything in it except `sealed` follows from the other files or is proven by the ledger. */
+/** Content of `bundle.json` in this format. Everything in it except `sealed` follows from the other files or is proven by the ledger. */
 export interface Manifest extends ConversationEnds {
   readonly format: typeof bundleFormat
   readonly conversation: string
@@ -28,51 +28,57 @@ export interface Manifest extends ConversationEnds {
   readonly withheld: readonly number[]
   /** Number of lines of `requests.jsonl`. */
   readonly requests: number
-  /** Events that the turns of the conversation recorded. */
+  /** Number of events recorded by the conversation's turns, and the revisions of the withheld ones. */
   readonly turns: TurnsPart
-  /** `entries`: number of lines of `entries.jsonl`; `sealed`: time of the checkpoint by the clock of the store. */
+  /** Number of lines of `entries.jsonl` (`entries`), and time of the checkpoint by the store's clock (`sealed`). */
   readonly ledger?: { readonly entries: number; readonly sealed: string }
 }
 
-/** Position of the conversation's own first event; earlier events are of the conversation that it was forked from. */
+/**
+ * Bounds of an exported conversation: the positions of its first event after a fork and of its last event, and the hash of the last
+ * event.
+ */
 export interface ConversationEnds {
-  /** Position of the conversation's own first event; those before it are of what it was forked from. */
+  /** Position of the conversation's first event after a fork; earlier events belong to the conversations that it was forked from. */
   readonly first: number
   readonly last: number
   /** Hash of the last event. */
   readonly head: string
 }
 
-/** The number of events in `turns.txt`, and the revisions of the withheld ones. */
+/** Number of events in `turns.txt`, and the revisions of the withheld events. */
 export interface TurnsPart {
   readonly events: number
   readonly withheld: readonly number[]
 }
 
-/** An entry of the ledger for something in the bundle, as in `entries.jsonl`. */
+/** A ledger entry for an event in the bundle, as in `entries.jsonl`. */
 export interface BundleEntry {
-  /** First line of the leaf: a conversation, or `stream turns-` and the conversation. */
+  /** First line of the entry's leaf: a conversation id, or `stream turns-` followed by a conversation id. */
   readonly name: string
-  /** Revision of the event in its own stream. */
+  /** Revision of the event in its stream. */
   readonly revision: number
   /** Position of the event in the file, counted from 0. */
   readonly position: number
-  /** Index of the leaf. */
+  /** Index of the entry's leaf in the ledger. */
   readonly index: number
-  /** Hashes in base64, from the leaf upwards. */
+  /** Inclusion proof: hashes in base64, from the leaf upwards. */
   readonly proof: readonly string[]
 }
 
-/** Proof of a conversation by the ledger of a store (`store.audit.proof`). */
+/** Proof of a conversation from a store's ledger (`store.audit.proof`). */
 export interface BundleProof {
-  /** Every entry for the conversation, its turns, and the conversations that it was forked from, in the order of the ledger. */
+  /** Every ledger entry for the conversation, its turns, and the conversations that it was forked from, in ledger order. */
   readonly entries?: readonly BundleEntry[]
-  /** A signed note, with its cosignatures, over a ledger of `size` entries. */
+  /** Signed note, including any cosignatures, for a ledger of `size` entries. */
   readonly checkpoint: string
   readonly size: number
-  /** Time of the checkpoint by the clock of the store. */
+  /** Time of the checkpoint by the store's clock. */
   readonly sealed: string
-  /** Verifier keys, oldest first. Each signs ledgers of more than `after` entries; the key before it announced it in an entry. */
+  /**
+   * Verifier keys, oldest first. Each key signs ledgers of more than `after` entries and was announced by the previous key in a ledger
+   * entry.
+   */
   readonly keys: readonly {
     readonly key: string
     readonly after: number
@@ -84,17 +90,17 @@ export interface BundleProof {
   }[]
 }
 
-/** An entry of the ledger that replaces one key by another, as in `keys.json`. */
+/** A ledger entry that replaces the ledger's key, as in `keys.json`. */
 export interface Rotation {
   /** The new verifier key. */
   readonly key: string
   readonly index: number
   readonly proof: readonly string[]
-  /** Checkpoint signed by the key before it. */
+  /** Checkpoint signed by the previous key. */
   readonly checkpoint: string
 }
 
-/** Returns the rotations before the checkpoint; later ones say nothing about who signed it. */
+/** Returns the key rotations before the checkpoint; later rotations do not affect which key signed it. */
 export const rotationsIn = ({ keys, size }: BundleProof): readonly Rotation[] =>
   keys.flatMap(({ key, after, rotation }) =>
     rotation && after < size

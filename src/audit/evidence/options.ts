@@ -10,16 +10,16 @@ export interface EvidenceOptions {
   readonly folder: string
   /** Numbers of the first and last call whose requests are included, both inclusive. Default: all calls. */
   readonly calls?: { readonly first: number; readonly last: number } | undefined
-  /** Positions of events to withhold: only their hashes are shown. Default: none. */
+  /** Positions of events to withhold; the bundle contains only their hashes. Default: none. */
   readonly withhold?: readonly number[] | undefined
   /**
-   * The ledger's proof of the conversation, with all entries (`store.audit.proof(id, { compare: true })`). Without it, nothing is
-   * proven against those who can write to the store.
+   * The ledger's proof of the conversation, with all entries (`store.audit.proof(id, { compare: true })`). Without it, the bundle
+   * proves nothing against people who can write to the store.
    */
   readonly ledger?: BundleProof | undefined
   /**
-   * Called once the export can no longer be refused, before any of the conversation is written, for example to record the export. An
-   * exception from it ends the export.
+   * Called after all checks have passed and before any of the conversation is written, for example to record the export. If it throws,
+   * the export stops.
    */
   readonly onReady?: OnReady | undefined
 }
@@ -32,16 +32,16 @@ const fields = {
   onReady: kinds.call,
 }
 
-/** A proof with every entry. */
+/** A ledger proof that contains every entry. */
 export type WholeProof = BundleProof & Required<Pick<BundleProof, 'entries'>>
 
 const isWhole = (proof: BundleProof): proof is WholeProof => Array.isArray(proof.entries)
 
-/** Options checked as far as possible without the conversation. */
+/** Export options after the checks that do not need the conversation's events. */
 export interface ResolvedEvidenceOptions extends Choice {
   readonly folder: string
   readonly ledger: WholeProof | undefined
-  /** Number of the last required call; 0 if none is. */
+  /** Number of the last required call; 0 if no call is required. */
   readonly lastCall: number
   readonly onReady: OnReady | undefined
 }
@@ -73,7 +73,7 @@ export async function* resolveOptions(
   }
 }
 
-/** Returns the positions to withhold; fails if one of them does not exist. */
+/** Returns the positions to withhold. Fails with `InvalidInput` if one of them does not exist. */
 export async function* positionsIn(
   withhold: readonly number[],
   last: number,

@@ -12,14 +12,14 @@ import {
 } from './bundle-errors.ts'
 import type { Manifest, TurnsPart } from './manifest.ts'
 
-/** The manifest of a bundle of any format, with each value of its expected kind. */
+/** A bundle's manifest in any format, with the type of each value checked. */
 export interface ReadManifest extends Omit<Manifest, 'format' | 'ledger'> {
-  /** True for format 2, which has what the turns recorded and each entry of the ledger. */
+  /** True for bundle format 2, which contains the turns' events and every ledger entry. */
   readonly isSecond: boolean
   readonly ledger?: FirstPlace | SecondPlace
 }
 
-/** The one ledger entry of a bundle of the first format. */
+/** The only ledger entry of a bundle in format 1. */
 export interface FirstPlace {
   readonly revision: number
   readonly index: number

@@ -1,7 +1,7 @@
 import type { Manifest } from './manifest.ts'
 
 /**
- * Returns the text in which a bundle explains itself to those who check it.
+ * Returns the README of a bundle, which explains the bundle to the people who verify it.
  *
  * @param omitted number of requests left out
  * @param authorities names that have signed a time for the checkpoint

@@ -9,13 +9,13 @@ export interface RepeatedText {
   readonly of: readonly number[]
 }
 
-/** Length of the shortest text that is looked for, in UTF-16 code units: shorter ones occur everywhere. */
+/** Minimum length of a text to search for, in UTF-16 code units; shorter texts occur everywhere. */
 const shortest = 12
 
-/** Fields that identify a block or the block that it belongs to. */
+/** Fields that identify a block or the block that it belongs to; their values are not searched. */
 const naming = new Set(['type', 'id', 'tool_use_id', 'name', 'signature', 'media_type', 'cache_control'])
 
-/** Returns the texts in the blocks of an event, at any depth. */
+/** Returns the texts in an event's blocks, at any depth. */
 const textsIn = (event: ConversationEvent): readonly string[] => textsOf(blocksOf(event))
 
 const textsOf = (values: readonly unknown[]): readonly string[] => {
@@ -30,14 +30,14 @@ const textsOf = (values: readonly unknown[]): readonly string[] => {
   return texts
 }
 
-/** Returns the texts of an event that are long enough to be recognized by. */
+/** Returns the texts of an event that are long enough to identify it. */
 const tellingIn = (event: ConversationEvent): readonly string[] =>
   textsIn(event)
     .map((text) => text.trim())
     .filter((text) => text.length >= shortest)
 
 /**
- * Finds turn events about the calls of withheld replies, or with a withheld text.
+ * Returns a predicate for turn events that refer to the calls of withheld replies or contain a withheld text.
  *
  * @param withheld the withheld events, at `positions`
  */
@@ -57,7 +57,11 @@ export const createTurnFilter = (
   }
 }
 
-/** Finds events that repeat the texts of others. @param withheld those others */
+/**
+ * Returns a function that reports which withheld texts an event repeats.
+ *
+ * @param withheld the withheld events
+ */
 export const createRepeatFinder = (
   withheld: readonly ConversationEvent[],
 ): ((event: ConversationEvent) => RepeatedText | undefined) => {

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 
 /**
- * A request in `requests.jsonl`: the first `keep` parts of the request on the line before, followed by others, given by their line in
- * `parts.txt`.
+ * A line of `requests.jsonl`. The request consists of the first `keep` parts of the request on the previous line, followed by the parts
+ * at the lines `add` of `parts.txt`, numbered from 0.
  */
 export interface RequestLine {
   /** Position of the event that holds the receipt. */
@@ -11,15 +11,15 @@ export interface RequestLine {
   readonly add: readonly number[]
 }
 
-/** Returns the name of a text: its hash, or the text itself if that is shorter. */
+/** Returns a key that identifies a text: its hash, or the text itself if that is shorter. */
 const nameOf = (text: string): string => (text.length < 44 ? text : hash('sha256', text, 'base64'))
 
 /**
- * Returns a writer of requests that writes no text twice.
+ * Returns a function that encodes requests for `requests.jsonl` and `parts.txt`, writing each distinct text only once.
  *
- * Memory: a name for each distinct part, and the numbers of one request.
+ * Memory: a key for each distinct part, and the part numbers of one request.
  *
- * @returns what the request adds to the two files
+ * @returns a function that returns the request's additions to the two files
  */
 export const requestWriter = () => {
   const numbers = new Map<string, number>()

@@ -2,8 +2,8 @@ import canonicalize from 'canonicalize'
 import { type SentPart, type SentRequest, textOf } from '../../agent/receipts/canonical.ts'
 
 /**
- * Splits the canonical JSON of a request (the text that its receipt's digest covers) into pieces: the content of each block or message
- * is a piece of its own, the same in every request that has it, with or without a cache breakpoint.
+ * Splits the canonical JSON of a request, which its receipt's digest covers, into pieces. The content of each block or message is a
+ * separate piece, identical in every request that contains it, with or without a cache breakpoint.
  */
 export const requestTexts = ({ chat, messages, system, tools }: SentRequest): readonly string[] => {
   const texts: string[] = []
@@ -27,7 +27,7 @@ export const requestTexts = ({ chat, messages, system, tools }: SentRequest): re
   return [...texts, rest === '{}' ? '}' : `,${rest.slice(1)}`]
 }
 
-/** Splits the text of a part into its opening, which may have a cache breakpoint, and the rest. */
+/** Splits the JSON of a block or message into its opening, which may contain a cache breakpoint, and the rest. */
 const opened = (part: SentPart): readonly [string, string] => {
   const text = textOf(part)
   const marked = 'cache_control' in part ? `{"cache_control":${canonicalize(part['cache_control'])},` : '{'

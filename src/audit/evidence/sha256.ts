@@ -1,14 +1,14 @@
 // SHA-256 (FIPS 180-4) as node:crypto does not offer it: stopped in the middle of a text, and continued from there. What is withheld of
 // an event is proven by it: the state after the text's first blocks says nothing of them, and its last bytes name the event before it.
 
-/** Number of bytes hashed at once. */
+/** Size of a SHA-256 block in bytes. */
 export const blockBytes = 64
 const wordBytes = 4
 
 const primes = Array.from({ length: 310 }, (_, n) => n + 2).filter((n, _, all) =>
   all.every((divisor) => divisor >= n || n % divisor !== 0),
 )
-/** Returns the first 32 bits of the fractional part. */
+/** Returns the first 32 bits of the fractional part of `root`. */
 const fraction = (root: number): number => Math.floor((root % 1) * 2 ** 32) | 0
 const constants = primes.map((prime) => fraction(Math.cbrt(prime)))
 const initial = primes.slice(0, 8).map((prime) => fraction(Math.sqrt(prime)))
@@ -54,14 +54,14 @@ const bytesOf = (state: Int32Array): Buffer => {
   return bytes
 }
 
-/** Returns the hash state, 32 bytes, after a text of whole blocks. */
+/** Returns the 32-byte hash state after a text that consists of whole blocks. */
 export const stateAfter = (text: Buffer): Buffer => bytesOf(run(Int32Array.from(initial), text))
 
 /**
- * Returns the SHA-256 of a text of which only the end is known.
+ * Returns the SHA-256 of a text of which only the end is available.
  *
- * @param state the state after everything before `rest`: whole blocks
- * @param length bytes of the whole text
+ * @param state hash state after the blocks that precede `rest`
+ * @param length length of the whole text in bytes
  */
 export const hashFrom = (state: Buffer, rest: Buffer, length: number): Buffer => {
   const zeros = (((blockBytes - 9 - length) % blockBytes) + blockBytes) % blockBytes

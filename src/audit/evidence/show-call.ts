@@ -6,19 +6,23 @@ import { checkCall, requestIn } from '../../agent/receipts/made-again.ts'
 import { requestTexts } from './request-texts.ts'
 
 /**
- * Reason why the request of a call is not in a bundle. `withheld`: it shows withheld content; `not-chosen`: other calls were requested;
- * `differs`: rebuilt from the log, it is not what was sent; `receipt`: its receipt cannot be used.
+ * Reason why a call's request is not in a bundle. `withheld`: the request shows withheld content; `not-chosen`: the export options
+ * exclude the call; `differs`: the request rebuilt from the log is not the one that was sent; `receipt`: the call's receipt cannot be
+ * used.
  */
 export type Omission = 'withheld' | 'not-chosen' | 'differs' | 'receipt'
 
 /** The events to withhold and the calls to include. */
 export interface Choice {
   readonly withheld: ReadonlySet<number>
-  /** Reports whether to show the call with this number. */
+  /** Reports whether to include the request of the call with this number. */
   readonly isChosen: (call: number) => boolean
 }
 
-/** Returns the positions of everything that a request made of this history may repeat. A summary's request shows only part of it. */
+/**
+ * Returns the positions of all events whose content a request built from this history may contain. A summary request contains only some
+ * of it.
+ */
 const shownIn = ({ items, outline: { configured, toolsFrom } }: Effective): readonly number[] => [
   ...items.map(({ position }) => position),
   ...[configured, toolsFrom].filter((position) => position !== undefined),

@@ -2,6 +2,6 @@ import type { ConversationHandle } from '../../conversation/conversation.ts'
 import type { CallOutOfRange } from '../../agent/receipts/errors.ts'
 import type { FileExists, ReadError } from '../../store/errors.ts'
 
-/** The part of a conversation that an export reads. */
+/** The members of `Conversation` that an export uses. */
 export type EvidenceSource = Pick<ConversationHandle, 'id' | 'position' | 'events' | 'stored' | 'context'>
 export type EvidenceError = ReadError | FileExists | CallOutOfRange

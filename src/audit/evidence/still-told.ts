@@ -3,14 +3,18 @@ import type { Effective } from '../../projections/effective.ts'
 import { type RepeatedText, createRepeatFinder } from './repeats.ts'
 import { type TaintedSummary, createTaintFinder } from './taint.ts'
 
-/** Finds what still reveals withheld events, as the events of a log are passed in. */
+/** Collects the summaries and events that still reveal withheld content, from a log passed in event by event. */
 export const stillTold = (hidden: readonly ConversationEvent[]) => {
   const taint = createTaintFinder(new Set(hidden.map(({ position }) => position)))
   const repeat = createRepeatFinder(hidden)
   const tainted: TaintedSummary[] = []
   const repeated: RepeatedText[] = []
   return {
-    /** @param before the effective history right before the event */
+    /**
+     * Examines the next event of the log.
+     *
+     * @param before returns the effective history at a position
+     */
     pass: async (
       event: ConversationEvent,
       before: (position: number) => Promise<Effective>,

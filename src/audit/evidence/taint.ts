@@ -2,15 +2,16 @@ import { isMarker } from '../../events/event-traits.ts'
 import type { ConversationEvent } from '../../events/events.ts'
 import { type Effective, sliceOf } from '../../projections/effective.ts'
 
-/** A summary that was made from withheld events, and may repeat them. */
+/** A summary that was made from withheld events and may repeat their content. */
 export interface TaintedSummary {
   readonly position: number
-  /** Positions of the items it hides that are withheld, or made from withheld events. */
+  /** Positions of the summarized items that are withheld or were made from withheld events. */
   readonly of: readonly number[]
 }
 
 /**
- * Finds the summaries on any branch that were made from withheld events, or from such a summary, directly or through truncations.
+ * Returns a function that recognizes summaries made from withheld events or from other such summaries, directly or through truncations.
+ * Covers all branches.
  *
  * @param before returns the effective history right before a marker
  */

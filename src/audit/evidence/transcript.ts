@@ -5,18 +5,19 @@ import type { ProvenEvents } from './verify.ts'
 
 // What a bundle proves, as a transcript. The program in the bundle prints the same lines.
 
-/** Matches control characters, and characters that reorder or hide what a terminal shows; newlines and tabs are kept. */
+/** Control characters and characters that reorder or hide terminal text, except newlines and tabs. */
 const controls =
   // oxlint-disable-next-line no-control-regex -- it matches control characters
   /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g
 const clear = (text: string): string => text.replace(controls, '\ufffd').toWellFormed()
 
-/** Most characters shown of a block that is not text. */
+/** Maximum number of characters shown for a non-text block. */
 const longest = 2_000
 
 /**
- * Yields the events that the ledger proves, in order, then those that the turns recorded: a line for each, followed by its content,
- * indented. Each is read again, and must be the one that was checked. Throws what `verifyEvidence` reports as broken.
+ * Yields the transcript of the events that the ledger proves, in order: first the conversation's events, then the events recorded by
+ * its turns. Each event is one line followed by its indented content. Every event is read again and must match the hash that was
+ * checked; if it does not, throws an error that `verifyEvidence` reports as broken.
  */
 export async function* transcriptOf(
   folder: string,
@@ -49,7 +50,7 @@ function* linesOf(event: ChainedEvent, mark: string): Generator<string, void> {
   for (const text of textsIn(type, data)) for (const line of clear(text).split('\n')) yield `    ${line}`
 }
 
-/** Returns the texts of a message; for anything else, its JSON. */
+/** Returns the texts of a message, or the JSON of any other event. */
 const textsIn = (type: string, data: Buffer): readonly string[] => {
   const content = type === 'MessageAppended' ? optional(parse(data), 'content') : undefined
   if (typeof content === 'string') return [content]

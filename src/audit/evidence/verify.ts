@@ -8,30 +8,31 @@ import { files } from './manifest.ts'
 import { manifestFrom } from './read-manifest.ts'
 
 /**
- * `proven`: the signed ledger holds everything; `partly`: everything except what was left out; `unproven`: nothing contradicts the
- * bundle, and nothing proves it; `unchecked`: not a bundle as it was written, or unrelated to the key; `broken`: not what was written.
+ * Result of verifying a bundle. `proven`: the signed ledger proves everything; `partly`: it proves everything except what was left out;
+ * `unproven`: the bundle is consistent but nothing proves it; `unchecked`: the folder is not a bundle in its original form, or the key
+ * belongs to another ledger; `broken`: the content was changed after it was written.
  */
 export type BundleVerdict = 'proven' | 'partly' | 'unproven' | 'unchecked' | 'broken'
 
 export interface EvidenceVerification {
   readonly verdict: BundleVerdict
-  /** Findings in words, in order. */
+  /** Findings as text, in the order of the checks. */
   readonly found: readonly string[]
-  /** Times at which the first and the last event were recorded, as far as the events show them (ISO 8601, UTC). */
+  /** Times at which the first and last events were recorded, as far as the events show them (ISO 8601, UTC). */
   readonly span?: EventSpan
-  /** The ledger that holds the bundle, if the key was given. */
+  /** The ledger in which the bundle is sealed, if its key was given. */
   readonly ledger?: SealedIn
-  /** Reason why the bundle is broken, unproven or unchecked. */
+  /** Reason why the bundle is broken, unproven or unchecked; absent for other verdicts. */
   readonly problem?: string
 }
 
-/** The hashes of the events in a bundle, and how many of them the ledger proves. */
+/** Hashes of the events in a bundle, and the numbers of events that the ledger proves. */
 export interface ProvenEvents extends Pick<LedgerCheckResult, 'proven'> {
   readonly hashes: ChainHashes
 }
 
 /**
- * Checks a bundle as the program in it does, with the same lines as output.
+ * Verifies a bundle in the same way as the program that it contains, and reports the same findings.
  *
  * @param key the verifier key of the ledger, which must come from somewhere other than the bundle
  * @param onProven called with what the ledger proves, if nothing contradicts the bundle
@@ -93,7 +94,7 @@ const ledgerLines = ({ origin, key, size, entries, sealed }: SealedIn): readonly
 
 const listOf = (positions: readonly number[]): string => `[${positions.join(', ')}]`
 
-/** Converts an error into a verdict. Texts that are not JSON or not UTF-8 count as broken: a bundle has neither. */
+/** Converts an error into a verdict. Invalid JSON and invalid UTF-8 count as broken, because bundles contain neither. */
 export const verdictOfError = (error: unknown): Pick<EvidenceVerification, 'verdict' | 'problem'> => {
   if (error instanceof BrokenBundleError) return { verdict: 'broken', problem: error.message }
   if (error instanceof UncheckedBundleError) return { verdict: 'unchecked', problem: error.message }
@@ -105,7 +106,7 @@ export const verdictOfError = (error: unknown): Pick<EvidenceVerification, 'verd
   throw error
 }
 
-/** Tells errors by a field: those of the file system name a system call, those of a decoder have a code. */
+/** Reports whether an error has the given field: file system errors have `syscall`, decoder errors have `code`. */
 const isOf = (mark: 'syscall' | 'code', error: unknown): boolean => error instanceof Error && mark in error
 
 const words: Readonly<Record<BundleVerdict, string>> = {
@@ -116,7 +117,7 @@ const words: Readonly<Record<BundleVerdict, string>> = {
   broken: 'BROKEN',
 }
 
-/** Returns the findings about a bundle as lines. */
+/** Returns the findings and the verdict on a bundle as lines. */
 export const verdictLines = ({ verdict, found, problem }: EvidenceVerification): readonly string[] => [
   ...found,
   `${words[verdict]}${problem === undefined ? '' : `: ${problem}`}`,

@@ -5,9 +5,9 @@ const ending = /[,{]"prev":(?:null|"([0-9a-f]{64})")\}$/
 const form = /^([0-9a-f]{64}) ([0-9]{1,15})\n((?:[0-9a-f]{2}){1,138})\n([0-9a-f]{64})$/
 
 /**
- * Returns the replacement of a withheld event: the state of its hash before the last bytes of its text, these bytes, and its hash. They
- * prove which event preceded it, and reveal no more of it than the end of its metadata. Undefined if the metadata do not end with the
- * hash of the preceding event: another program wrote it.
+ * Returns the stub that replaces a withheld event: the hash state before the last bytes of the event's text, these bytes, and the
+ * event's hash. The stub proves which event came before and reveals only the end of the metadata. Returns undefined if the metadata
+ * does not end with the hash of the preceding event, which shows that another program wrote the event.
  */
 export const withheldText = (event: StoredEvent): string | undefined => {
   const { id, type, data, metadata } = event
@@ -19,13 +19,16 @@ export const withheldText = (event: StoredEvent): string | undefined => {
   return `\n${state} ${text.length}\n${text.toString('hex', before)}\n${hashOf(event)}\n`
 }
 
-/** The hash of a withheld event and of the event before it. */
+/** Hashes of a withheld event and of the event before it. */
 export interface WithheldStub {
   readonly hash: string
   readonly prev: string | null
 }
 
-/** Reads the last three lines of `withheldText`. Undefined if they are malformed; false if they do not have the given hash. */
+/**
+ * Parses the last three lines of a stub from `withheldText`. Returns undefined if they are malformed, false if they do not have the
+ * given hash.
+ */
 export const openWithheld = (lines: string): WithheldStub | false | undefined => {
   const [, state = '', length, coded = '', hash = ''] = form.exec(lines) ?? []
   const rest = Buffer.from(coded, 'hex')

@@ -2,34 +2,38 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { AnchorAhead, AnchorFailed } from './errors.ts'
 
 /**
- * A place that keeps checkpoints out of reach of those who can write to the store. Kept checkpoints expose a later rewriting of the
- * ledger, even one made with the key.
+ * External storage for checkpoints, out of reach of people who can write to the store. Its checkpoints expose a later rewriting of the
+ * ledger, even one made with the ledger's key.
  */
 export interface Anchor {
-  /** Name as shown and recorded: without secrets. */
+  /** Name for display and records; it contains no secrets. */
   readonly name: string
   /**
-   * Returns the checkpoints of this origin that it holds, as signed notes, oldest first; a witness has only the newest. Anything that
-   * is not a checkpoint is reported by audits and does not keep the others from being compared.
+   * Returns the stored checkpoints of this origin as signed notes, oldest first; a witness returns only the newest. Notes that are not
+   * checkpoints are reported by audits and do not prevent the others from being compared.
    */
   readonly held: (origin: string) => TaskEither<AnchorFailed, readonly string[]>
-  /** Keeps a checkpoint. @returns the checkpoint with any cosignatures that it was given */
+  /**
+   * Stores a checkpoint.
+   *
+   * @returns the checkpoint, with any cosignatures that the anchor added
+   */
   readonly put: (anchoring: AnchorRequest) => TaskEither<AnchorFailed | AnchorAhead, string>
   /**
-   * Checks the anchor's answer as the store recorded it. Only for an anchor that signs but holds nothing.
+   * Checks the anchor's answer as recorded by the store. Present only on an anchor that signs checkpoints without storing them.
    *
-   * @param recorded when the store says that it recorded the answer: ISO 8601, UTC
-   * @returns the checkpoint as it was given
+   * @param recorded time at which the store recorded the answer, according to the store: ISO 8601, UTC
+   * @returns the checkpoint as given to the anchor
    */
   readonly verify?: (checkpoint: string, recorded: string) => TaskEither<AnchorFailed, string>
 }
 
-/** A checkpoint for an anchor. */
+/** A checkpoint to be stored by an anchor. */
 export interface AnchorRequest {
   readonly origin: string
   readonly size: number
-  /** A signed note. */
+  /** The checkpoint as a signed note. */
   readonly checkpoint: string
-  /** Returns hashes that prove that the ledger continues the one of size `old`. */
+  /** Returns the hashes of a consistency proof from the ledger of `old` entries to this checkpoint. */
   readonly consistency: (old: number) => Promise<readonly Uint8Array[]>
 }

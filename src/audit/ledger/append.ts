@@ -10,12 +10,12 @@ import { checkpointOf } from './sign.ts'
 import { encodeFact, type FactWriter } from './stored-facts.ts'
 import { type CompletedTile, grown } from './tiles.ts'
 
-/** The writer of a ledger and its signing key. */
+/** Event writer of a ledger, with its signing key. */
 export interface LedgerWriter extends FactWriter {
   readonly signer: Signer
 }
 
-/** Entries to append; with `to`, they announce a new key, which signs them, too, and all later ones. */
+/** Entries to append. With `to`, they announce a new key, which also signs their checkpoint and alone signs all later ones. */
 export interface EntryBatch {
   readonly entries: readonly string[]
   readonly after: StorePlace | undefined
@@ -24,7 +24,7 @@ export interface EntryBatch {
 
 /**
  * Appends entries with their checkpoint if the ledger is unchanged since it was loaded; otherwise fails with `Conflict`. Tiles are
- * stored afterwards: they can be rebuilt from the entries, which loading the ledger does if they are missing.
+ * stored afterwards. If they are missing, loading the ledger rebuilds them from the entries.
  */
 export async function* appendEntries(
   writing: LedgerWriter,
@@ -52,10 +52,14 @@ export async function* appendEntries(
   return { ...ledger, edge, revision, rotations, checkpoint, after, sealed: metadata.time, unstored }
 }
 
-/** Number of tiles in one append. */
+/** Maximum number of tiles in one append. */
 const atOnce = 16
 
-/** Stores complete tiles; those that another sealer has stored are skipped. @returns the tiles that are left */
+/**
+ * Stores complete tiles, skipping those that another sealer has stored.
+ *
+ * @returns the tiles that are still unstored
+ */
 async function* storeTiles(
   { store, actor }: LedgerWriter,
   { number }: Ledger,

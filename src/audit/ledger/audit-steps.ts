@@ -13,7 +13,7 @@ import { nameOf, ownerOf } from './entries.ts'
 import { streamsChangedSince, type ChainHead, headOf, streamsMovedSince } from './moved-streams.ts'
 import { type AuditProblem, ofTurns, verifyLedger } from './verify.ts'
 
-/** The end of an audit: how much was checked. */
+/** Last finding of an audit, with the numbers of items checked. */
 export interface AuditSummary {
   readonly type: 'done'
   readonly conversations: number
@@ -25,7 +25,7 @@ export interface AuditSummary {
   /** Number of entries in the ledger. */
   readonly entries: number
   readonly problems: number
-  /** Checkpoint to give as `since`, to check only what was written and sealed after this audit began. */
+  /** Checkpoint to pass as `since` to a later audit, which then checks only events written and sealed after this audit began. */
   readonly checkpoint: string
 }
 
@@ -33,31 +33,31 @@ export interface AuditRunOptions {
   readonly store: EventStore
   readonly conversation: (id: string) => ConversationHandle
   readonly anchors: readonly Anchor[]
-  /** A verifier key known from elsewhere. */
+  /** Verifier key from a source outside the store. */
   readonly key: string | undefined
   /** The `checkpoint` of an earlier audit. */
   readonly since?: string | undefined
-  /** Progress of this audit when it was interrupted: it continues there. */
+  /** Progress of an interrupted audit, which continues from there. */
   readonly progress?: AuditProgress | undefined
-  /** Number of conversations, and of entries, checked at once; findings come in the same order. Default 1. */
+  /** Number of conversations or entries checked concurrently, which does not change the order of findings. Default 1. */
   readonly atOnce?: number | undefined
 }
 
-/** Progress of an audit: what was checked so far. */
+/** Progress of an audit: the numbers of items checked so far. */
 export interface AuditProgress extends Omit<AuditSummary, 'type' | 'checkpoint'> {
-  /** The last conversation checked, in the order of names. */
+  /** Name of the last checked conversation; conversations are checked in the order of their names. */
   readonly conversation?: string | undefined
-  /** End of the store's order when the audit began. */
+  /** Last place in the store's global order when the audit began. */
   readonly place?: StorePlace | undefined
 }
 
-/** Something was checked: the audit may pause here. */
+/** Notice that an item was checked and the audit may pause. */
 interface Passed {
   readonly type: 'passed'
   readonly progress: AuditProgress
 }
 
-/** Progress of an earlier audit: entries of the ledger, and its place in the store. */
+/** Progress of an earlier audit: the number of ledger entries and the place in the store that it had reached. */
 interface Reached {
   readonly entries: number
   readonly place: StorePlace | undefined
@@ -73,7 +73,7 @@ const reachedIn = async (since: string | undefined): Promise<Reached> => {
 
 const nothingYet = { conversations: 0, events: 0, receipts: 0, withoutReceipt: 0, entries: 0, problems: 0 }
 
-/** Checks everything once, and reports its progress between checks. Iteration throws a `LedgerError`. */
+/** Checks everything once and yields the progress between checks. Iteration throws a `LedgerError`. */
 export async function* auditSteps({
   store,
   conversation,
@@ -117,7 +117,7 @@ export async function* auditSteps({
     const beside = isBeside ? await orThrow(run(headOf(store, stream))) : undefined
     return { name, id, end, found, beside: typeof beside === 'object' ? beside : undefined }
   }
-  /** Does the same as `passedOver` for what the turns of a conversation recorded. */
+  /** Applies the check of `passedOver` to the events recorded by a conversation's turns. */
   const passedOverBeside = async ({ id, beside: end }: Visited): Promise<AuditProblem | undefined> => {
     const stream = turnsStreamOf(id)
     const isUnsealed = end !== undefined && end.revision > (sealed.get(end.name) ?? -1)
@@ -152,20 +152,19 @@ export async function* auditSteps({
   yield { type: 'done', ...counts, entries, problems, checkpoint: `${entries}@${place ?? ''}` }
 }
 
-/** A conversation that was checked. */
 interface Visited {
   readonly name: string
   readonly id: string
   readonly end: ChainHead | undefined
   readonly found: Outcome
-  /** End of the stream that its turns recorded. */
+  /** Head of the stream that the conversation's turns recorded. */
   readonly beside: ChainHead | undefined
 }
 
 const placeGone =
   'the event that the audit before this one ended with is gone, or this is another store: every conversation is checked'
 
-/** True if the place is still one of this store. Throws a `StoreError`. */
+/** Reports whether the place exists in this store. Throws a `StoreError`. */
 const hasPlace = async (store: EventStore, place: StorePlace): Promise<boolean> => {
   const page = await store.readAll({ prefixes: [streamOf('')], after: place, limit: 1 })()
   if (E.isLeft(page) && page.left._tag === 'InvalidInput') return false
@@ -190,8 +189,8 @@ async function* namesSince(
 }
 
 /**
- * Reports a sealed event of an incomplete write. The event counted when it was sealed: that its write is incomplete can only have been
- * claimed later, by someone who writes to the store.
+ * Returns the problem of a sealed event that now belongs to an incomplete write. Only events of complete writes are sealed, so someone
+ * with write access to the store must have changed the write later.
  */
 const sealedBehind = (conversation: string, revision: number): AuditProblem => ({
   type: 'problem',
@@ -202,10 +201,11 @@ const sealedBehind = (conversation: string, revision: number): AuditProblem => (
 })
 
 /**
- * Finds conversations that no sealer would visit: the ledger, or the order of the store, says that they are completely sealed. Each is
- * reported when it is visited, not at the end: an audit that is interrupted again and again may never get there.
+ * Returns a function that finds streams that no sealer would visit, because the ledger or the store's global order indicates that they
+ * are completely sealed. Each problem is reported when its conversation is visited, because an audit that is interrupted repeatedly may
+ * never end.
  *
- * @param after place in the store up to which everything is said to be sealed
+ * @param after place in the store up to which the ledger claims that everything is sealed
  */
 const passedOverIn = (store: EventStore, after: StorePlace | undefined) => {
   /** Streams written to between `after` and `place`. */
@@ -220,9 +220,9 @@ const passedOverIn = (store: EventStore, after: StorePlace | undefined) => {
     return true
   }
   /**
-   * Returns the problem if no sealer would visit the stream.
+   * Returns the problem if no sealer would visit the stream, otherwise undefined.
    *
-   * @param revision the last revision of the stream, which is not sealed
+   * @param revision last revision of the stream, which is not sealed
    */
   return async (name: string, revision: number): Promise<AuditProblem | undefined> => {
     if (place === undefined || moved.has(name)) return undefined
@@ -255,7 +255,7 @@ interface Outcome {
 
 const nothing: Outcome = { events: 0, receipts: 0, withoutReceipt: 0, problems: [] }
 
-/** Checks the chain with forks, views and large content, and the requests of the receipts. */
+/** Checks a conversation's hash chain with its forks, views and large content, and the requests of its receipts. */
 const ofConversation = async (chat: ConversationHandle): Promise<Outcome> => {
   const { id: conversation } = chat
   const problem = (kind: AuditProblem['kind'], { message }: { readonly message: string }): AuditProblem => ({

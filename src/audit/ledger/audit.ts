@@ -21,59 +21,62 @@ import { type SealStatus, sealStatusOf } from './seal-status.ts'
 import { type LedgerStatus, statusOf } from './status.ts'
 import type { AuditProblem } from './verify.ts'
 
-/** The signer, and the anchors that keep checkpoints. */
+/** Options of `seal`: the signer, and the anchors that store checkpoints. */
 export interface SealOptions {
   readonly signer: Signer
-  /** Anchors that keep checkpoints. Default: none. */
+  /** Anchors that receive each checkpoint. Default: none. */
   readonly anchors?: readonly Anchor[] | undefined
 }
 
-/** Options of `follow`: those of `seal`, and the limits at which a changed conversation is sealed, the first one reached. */
+/**
+ * Options of `follow`: the options of `seal`, and limits for sealing a changed conversation. It is sealed when the first limit is
+ * reached.
+ */
 export interface SealerOptions extends SealOptions {
   /** Milliseconds without an event after which a conversation is sealed. Default 60,000. */
   readonly quiet?: number | undefined
   /** Number of events after which a conversation is sealed. Default 100. */
   readonly events?: number | undefined
-  /** Milliseconds after its first unsealed event at which a conversation is sealed. Default 600,000. */
+  /** Milliseconds after a conversation's first unsealed event at which it is sealed. Default 600,000. */
   readonly longest?: number | undefined
-  /** Milliseconds between two looks at the store. Default 5,000. */
+  /** Interval between checks of the store, in milliseconds. Default 5,000. */
   readonly every?: number | undefined
-  /** Milliseconds between two checkpoints given to anchors. Default 600,000. */
+  /** Interval between checkpoints given to anchors, in milliseconds. Default 600,000. */
   readonly anchorEvery?: number | undefined
   readonly signal?: AbortSignal | undefined
-  /** Called with what the sealer does and what it will retry. */
+  /** Called with the sealer's actions and with failures that it will retry. */
   readonly onEvent?: ((event: SealerEvent) => void) | undefined
 }
 
 export interface RotateOptions {
   readonly signer: Signer
-  /** Signer from now on. */
+  /** Signer that replaces the current one. */
   readonly to: Signer
 }
 
 export interface StatusOptions {
-  /** Also count model replies without a receipt, which reads every event. Default false. */
+  /** True to also count model replies without a receipt, which reads every event. Default false. */
   readonly calls?: boolean | undefined
 }
 
 export interface AuditOptions {
   readonly anchors?: readonly Anchor[] | undefined
   /**
-   * A verifier key known from elsewhere: of the ledger, or of an earlier one, which is audited then. Default: the key that the store
-   * names.
+   * Verifier key from a source outside the store, for this ledger or an earlier one, which is then audited. Default: the key named by
+   * the store.
    */
   readonly key?: string | undefined
   /**
-   * The `checkpoint` of an earlier audit: conversations not written to since, and what was sealed before, are not read again. Default:
+   * The `checkpoint` of an earlier audit. Conversations unchanged since then and entries sealed before it are not read again. Default:
    * everything is read.
    */
   readonly since?: string | undefined
 }
 
-/** A finding of an audit; the last one says how much was checked. */
+/** A finding of an audit; the last finding summarizes the number of items checked. */
 export type AuditFinding = AuditProblem | AuditSummary
 
-/** A signed ledger over the heads of all conversations. docs/audit.md. */
+/** Operations on a signed ledger of the heads of all conversations. docs/audit.md. */
 export interface Audit<W extends ResultStyle> {
   /**
    * Begins the ledger. Errors: `LedgerExists`.
@@ -84,9 +87,9 @@ export interface Audit<W extends ResultStyle> {
    */
   readonly init: (options: BeginOptions) => MethodResult<W, BeginError, LedgerKey>
   /**
-   * Seals every conversation that was written to since it was last sealed, and gives the checkpoint to the anchors; an anchor that
-   * fails is named in the result. Errors: `KeyMismatch`, `AnchorAhead` if an anchor has seen more than the ledger has, `AnchorFailed`
-   * if that cannot be determined.
+   * Seals every conversation that was written to since it was last sealed, and gives the checkpoint to the anchors. The result names
+   * each anchor that fails. Errors: `KeyMismatch`; `AnchorAhead` if an anchor has seen more entries than the ledger contains;
+   * `AnchorFailed` if that cannot be determined.
    *
    * @example
    * const signer = await newKeyFile('palimpsest-audit.key')
@@ -95,7 +98,7 @@ export interface Audit<W extends ResultStyle> {
    */
   readonly seal: (options: SealOptions) => MethodResult<W, SealError, SealedNow>
   /**
-   * Seals conversations as they come to rest, until the signal aborts. Errors: those of `seal` that retrying would not change.
+   * Seals conversations as they become quiet, until the signal aborts. Errors: those of `seal` that a retry cannot fix.
    *
    * @example
    * const signer = await newKeyFile('palimpsest-audit.key')
@@ -104,7 +107,7 @@ export interface Audit<W extends ResultStyle> {
    */
   readonly follow: (options: SealerOptions) => MethodResult<W, SealError, void>
   /**
-   * Replaces the signing key, in an entry that both keys sign.
+   * Replaces the signing key with an entry that both keys sign.
    *
    * @example
    * const signer = await newKeyFile('palimpsest-audit.key')
@@ -113,7 +116,7 @@ export interface Audit<W extends ResultStyle> {
    */
   readonly rotateKey: (options: RotateOptions) => MethodResult<W, SealError, LedgerKey>
   /**
-   * Reports how far the ledger reaches and what it does not cover yet.
+   * Returns the extent of the ledger and the events that it does not cover yet.
    *
    * @example
    * await store.audit.init({ signer: await newKeyFile('palimpsest-audit.key') })
@@ -121,8 +124,8 @@ export interface Audit<W extends ResultStyle> {
    */
   readonly status: (options?: StatusOptions) => MethodResult<W, LedgerError, LedgerStatus>
   /**
-   * Returns the proof that a conversation is in the ledger, up to where it was last sealed. Errors: `NotSealed`; with `compare`, which
-   * evidence exports use, `SealContradicted`.
+   * Returns the proof that a conversation is in the ledger, up to its last sealed event. Errors: `NotSealed`; with `compare`, which
+   * evidence exports use, also `SealContradicted`.
    *
    * @example
    * const signer = await newKeyFile('palimpsest-audit.key')
@@ -132,7 +135,7 @@ export interface Audit<W extends ResultStyle> {
    */
   readonly proof: (conversation: string, options?: ProofOptions) => MethodResult<W, ProofError, LedgerProof>
   /**
-   * Returns the ledger's entries for a conversation, and whether its events are still those that were sealed.
+   * Returns the ledger's entries for a conversation and reports whether its events still match them.
    *
    * @example
    * await store.audit.init({ signer: await newKeyFile('palimpsest-audit.key') })
@@ -140,16 +143,16 @@ export interface Audit<W extends ResultStyle> {
    */
   readonly standing: (conversation: string) => MethodResult<W, LedgerError, SealStatus>
   /**
-   * Audits everything as `verify` does, slowly, in rounds, until the signal aborts. Each problem is recorded once, as an event in the
-   * stream `patrol`, as is each round when it ends. Errors: those of reading how far it was; later ones are reported to `onEvent`, and
-   * it tries again.
+   * Audits everything like `verify`, but slowly and repeatedly, until the signal aborts. Each problem is recorded once, as an event in
+   * the stream `patrol`; the end of each round is recorded there too. Errors: failures to read the progress of an earlier patrol. Later
+   * failures are reported to `onEvent` and retried.
    *
    * @example
    * await store.audit.patrol({ signal: AbortSignal.timeout(100), onEvent: (event) => console.log(event.type) })
    */
   readonly patrol: (options?: PatrolOptions) => MethodResult<W, LedgerError, void>
   /**
-   * Records that conversations are exported: call it before any of them is written, in `onReady` of `evidence` and `document`.
+   * Records an export of conversations. Call it before any of them is written, in `onReady` of `evidence` or `document`.
    *
    * @example
    * const record = { conversations: ['task-42'], format: 'bundle', by: 'ann', reason: 'complaint 7' }
@@ -165,8 +168,8 @@ export interface Audit<W extends ResultStyle> {
    */
   readonly exports: () => AsyncIterable<RecordedExport>
   /**
-   * Reads everything once: the ledger, what anchors hold of it, every event that it names, every conversation with its forks and views,
-   * and the requests of all receipts. A difference is a finding, not an error. Iteration throws a `LedgerError`.
+   * Reads everything once: the ledger, the anchors' checkpoints, every event named by the ledger, every conversation with its forks and
+   * views, and the requests of all receipts. A difference is a finding, not an error. Iteration throws a `LedgerError`.
    *
    * @example
    * for await (const finding of store.audit.verify()) if (finding.type === 'problem') console.log(finding.message)
@@ -213,7 +216,6 @@ const patrolFields: OptionKinds<PatrolOptions> = {
   onEvent: kinds.call,
 }
 
-/** Checks options that have a signer. */
 const withSigner = <O extends { readonly signer: Signer }>(
   options: O,
   fields: OptionKinds<O>,
@@ -224,7 +226,7 @@ const withSigner = <O extends { readonly signer: Signer }>(
       : E.left(invalidInput('signer', signerKind.needed)),
   )(checkOptions(options, fields))
 
-/** The parts of a store that its audit uses. */
+/** The store, the actor and the conversation lookup used by an audit. */
 export interface AuditContext {
   readonly store: EventStore
   readonly actor: Actor
@@ -293,7 +295,7 @@ export const auditOf = (audited: AuditContext): Audit<'task'> => {
   }
 }
 
-/** Number of conversations that an audit checks at once; a patrol, which rests in between, checks one. */
+/** Number of conversations that an audit checks concurrently. A patrol, which pauses between conversations, checks one. */
 const atOnce = 4
 
 const never = new AbortController().signal

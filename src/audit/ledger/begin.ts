@@ -12,23 +12,26 @@ import { findLedger, loadLedger } from './log.ts'
 import { checkSigner } from './sign.ts'
 import { encodeFact } from './stored-facts.ts'
 
-/** Options of beginning a ledger. */
+/** Options for beginning a ledger. */
 export interface BeginOptions {
   readonly signer: Signer
   /** Permanent name of the ledger, such as `example.com/support`. Default: `palimpsest/` and eight random characters. */
   readonly origin?: string | undefined
-  /** Reason to begin another ledger although one exists: its key, or part of it, is lost for good. */
+  /** Reason to begin another ledger although one exists, for example because its key or some of its entries are lost permanently. */
   readonly again?: string | undefined
 }
 
-/** A ledger that was begun, or whose key was replaced. */
+/** Origin and verifier key of a new ledger, or of a ledger whose key was replaced. */
 export interface LedgerKey {
   readonly origin: string
-  /** The verifier key, to be handed to those who will check the ledger. */
+  /** Verifier key, to be given to the people who will check the ledger. */
   readonly key: string
 }
 
-/** Begins a ledger with a new origin: a checkpoint of one ledger must not pass for one of another. */
+/**
+ * Begins a ledger. If the store already has one, the origin must be new, so that a checkpoint of one ledger cannot pass for a
+ * checkpoint of another.
+ */
 export async function* beginLedger(
   store: EventStore,
   actor: Actor,
@@ -53,8 +56,8 @@ export async function* beginLedger(
 }
 
 /**
- * Announces another key in an entry that both keys sign. From then on only the new key signs, and only continuations of what it has
- * signed.
+ * Announces another key in an entry that both keys sign. Afterwards only the new key signs, and it signs only continuations of the
+ * ledger at this entry.
  */
 export async function* rotateKey(writing: LedgerWriter, to: Signer): Steps<SealError, LedgerKey> {
   const ledger = yield* loadLedger(writing.store)

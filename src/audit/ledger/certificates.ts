@@ -4,7 +4,7 @@ import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 
 const block = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
-/** Returns the certificates in a PEM text: at least one. */
+/** Returns the certificates in a PEM text. Fails with `InvalidInput` if it contains none. */
 export const certificatesIn = (pem: string): E.Either<InvalidInput, readonly X509Certificate[]> => {
   const blocks = pem.match(block)
   const wrong = invalidInput('trust', 'must be one or more certificates in PEM')
@@ -15,9 +15,9 @@ export const certificatesIn = (pem: string): E.Either<InvalidInput, readonly X50
   )
 }
 
-/** Certificates that a signer's chain may lead through or to. */
+/** Certificates that may form a signer's chain, and the time at which they must be valid. */
 interface Around {
-  /** Certificates that are not trusted by themselves. */
+  /** Intermediate certificates, which are not trusted by themselves. */
   readonly others: readonly X509Certificate[]
   readonly trusted: readonly X509Certificate[]
   readonly time: Date
@@ -27,8 +27,8 @@ interface Around {
 const longest = 8
 
 /**
- * Reports whether a certificate is trusted, or was issued by a trusted one, directly or through others, with all of them valid at that
- * time.
+ * Reports whether a certificate is trusted, or was issued directly or indirectly by a trusted one. All certificates in the chain must
+ * be valid at `time`.
  */
 export const isTrusted = (signer: X509Certificate, { others, trusted, time }: Around): boolean => {
   let one = wasValid(signer, time) ? signer : undefined

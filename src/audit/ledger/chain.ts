@@ -8,10 +8,9 @@ import { pagesOf } from '../../store/pages.ts'
 import type { EventStore, RecordedEvent } from '../../store/port.ts'
 
 /**
- * Reads a conversation, with the conversations that it was forked from, through a position.
+ * Reads a conversation, and the conversations that it was forked from, through a position. Throws a `StoreError`.
  *
- * @returns the position of the first event that cannot be read, or does not name the hash of the event before it: one of the two was
- * changed, or something between them is missing. Infinity if there is none. Throws a `StoreError`
+ * @returns the position of the first event that cannot be read or does not contain the hash of the preceding event, which shows that one of the two was changed or that an event between them is missing; Infinity if the chain is intact
  */
 export const findBreak = async (store: EventStore, lineage: Lineage, through: number): Promise<number> => {
   const pace = pacer()

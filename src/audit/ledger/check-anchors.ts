@@ -18,14 +18,14 @@ import type { Nodes } from './nodes.ts'
 import { isSignedBy } from './notes.ts'
 import { dataOf, record, type FactWriter } from './stored-facts.ts'
 
-/** Outcome of giving a checkpoint to an anchor. */
+/** Result of giving a checkpoint to an anchor. */
 export interface AnchorResult {
   readonly anchor: string
-  /** Error for which the anchor does not keep it. */
+  /** Error that occurred when the checkpoint was given or the answer recorded; absent on success. */
   readonly error?: AnchorFailed | AnchorAhead
 }
 
-/** Reads a checkpoint that is kept elsewhere; fails unless a key of the ledger has signed it. */
+/** Parses a checkpoint that is stored outside the store. Fails unless a key of the ledger signed it. */
 export async function* readHeldCheckpoint(
   { origin, keys }: Ledger,
   text: string,
@@ -37,7 +37,7 @@ export async function* readHeldCheckpoint(
     : yield ledgerDamaged(origin, 'a checkpoint that is kept elsewhere is not signed by a key of it')
 }
 
-/** Fails if an anchor has seen another ledger of this origin, or a later state of this one. */
+/** Fails if an anchor holds a checkpoint of another ledger with this origin, or of a later state of this ledger. */
 export async function* checkAnchors(
   nodes: Nodes,
   ledger: Ledger,
@@ -50,7 +50,7 @@ export async function* checkAnchors(
   }
 }
 
-/** Returns the checkpoint with the most entries among the notes: with several sealers, the last one may come from the slowest. */
+/** Returns the checkpoint with the most entries. With several sealers, the last note may come from the slowest one. */
 const largestOf = (notes: readonly string[]): string | undefined => {
   let [largest, most]: [string | undefined, number] = [undefined, -1]
   for (const note of notes) {
@@ -75,7 +75,10 @@ async function* checkHeld(
     )
 }
 
-/** The last checkpoint that an anchor was given: the answer, the time of the checkpoint, and the time at which the answer was recorded. */
+/**
+ * A checkpoint that was given to an anchor: the anchor's answer, the time of the checkpoint, and the time at which the answer was
+ * recorded.
+ */
 export interface AnchoredCheckpoint {
   readonly anchor: string
   readonly size: number
@@ -84,7 +87,7 @@ export interface AnchoredCheckpoint {
   readonly recorded: string
 }
 
-/** Yields the checkpoints that anchors were given, newest first. */
+/** Yields the checkpoints that were given to anchors, newest first. */
 export async function* anchorsOf(
   store: EventStore,
   { number }: Pick<Ledger, 'number'>,
@@ -95,7 +98,7 @@ export async function* anchorsOf(
   }
 }
 
-/** Gives the last checkpoint to the anchors that lack it, and records which of them have it. */
+/** Gives the last checkpoint to the anchors that lack it and records their answers. */
 export const anchorCheckpoint = async (
   sealing: FactWriter & { readonly nodes: Nodes },
   ledger: Ledger,
@@ -130,7 +133,7 @@ export const anchorCheckpoint = async (
   return outcomes
 }
 
-/** Returns the answers of the anchors that were given the last checkpoint, by anchor name. */
+/** Returns the answers of the anchors that already have the last checkpoint, by anchor name. */
 const givenLast = async (
   store: EventStore,
   ledger: Ledger,
@@ -148,8 +151,8 @@ const givenLast = async (
 }
 
 /**
- * Reports whether an anchor has the last checkpoint. The store's record alone does not prove it: those who can write to the store could
- * keep the checkpoint from the anchor.
+ * Reports whether an anchor has the last checkpoint. The store's record alone is not sufficient: people who can write to the store
+ * could keep the checkpoint from the anchor.
  */
 const hasIt = async (
   { held, verify }: Anchor,

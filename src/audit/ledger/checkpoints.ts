@@ -4,11 +4,11 @@ import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { hashBytes } from './hashes.ts'
 import { type SignedNote, parseNote } from './notes.ts'
 
-/** A log's statement about itself (C2SP tlog-checkpoint); signed, it is a note. */
+/** Size and root hash of a log (C2SP tlog-checkpoint). A signed checkpoint is a note. */
 export interface LedgerCheckpoint {
   /** Permanent and globally unique name of the log. */
   readonly origin: string
-  /** Number of leaves. */
+  /** Number of leaves in the log. */
   readonly size: number
   readonly root: Buffer
 }
@@ -16,7 +16,7 @@ export interface LedgerCheckpoint {
 export const checkpointText = ({ origin, size, root }: LedgerCheckpoint): string =>
   `${origin}\n${size}\n${root.toString('base64')}\n`
 
-/** Reads the text of a checkpoint, ignoring lines that others may have added after the first three. */
+/** Parses the text of a checkpoint. Ignores extension lines after the first three. */
 export const parseCheckpoint = (text: string): E.Either<InvalidInput, LedgerCheckpoint> => {
   const [origin = '', size = '', coded = '', ...rest] = text.split('\n')
   const root = Buffer.from(coded, 'base64')
@@ -34,7 +34,7 @@ export const parseCheckpoint = (text: string): E.Either<InvalidInput, LedgerChec
       )
 }
 
-/** Reads a signed note whose text is a checkpoint. Verifies nothing. */
+/** Parses a signed note whose text is a checkpoint. Does not verify the signatures. */
 export const readCheckpoint = (
   text: string,
 ): E.Either<InvalidInput, { readonly note: SignedNote; readonly checkpoint: LedgerCheckpoint }> =>

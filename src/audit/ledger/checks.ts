@@ -4,13 +4,13 @@ import { nodeHash } from './hashes.ts'
 
 /** Proof that a leaf is in a log. */
 export interface InclusionProof {
-  /** Hash of the leaf (`leafHash`). */
+  /** Leaf hash, as computed by `leafHash`. */
   readonly leaf: Uint8Array
   /** 0-based index of the leaf. */
   readonly index: number
   readonly size: number
   readonly root: Uint8Array
-  /** Hashes from the leaf upwards. */
+  /** Hashes of the proof, from the leaf upwards. */
   readonly proof: readonly Uint8Array[]
 }
 
@@ -24,7 +24,7 @@ const isSame = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) =
 const isOdd = (number: number): boolean => number % 2 === 1
 const half = (number: number): number => Math.floor(number / 2)
 
-/** Reports whether the leaf is in the log with this root. Invalid input of any kind counts as no proof. */
+/** Reports whether the proof shows that the leaf is in the log with this root. Malformed input counts as an invalid proof. */
 export const checkInclusion = ({ leaf, index, size, root, proof }: InclusionProof): boolean => {
   if (!(Number.isSafeInteger(index) && Number.isSafeInteger(size) && index >= 0 && index < size)) return false
   let [node, last, hash] = [index, size - 1, leaf]
@@ -40,7 +40,7 @@ export const checkInclusion = ({ leaf, index, size, root, proof }: InclusionProo
   return last === 0 && isSame(hash, root)
 }
 
-/** Reports whether the log `later` begins with the log `old`. */
+/** Reports whether the proof shows that the log `later` begins with the log `old`. */
 export const checkConsistency = (old: LogHead, later: LogHead, proof: readonly Uint8Array[]): boolean => {
   if (!(Number.isSafeInteger(old.size) && Number.isSafeInteger(later.size))) return false
   if (old.size < 0 || old.size > later.size) return false

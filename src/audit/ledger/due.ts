@@ -1,28 +1,28 @@
 import type { Checkpoint as StorePlace } from '../../store/port.ts'
 import type { ChainHead } from './moved-streams.ts'
 
-/** Limits at which a conversation that was written to is sealed: the first one reached. */
+/** Limits for sealing a changed conversation, which is sealed when the first limit is reached. */
 export interface SealPolicy {
-  /** Milliseconds without an event. */
+  /** Milliseconds since the conversation's last event. */
   readonly quiet: number
-  /** Number of events since it was last sealed. */
+  /** Number of events since the conversation was last sealed. */
   readonly events: number
-  /** Milliseconds since its first unsealed event. */
+  /** Milliseconds since the conversation's first unsealed event. */
   readonly longest: number
 }
 
-/** A conversation that was written to since it was last sealed. */
+/** A stream that was written to since it was last sealed. */
 export interface PendingSeal extends ChainHead {
-  /** Place from which the store was being read when the conversation was first seen: reading from there finds it again. */
+  /** Place from which the store was being read when the stream's change was first seen. Reading from this place finds the stream again. */
   readonly since: StorePlace | undefined
-  /** Its revision when it was first seen. */
+  /** Revision of the stream when its change was first seen. */
   readonly from: number
-  /** Times at which it was first seen and last had a new event, in milliseconds. */
+  /** Times at which the change was first seen and the last new event was seen, in milliseconds since 1970. */
   readonly first: number
   readonly last: number
 }
 
-/** Returns the state of a conversation after a look at it. */
+/** Returns the pending seal of a stream, updated with its current head. */
 export const stateAfterLook = (
   before: PendingSeal | undefined,
   head: ChainHead,

@@ -4,33 +4,33 @@ import { conversationOf, streamOf, turnedIn } from '../../events/ids.ts'
 
 /** Content of a leaf of the ledger. */
 export type LedgerEntry =
-  /** The event at that revision of a stream has this hash (`hashOf`), which also fixes all events before it. */
+  /** An event's hash (`hashOf`) at a revision of a stream. The hash also covers all earlier events of the stream. */
   | {
       readonly type: 'head'
-      /** Name of the stream (`nameOf`). */
+      /** Name of the stream, as returned by `nameOf`. */
       readonly name: string
       readonly revision: number
       readonly head: string
     }
-  /** A new key: it signs the checkpoints after this entry. */
+  /** A new key, which signs the checkpoints after this entry. */
   | { readonly type: 'key'; readonly key: string }
 
 const ofStream = 'stream '
 
 /**
- * Names a stream as leaves do: the stream of a conversation by the conversation's id, any other by its own name after a word and a
- * space. No id contains a space, so the conversation `turns-a` is not confused with the turns of `a`.
+ * Returns the name of a stream in leaves: the conversation id for a conversation's stream, or `stream ` followed by the stream's name
+ * for any other. Conversation ids contain no spaces, so the conversation `turns-a` cannot be confused with the turns of `a`.
  */
 export const nameOf = (stream: string): string => conversationOf(stream) ?? ofStream + stream
 
-/** Returns the stream with this name in leaves. */
+/** Returns the stream that leaves refer to by this name. */
 export const streamNamed = (name: string): string =>
   name.startsWith(ofStream) ? name.slice(ofStream.length) : streamOf(name)
 
-/** Returns the conversation that a named stream belongs to. */
+/** Returns the conversation to which a stream belongs, given the stream's name in leaves. */
 export const ownerOf = (name: string): string => turnedIn(streamNamed(name)) ?? name
 
-/** Returns the text that is hashed as the leaf. */
+/** Returns the text of the leaf for an entry. */
 export const entryText = (entry: LedgerEntry): E.Either<InvalidInput, string> => {
   const fields = entry.type === 'key' ? ['key', entry.key] : [entry.name, String(entry.revision), entry.head]
   return fields.some((field) => field.includes('\n'))
@@ -38,7 +38,7 @@ export const entryText = (entry: LedgerEntry): E.Either<InvalidInput, string> =>
     : E.right(fields.map((field) => `${field}\n`).join(''))
 }
 
-/** Reads what `entryText` writes. */
+/** Parses the output of `entryText`. */
 export const parseEntry = (text: string): E.Either<InvalidInput, LedgerEntry> => {
   const [first = '', second = '', third, ...rest] = text.split('\n')
   if (third === '' && rest.length === 0 && first === 'key') return E.right({ type: 'key', key: second })
@@ -52,16 +52,16 @@ export const parseEntry = (text: string): E.Either<InvalidInput, LedgerEntry> =>
     : E.left(invalidInput('entry', 'must be a conversation, a revision and a hash, or a key, each on a line'))
 }
 
-/** The event of a stream that an entry names, and its hash. */
+/** A sealed event: its revision and its hash. */
 export interface SealedEvent {
   readonly revision: number
   readonly head: string
 }
 
-/** Last sealed event of each stream, by the stream's name (`nameOf`). */
+/** Last sealed event of each stream, keyed by `nameOf` of the stream. */
 export type LastHeads = Map<string, SealedEvent>
 
-/** Adds the heads of entries that are older than those added before. */
+/** Adds the heads from a batch of entries that is older than all batches added before, without replacing newer heads. */
 export const takeOlder = (heads: LastHeads, entries: readonly string[]): void => {
   for (const text of entries.toReversed()) {
     const entry = parseEntry(text)

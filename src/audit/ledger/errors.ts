@@ -1,65 +1,65 @@
 import type { EventTooLarge, InvalidInput } from '../../events/errors.ts'
 import type { StoreError } from '../../store/errors.ts'
 
-/** Errors of sealing. */
+/** Errors that sealing can return. */
 export type SealError = LedgerError | KeyMismatch | AnchorAhead | AnchorFailed
-/** Errors of reading or writing a ledger. */
+/** Errors that reading or writing a ledger can return. */
 export type LedgerError = StoreError | InvalidInput | EventTooLarge | LedgerNotFound | LedgerDamaged
 export type ProofError = LedgerError | NotSealed | SealContradicted
-/** Errors of beginning a ledger. */
+/** Errors that beginning a ledger can return. */
 export type BeginError = LedgerError | LedgerExists
 
-/** The store has no ledger. */
+/** Error: the store has no ledger. */
 export interface LedgerNotFound {
   readonly _tag: 'LedgerNotFound'
   readonly message: string
   /** URL of the store, without credentials. */
   readonly store: string
 }
-/** The store already has a ledger. */
+/** Error: the store already has a ledger. */
 export interface LedgerExists {
   readonly _tag: 'LedgerExists'
   readonly message: string
   readonly origin: string
 }
-/** The stored ledger is not the one that was signed. */
+/** Error: the stored ledger is not the one that was signed. */
 export interface LedgerDamaged {
   readonly _tag: 'LedgerDamaged'
   readonly message: string
   readonly origin: string
 }
-/** The conversation is not in the ledger. */
+/** Error: the conversation is not in the ledger. */
 export interface NotSealed {
   readonly _tag: 'NotSealed'
   readonly message: string
   readonly conversation: string
 }
-/** The conversation, or one that it was forked from, is no longer as it was sealed. */
+/** Error: the conversation, or one that it was forked from, no longer matches its ledger entry. */
 export interface SealContradicted {
   readonly _tag: 'SealContradicted'
   readonly message: string
   readonly conversation: string
-  /** Revision of the event in its own stream. */
+  /** Revision of the event in its stream. */
   readonly revision: number
 }
-/** The key is not the current signing key of the ledger. */
+/** Error: the key is not the current signing key of the ledger. */
 export interface KeyMismatch {
   readonly _tag: 'KeyMismatch'
   readonly message: string
-  /** Verifier keys, expected and actual. */
+  /** Expected and actual verifier keys. */
   readonly expected: string
   readonly actual: string
 }
-/** A checkpoint that is kept elsewhere is of a later ledger than the store's. */
+/** Error: an anchor holds a checkpoint of a larger ledger than the store's. */
 export interface AnchorAhead {
   readonly _tag: 'AnchorAhead'
   readonly message: string
   readonly anchor: string
-  /** Numbers of ledger entries: seen by the anchor, and in the store. */
+  /** Numbers of ledger entries seen by the anchor (`anchored`) and present in the store (`actual`). */
   readonly anchored: number
   readonly actual: number
 }
-/** A checkpoint could not be stored elsewhere or read from there. */
+/** Error: an anchor could not store or return a checkpoint. */
 export interface AnchorFailed {
   readonly _tag: 'AnchorFailed'
   readonly message: string
@@ -82,7 +82,7 @@ export const ledgerExists = (origin: string): LedgerExists => ({
 /**
  * Creates a `LedgerDamaged` error.
  *
- * @param problem what is wrong, as a sentence without its full stop
+ * @param problem description of the damage, as a sentence without its full stop
  */
 export const ledgerDamaged = (origin: string, problem: string): LedgerDamaged => ({
   _tag: 'LedgerDamaged',
@@ -99,7 +99,7 @@ export const notSealed = (conversation: string): NotSealed => ({
 /**
  * Creates a `SealContradicted` error.
  *
- * @param difference how the event differs, as a sentence without its full stop
+ * @param difference description of the event's difference, as a sentence without its full stop
  */
 export const sealContradicted = (
   conversation: string,
@@ -115,7 +115,7 @@ export const sealContradicted = (
 /**
  * Creates a `KeyMismatch` error.
  *
- * @param wasReplaced true if the key signed the ledger before another one replaced it
+ * @param wasReplaced true if `actual` signed the ledger until another key replaced it
  */
 export const keyMismatch = (expected: string, actual: string, wasReplaced: boolean): KeyMismatch => ({
   _tag: 'KeyMismatch',

@@ -5,21 +5,21 @@ import type { LedgerError } from './errors.ts'
 import { exportsStream } from './facts.ts'
 import { dataOf, record, type FactWriter } from './stored-facts.ts'
 
-/** An export to record. */
+/** An export to be recorded. */
 export interface ExportRecord {
   readonly conversations: readonly string[]
-  /** Name of the format, or `bundle`. */
+  /** Name of the document format, or `bundle`. */
   readonly format: string
   /** Person or program that requested the export, and the reason. */
   readonly by: string
   readonly reason?: string | undefined
-  /** Positions of the events that it withholds. */
+  /** Positions of the events that the export withholds. */
   readonly withheld?: readonly number[] | undefined
-  /** First and last call whose requests it includes, both inclusive. Default: all. */
+  /** Numbers of the first and last call whose requests the export includes, both inclusive. Default: all calls. */
   readonly calls?: { readonly first: number; readonly last: number } | undefined
 }
 
-/** A recorded export. */
+/** An export that was recorded. */
 export interface RecordedExport extends ExportRecord {
   /** Time of the export: ISO 8601, UTC. */
   readonly time: string

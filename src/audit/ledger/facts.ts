@@ -8,12 +8,15 @@ const count = z.int().min(0)
 const text = z.string().min(1)
 
 const schemas = {
-  /** An event in `ledgerStream`, whose revision is the ledger's number. `reason`: why the ledger before was not continued. */
+  /**
+   * Event in `ledgerStream`: a ledger was begun. The event's revision is the ledger's number. `reason`: reason why the previous ledger
+   * was not continued.
+   */
   LedgerBegun: z.object({ origin: text, key: text, reason: z.string().optional() }),
   /**
-   * An event in `logStream`: the entries from index `from` on, and the checkpoint after them, a signed note. `after`: place in the
-   * store up to which everything is sealed; with `turns`, including the streams of turns. `rotations`: revisions of this stream at
-   * which the key changed, including this one.
+   * Event in `logStream`: the entries from index `from` on, and the checkpoint after them as a signed note. `after`: place in the store
+   * up to which everything is sealed; with `turns`, this includes the streams of turns. `rotations`: revisions of this stream at which
+   * the key changed, including this one.
    */
   HeadsSealed: z.object({
     from: count,
@@ -24,16 +27,16 @@ const schemas = {
     rotations: z.array(count),
   }),
   /**
-   * An event in `tilesStream`, whose revision is the index of the level-0 tile: a `CompletedTile`, with the hashes of each row
-   * concatenated in base64.
+   * Event in `tilesStream`: a `CompletedTile`, with the hashes of each row concatenated in base64. The event's revision is the index of
+   * the level-0 tile.
    */
   TilesCompleted: z.object({ rows: z.array(text) }),
   /**
-   * An event in `anchorsStream`: the anchor keeps the checkpoint, with any cosignatures that it was given. `sealed`: time of the
+   * Event in `anchorsStream`: an anchor has the checkpoint, which includes any cosignatures that it added. `sealed`: time of the
    * checkpoint.
    */
   LedgerAnchored: z.object({ anchor: text, size: count, checkpoint: text, sealed: text.optional() }),
-  /** An event in `exportsStream`: these conversations were exported, without the events at the positions `withheld`. */
+  /** Event in `exportsStream`: conversations were exported, without the events at the positions `withheld`. */
   ConversationsExported: z.object({
     conversations: z.array(conversationIdSchema).min(1),
     format: text,
@@ -42,7 +45,7 @@ const schemas = {
     withheld: z.array(count).optional(),
     calls: z.object({ first: count, last: count }).optional(),
   }),
-  /** An event in `patrolStream`: a problem that an audit found, recorded once. */
+  /** Event in `patrolStream`: a problem that a patrol found, recorded once. */
   PatrolAlarm: z.object({
     kind: z.enum(['ledger', 'entry', 'anchor', 'conversation', 'receipt', 'store']),
     message: text,
@@ -50,9 +53,9 @@ const schemas = {
     revision: count.optional(),
   }),
   /**
-   * An event in `placeStream`: the progress of a round, recorded when it is interrupted and at intervals. `round`: revision in
-   * `patrolStream` of the round before, -1 if there is none. `entries`: number of ledger entries compared. `conversation`: the last one
-   * checked, in the order of names. `place`: place in the store up to which everything was written before the round began, at `began`.
+   * Event in `placeStream`: the progress of a patrol's round, recorded at intervals and when the round is interrupted. `round`:
+   * revision in `patrolStream` of the previous round, or -1. `entries`: number of ledger entries compared. `conversation`: the last one
+   * checked, in the order of names. `place`: place in the store that includes everything written before the round began, at `began`.
    */
   PatrolReached: z.object({
     round: z.int().min(-1),
@@ -66,7 +69,7 @@ const schemas = {
     withoutReceipt: count,
     problems: count,
   }),
-  /** An event in `patrolStream`: everything was checked in a round that began at `began`. */
+  /** Event in `patrolStream`: a round that began at `began` has checked everything. */
   PatrolRound: z.object({
     began: text.optional(),
     conversations: count,

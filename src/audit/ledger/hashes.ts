@@ -2,7 +2,6 @@ import { hash } from 'node:crypto'
 
 // How a Merkle log hashes (RFC 6962, section 2.1): leaves and inner nodes each with a byte before them, so that neither passes for the other.
 
-/** Number of bytes in a hash. */
 export const hashBytes = 32
 const leafPrefix = Buffer.from([0])
 const nodePrefix = Buffer.from([1])
@@ -23,14 +22,14 @@ export const leafHash = (entry: Uint8Array | string): Buffer =>
 export const nodeHash = (left: Uint8Array, right: Uint8Array): Buffer =>
   sha256(Buffer.concat([nodePrefix, left, right]))
 
-/** Returns the root over these nodes, all of the same height except the last, which may be lower. */
+/** Returns the root hash over a row of nodes, which all have the same height except the last, which may be lower. */
 export const rootOver = (nodes: readonly Buffer[]): Buffer => {
   let row = nodes
   while (row.length > 1) row = parentRow(row)
   return row[0] ?? emptyRoot
 }
 
-/** Returns the row above; a node without a partner stays as it is. */
+/** Returns the next higher row of a tree. A node without a partner is carried up unchanged. */
 export const parentRow = (row: readonly Buffer[]): Buffer[] => {
   const above: Buffer[] = []
   for (let at = 0; at < row.length; at += 2) {

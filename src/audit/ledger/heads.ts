@@ -9,14 +9,14 @@ import type { LedgerError } from './errors.ts'
 import { logStream } from './facts.ts'
 import { batchIn, type Ledger } from './log.ts'
 
-/** A ledger entry for a stream. */
+/** A ledger entry for an event of a stream. */
 export interface HeadEntry {
-  /** Revision of the event in its stream, and its hash when it was sealed, which covers all events before it. */
+  /** Revision of the sealed event in its stream, and its hash, which covers all earlier events. */
   readonly revision: number
   readonly head: string
-  /** Index of the entry. */
+  /** Index of the entry in the ledger. */
   readonly index: number
-  /** Time at which it was sealed: ISO 8601, UTC. */
+  /** Time at which the entry was sealed: ISO 8601, UTC. */
   readonly sealed: string
 }
 
@@ -45,7 +45,7 @@ export async function* headsOf(
   }
 }
 
-/** Reads the newest entry of every stream in a ledger. */
+/** Reads the newest ledger entry of every stream. */
 export async function* lastHeads(
   store: EventStore,
   { number, revision }: Pick<Ledger, 'number' | 'revision'>,
@@ -62,7 +62,7 @@ export interface SealDifference {
   readonly message: string
 }
 
-/** Compares the event that an entry names with the entry; undefined if it is still the event that was sealed. Throws a `StoreError`. */
+/** Compares an event in the store with its ledger entry. Returns undefined if they match. Throws a `StoreError`. */
 export const differenceFrom = async (
   store: EventStore,
   name: string,

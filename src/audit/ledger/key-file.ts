@@ -5,11 +5,15 @@ import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { ok, type Steps } from '../../result/steps.ts'
 import { publicBytes, type Signer } from './keys.ts'
 
-/** File mode that gives access to the owner only. */
+/** File mode with access for the owner only. */
 const mode = 0o600
 const others = 0o077
 
-/** Returns a signer with a private Ed25519 key. @param pem the key as PEM (PKCS #8), as `openssl genpkey -algorithm ed25519` writes it */
+/**
+ * Returns a signer with a private Ed25519 key.
+ *
+ * @param pem the key as PEM (PKCS #8), in the format of `openssl genpkey -algorithm ed25519`
+ */
 export const signerFrom = (pem: string): E.Either<InvalidInput, Signer> => {
   const key = privateKey(pem)
   const publicKey = key && publicBytes(key)
@@ -26,7 +30,7 @@ const privateKey = (pem: string): KeyObject | undefined => {
   }
 }
 
-/** Returns the signer whose key is in a file that only its owner may read. */
+/** Returns the signer whose key is in `file`. Fails if users other than the owner may read the file. */
 export async function* signerIn(file: string): Steps<InvalidInput, Signer> {
   const pem = await readFile(file, 'utf8').catch(() => undefined)
   if (pem === undefined)
@@ -44,7 +48,7 @@ export async function* signerIn(file: string): Steps<InvalidInput, Signer> {
   return signer
 }
 
-/** Creates a key in a new file. */
+/** Creates a signing key in a new file. */
 export async function* newKeyFile(file: string): Steps<InvalidInput, Signer> {
   const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
   const problem = await writeFile(file, pem, { mode, flag: 'wx', flush: true }).then(

@@ -2,7 +2,7 @@ import { createPublicKey, hash, type KeyObject, verify } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 
-/** A signer of checkpoints: a key in a file (`signerFrom`), in the memory of a test, or in a service that never reveals it. */
+/** A signer of checkpoints. Its key may be in a file (`signerFrom`), in the memory of a test, or in a service that never reveals it. */
 export interface Signer {
   /** The 32-byte Ed25519 public key (RFC 8032). */
   readonly publicKey: Uint8Array
@@ -14,7 +14,7 @@ export interface Signer {
   readonly sign: (message: Uint8Array) => Promise<Uint8Array>
 }
 
-/** Kind of content that a key signs. `log`: a note; `witness`: a checkpoint and a time (C2SP tlog-cosignature). */
+/** Kind of content that a key signs. `log`: a note; `witness`: a checkpoint with a time (C2SP tlog-cosignature). */
 export type KeyUse = 'log' | 'witness'
 
 /** A named public key, as defined by C2SP signed-note. */
@@ -28,25 +28,25 @@ export interface VerifierKey {
 
 const typeBytes: Readonly<Record<KeyUse, number>> = { log: 0x01, witness: 0x04 }
 const keyBytes = 32
-/** Prefix of an Ed25519 key in DER form (RFC 8410). */
+/** Prefix of an Ed25519 public key in DER form (RFC 8410). */
 const derPrefix = Buffer.from('302a300506032b6570032100', 'hex')
 
-/** Reports whether the name may sign notes: no spaces, plus signs or control characters. */
+/** Reports whether the name is valid for a signer: 1 to 200 characters without spaces, plus signs or control characters. */
 export const isKeyName = (name: unknown): name is string =>
   typeof name === 'string' && name.isWellFormed() && /^[^\p{White_Space}+\p{Cc}]{1,200}$/u.test(name)
 
-/** Returns the verifier key of a public key; its id is derived from the name, the use and the key. */
+/** Returns the verifier key for a public key. Its id is derived from the name, the use and the public key. */
 export const verifierKey = (name: string, publicKey: Uint8Array, use: KeyUse = 'log'): VerifierKey => {
   const typed = Buffer.concat([Buffer.from([typeBytes[use]]), publicKey])
   const id = hash('sha256', Buffer.concat([Buffer.from(`${name}\n`), typed]), 'hex').slice(0, 8)
   return { name, id, use, publicKey: Buffer.from(publicKey) }
 }
 
-/** Formats a key as `name+id+base64`, the form in which it is handed to verifiers. */
+/** Formats a key as `name+id+base64`, the form given to verifiers. */
 export const keyText = ({ name, id, use, publicKey }: VerifierKey): string =>
   `${name}+${id}+${Buffer.concat([Buffer.from([typeBytes[use]]), publicKey]).toString('base64')}`
 
-/** Reads what `keyText` writes. */
+/** Parses the output of `keyText`. */
 export const parseKey = (text: string): E.Either<InvalidInput, VerifierKey> => {
   const [, name, id, coded = ''] = /^([^+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)$/.exec(text) ?? []
   const typed = Buffer.from(coded, 'base64')
@@ -68,11 +68,11 @@ export const parseKey = (text: string): E.Either<InvalidInput, VerifierKey> => {
       )
 }
 
-/** Reports whether the key has signed these bytes. */
+/** Reports whether the signature of these bytes by the key is valid. */
 export const isSigned = ({ publicKey }: VerifierKey, message: Uint8Array, signature: Uint8Array): boolean =>
   !isWeak(publicKey) && verify(null, message, publicKeyFrom(publicKey), signature)
 
-/** The y of the points of small order: with such a key, anybody can sign. */
+/** The y-coordinates of the points of small order. If a key is such a point, anyone can forge its signatures. */
 const smallOrder: ReadonlySet<string> = new Set([
   '0'.repeat(64),
   `01${'0'.repeat(62)}`,
@@ -81,7 +81,7 @@ const smallOrder: ReadonlySet<string> = new Set([
   `ec${'f'.repeat(60)}7f`,
 ])
 
-/** Reports whether the key is of small order, or written with a y that is not below the prime, which OpenSSL would accept. */
+/** Reports whether the key is a point of small order or encodes a y-coordinate not below the field prime. OpenSSL accepts such keys. */
 const isWeak = (key: Buffer): boolean => {
   const y = Buffer.from(key)
   y[31] = (y[31] ?? 0) & 0x7f
@@ -92,7 +92,7 @@ const isWeak = (key: Buffer): boolean => {
 const publicKeyFrom = (bytes: Uint8Array): KeyObject =>
   createPublicKey({ key: Buffer.concat([derPrefix, bytes]), format: 'der', type: 'spki' })
 
-/** Returns the bytes of an Ed25519 key, public or private; undefined for any other key. */
+/** Returns the public key bytes of an Ed25519 key, public or private; undefined for any other kind of key. */
 export const publicBytes = (key: KeyObject): Buffer | undefined => {
   if (key.asymmetricKeyType !== 'ed25519') return undefined
   const open = key.type === 'private' ? createPublicKey(key) : key

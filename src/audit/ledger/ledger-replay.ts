@@ -9,17 +9,16 @@ import { isSignedBy, type SignedNote } from './notes.ts'
 import { hasSigned } from './sign.ts'
 import { type CompletedTile, type Edge, edgeRoot, emptyEdge, grown } from './tiles.ts'
 
-/** A checkpoint that is kept elsewhere. */
+/** A checkpoint held by an anchor. */
 export interface HeldCheckpoint extends LedgerCheckpoint {
   readonly anchor: string
   readonly note: SignedNote
 }
 
-/** Result of replaying a batch of entries. */
 export interface ReplayBatchResult {
   readonly wrong: readonly LedgerFault[]
   readonly completed: readonly CompletedTile[]
-  /** True if nothing can be said about later batches. */
+  /** True if later batches cannot be checked. */
   readonly isBroken: boolean
 }
 export interface LedgerFault {
@@ -30,18 +29,18 @@ export interface LedgerFault {
 /** A ledger rebuilt from its entries. */
 export interface LedgerReplay {
   readonly edge: () => Edge
-  /** Keys that have signed a checkpoint of the ledger. An entry that names a key does not show who has it. */
+  /** Returns the keys that have signed a checkpoint of the ledger. An entry that announces a key does not show that anyone has the key. */
   readonly signers: () => readonly VerifierKey[]
-  /** Takes the next batch. */
+  /** Replays the next batch. */
   readonly take: (batch: Batch) => ReplayBatchResult
-  /** Returns the problems that show once all batches were taken. */
+  /** Returns the problems that can only be determined after the last batch. */
   readonly end: () => readonly LedgerFault[]
 }
 
 /**
- * Returns a replay that begins with an empty ledger.
+ * Creates a replay that starts with an empty ledger.
  *
- * @param held checkpoints kept elsewhere, ordered by size
+ * @param held checkpoints from anchors, ordered by size
  */
 export const replayOf = (
   origin: string,
@@ -53,7 +52,7 @@ export const replayOf = (
   const keys = [first]
   const signed = new Set<VerifierKey>()
 
-  /** Compares the ledger with the checkpoints of its current size that anchors hold. */
+  /** Compares the ledger with the anchors' checkpoints of its current size. */
   const compared = (): readonly LedgerFault[] => {
     const wrong: LedgerFault[] = []
     for (; (held[reached]?.size ?? Infinity) <= edge.size; reached++) {
@@ -139,6 +138,6 @@ const keyIn = (text: string): readonly VerifierKey[] => {
   return E.isRight(key) ? [key.right] : []
 }
 
-/** Reports whether a key known from elsewhere is among these keys. */
+/** Reports whether the key `known` is among these keys. */
 export const isAmong = (keys: readonly VerifierKey[], known: string): boolean =>
   keys.some((key) => keyText(key) === known)

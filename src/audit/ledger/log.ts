@@ -11,48 +11,49 @@ import { parseKey, type VerifierKey } from './keys.ts'
 import { dataOf, lastOf } from './stored-facts.ts'
 import { type CompletedTile, type Edge, edgeAfter, edgeRoot, emptyEdge, grown } from './tiles.ts'
 
-/** A key and the checkpoints that it signs. */
+/** A key and the range of checkpoints that it signs. */
 export interface ValidKey {
   readonly key: VerifierKey
-  /** Number of entries: it signs checkpoints of more than this. */
+  /** Number of entries that a checkpoint must exceed to be signed by this key. */
   readonly after: number
-  /** Entry that announced the key, signed by the key before it; undefined for the first key. */
+  /** Entry that announced the key, with a checkpoint signed by the previous key; undefined for the first key. */
   readonly rotation?: { readonly index: number; readonly checkpoint: string }
 }
 
-/** A ledger as it is stored now, and the data that its sealer needs to continue it. */
+/** The current ledger of a store, with the data that a sealer needs to continue it. */
 export interface Ledger {
-  /** Number of ledgers that the store had before this one. */
+  /** Number of the ledger: the revision of its first event in `ledgerStream`. */
   readonly number: number
   readonly origin: string
-  /** Time at which it was begun, and the reason if it replaces another ledger. */
+  /** Time at which the ledger was begun, and the reason if it replaces another one. */
   readonly begun: string
   readonly reason: string | undefined
-  /** Keys in order, at least one; the last one signs. */
+  /** Keys in chronological order, at least one; the last one signs. */
   readonly keys: readonly ValidKey[]
-  /** Last revision of its log; -1 before anything was sealed. */
+  /** Last revision of the ledger's log; -1 before anything was sealed. */
   readonly revision: number
   readonly edge: Edge
-  /** The last checkpoint, a signed note, and its time. */
+  /** The last checkpoint as a signed note, and its time. */
   readonly checkpoint: string | undefined
   readonly sealed: string | undefined
-  /** Place in the store up to which everything is sealed; also undefined if it was recorded by a version that seals conversations only. */
+  /** Place in the store up to which everything is sealed. Also undefined if a version that seals conversations only recorded the place. */
   readonly after: StorePlace | undefined
   readonly rotations: readonly number[]
-  /** Complete tiles that are not stored yet because a sealer ended too early. */
+  /** Complete tiles that are not yet stored because a sealer stopped too early. */
   readonly unstored: readonly CompletedTile[]
 }
 
 /**
- * Loads the newest ledger of the store. @param heads receives the last sealed event of each stream, for which the whole log is read
- * once
+ * Loads the newest ledger of the store.
+ *
+ * @param heads receives the last sealed event of each stream, for which the whole log is read once
  */
 export async function* loadLedger(store: EventStore, heads?: LastHeads): Steps<LedgerError, Ledger> {
   const ledger = yield* findLedger(store, heads)
   return ledger ?? (yield ledgerNotFound(store.url))
 }
 
-/** Loads the newest ledger of the store as `loadLedger` does; undefined if there is none. */
+/** Loads the newest ledger of the store like `loadLedger`, but returns undefined if the store has no ledger. */
 export async function* findLedger(
   store: EventStore,
   heads?: LastHeads,
@@ -94,13 +95,13 @@ async function* isAsSigned(edge: Edge, checkpoint: string | undefined): Steps<Le
   return size === edge.size && root.equals(edgeRoot(edge))
 }
 
-/** Returns the edge at the last stored tile. */
+/** Returns the tree's edge after the last stored tile. */
 async function* edgeStored(store: EventStore, number: number): Steps<StoreError, Edge> {
   const last = yield* lastOf(store, tilesStream(number))
   return last ? edgeAfter(yield* completedTileOf(last)) : emptyEdge
 }
 
-/** Decodes an event of the stream of tiles. */
+/** Decodes an event of the tile stream. */
 export async function* completedTileOf(event: RecordedEvent): Steps<StoreError, CompletedTile> {
   const { data, revision } = yield* dataOf(event, 'TilesCompleted')
   return { index: revision, rows: data.rows.map((row) => hashesIn(Buffer.from(row, 'base64'))) }
@@ -119,7 +120,7 @@ export interface Batch {
   readonly entries: readonly string[]
   readonly checkpoint: string
   readonly after?: string | undefined
-  /** True if `after` also holds for what turns recorded. */
+  /** True if `after` also applies to the events recorded by turns. */
   readonly turns?: true | undefined
   readonly rotations: readonly number[]
 }
@@ -130,8 +131,8 @@ export async function* batchIn(event: RecordedEvent): Steps<StoreError, Batch> {
 }
 
 /**
- * Returns the batches with the entries from an index on, in order, and always the last batch. Also takes the heads of all earlier
- * batches.
+ * Returns the batches that contain the entries from `index` on, in order, and always the last batch. With `heads`, also reads all
+ * earlier batches and adds their heads.
  */
 async function* batchesFrom(
   store: EventStore,
@@ -149,7 +150,7 @@ async function* batchesFrom(
   return batches
 }
 
-/** Returns the keys announced by the entries in these revisions of the log. */
+/** Returns the keys announced at these revisions of the log. */
 async function* keysAt(
   store: EventStore,
   number: number,
@@ -165,7 +166,7 @@ async function* keysAt(
   return keys
 }
 
-/** Returns the key that a batch announces, if any: such a batch has one entry. */
+/** Returns the key that a batch announces, if any. A batch with a key has no other entries. */
 export async function* rotationIn({
   entries,
   from,

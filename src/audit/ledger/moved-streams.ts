@@ -17,18 +17,18 @@ import { streamEndFrom } from '../../store/whole/whole-writes.ts'
 
 /** Streams that may have been written to. */
 export interface ChangedStreams {
-  /** Place up to which the store was read. */
+  /** Place in the store up to which changes were read. */
   readonly place: StorePlace | undefined
   /** Names of the streams. Iteration throws a `StoreError`. */
   readonly streams: AsyncIterable<string> | Iterable<string>
 }
 
-/** Prefixes of the streams that are sealed: conversations, and what their turns recorded. */
+/** Prefixes of the streams that are sealed: conversations, and the events recorded by their turns. */
 const prefixes = [streamOf(''), turnsStreamOf('')]
 
 /**
- * Works from a place that the ledger names, or from the beginning if the event at that place is gone: its removal must not end the
- * sealing of everything else.
+ * Runs `work` from a place named by the ledger, or from the beginning if the event at that place is gone. The removal of an event must
+ * not stop the sealing of all others.
  */
 export async function* fromPlace<Failure extends TypedError, Value>(
   place: StorePlace | undefined,
@@ -43,7 +43,7 @@ export async function* fromPlace<Failure extends TypedError, Value>(
 const isInvalidPlace = (error: TypedError): boolean =>
   error._tag === 'InvalidInput' && 'path' in error && error.path === 'after'
 
-/** Lists the streams that were written to since a place; without a place, all streams. */
+/** Lists the streams written to since a place; without a place, all streams. */
 export async function* streamsMovedSince(
   store: EventStore,
   since: StorePlace | undefined,
@@ -71,7 +71,7 @@ export async function* streamsChangedSince(
   return { place, streams: all }
 }
 
-/** Heads found by reading events up to a place. */
+/** Stream heads found by reading events up to a place in the store. */
 export interface ChangedHeads {
   readonly place: StorePlace | undefined
   readonly heads: readonly ChainHead[]
@@ -79,15 +79,15 @@ export interface ChangedHeads {
 
 /** Maximum number of heads in memory at a time. */
 const mostHeads = 100_000
-/** Factor by which reading one of many events is faster than looking up the end of a stream. */
+/** Number of events that can be read in sequence in the time that it takes to look up the end of one stream. */
 const worth = 6
 const few = 10_000
 
 /**
- * Yields the heads of the streams written to since a place, by reading their events in order: for many short conversations this is
- * several times as fast as looking up each end.
+ * Yields the heads of the streams written to since a place, by reading their events in order. For many short conversations this is
+ * several times as fast as looking up the end of each stream. Iteration throws a `StoreError`.
  *
- * @returns true if all heads were yielded. If false, none was: the streams are long, or an event cannot be read. Iteration throws a `StoreError`
+ * @returns true if all heads were yielded; false if none were, because the streams are long or an event cannot be read
  */
 export async function* headsByEvents(
   store: EventStore,
@@ -126,7 +126,7 @@ export async function* listStreams(store: EventStore): AsyncGenerator<string, vo
       yield* await orThrow(names)
 }
 
-/** Lists the streams by reading events, for a store that does not say which changed, or if too much was written. */
+/** Lists the changed streams by reading events, for a store that cannot name them or if too much was written. */
 async function* read(
   store: EventStore,
   since: StorePlace | undefined,
@@ -141,17 +141,17 @@ async function* read(
   }
 }
 
-/** The end of a stream. */
+/** Head of a stream: its last revision and the hash of its last event. */
 export interface ChainHead {
-  /** Name of the stream (`nameOf`). */
+  /** Name of the stream, as returned by `nameOf`. */
   readonly name: string
   readonly revision: number
   readonly head: string
-  /** True if events of an incomplete write follow. */
+  /** True if events of an incomplete write follow the head. */
   readonly isUnfinished: boolean
 }
 
-/** Returns the head of a stream; undefined if nothing in it counts yet, or the reason as a text if it cannot be read. */
+/** Returns the head of a stream. Returns undefined if the stream is empty, or an error message if its end cannot be read. */
 export async function* headOf(
   store: EventStore,
   stream: string,

@@ -16,15 +16,19 @@ import {
 } from './proofs.ts'
 import { lastTileOf, hashFrom, openTile, rowsOf, tileOf, type TilePlace, type TileRows } from './tiles.ts'
 
-/** Access to the hashes of a ledger by its tiles. */
+/** Hashes and proofs of a ledger, computed from its tiles. */
 export interface Nodes {
   readonly inclusion: (ledger: Ledger, size: number, index: number) => Steps<LedgerError, readonly Buffer[]>
   readonly consistency: (ledger: Ledger, size: number, old: number) => Steps<LedgerError, readonly Buffer[]>
-  /** Returns the root of the ledger when it had this size. @param size 1 or more */
+  /**
+   * Returns the root of the ledger when it had `size` entries.
+   *
+   * @param size 1 or more
+   */
   readonly rootAt: (ledger: Ledger, size: number) => Steps<LedgerError, Buffer>
 }
 
-/** Maximum number of tiles in memory: 16 KB each, with the values computed from them. */
+/** Maximum number of tiles in memory: 16 KB each, including the hashes computed from them. */
 const most = 256
 
 export const nodesOf = (store: EventStore): Nodes => {
@@ -51,7 +55,7 @@ export const nodesOf = (store: EventStore): Nodes => {
     return rows
   }
 
-  /** Loads the tiles from which the hashes of these leaves are computed. */
+  /** Loads the tiles that are needed to compute the hashes over these ranges of leaves. */
   async function* loaded(ledger: Ledger, leaves: readonly Leaves[]): Steps<LedgerError, HashOf> {
     const rows = new Map<string, TileRows>()
     for (const tile of leaves.flatMap(subtreesOf).map(tileOf)) {

@@ -4,7 +4,7 @@ import { isKeyName, isSigned, type Signer, type VerifierKey, verifierKey } from 
 
 // Signed notes, as C2SP signed-note and tlog-cosignature describe them.
 
-/** A text and its signatures. */
+/** A text with its signatures. */
 export interface SignedNote {
   /** Text of the note, ending with a newline. */
   readonly text: string
@@ -13,14 +13,14 @@ export interface SignedNote {
 
 export interface NoteSignature {
   readonly name: string
-  /** Id of the key: 4 bytes in hex. */
+  /** Key id: 4 bytes in hex. */
   readonly id: string
   readonly signature: Buffer
 }
 
 const mostSignatures = 100
 const idBytes = 4
-/** Bytes of the time in a cosignature. */
+/** Size of a cosignature's time in bytes. */
 const timeBytes = 8
 const signatureBytes = 64
 
@@ -30,7 +30,7 @@ const signatureLine = ({ name, id, signature }: NoteSignature): string =>
 export const noteText = ({ text, signatures }: SignedNote): string =>
   `${text}\n${signatures.map(signatureLine).join('')}`
 
-/** Reads what `noteText` writes. Verifies nothing. */
+/** Parses the output of `noteText`. Does not verify the signatures. */
 export const parseNote = (source: string): E.Either<InvalidInput, SignedNote> => {
   const end = source.lastIndexOf('\n\n')
   // The only control characters that a note may hold are newlines.
@@ -45,7 +45,7 @@ const notANote = E.left(
   invalidInput('note', 'must be a signed note: a text, an empty line, and lines with signatures'),
 )
 
-/** Parses signature lines, as a witness answers them; undefined if a line is malformed. */
+/** Parses signature lines as returned by a witness; undefined if a line is malformed. */
 export const parseSignatures = (lines: string): readonly NoteSignature[] | undefined => {
   if (!lines.endsWith('\n')) return undefined
   const signatures = lines.slice(0, -1).split('\n').map(parseSignature)
@@ -61,13 +61,13 @@ const parseSignature = (line: string): NoteSignature | undefined => {
   return { name, id: bytes.toString('hex', 0, idBytes), signature: bytes.subarray(idBytes) }
 }
 
-/** Signs a text in the name of a log. */
+/** Signs a text on behalf of a log. */
 export const signNote = async (text: string, name: string, signer: Signer): Promise<SignedNote> => {
   const { id } = verifierKey(name, signer.publicKey)
   return { text, signatures: [{ name, id, signature: Buffer.from(await signer.sign(Buffer.from(text))) }] }
 }
 
-/** Returns those of the keys that have signed the note. An invalid signature by any of them makes the whole note invalid. */
+/** Returns the keys that have signed the note. An invalid signature by any of the given keys makes the whole note invalid. */
 export const signersOf = (
   { text, signatures }: SignedNote,
   keys: readonly VerifierKey[],
@@ -83,7 +83,7 @@ export const signersOf = (
   return E.right([...found])
 }
 
-/** Reports whether at least one of the keys has signed the note, and none of their signatures is invalid. */
+/** Reports whether the note has at least one valid signature and no invalid signature by these keys. */
 export const isSignedBy = (note: SignedNote, keys: readonly VerifierKey[]): boolean => {
   const signers = signersOf(note, keys)
   return E.isRight(signers) && signers.right.length > 0
@@ -95,14 +95,18 @@ const hasSigned = (key: VerifierKey, text: string, signature: Buffer): boolean =
   return time !== undefined && isSigned(key, cosignatureText(text, time), signature.subarray(timeBytes))
 }
 
-/** Returns the bytes that a witness signs. @param time in seconds since 1970 */
+/**
+ * Returns the bytes that a witness signs.
+ *
+ * @param time seconds since 1970
+ */
 export const cosignatureText = (text: string, time: number): Buffer =>
   Buffer.from(`cosignature/v1\ntime ${time}\n${text}`)
 
-/** The last second that a `Date` can express. */
+/** Last second that a `Date` can represent, in seconds since 1970. */
 const endOfTime = 8.64e12
 
-/** Returns the time at which a witness signed, in seconds since 1970; undefined if this is not a cosignature. */
+/** Returns the time at which a witness signed, in seconds since 1970; undefined if the signature is not a valid cosignature. */
 export const cosignatureTime = (signature: Buffer): number | undefined => {
   if (signature.length !== timeBytes + signatureBytes) return undefined
   const time = Number(signature.readBigUInt64BE())

@@ -13,12 +13,12 @@ import { patrolStream, placeStream } from './facts.ts'
 import { dataOf, lastOf, record } from './stored-facts.ts'
 import type { AuditProblem } from './verify.ts'
 
-/** Options of a patrol. */
+/** Options for `patrol`. */
 export interface PatrolOptions {
   readonly anchors?: readonly Anchor[] | undefined
-  /** A verifier key of the ledger that is known from elsewhere. Default: the key that the store names. */
+  /** Verifier key of the ledger from a source outside the store. Default: the key named by the store. */
   readonly key?: string | undefined
-  /** Milliseconds between the starts of two rounds. Default: one day. */
+  /** Interval between the starts of two rounds, in milliseconds. Default: one day. */
   readonly every?: number | undefined
   /** Fraction of the time spent working, above 0 and up to 1. Default 0.1. */
   readonly share?: number | undefined
@@ -26,13 +26,13 @@ export interface PatrolOptions {
   readonly onEvent?: ((event: PatrolEvent) => void) | undefined
 }
 
-/** A completed round, as it is recorded. */
+/** A completed round of a patrol, as recorded in the store. */
 export interface PatrolRound extends Omit<AuditSummary, 'type'> {
-  /** Time at which the round began (ISO 8601, UTC), even if it was interrupted since. */
+  /** Time at which the round began (ISO 8601, UTC); interruptions do not change it. */
   readonly began?: string | undefined
 }
 
-/** Event of a patrol. `alarm`: a problem that no earlier round has recorded. */
+/** Event reported by a patrol. `alarm`: a problem that no earlier round has recorded. */
 export type PatrolEvent =
   | { readonly type: 'alarm'; readonly problem: AuditProblem }
   | ({ readonly type: 'round' } & PatrolRound)
@@ -51,12 +51,12 @@ export interface PatrolContext {
 }
 
 export const day = 86_400_000
-/** Milliseconds until the next try after a round that failed. */
+/** Milliseconds before a failed round is retried. */
 const again = 60_000
 
 /**
- * Checks everything, slowly, again and again until the signal aborts. When started again, it waits until the next round is due, or
- * continues the one that was interrupted.
+ * Audits everything at a limited rate, in rounds, until the signal aborts. After a restart, it waits until the next round is due or
+ * continues an interrupted one.
  */
 export async function* patrolOn(patrolling: PatrolContext): Steps<LedgerError, void> {
   const { store, every, signal, tell } = patrolling
@@ -74,7 +74,11 @@ export async function* patrolOn(patrolling: PatrolContext): Steps<LedgerError, v
   }
 }
 
-/** Runs one round, or the rest of one, unless the signal aborts. @returns when the round began. Throws a `LedgerError`. */
+/**
+ * Runs one round, or the rest of an interrupted one, until it ends or the signal aborts. Throws a `LedgerError`.
+ *
+ * @returns the time at which the round began
+ */
 const round = async (patrolling: PatrolContext): Promise<string> => {
   const { store, share, signal, tell } = patrolling
   const known = await alarmsIn(store)
@@ -119,10 +123,10 @@ const round = async (patrolling: PatrolContext): Promise<string> => {
   }
 }
 
-/** Milliseconds between two records of progress: a patrol that is killed repeats no more of a round than this. */
+/** Interval between records of the progress, in milliseconds. A patrol that is killed repeats at most this much of its round. */
 const keepEvery = 300_000
 
-/** Milliseconds of work before a rest; checking one conversation may take longer. */
+/** Milliseconds of work before each pause. Checking one conversation may take longer. */
 const turn = 20
 
 const alarmed = async (
@@ -146,11 +150,11 @@ interface Alarm {
   readonly revision?: number | undefined
 }
 
-/** Returns a key that tells problems apart. */
+/** Returns a key that identifies a problem, so that it is recorded only once. */
 const nameOf = ({ kind, conversation, revision, message }: Alarm): string =>
   JSON.stringify([kind, conversation, revision, message])
 
-/** Returns the progress of the round after `before`, if it was interrupted. */
+/** Returns the progress of the round after revision `before`, if that round was interrupted. */
 const interrupted = async (
   store: EventStore,
   before: number,
@@ -161,7 +165,7 @@ const interrupted = async (
   return after === before ? { began, progress } : undefined
 }
 
-/** Maximum number of earlier events that are read. */
+/** Maximum number of earlier events searched for alarms. */
 const most = 1_000
 
 const alarmsIn = async (store: EventStore): Promise<Set<string>> => {
@@ -178,7 +182,7 @@ const alarmsIn = async (store: EventStore): Promise<Set<string>> => {
   return alarms
 }
 
-/** Returns the last completed round, when it ended, and where that is recorded. Throws a `LedgerError`. */
+/** Returns the last completed round with its end time, and the revision of its record. Throws a `LedgerError`. */
 export const lastRound = async (
   store: EventStore,
 ): Promise<

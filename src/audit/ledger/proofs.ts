@@ -2,7 +2,7 @@ import { nodeHash } from './hashes.ts'
 
 // Proofs of RFC 6962, sections 2.1.1 and 2.1.2: which hashes they consist of, and how they are made of the complete subtrees that tiles hold.
 
-/** Leaves from `from` to `to`, half-open: a subtree of the log. */
+/** A range of leaves that form a subtree of the log: from `from` to `to`, half-open. */
 export interface Leaves {
   readonly from: number
   readonly to: number
@@ -14,14 +14,14 @@ export interface Subtree {
   readonly index: number
 }
 
-/** Returns the hash of a complete subtree. */
+/** Function that returns the hash of a complete subtree. */
 export type HashOf = (subtree: Subtree) => Buffer
 
 /** Returns the largest power of two less than `count`, which is 2 or more. */
 const split = (count: number): number => 2 ** Math.floor(Math.log2(count - 1))
 
 /**
- * Returns the subtrees that prove that leaf `index` is in the log of that size, from the leaf upwards.
+ * Returns the subtrees whose hashes form the inclusion proof of leaf `index` in a log of `size` leaves, from the leaf upwards.
  *
  * @param index from 0, below `size`
  */
@@ -41,8 +41,8 @@ export const inclusionLeaves = (size: number, index: number): readonly Leaves[] 
 }
 
 /**
- * Returns the subtrees that prove that the log of size `old` is the beginning of the log of size `size`. Empty if one of the logs is
- * empty or they are the same.
+ * Returns the subtrees whose hashes prove that the log of `old` leaves is the beginning of the log of `size` leaves. Empty if `old` is
+ * 0 or equals `size`.
  *
  * @param old from 0 to `size`
  */
@@ -65,7 +65,7 @@ export const consistencyLeaves = (size: number, old: number): readonly Leaves[] 
   return beside.toReversed()
 }
 
-/** Splits a subtree into complete subtrees, from the left. */
+/** Splits a range of leaves into complete subtrees, from left to right. */
 export const subtreesOf = ({ from, to }: Leaves): readonly Subtree[] => {
   const subtrees: Subtree[] = []
   for (let at = from; at < to;) {
@@ -76,16 +76,16 @@ export const subtreesOf = ({ from, to }: Leaves): readonly Subtree[] => {
   return subtrees
 }
 
-/** Returns the root over these leaves. */
+/** Returns the root hash over these leaves. */
 export const rootOfLeaves = (leaves: Leaves, hashOf: HashOf): Buffer =>
   subtreesOf(leaves)
     .map(hashOf)
     .reduceRight((right, left) => nodeHash(left, right))
 
-/** Returns the inclusion proof of leaf `index` in a log of that size, to be checked by `checkInclusion`. */
+/** Returns the inclusion proof of leaf `index` in a log of `size` leaves, for `checkInclusion`. */
 export const inclusionProof = (size: number, index: number, hashOf: HashOf): readonly Buffer[] =>
   inclusionLeaves(size, index).map((leaves) => rootOfLeaves(leaves, hashOf))
 
-/** Returns the consistency proof between the logs of two sizes, to be checked by `checkConsistency`. */
+/** Returns the consistency proof between logs of `old` and `size` leaves, for `checkConsistency`. */
 export const consistencyProof = (size: number, old: number, hashOf: HashOf): readonly Buffer[] =>
   consistencyLeaves(size, old).map((leaves) => rootOfLeaves(leaves, hashOf))

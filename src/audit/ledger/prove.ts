@@ -26,47 +26,50 @@ import { type SignedNote, type NoteSignature, noteText, parseNote } from './note
 /** Self-contained proof that a conversation is in the ledger. */
 export interface LedgerProof {
   readonly conversation: string
-  /** Revision of the last sealed event in the conversation's own stream, and its hash (`hashOf`). */
+  /** Revision of the last sealed event in the conversation's stream, and its hash (`hashOf`). */
   readonly revision: number
   readonly head: string
-  /** Index of the entry, and size of the ledger at the checkpoint. */
+  /** Index of the event's ledger entry, and the size of the ledger at the checkpoint. */
   readonly index: number
   readonly size: number
-  /** The inclusion proof (RFC 9162), each hash in base64. */
+  /** Inclusion proof of the entry (RFC 9162), with each hash in base64. */
   readonly proof: readonly string[]
-  /** A signed note with all cosignatures: the newest that an anchor has, if the entries are in it. */
+  /**
+   * Checkpoint as a signed note, including any cosignatures: the newest one held by an anchor if it covers the entries, otherwise the
+   * ledger's newest.
+   */
   readonly checkpoint: string
-  /** Time of the checkpoint by the clock of the store (ISO 8601, UTC): it is not signed. */
+  /** Time of the checkpoint by the store's clock (ISO 8601, UTC). It is not signed. */
   readonly sealed: string
   /**
-   * Every entry for the conversation, for what its turns recorded, and for the conversations that it was forked from, up to the fork,
-   * in the order of the ledger. Only with `entries` or `compare`.
+   * All ledger entries for the conversation, for the events recorded by its turns, and for the conversations that it was forked from,
+   * up to the fork, in ledger order. Present only with `entries` or `compare`.
    */
   readonly entries?: readonly ProofEntry[]
-  /** The keys of the ledger, in order. */
+  /** Keys of the ledger, in chronological order. */
   readonly keys: readonly ProofKey[]
 }
 
-/** A ledger entry and the proof of its inclusion. */
+/** A ledger entry with its inclusion proof. */
 export interface ProofEntry {
-  /** First line of the leaf: a conversation, or `stream turns-` and the conversation. */
+  /** First line of the entry's leaf: a conversation id, or `stream turns-` followed by a conversation id. */
   readonly name: string
-  /** Revision of the event in its own stream. */
+  /** Revision of the event in its stream. */
   readonly revision: number
-  /** Position of the event in the conversation; for what its turns recorded, the revision. */
+  /** Position of the event in the conversation, or the revision for an event recorded by its turns. */
   readonly position: number
   readonly index: number
-  /** Inclusion proof of this entry, in the form of `LedgerProof.proof`. */
+  /** Inclusion proof of this entry, in the same form as `LedgerProof.proof`. */
   readonly proof: readonly string[]
 }
 
-/** A key of a ledger. */
+/** A verifier key of a ledger, with the proof of its announcement. */
 export interface ProofKey {
-  /** A verifier key. */
+  /** Verifier key as text (`keyText`). */
   readonly key: string
-  /** Number of entries: the key signs checkpoints of more than this. */
+  /** Number of entries that a checkpoint must exceed to be signed by this key. */
   readonly after: number
-  /** Entry in which the key before it announced this key; absent for the first key. */
+  /** Proof of the entry in which the previous key announced this one; absent for the first key. */
   readonly rotation?: Inclusion
 }
 interface Inclusion {
@@ -78,24 +81,24 @@ interface Inclusion {
 
 const base64 = (hashes: readonly Buffer[]): readonly string[] => hashes.map((hash) => hash.toString('base64'))
 
-/** Options of a proof. */
+/** Options for a ledger proof. */
 export interface ProofOptions {
   /**
-   * Compare every ledger entry for the conversation, and for those that it was forked from, with the store first, which reads the whole
-   * ledger. Without it, only the last seal is looked up, and nothing is compared.
+   * True to first compare the store with every ledger entry for the conversation and for the conversations that it was forked from.
+   * This reads the whole ledger. Otherwise only the last sealed event is looked up and nothing is compared.
    */
   readonly compare?: boolean | undefined
-  /** Include all entries, as `exportEvidence` needs, which reads the whole ledger. `compare` implies it. */
+  /** True to include all entries, which `exportEvidence` requires. This reads the whole ledger. Implied by `compare`. */
   readonly entries?: boolean | undefined
 }
 
-/** An entry and the position of its event in the conversation. */
+/** A ledger entry with the position of its event in the conversation. */
 interface PlacedEntry extends HeadEntry {
   readonly name: string
   readonly position: number
 }
 
-/** Returns the proof that a conversation is in the ledger, up to where it was last sealed. */
+/** Returns the proof that a conversation is in the ledger, up to its last sealed event. */
 export async function* proofOf(
   { store, nodes }: { readonly store: EventStore; readonly nodes: Nodes },
   conversation: string,
@@ -125,8 +128,8 @@ export async function* proofOf(
 }
 
 /**
- * Returns every entry for a conversation, for what its turns recorded, and for the conversations that it was forked from, up to the
- * fork.
+ * Returns all ledger entries for a conversation, for the events recorded by its turns, and for the conversations that it was forked
+ * from, up to the fork.
  */
 async function* allEntries(
   store: EventStore,
@@ -151,7 +154,7 @@ async function* allEntries(
   })
 }
 
-/** Fails with `SealContradicted` if the store differs from the ledger. */
+/** Fails with `SealContradicted` if an event in the store differs from its ledger entry. */
 async function* compareAll(store: EventStore, entries: readonly PlacedEntry[]): Steps<ProofError, void> {
   const found = yield* catchTyped<ProofError, SealContradicted | undefined>(async () => {
     for (const entry of entries.toReversed()) {
@@ -167,7 +170,7 @@ async function* compareAll(store: EventStore, entries: readonly PlacedEntry[]): 
   if (found) return yield found
 }
 
-/** Returns the keys of a ledger, each except the first with the proof that the key before announced it. */
+/** Returns the keys of a ledger. Each key except the first has a proof that the previous key announced it. */
 export async function* proofKeys(nodes: Nodes, ledger: Ledger): Steps<LedgerError, readonly ProofKey[]> {
   const keys: ProofKey[] = []
   for (const { key, after, rotation } of ledger.keys) {
@@ -196,8 +199,8 @@ async function* inclusionIn(
 }
 
 /**
- * Returns the newest checkpoint that an anchor has, if it covers the entry, with the signatures of all anchors, the first of each
- * signer; otherwise the newest checkpoint.
+ * Returns the newest checkpoint held by an anchor if it covers the entry, otherwise the ledger's newest. The signatures of all anchors
+ * on that checkpoint are combined, one for each signer.
  */
 async function* bestCheckpoint(
   store: EventStore,

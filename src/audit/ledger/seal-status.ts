@@ -13,30 +13,30 @@ import { loadLedger } from './log.ts'
 import { currentKey } from './sign.ts'
 import { type AnchorStatus, lastByAnchor } from './status.ts'
 
-/** The ledger's entries for a conversation, and whether they still hold. */
+/** Ledger entries for a conversation, compared with its events. */
 export interface SealStatus {
   readonly origin: string
   /** The current verifier key. */
   readonly key: string
   /** Number of entries in the whole ledger. */
   readonly size: number
-  /** Time of the last checkpoint; absent if nothing was sealed. */
+  /** Time of the last checkpoint; absent if nothing was ever sealed. */
   readonly sealed?: string
-  /** The last checkpoint that each anchor was given. */
+  /** Last checkpoint given to each anchor. */
   readonly anchors: readonly AnchorStatus[]
-  /** Position of the conversation's own first event; earlier events are of the conversation that it was forked from. */
+  /** Position of the conversation's first event after a fork; earlier events belong to the conversation that it was forked from. */
   readonly first: number
-  /** The ledger's entries for the conversation, newest first: the last 100 at most. */
+  /** Ledger entries for the conversation, newest first, at most 100. */
   readonly heads: readonly SealedHead[]
 }
 
-/** A ledger entry for a conversation, and whether it still holds. */
+/** A ledger entry for a conversation, compared with the event in the store. */
 export interface SealedHead extends HeadEntry {
   /** Position of the event in the conversation. */
   readonly position: number
   /**
-   * `changed`: the event there now, or an earlier one, is not the one that was sealed; `gone`: the event is missing, cannot be read, or
-   * does not count.
+   * Result of comparing the entry with the store. `changed`: the event, or an earlier one, is not the one that was sealed; `gone`: the
+   * event is missing, cannot be read, or belongs to an incomplete write.
    */
   readonly state: 'same' | 'changed' | 'gone'
 }
@@ -45,8 +45,8 @@ const most = 100
 const gone = { state: 'gone' } as const
 
 /**
- * Finds the ledger's entries for a conversation. Searches the ledger backwards, and reads the conversation through the last sealed
- * event.
+ * Finds the ledger entries for a conversation and compares them with its events. Searches the ledger backwards and reads the
+ * conversation through its last sealed event.
  */
 export async function* sealStatusOf(store: EventStore, conversation: string): Steps<LedgerError, SealStatus> {
   const ledger = yield* loadLedger(store)
@@ -80,8 +80,8 @@ export async function* sealStatusOf(store: EventStore, conversation: string): St
 }
 
 /**
- * Returns the position of a conversation's own first event, even if the conversation that it was forked from is gone; 0 if it cannot be
- * read.
+ * Returns the position of a conversation's first event after a fork, even if the conversation that it was forked from is gone; 0 if the
+ * event cannot be read.
  */
 async function* beginningOf(store: EventStore, conversation: string): Steps<LedgerError, number> {
   const stream = streamOf(conversation)

@@ -21,7 +21,7 @@ import {
 import type { Nodes } from './nodes.ts'
 import { checkSigner } from './sign.ts'
 
-/** A conversation that could not be sealed, and the reason. */
+/** A conversation that could not be sealed, with the reason. */
 export interface SealFailure {
   readonly conversation: string
   readonly message: string
@@ -30,15 +30,15 @@ export interface SealFailure {
 /** Result of sealing. */
 export interface SealedNow {
   readonly origin: string
-  /** Numbers of conversations sealed now, and of those whose turns were sealed. */
+  /** Numbers of conversations sealed by this call, and of turn streams sealed by it. */
   readonly sealed: number
   readonly turns: number
   /** Total number of entries in the ledger. */
   readonly size: number
-  /** The last checkpoint, a signed note; undefined if nothing was ever sealed. */
+  /** The last checkpoint as a signed note; undefined if nothing was ever sealed. */
   readonly checkpoint: string | undefined
   readonly anchored: readonly AnchorResult[]
-  /** Conversations whose last event cannot be read, or that contradict their ledger entries. */
+  /** Conversations that were not sealed because their last event cannot be read or because they contradict their ledger entries. */
   readonly unsealable: readonly SealFailure[]
 }
 
@@ -47,13 +47,14 @@ export interface SealContext extends LedgerWriter {
   readonly anchors: readonly Anchor[]
 }
 
-/** Maximum number of entries in one event. */
+/** Maximum number of ledger entries in one event. */
 export const batchSize = 1_024
-/** Most tries while another sealer is faster: the ledger says what is left to do. */
+/** Maximum number of attempts when another sealer appends first. Each attempt reloads the ledger. */
 const maxTries = 5
 
 /**
- * Loads the ledger. Fails if it cannot be signed: the key is another one, or an anchor has seen more than the ledger has.
+ * Loads the ledger. Fails if the signer must not sign it: its key is not the current one, or an anchor has seen more entries than the
+ * ledger contains.
  *
  * @param heads receives the last sealed event of each stream
  */
@@ -72,7 +73,7 @@ export async function* loadToSign(
   }
 }
 
-/** Seals every conversation that was written to since it was sealed last, whether or not somebody is writing. */
+/** Seals every conversation that was written to since it was last sealed, even if writes are in progress. */
 export const sealNow = (sealing: SealContext): Steps<SealError, SealedNow> =>
   despiteConflicts(async function* (): Steps<SealError, SealedNow> {
     const ledger = yield* loadToSign(sealing)
@@ -99,7 +100,7 @@ async function* sealOnce(sealing: SealContext, loaded: Ledger): Steps<SealError,
 }
 
 interface Batches {
-  /** Returns the ledger with everything flushed so far. */
+  /** Returns the ledger after the batches appended so far. */
   readonly ledger: () => Ledger
   /** Returns the number of conversations sealed so far. */
   readonly sealed: () => number
@@ -108,13 +109,13 @@ interface Batches {
   /** Adds a head to the batch. Throws a `SealError`. */
   readonly add: (head: ChainHead) => Promise<void>
   /**
-   * Appends the batch and records that everything before `place` is sealed. If `place` is undefined or something was refused, the
-   * recorded place does not move, so that the next seal visits it again. Throws a `SealError`.
+   * Appends the batch and records that everything before `place` is sealed. If `place` is undefined or a head was refused, the recorded
+   * place stays the same, so that the next seal visits these streams again. Throws a `SealError`.
    */
   readonly flush: (place: StorePlace | undefined) => Promise<void>
 }
 
-/** Collects heads into batches. Until a place is recorded, an interrupted seal starts over from the old place. */
+/** Collects heads into batches and appends them. A seal that is interrupted before a place is recorded starts over from the old place. */
 const batching = (sealing: SealContext, loaded: Ledger): Batches => {
   let ledger = loaded
   let batch: ChainHead[] = []
@@ -152,7 +153,7 @@ const batching = (sealing: SealContext, loaded: Ledger): Batches => {
 /**
  * Seals heads found by reading events.
  *
- * @returns true if that was everything
+ * @returns true if all streams were covered
  */
 const sealByEvents = async (store: EventStore, batches: Batches): Promise<boolean> => {
   const gathering = headsByEvents(store, batches.ledger().after)
@@ -184,13 +185,13 @@ const sealByStreams = async (
   return unsealable
 }
 
-/** Reports whether a head differs from the last sealed one of its stream. */
+/** Reports whether a head differs from the last sealed event of its stream. */
 export const isNews = (last: SealedEvent | undefined, { revision, head }: ChainHead): boolean =>
   last ? revision !== last.revision || head !== last.head : revision >= 0
 
 /**
- * Returns the reason why a head must not be sealed: the stream no longer has the event that was last sealed. Sealing the head would
- * vouch for a rewritten history. Throws a `StoreError`.
+ * Returns the reason why a head must not be sealed, or undefined. A head must not be sealed if the stream no longer contains the event
+ * that was last sealed, because the seal would confirm a rewritten history. Throws a `StoreError`.
  */
 export const contradictionOf = async (
   store: EventStore,
@@ -209,7 +210,7 @@ export const contradictionOf = async (
   )
 }
 
-/** Appends heads as entries, at most `batchSize` of them. */
+/** Appends the ledger entries for heads, at most `batchSize` of them. */
 export async function* appendHeads(
   writing: LedgerWriter,
   ledger: Ledger,

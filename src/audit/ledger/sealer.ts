@@ -20,17 +20,17 @@ import {
 
 /** Limits and intervals of a sealer. */
 export interface SealerPace extends SealPolicy {
-  /** Milliseconds between two looks at the store. */
+  /** Interval between checks of the store, in milliseconds. */
   readonly every: number
-  /** Milliseconds between two checkpoints given to anchors. */
+  /** Interval between checkpoints given to anchors, in milliseconds. */
   readonly anchorEvery: number
 }
 
-/** Event of a sealer. */
+/** Event reported by a sealer. */
 export type SealerEvent =
   | { readonly type: 'sealed'; readonly sealed: number; readonly size: number }
   | ({ readonly type: 'anchored' } & AnchorResult)
-  /** A conversation contradicts its ledger entries: somebody rewrote it. Reported once for each head. */
+  /** A conversation contradicts its ledger entries, which means that it was rewritten. Reported once for each head. */
   | ({ readonly type: 'refused' } & SealFailure)
   | { readonly type: 'failed'; readonly error: SealError }
 
@@ -43,7 +43,7 @@ export const defaultPace: SealerPace = {
   anchorEvery: 10 * minute,
 }
 
-/** Errors that another attempt may avoid: the database is away, another sealer was faster. */
+/** Tags of errors that a retry may resolve, for example because the database was unavailable or another sealer was faster. */
 const passing: ReadonlySet<SealError['_tag']> = new Set([
   'Conflict',
   'OutcomeUnknown',
@@ -54,19 +54,19 @@ const passing: ReadonlySet<SealError['_tag']> = new Set([
 
 interface State {
   readonly ledger: Ledger
-  /** Last sealed event of each stream; it grows with the ledger. */
+  /** Last sealed event of each stream; updated with every batch that is sealed. */
   readonly sealed: LastHeads
-  /** Messages of refusals, by the name of the stream. */
+  /** Reason and head of the last refusal, by stream name. */
   readonly refused: Map<string, string>
-  /** Place up to which the store was read. */
+  /** Place in the store up to which changes were read. */
   readonly place: StorePlace | undefined
-  /** Streams to be sealed, by name, the one pending longest first. */
+  /** Streams to seal, by stream name, longest pending first. */
   readonly pending: ReadonlyMap<string, PendingSeal>
 }
 
 /**
- * Follows the store and seals conversations as they come to rest, until the signal aborts. It never blocks an append, and continues
- * from the place that the ledger records. Fails with an error that another attempt would not change, such as `AnchorAhead`.
+ * Follows the store and seals conversations as they become quiet, until the signal aborts. It never blocks an append, and starts from
+ * the place recorded in the ledger. Fails with errors that a retry cannot resolve, such as `AnchorAhead`.
  */
 export async function* sealOn(
   sealing: SealContext,
@@ -76,7 +76,7 @@ export async function* sealOn(
 ): Steps<SealError, void> {
   let state: State | undefined
   let anchoredAt = -Infinity
-  /** Number of entries that each anchor has seen, by name. */
+  /** Number of ledger entries that each anchor has seen, by anchor name. */
   const seen = new Map<string, number>()
   while (!signal.aborted) {
     const next = await run(round(sealing, pace, state, signal, tell))
@@ -100,7 +100,7 @@ export async function* sealOn(
   }
 }
 
-/** Looks at the store once and seals everything that is due, without a pause between batches. */
+/** Reads the changes in the store once and seals everything that is due, without pausing between batches. */
 async function* round(
   sealing: SealContext,
   pace: SealPolicy,

@@ -9,13 +9,12 @@ import type { Ledger } from './log.ts'
 import { isSignedBy, type NoteSignature, noteText, signNote } from './notes.ts'
 import { type Edge, edgeRoot } from './tiles.ts'
 
-/** Returns the current signing key. */
 export const currentKey = ({ keys }: Pick<Ledger, 'keys'>): VerifierKey =>
   (keys.at(-1) as Ledger['keys'][number]).key
 
 /**
- * Fails unless the signer has the ledger's current key and has signed its last checkpoint: otherwise others with write access could
- * have added entries, and the next checkpoint would vouch for them.
+ * Fails unless the signer has the ledger's current key and has signed its last checkpoint. Otherwise someone else with write access
+ * could have added entries, and the next checkpoint would confirm them.
  */
 export const checkSigner = (
   { origin, keys, checkpoint }: Ledger,
@@ -48,7 +47,7 @@ export const hasSigned = (key: VerifierKey, text: string): boolean =>
     E.exists(({ note, checkpoint }) => checkpoint.origin === key.name && isSignedBy(note, [key])),
   )
 
-/** Returns the checkpoint of a ledger that has grown to this edge: a note signed by all signers, whose signatures are verified. */
+/** Returns the checkpoint of a ledger at this edge, as a note signed by all signers. Each signature is verified. */
 export async function* checkpointOf(
   origin: string,
   edge: Edge,

@@ -16,44 +16,44 @@ import { lastRound, type PatrolRound } from './patrol.ts'
 import { isNews } from './seal.ts'
 import { currentKey } from './sign.ts'
 
-/** The extent of the ledger, and what it does not cover yet. */
+/** Extent of the ledger, and the amount of data that it does not cover yet. */
 export interface LedgerStatus {
   readonly origin: string
   /** The current verifier key. */
   readonly key: string
-  /** Time and reason if it replaced another ledger; absent for the first ledger of a store. */
+  /** Time at which this ledger replaced another, and the reason; absent for the first ledger of a store. */
   readonly again?: { readonly time: string; readonly reason: string }
-  /** Number of entries. */
+  /** Number of entries in the ledger. */
   readonly size: number
-  /** The last checkpoint, a signed note, and its time; absent if nothing was sealed. */
+  /** The last checkpoint as a signed note, and its time; absent if nothing was ever sealed. */
   readonly checkpoint?: string
   readonly sealed?: string
   /** Last checkpoint given to each anchor, as recorded in this store. */
   readonly anchors: readonly AnchorStatus[]
-  /** Number of conversations with unsealed events, their own or those of their turns. */
+  /** Number of conversations with unsealed events in their stream or in the stream of their turns. */
   readonly unsealed: number
   /**
-   * Time since which everything written could still be rewritten unnoticed by someone who can write to the database and has the key;
-   * absent if nothing could. `beginning`: the whole log, as no checkpoint was ever kept elsewhere.
+   * Time since which someone with the key and write access to the database could rewrite everything unnoticed; absent if nothing is
+   * exposed. `beginning`: the whole log is exposed, because no anchor ever received a checkpoint.
    */
   readonly exposedSince?: string
-  /** The last completed round of a patrol, and the time at which it ended; absent if there was none. */
+  /** Last completed round of a patrol, with the time at which it ended; absent if no round was completed. */
   readonly patrolled?: PatrolRound & { readonly time: string }
-  /** Number of model replies without a receipt, if counting was requested. */
+  /** Number of model replies without a receipt; present only if counting was requested. */
   readonly withoutReceipt?: number
 }
 
 export interface AnchorStatus {
   readonly anchor: string
   readonly size: number
-  /** Time of the checkpoint. */
+  /** Time of the checkpoint last given to the anchor. */
   readonly time: string
 }
 
 /**
  * Returns the status of the ledger.
  *
- * @param counts count the replies without a receipt, too, which reads every event
+ * @param counts true to also count replies without a receipt, which reads every event
  */
 export async function* statusOf(store: EventStore, counts = false): Steps<LedgerError, LedgerStatus> {
   const ledger = yield* loadLedger(store)
@@ -90,10 +90,10 @@ const exposed = (
   return newest.size === edge.size && unsealed === 0 ? undefined : newest.time
 }
 
-/** Number of records searched for anchors. */
+/** Maximum number of records searched for anchors. */
 const most = 1_000
 
-/** Returns the last checkpoint that each anchor was given. */
+/** Returns the last checkpoint given to each anchor. */
 export async function* lastByAnchor(
   store: EventStore,
   ledger: Ledger,
@@ -109,7 +109,7 @@ export async function* lastByAnchor(
   return [...last.values()]
 }
 
-/** Counts model replies without a receipt. Events that cannot be read are ignored. */
+/** Counts model replies without a receipt, skipping events that cannot be decoded. */
 async function* withoutReceiptIn(store: EventStore): Steps<LedgerError, number> {
   let found = 0
   for await (const page of allPages(store, { prefixes: [streamOf('')] }))
@@ -122,7 +122,7 @@ async function* withoutReceiptIn(store: EventStore): Steps<LedgerError, number> 
   return found
 }
 
-/** Counts the conversations with unsealed events. */
+/** Counts the conversations with unsealed events in their stream or in the stream of their turns. */
 async function* unsealedIn(store: EventStore, ledger: Ledger): Steps<LedgerError, number> {
   const { streams } = yield* fromPlace<LedgerError, ChangedStreams>(ledger.after, (place) =>
     streamsMovedSince(store, place),

@@ -10,12 +10,16 @@ import type { StoreError } from '../../store/errors.ts'
 import type { EventStore, RecordedEvent } from '../../store/port.ts'
 import { ledgerCodec } from './facts.ts'
 
-/** One of the facts in `facts.ts`. */
+/** A fact of one of the types in `facts.ts`. */
 type Encoded = Parameters<typeof ledgerCodec.encode>[0]
 type Type = Encoded['type']
 type Data<T extends Type> = Extract<Encoded, { readonly type: T }>['data']
 
-/** Encodes a fact for storage. @param index index in its stream; given it, writing the fact twice is the same as once */
+/**
+ * Encodes a fact for storage.
+ *
+ * @param index index of the fact in its stream; if given, writing the fact twice has the same effect as writing it once
+ */
 export const encodeFact = (
   stream: string,
   fact: Encoded,
@@ -27,7 +31,7 @@ export const encodeFact = (
   return ledgerCodec.encode(fact, eventId(stream, commandId, 0), metadata)
 }
 
-/** Returns the data of an event and the time at which it was written; fails with `DecodeFailed` if the event is of another type. */
+/** Returns the data, revision and time of an event. Fails with `DecodeFailed` if the event has another type. */
 export async function* dataOf<T extends Type>(
   event: RecordedEvent,
   type: T,
@@ -39,7 +43,7 @@ export async function* dataOf<T extends Type>(
   return yield { _tag: 'DecodeFailed', message, stream: event.stream, revision: event.revision }
 }
 
-/** Returns the last event of a stream. */
+/** Returns the last event of a stream; undefined if the stream is empty. */
 export async function* lastOf(
   store: EventStore,
   stream: string,
@@ -54,7 +58,7 @@ export interface FactWriter {
   readonly actor: Actor
 }
 
-/** Appends a fact, retrying if others append to the stream at the same time. */
+/** Appends a fact, retrying if another writer appends to the stream at the same time. */
 export async function* record(
   { store, actor }: FactWriter,
   stream: string,

@@ -15,25 +15,28 @@ export interface TilePlace {
 
 /** A completed tile of level 0, with the tiles above it as they were at that time. */
 export interface CompletedTile {
-  /** Index of the level-0 tile. */
+  /** Index of the completed level-0 tile. */
   readonly index: number
-  /** Hashes of the tile that ends there, by level: the first has all `tileWidth`, every other one up to that many. */
+  /**
+   * Hashes of the right-most tile at each level, from level 0. Level 0 has `tileWidth` hashes; each higher level has at most
+   * `tileWidth`.
+   */
   readonly rows: readonly (readonly Buffer[])[]
 }
 
-/** Returns the tile that a subtree's hash is computed from. */
+/** Returns the tile from which a subtree's hash is computed. */
 export const tileOf = ({ level, index }: Subtree): TilePlace => ({
   level: Math.floor(level / height),
   index: Math.floor((index * 2 ** (level % height)) / tileWidth),
 })
 
-/** Returns the index of the tile in a level to which the next hash belongs. */
+/** Returns the index of the incomplete tile at a level, to which the next hash is added. */
 export const openTile = (size: number, level: number): number => Math.floor(size / tileWidth ** (level + 1))
 
-/** Returns the index of the level-0 tile whose completion completed this tile. */
+/** Returns the index of the level-0 tile that completed this tile. */
 export const lastTileOf = ({ level, index }: TilePlace): number => tileWidth ** level * (index + 1) - 1
 
-/** Hashes in a tile, and those of the complete subtrees over them, by height. */
+/** Hashes of a tile, followed by those of the complete subtrees above them, by height. */
 export type TileRows = readonly (readonly Buffer[])[]
 
 export const rowsOf = (hashes: readonly Buffer[]): TileRows => {
@@ -46,7 +49,7 @@ export const rowsOf = (hashes: readonly Buffer[]): TileRows => {
   return rows
 }
 
-/** Returns hashes from tiles loaded before: those that `tileOf` names. */
+/** Returns a function that computes subtree hashes from loaded tiles. The tile named by `tileOf` must be loaded. */
 export const hashFrom =
   (rowsAt: (tile: TilePlace) => TileRows | undefined): HashOf =>
   (subtree) => {
@@ -61,13 +64,13 @@ export const hashFrom =
 /** The right edge of a log's tiles: the part that is needed to append to the log. */
 export interface Edge {
   readonly size: number
-  /** Hashes that do not fill a tile yet, by level: fewer than `tileWidth` each. */
+  /** Hashes in the incomplete tile of each level: fewer than `tileWidth` per level. */
   readonly rows: readonly (readonly Buffer[])[]
 }
 
 export const emptyEdge: Edge = { size: 0, rows: [] }
 
-/** Adds leaves; returns the new edge and the tiles that they complete. */
+/** Adds leaves to the tree. Returns the new edge and the tiles that the leaves complete. */
 export const grown = (
   edge: Edge,
   leaves: readonly Buffer[],
@@ -83,7 +86,11 @@ export const grown = (
   return { edge: { size: edge.size + leaves.length, rows }, completed }
 }
 
-/** Moves completed rows to the level above. @returns the rows with the completed ones still in them */
+/**
+ * Moves the hashes of complete rows to the level above.
+ *
+ * @returns the rows before the complete ones are emptied
+ */
 const raised = (rows: Buffer[][]): readonly (readonly Buffer[])[] => {
   for (let level = 0; rows[level]?.length === tileWidth; level++) {
     const row = rows[level] as Buffer[]
@@ -98,13 +105,13 @@ const raised = (rows: Buffer[][]): readonly (readonly Buffer[])[] => {
   return rows
 }
 
-/** Returns the edge right after a level-0 tile was completed. */
+/** Returns the edge right after the completion of a level-0 tile. */
 export const edgeAfter = ({ index, rows }: CompletedTile): Edge => ({
   size: (index + 1) * tileWidth,
   rows: rows.map((row) => (row.length === tileWidth ? [] : row)),
 })
 
-/** Returns the root of the log. */
+/** Returns the root hash of the log. */
 export const edgeRoot = ({ rows }: Edge): Buffer => {
   let lower: readonly Buffer[] = []
   for (const row of rows) {

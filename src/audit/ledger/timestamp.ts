@@ -6,18 +6,19 @@ import type { SignedNote, NoteSignature } from './notes.ts'
 
 // Timestamps as RFC 3161 describes them. What parses them is an optional peer dependency, loaded once there is one to check.
 
-/** A timestamp authority's statement that the text existed at that time. */
+/** A timestamp authority's statement that a text existed at a certain time. */
 export interface Timestamp {
   readonly time: Date
-  /** Nonce of the request that it answers. */
+  /** Nonce of the request that the timestamp answers. */
   readonly nonce: bigint | undefined
 }
 
 export const nonceBytes = 8
 
 /**
- * Creates a request, in DER, for a timestamp of the SHA-256 of a text, including the signer's certificate. @param nonce begins with
- * 0x01 to 0x7f
+ * Creates a request, in DER, for a timestamp of the SHA-256 of a text. The request asks for the signer's certificate.
+ *
+ * @param nonce 8 bytes, the first of which is 0x01 to 0x7f
  */
 export const timestampRequest = (text: string, nonce: Uint8Array): Buffer =>
   Buffer.concat([
@@ -28,25 +29,32 @@ export const timestampRequest = (text: string, nonce: Uint8Array): Buffer =>
     Buffer.from('0101ff', 'hex'),
   ])
 
-/** Type that is hashed with a name into the id of its line: one for which C2SP signed-note has no byte. */
+/**
+ * Signature type that is hashed with the authority's name into the id of its signature line. C2SP signed-note defines no type byte for
+ * timestamps.
+ */
 const type = Buffer.from('\u00ffRFC 3161', 'latin1')
 
-/** Returns the line of a note that holds an authority's reply. The id is derived from the name: the keys of authorities come and go. */
+/**
+ * Returns the signature line that holds an authority's reply. Its id is derived from the name instead of a key, because authorities
+ * change their keys.
+ */
 export const timestampLine = (name: string, reply: Buffer): NoteSignature => ({
   name,
   id: hash('sha256', Buffer.concat([Buffer.from(`${name}\n`), type])).slice(0, 8),
   signature: reply,
 })
 
-/** Returns the lines of a note that hold timestamps. */
+/** Returns the signature lines of a note that hold timestamps. */
 export const timestampLines = ({ signatures }: SignedNote): readonly NoteSignature[] =>
   signatures.filter(({ name, id, signature }) => timestampLine(name, signature).id === id)
 
 /**
- * Checks that a reply grants a timestamp of this text, signed with a certificate for timestamps only that is trusted or was issued by a
- * trusted one, directly or through others in the reply, all of them valid at that time. Revocation is not checked.
+ * Checks that a reply grants a timestamp of this text. The signing certificate must be for timestamps only, and must be trusted or
+ * issued by a trusted one, directly or through certificates in the reply. All certificates must be valid at the time of the timestamp.
+ * Revocation is not checked.
  *
- * @returns the authority's statement; or the problem, as the end of a sentence about it
+ * @returns the timestamp, or the problem as the end of a sentence about the authority
  */
 export const checkTimestamp = (
   reply: Buffer,
@@ -58,7 +66,7 @@ export const checkTimestamp = (
     (error) => (error instanceof Refused ? error.message : `answered with no timestamp (${String(error)})`),
   )
 
-/** An error that is thrown and caught in this file only. */
+/** Error that is thrown and caught in this file only. */
 class Refused extends Error {}
 
 const need = (isSo: boolean, problem: string): void => {
@@ -83,7 +91,7 @@ const granted: ReadonlySet<bigint> = new Set([0n, 1n])
 const checked = (parser: typeof Core, reply: Buffer<ArrayBuffer>, { text, trusted }: Expected): Timestamp => {
   const { ASN1Obj, RFC3161Timestamp, X509Certificate: Parsed } = parser
   class Reply extends RFC3161Timestamp {
-    /** With RSA, the signed data need not name its hash algorithm again. */
+    /** Algorithm of the signature. With RSA, the signed data may omit its hash algorithm; the signer's digest algorithm applies then. */
     override get signatureAlgorithm(): string {
       return super.signatureAlgorithm ?? this.signerDigestAlgorithm
     }
@@ -115,14 +123,14 @@ const timeStamping = '1.3.6.1.5.5.7.3.8'
 /** Index of the first optional field of a TSTInfo. The nonce is the only integer among the optional fields. */
 const optionalFields = 5
 
-/** Returns the reason that a reply without a timestamp gives. */
+/** Returns the reason stated in a reply without a timestamp. */
 const reasonIn = ({ subs: [status] }: Core.ASN1Obj): string => {
   const texts = status?.subs[1]?.subs.map(({ value }) => value.toString()) ?? []
   const said = texts.join(' ').replaceAll(/\p{Cc}+/gu, ' ')
   return said === '' ? '' : `, ${said.slice(0, 200)}`
 }
 
-/** Returns the certificates in a reply: in the signed data (RFC 5652, 5.1) of the token after the status. */
+/** Returns the certificates in a reply, from the signed data (RFC 5652, 5.1) of its timestamp token. */
 const certificatesOf = ({ subs: [, token] }: Core.ASN1Obj): readonly X509Certificate[] => {
   const held = token?.subs[1]?.subs[0]?.subs.find(({ tag }) => tag.isContextSpecific(0))
   return (held?.subs ?? []).map((each) => new X509Certificate(each.toDER()))

@@ -17,51 +17,50 @@ import { type HeldCheckpoint, isAmong, replayOf } from './ledger-replay.ts'
 import { dataOf } from './stored-facts.ts'
 import type { CompletedTile } from './tiles.ts'
 
-/** A difference from what was sealed or written. */
+/** A difference between the store and its signed ledger, its anchors or its receipts. */
 export interface AuditProblem {
   readonly type: 'problem'
   /**
-   * `ledger`: the ledger differs from what was signed; `entry`: the conversation differs from what was sealed; `anchor`: the ledger
-   * differs from what is kept elsewhere; `conversation`, `receipt`: as found by `verify` and `verifyReceipts`; `store`: the file is
-   * damaged.
+   * Kind of problem. `ledger`: the ledger differs from its signed checkpoints; `entry`: an event differs from its ledger entry;
+   * `anchor`: the ledger differs from an anchor's checkpoints; `conversation`, `receipt`: a finding of `verify` or `verifyReceipts`;
+   * `store`: the file is damaged.
    */
   readonly kind: 'ledger' | 'entry' | 'anchor' | 'conversation' | 'receipt' | 'store'
   readonly message: string
   readonly conversation?: string
-  /** Revision of the event in the conversation's own stream, or in the stream of its turns: the message says which. */
+  /** Revision of the event in the conversation's stream or in the stream of its turns, as stated in the message. */
   readonly revision?: number
 }
 
-/** A part of the ledger was checked: the audit may pause here. */
+/** Notice that some ledger entries were checked and the audit may pause. */
 interface Passed {
   readonly type: 'passed'
-  /** Number of entries whose events were compared. */
+  /** Number of entries compared with their events so far. */
   readonly entries: number
 }
 
-/** Result of reading a ledger. */
 export interface ReadLedger {
   readonly size: number
-  /** Last sealed revision of each stream, by its name (`nameOf`). */
+  /** Last sealed revision of each stream, keyed by `nameOf` of the stream. */
   readonly sealed: ReadonlyMap<string, number>
-  /** Place in the store up to which everything is said to be sealed; undefined if the ledger names none. */
+  /** Place in the store up to which the ledger claims that everything is sealed; undefined if the ledger records no place. */
   readonly after: StorePlace | undefined
-  /** True if `after` also holds for what turns recorded. */
+  /** True if `after` also applies to the events recorded by turns. */
   readonly turns: boolean
 }
 
 export interface LedgerCheck {
   readonly store: EventStore
   readonly anchors: readonly Anchor[]
-  /** A verifier key known from elsewhere. */
+  /** Verifier key from a source outside the store. */
   readonly key: string | undefined
-  /** Number of entries whose events were compared before. */
+  /** Number of entries that were already compared with their events. */
   readonly known: number
-  /** Number of entries whose events are compared at once. */
+  /** Number of entries that are compared concurrently. */
   readonly atOnce: number
 }
 
-/** The beginning of a ledger; its revision is the ledger's number. */
+/** First event of a ledger; its revision is the ledger's number. */
 interface Begun {
   readonly data: { readonly origin: string; readonly key: string; readonly reason?: string | undefined }
   readonly revision: number
@@ -75,8 +74,8 @@ const problem = (kind: AuditProblem['kind'], message: string): AuditProblem => (
 })
 
 /**
- * Reads a whole ledger once, and every event that it names except those of known entries. It is the newest ledger of the store, or the
- * one whose key is known.
+ * Reads a whole ledger once, and every event that it names except those of the first `known` entries. Checks the ledger whose origin
+ * `key` names, or the newest ledger of the store.
  *
  * Iteration throws a `LedgerError`.
  */
@@ -161,8 +160,8 @@ export async function* verifyLedger({
 }
 
 /**
- * Returns what was read of the ledger, or the reason why it cannot be decoded: a finding that does not stop the rest of the check.
- * Throws other errors.
+ * Returns a decoded ledger event, or the error if it cannot be decoded, which is a finding and does not stop the check. Throws other
+ * errors.
  */
 const readable = async <A>(
   reading: Promise<E.Either<StoreError, A>>,
@@ -172,7 +171,6 @@ const readable = async <A>(
   return read.left._tag === 'DecodeFailed' ? E.left(read.left) : orThrow(read)
 }
 
-/** A ledger and the store that holds it. */
 interface Anchored {
   readonly store: EventStore
   readonly number: number
@@ -215,10 +213,13 @@ async function* heldBy(
   return all.toSorted((a, b) => a.size - b.size)
 }
 
-/** Returns the beginning of a text, enough to find the text again. */
+/** Returns the beginning of a text, long enough to find the text. */
 const excerpt = (text: string): string => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
 
-/** Returns the checkpoints that an anchor holds; for an anchor that only signs, those that the store recorded, provided all are signed. */
+/**
+ * Returns the checkpoints that an anchor holds. For an anchor that only signs, returns the checkpoints recorded by the store after
+ * verifying each signature.
+ */
 const notesOf = async (
   { name, held, verify }: Anchor,
   { store, number, origin }: Anchored,
@@ -233,7 +234,7 @@ const notesOf = async (
   return E.right(notes)
 }
 
-/** Compares a stored tile with the one computed from the entries. A missing tile is no problem: it is rebuilt when needed. */
+/** Compares a stored tile with the tile computed from the entries. A missing tile is not a problem, because it is rebuilt when needed. */
 async function* tileProblems(
   store: EventStore,
   number: number,
@@ -250,10 +251,10 @@ async function* tileProblems(
   if (stored && !rows.every(isSame)) yield problem('ledger', `tile ${index} is not made of its entries`)
 }
 
-/** Marks a problem as one of the stream of a conversation's turns, to which its revision refers. */
+/** Marks the message of a problem as concerning the stream of a conversation's turns, to which the problem's revision then refers. */
 export const ofTurns = (message: string): string => `what its turns recorded: ${message}`
 
-/** Checks that the event that an entry names still has its hash. */
+/** Checks that the event named by an entry still has the hash in the entry. */
 async function* entryProblems(
   store: EventStore,
   entry: ReturnType<typeof parseEntry>,

@@ -11,39 +11,45 @@ import { endsStream } from '../../store/pages.ts'
 import type { EventStore, RecordedEvent } from '../../store/port.ts'
 import { streamEndFrom, readStreamEnd, type StreamEnd } from '../../store/whole/whole-writes.ts'
 
-/** A conversation at a glance. */
+/** Overview of a conversation in a list. */
 export interface ConversationOverview {
   readonly id: string
   /**
-   * The latest `title` note; without one, the beginning of the user's first words, empty if there are none near the start. One line of
-   * at most 80 characters.
+   * Title: the latest `title` note, or else the beginning of the user's first words; empty if the first events contain no words of the
+   * user. One line of at most 80 characters.
    */
   readonly title: string
-  /** Number of messages ever appended to its lineage, including rewound ones; absent if the store does not count them (EventStoreDB). */
+  /**
+   * Number of messages ever appended to the conversation's lineage, including rewound ones; absent if the store does not count them
+   * (EventStoreDB).
+   */
   readonly messages?: number
-  /** Number of events in its lineage. */
+  /** Number of events in the conversation's lineage. */
   readonly events: number
   /** Time at which the last event was recorded, ISO 8601. */
   readonly updated: string
-  /** Its links, deduplicated; absent if it has none. */
+  /** Links of the conversation, deduplicated; absent if it has none. */
   readonly links?: readonly Link[]
   /**
-   * Conversation under which it is listed: the one that it is a subagent of, continues or was handed over from; otherwise the one that
-   * it was forked from.
+   * Id of the conversation under which this conversation is listed: the one that it is a subagent of, continues or was handed over
+   * from; otherwise the one that it was forked from.
    */
   readonly parent?: string
-  /** Reason why the conversation cannot be read; the other fields are then empty. A damaged conversation does not hide the others. */
+  /**
+   * Reason why the conversation cannot be read; the other fields are then empty. A damaged conversation does not prevent the others
+   * from being listed.
+   */
   readonly problem?: string
 }
 
-/** An overview without notes, and whether it stays valid until its stream is next written to. */
+/** An overview without notes. `isSettled` is true if the overview stays valid until the next write to the conversation's stream. */
 export interface Glance {
   readonly overview: ConversationOverview
   readonly isSettled: boolean
   readonly lineage: readonly StreamSegment[]
 }
 
-/** Returns an overview; undefined if the conversation does not exist, or is still being imported. */
+/** Returns the overview of a conversation; undefined if the conversation does not exist or is still being imported. */
 export async function* glanceAt(
   store: EventStore,
   id: string,
@@ -75,7 +81,7 @@ export async function* glanceAt(
 const beginningOf = (store: EventStore, id: string): Steps<ReadError, readonly RecordedEvent[]> =>
   ok(store.read({ stream: streamOf(id), from: 0, direction: 'forwards', limit: titleWithin }))
 
-/** Returns the end of a conversation's own stream, which may be among its first events. */
+/** Returns the end of a conversation's own stream, which may be among the events in `beginning`. */
 const lastOf = (
   store: EventStore,
   id: string,
@@ -85,11 +91,11 @@ const lastOf = (
     ? streamEndFrom(store, beginning.at(-1))
     : readStreamEnd(store, streamOf(id))
 
-/** The streams that make up a conversation, and its first events. */
+/** Streams that make up a conversation, and the first events of the conversation. */
 interface Opening {
   readonly lineage: readonly StreamSegment[]
   readonly events: readonly ConversationEvent[]
-  /** Conversation that it was forked from. */
+  /** Conversation from which this conversation was forked. */
   readonly parent?: string
 }
 
@@ -121,7 +127,7 @@ async function* openingOf(
   return { lineage, events, ...(parent !== undefined && { parent }) }
 }
 
-/** Reports whether these first events include all that a fork at this position needs. */
+/** Reports whether the first events of an ancestor include all that a fork at position `last` needs. */
 const covers = (beginning: readonly RecordedEvent[], last: number): boolean =>
   beginning.length >= titleWithin || beginning.length > last
 

@@ -5,10 +5,11 @@ import { type EventStore, maxPage } from '../../store/port.ts'
 
 export interface ListOptions {
   /**
-   * Order of the list. `begun` (also `newest`): last begun in this store first. `activity`: latest last event first, by the index, for
-   * which it waits two seconds; conversations not indexed by then come last. `id`: by id; all ids may be read before the first is
-   * returned. Most details come from the index (unless the order is `activity`, only from one in a file): a conversation damaged since
-   * it was indexed is listed as it was. Default: last begun first, each looked up in the store.
+   * Order of the list. `begun` (also `newest`): most recently begun in this store first. `activity`: latest last event first, according
+   * to the index; the list waits up to two seconds for the index, and conversations not indexed by then come last. `id`: by id; all ids
+   * may be read before the first is returned. Most details come from the index (in orders other than `activity`, only from an index in
+   * a file), so a conversation damaged since it was indexed is listed in its earlier state. Default: most recently begun first, each
+   * looked up in the store.
    */
   readonly sort?: 'begun' | 'activity' | 'id' | 'newest' | undefined
   /** Prefix of the ids of the conversations to list. Default: all. */
@@ -17,7 +18,7 @@ export interface ListOptions {
   readonly ids?: readonly string[] | undefined
 }
 
-/** Id of a conversation, and whether it may have notes. */
+/** Id of a listed conversation, and whether the conversation may have notes. */
 export interface ListedConversation {
   readonly id: string
   /** False if the conversation certainly has no notes. */
@@ -26,12 +27,12 @@ export interface ListedConversation {
 
 type Pages = AsyncGenerator<readonly ListedConversation[], void>
 
-/** Number of names on the first page of a list: enough for a screen of conversations even if all have notes. */
+/** Number of stream names on the first page of a list: enough for a screen of conversations even if all of them have notes. */
 const firstPage = 100
 
 /**
- * Yields the names of conversations, page by page; on some stores also of one whose import never completed. Most conversations have no
- * notes, which the names reveal: a list need not look for them. Iteration throws a `StoreError`.
+ * Yields the conversations of a list, page by page; on some stores also a conversation whose import never completed. Most conversations
+ * have no notes, and the stream names show which ones, so no search for their notes is needed. Iteration throws a `StoreError`.
  */
 export const listPages = (
   store: EventStore,
@@ -47,7 +48,7 @@ async function* named(ids: readonly string[], noted: NoteIndex['noted']): Pages 
   yield ids.map((id) => ({ id, mayHaveNotes: mayHaveNotes(id) }))
 }
 
-/** Lists the newest first. Notes begin after their conversation, so a notes stream is listed before its conversation. */
+/** Yields conversations, newest first. A notes stream begins after its conversation, so it is listed before the conversation. */
 async function* newestFirst(store: EventStore, beginning: string): Pages {
   const prefixes = [streamOf(beginning), notesStreamOf(beginning)]
   const noted = new Set<string>()
@@ -74,7 +75,7 @@ async function* byId(store: EventStore, beginning: string): Pages {
     const after = notesStreamOf(conversationOf(last) ?? '')
     const noted = await orThrow(store.streams(notesStreamOf(beginning), after, maxPage))
     const known = new Set(noted)
-    /** Last name that the page of notes covers; undefined if it covers all. */
+    /** Last name covered by the page of notes streams; undefined if the page covers all notes streams. */
     const end = noted.length < maxPage ? undefined : noted.at(-1)
     yield ids.map((id) => {
       const notes = notesStreamOf(id)

@@ -26,14 +26,14 @@ const listOptions = z.strictObject({
 export const checkListOptions = (options: unknown): E.Either<InvalidInput, ListOptions> =>
   check(listOptions, options ?? {})
 
-/** Number of conversations looked up concurrently: a store may be far away. */
+/** Number of conversations looked up concurrently, because the store may be remote. */
 const atOnce = 50
-/** Maximum number of overviews kept. */
+/** Maximum number of overviews cached. */
 const maxKnown = 10_000
 
 /**
- * Lists the conversations of a store. A conversation that was looked up is looked up again only if its stream was written to since.
- * Iteration throws a `StoreError`.
+ * Returns a function that lists the conversations of a store. A conversation is looked up again only if its stream was written to since
+ * the last lookup. Iteration throws a `StoreError`.
  */
 export const overviewer = (
   store: EventStore,
@@ -86,7 +86,7 @@ export const overviewer = (
   }
 }
 
-/** Reports whether an error is about the conversation, not about the store. */
+/** Reports whether an error concerns the conversation rather than the store. */
 const isItsOwn = ({ _tag }: ReadError): boolean => itsOwn.has(_tag)
 const itsOwn: ReadonlySet<ReadError['_tag']> = new Set([
   'DecodeFailed',
@@ -105,7 +105,7 @@ const problemOf = (id: string, { message }: ReadError): ConversationOverview => 
   problem: message,
 })
 
-/** Adds notes to an overview: a fork has the title that its parent had at the fork. */
+/** Adds the title and links from notes to an overview. A fork without a title of its own has the title that its parent had at the fork. */
 async function* withNotes(
   notes: NoteIndex,
   { overview, lineage }: Glance,

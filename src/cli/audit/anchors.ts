@@ -7,7 +7,7 @@ import { toError } from '../../result/typed-error.ts'
 import { usage } from '../errors.ts'
 import { fileText } from '../options.ts'
 
-/** The anchors given on the command line, and a function that closes their stores. */
+/** Anchors given on the command line, with a function that closes their stores. */
 export interface AnchorSet {
   readonly anchors: readonly Anchor[]
   readonly close: () => Promise<void>

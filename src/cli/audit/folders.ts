@@ -14,7 +14,7 @@ const judge = ({ verdict }: EvidenceVerification, fail: CommandContext['fail']):
   else if (verdict === 'broken' || verdict === 'unproven') fail()
 }
 
-/** Checks a bundle and prints what the ledger proves of it: first a transcript, then the verdict. */
+/** Checks a bundle, prints a transcript of the events that the ledger proves, then the verdict. */
 export const showFolder = async (
   { out, isJson, fail }: CommandContext,
   folder: string,
@@ -47,7 +47,6 @@ export const showFolder = async (
   await out.text(`  ${visible(verdict)}\n`)
 }
 
-/** Checks bundles and prints the results. */
 export const verifyFolders = async (
   { out, isJson, fail }: CommandContext,
   folders: readonly string[],

@@ -9,7 +9,10 @@ export interface PatrolFlags {
 
 export const patrolOption = ['--patrol', 'also audit the whole store once a day, at a low rate'] as const
 
-/** Returns a task that patrols, if `--patrol` is given. Writes alarms and failures that are retried to the log, one line of JSON each. */
+/**
+ * Returns a background task that audits the store once a day, or undefined without `--patrol`. The task logs alarms and failures that
+ * are retried, one line of JSON each.
+ */
 export const patrolBeside = async (
   store: Store,
   { patrol, anchor }: PatrolFlags,

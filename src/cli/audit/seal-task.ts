@@ -1,28 +1,30 @@
 import type { Store } from '../../index.ts'
 import { openAnchors } from './anchors.ts'
 
-/** Options for sealing beside other work: the key, and where checkpoints are kept. */
+/** Options for sealing in the background: the key, and the places where checkpoints are kept. */
 export interface SealingOptions {
-  /** File of the key. */
+  /** Path of the key file. */
   readonly seal?: string | undefined
   readonly anchor?: readonly string[] | undefined
 }
 
-/** Options of commands that can also seal. */
 export const sealOption = [
   '--seal <key-file>',
   'also seal conversations once they are idle: palimpsest audit --help',
 ] as const
 export const sealAnchorOption = ['--anchor <places...>', 'with --seal: where checkpoints are kept'] as const
 
-/** A task that seals or patrols beside other work. */
+/** A task that seals or patrols while another command runs. */
 export interface BackgroundTask {
   /** Runs until the signal aborts; rejects with errors that a retry would not fix. */
   readonly run: (signal: AbortSignal) => Promise<void>
   readonly close: () => Promise<void>
 }
 
-/** Returns a task that seals, if a key is given. Writes failures that are retried to the log, one line of JSON each. */
+/**
+ * Returns a background task that seals conversations, or undefined if no key is given. The task logs failures that are retried, one
+ * line of JSON each.
+ */
 export const createSealTask = async (
   store: Store,
   { seal, anchor }: SealingOptions,

@@ -6,9 +6,9 @@ import { usage } from '../errors.ts'
 import { fileText } from '../options.ts'
 import { checkpointIn } from './checkpoint.ts'
 
-/** The earliest timestamp of a checkpoint that the certificates verify, or the reason why there is none. */
+/** The earliest timestamp of a checkpoint that the certificates verify, or the reason why no timestamp was accepted. */
 export interface TimestampStatus {
-  /** File of the certificates. */
+  /** Path of the PEM file with the trusted certificates. */
   readonly tsa: string
   readonly authority?: string
   /** Time of the timestamp, ISO 8601, UTC. */
@@ -16,7 +16,10 @@ export interface TimestampStatus {
   readonly problem?: string
 }
 
-/** Returns, for each PEM file of certificates, the earliest timestamp it verifies for the checkpoint in the folder of a bundle. */
+/**
+ * Checks the timestamps of the checkpoint in a bundle's folder against each PEM file of certificates. Returns the earliest valid
+ * timestamp for each file.
+ */
 export const timestampStatuses = async (
   folder: string,
   trusts: readonly string[],

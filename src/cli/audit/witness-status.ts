@@ -3,14 +3,14 @@ import { keyText, type VerifierKey } from '../../audit/ledger/keys.ts'
 import { cosignatureTime, isSignedBy } from '../../audit/ledger/notes.ts'
 import { checkpointIn } from './checkpoint.ts'
 
-/** A witness, and when it signed the checkpoint of a bundle; `time` is undefined if it has not. */
+/** A witness and the time at which it signed the checkpoint of a bundle; `time` is undefined if the witness has not signed. */
 export interface WitnessStatus {
   readonly witness: string
   /** Time of the signature, ISO 8601, UTC. */
   readonly time: string | undefined
 }
 
-/** Returns the status of each of these witnesses for the checkpoint in the folder of a bundle. */
+/** Returns the status of each witness for the checkpoint in the folder of a bundle. */
 export const witnessStatuses = async (
   folder: string,
   witnesses: readonly VerifierKey[],

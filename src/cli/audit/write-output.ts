@@ -13,7 +13,6 @@ const labels: Readonly<Record<AuditProblem['kind'], string>> = {
   store: 'DAMAGED',
 }
 
-/** Writes a problem on one line. */
 export const writeProblem = (
   out: Output,
   { kind, conversation, revision, message }: AuditProblem,
@@ -91,7 +90,7 @@ export const writeStatus = async (out: Output, status: LedgerStatus): Promise<vo
   }
 }
 
-/** Writes a text after its label, wrapped and indented to the label's width. Nothing is cut. */
+/** Writes a label and its text, wrapped and indented to the label's width. The text is never cut off. */
 const writeWrapped = async (out: Output, label: TextSpan, text: string): Promise<void> => {
   const indent = widthOf(label[0]) + 2
   const [first = '', ...rest] = linesOf(text, out.columns - indent)

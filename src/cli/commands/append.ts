@@ -48,7 +48,7 @@ Examples:
     )
 }
 
-/** Allows creating the store unless the command names a position to append after: a new store has none. */
+/** Returns `created` unless the command names a position to append after: a new store has no positions. */
 const access = (id: string, { after = -1 }: Options): 'existing' | 'created' => {
   checkId(id)
   return after < 0 ? 'created' : 'existing'

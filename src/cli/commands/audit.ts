@@ -24,7 +24,6 @@ interface Given {
   readonly anchor?: readonly string[]
 }
 
-/** Adds the `audit` commands, which prove to others that conversations are unchanged. */
 export const addAudit = (program: Command, shell: Shell): void => {
   const audit = program
     .command('audit')
@@ -52,8 +51,8 @@ Examples:
 }
 
 /**
- * Creates a key file and does some work with the key. Deletes the file if the work fails, but keeps it on `OutcomeUnknown`: the ledger
- * may need the key. Once the work is done, the file stays even if the output cannot be written.
+ * Creates a key file and runs `work` with its key. If the work fails, the file is deleted, except on `OutcomeUnknown`: the ledger may
+ * need the key. Once the work is done, the file stays even if the output cannot be written.
  */
 const withNewKey = async <A>(file: string, work: (signer: Signer) => Promise<A>): Promise<A> => {
   const { newKeyFile } = await import('../../audit.ts')

@@ -44,7 +44,7 @@ Examples:
     })
 }
 
-/** Copies, with a progress bar on a terminal if it takes a while. */
+/** Copies conversations. On a terminal, a progress bar is shown while events remain to be copied. */
 const copyAll = async (
   out: Output,
   host: Host,

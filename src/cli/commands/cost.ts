@@ -109,7 +109,7 @@ const amountOf = ({ usd, unpriced, uncounted, understated }: UsageTotals): strin
 
 const ofModel = 'price of '
 
-/** Lists what is missing from the amounts. */
+/** Describes the calls that the amounts omit or understate, one line for each reason. */
 const missingIn = ({ total, problems, conversations }: Cost): readonly string[] => {
   const { uncounted, lacks } = total
   const { 'output tokens': cut = 0, ...others } = lacks

@@ -9,7 +9,7 @@ import type { TextSpan } from '../text.ts'
 
 const byOption = ['--by <name>', 'who decides (default: $USER)'] as const
 
-/** Formats a waiting call as a line: position of its reply, id, tool and input. */
+/** Formats a waiting call as a line: position of the reply, id of the call, tool and input. */
 const awaitedParts = ({
   reply,
   call,

@@ -64,7 +64,7 @@ Examples:
     )
 }
 
-/** The page in a file. What it is made of is loaded once it is asked for. */
+/** Returns an exporter for the HTML page of a conversation. The modules that build the page are loaded on first use. */
 const htmlOf = ({ store }: CommandSession, options: Options) => ({
   kind: 'document' as const,
   pieces: async function* (chat: Conversation): AsyncGenerator<string, void> {
@@ -78,7 +78,7 @@ const htmlOf = ({ store }: CommandSession, options: Options) => ({
   },
 })
 
-/** Prints an export. JSON is that already, and what else there is becomes a field of some with `--json`. */
+/** Prints an export. With `--json`, a document or a text becomes a field of a JSON object; the other kinds are JSON already. */
 const print = async (
   { out, isJson }: CommandSession,
   kind: FormatExporter['kind'],
@@ -94,7 +94,7 @@ const print = async (
   for await (const piece of pieces) await out.text(shown ? shown(piece) : piece)
 }
 
-/** The form of each kind that is safe on a terminal. */
+/** Functions that make an export safe to show on a terminal, by kind of export. */
 const shownAs: Readonly<Partial<Record<FormatExporter['kind'], (text: string) => string>>> = {
   lines: visibleJson,
   json: visibleJson,

@@ -52,17 +52,17 @@ export const addImport = (program: Command, shell: Shell): void => {
     )
 }
 
-/** The outcome of an import of several files. */
+/** Outcome of importing several files. */
 interface Outcome {
   readonly imported: (ImportResult & { readonly file: string })[]
   readonly failed: (CliError & { readonly file: string })[]
-  /** Empty files, and sessions without messages. */
+  /** Empty files, and files whose session has no messages. */
   readonly withoutMessages: string[]
   /** Files found in a folder that are in no known format. */
   readonly noSessions: string[]
 }
 
-/** Imports files sequentially, continuing after errors about a file; any other error ends the import. */
+/** Imports files sequentially. Continues after an error about one file; any other error ends the import. */
 const importAll = async (
   session: CommandSession,
   paths: readonly SessionPath[],
@@ -142,7 +142,7 @@ const checkReadable = (file: string): void => {
   }
 }
 
-/** Imports a file, with a progress bar on a terminal if it takes a while. */
+/** Imports a file. On a terminal, a progress bar is shown while events remain to be written. */
 export const importFile = async (
   { store, out, host }: CommandSession,
   file: string,
@@ -170,14 +170,17 @@ export const importFile = async (
   }
 }
 
-/** Reads the bytes of a file, or of standard input (`-`). Anything but a regular file, such as a pipe, can be read only once. */
+/**
+ * Returns the bytes of a file, or of standard input for `-`. A regular file can be read repeatedly; anything else, such as a pipe, can
+ * be read only once.
+ */
 const bytesOf = (file: string, { stdin }: Host): SessionStream['bytes'] => {
   if (file === '-') return stdin
   const open = (): AsyncIterable<Uint8Array> => createReadStream(file, { highWaterMark: 256 * 1024 })
   return kindOf(file)?.isFile() === true ? open : open()
 }
 
-/** Reports what was imported from a file and what was left out. */
+/** Reports the events and notes that were imported from a file, and the records that were left out. */
 const writeImported = async (
   out: Output,
   file: string,

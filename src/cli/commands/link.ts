@@ -42,7 +42,7 @@ Examples:
     )
 }
 
-/** Returns the other end of the link, if given. */
+/** Returns the target of a link, or undefined if neither `--to` nor `--ref` is given. */
 const endOf = (
   to: string | undefined,
   ref: string | undefined,

@@ -63,7 +63,7 @@ Examples:
 
 const headings = ['conversation', 'messages', 'last event', 'title']
 
-/** Lists each conversation under its parent, if the parent is listed, too. */
+/** Orders conversations as a tree: each one is listed under its parent if the parent is listed, too. */
 const inTree = (conversations: readonly ConversationOverview[]): readonly Leaf[] => {
   const ids = new Set(conversations.map(({ id }) => id))
   const isUnder = ({ id, parent }: ConversationOverview): boolean =>

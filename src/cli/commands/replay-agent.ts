@@ -6,7 +6,10 @@ import type { CommandSession } from '../shell.ts'
 import { plural } from '../text.ts'
 import { loadAgent } from '../work/agent.ts'
 
-/** Compares an agent with a log. Exit code 1 if they differ, 2 if they cannot be compared. */
+/**
+ * Compares an agent with the log of a conversation and prints the first difference. Sets exit code 1 if they differ, 2 if they cannot
+ * be compared.
+ */
 export const printReplayedAgent = async (
   { store, out, isJson, fail }: CommandSession,
   id: string,
@@ -24,7 +27,10 @@ export const printReplayedAgent = async (
   return isJson ? out.json(found) : write(out, found)
 }
 
-/** Rejects if the work can never end because the event loop is empty; Node would otherwise exit silently. */
+/**
+ * Awaits the work, and rejects if Node is about to exit while the work is still pending. Otherwise, Node would exit silently when the
+ * event loop is empty.
+ */
 const settled = async <A>(work: Promise<A>): Promise<A> => {
   const { promise: never, reject } = Promise.withResolvers<never>()
   const stop = (): void => reject(new Error('it waits for something that never happens'))
@@ -37,8 +43,8 @@ const settled = async <A>(work: Promise<A>): Promise<A> => {
 }
 
 /**
- * Makes the exit code 2 on errors, so that a build can tell "cannot be compared" from "differs". Errors without a tag come from the
- * agent.
+ * Runs the work, with exit code 2 on any error, so that a build can tell "cannot be compared" from "differs". An error without a tag
+ * comes from the agent.
  */
 const asMisuse = async <A>(file: string, work: () => Promise<A>): Promise<A> => {
   try {

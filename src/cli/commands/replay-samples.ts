@@ -20,7 +20,7 @@ interface Asked {
   readonly prices?: string
 }
 
-/** Repeats a call of a model and prints the new replies. */
+/** Repeats a model call of a conversation and prints the new replies. */
 export const printCounterfactual = async (
   { store, out, isJson, host }: CommandSession,
   id: string,
@@ -43,7 +43,7 @@ export const printCounterfactual = async (
   for (const line of sums(found)) host.stderr.write(`${line}\n`)
 }
 
-/** Prints the plan and asks for confirmation. Without a terminal to ask on, `--yes` is required. */
+/** Prints the plan and asks for confirmation. `--yes` skips the question, and is required if standard input is not a terminal. */
 const mayBeSent = async (host: Host, plan: SamplePlan, isYes: boolean): Promise<boolean> => {
   const { stdin, stderr } = host
   stderr.write(`${planText(plan)}\n`)

@@ -109,7 +109,7 @@ Examples:
     )
 }
 
-/** Writes one page with the curves of all reports. Its module is imported only when needed. */
+/** Writes one HTML page with the curves of all reports. The page module is imported only when needed. */
 const writePage = async (file: string, all: readonly ReplayReport[]): Promise<void> => {
   const { comparisonPage } = await import('../../server/html/comparison/page.ts')
   try {
@@ -124,7 +124,7 @@ const writePage = async (file: string, all: readonly ReplayReport[]): Promise<vo
   }
 }
 
-/** Checks that options which depend on another option are given together with it. */
+/** Checks that each option that depends on another one is given together with it. */
 const checkTogether = (options: Options): void => {
   const needs: readonly (readonly [keyof Options, keyof Options])[] = [
     ['from', 'agent'],
@@ -144,7 +144,7 @@ const checkTogether = (options: Options): void => {
     throw toError(usage('--from and --call exclude each other'))
 }
 
-/** Reads a policy, named after its file if it has no name. Errors name the file. */
+/** Reads a policy from a JSON file. A policy without a name is named after the file. Errors name the file. */
 const policyIn = async (file: string | undefined): Promise<ReplayPolicy | undefined> => {
   if (file === undefined) return undefined
   const { checkPolicy } = await import('../../investigate/replay-policy.ts')

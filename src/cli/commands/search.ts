@@ -55,7 +55,7 @@ Examples:
     )
 }
 
-/** Waits until everything is indexed, then collects hits up to the limit. */
+/** Waits until every event is indexed, then collects hits up to the limit. */
 const whole = async (
   { catalogue }: Store,
   text: string,
@@ -83,7 +83,7 @@ const kinds: Readonly<Record<string, string>> = {
   K: 'configured',
 }
 
-/** Formats the current state of a hit: `shown`, `hidden by 12`. */
+/** Formats the current state of a hit, such as `shown` or `hidden by 12`. */
 const stateText = ({ now }: MessageHit): string => ('by' in now ? `${now.state} by ${now.by}` : now.state)
 
 const lineOf = (text: string): string => text.replaceAll(/\s+/g, ' ')

@@ -84,8 +84,8 @@ interface Serving extends Omit<ServeOptions, 'store' | 'relay'>, SealingOptions,
 }
 
 /**
- * Serves a store until this process is told to end. Throws if the worker, the sealer or the patrol in it fails, or if the worker ends
- * by itself.
+ * Serves a store until this process is told to end. Throws if the worker, the sealer or the patrol fails, or if the worker ends by
+ * itself.
  *
  * @param began called with the server's URL once it listens
  * @returns false if a second signal ended the server before all work was done
@@ -126,7 +126,7 @@ export const serveUntilEnded = async (
   }
 }
 
-/** Error for a worker that ends before it is told to: it can do nothing more. */
+/** Error for a worker that ends before it is told to: the store's file has been replaced. */
 const workerEnded = {
   _tag: 'StoreReplaced',
   message: "the worker has ended: the store's file was replaced. Restart the server",

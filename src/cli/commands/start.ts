@@ -83,7 +83,7 @@ const showPage = async (
   if (!isWhole) fail()
 }
 
-/** Builds the page if this is a checkout without one. If that fails, the server says what to do. */
+/** Builds the web page if the package is a checkout without a built page. A failed build is ignored: the server says what to do. */
 const buildPage = async (): Promise<void> => {
   const built = fileURLToPath(packageFile('dist/ui/index.html'))
   const isCheckout = existsSync(packageFile('vite.ui.config.ts'))
@@ -116,7 +116,7 @@ const typedIn = (program: Command, host: Host): Typed => {
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** Shortens a UUID to its beginning if that is unambiguous. */
+/** Shortens a UUID to its first eight characters if no other conversation id begins with them. */
 const shortened = async (store: Store, id: string): Promise<string> => {
   if (!uuid.test(id)) return id
   const beginning = id.slice(0, 8)
@@ -127,7 +127,7 @@ const shortened = async (store: Store, id: string): Promise<string> => {
 
 type NextCommand = readonly [command: string, what: string]
 
-/** Returns the most useful commands for this conversation, each with a description. */
+/** Returns the most useful commands for a conversation, each with a description. */
 const nextCommands = (
   id: string,
   full: readonly Entry[],

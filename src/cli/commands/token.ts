@@ -11,7 +11,7 @@ interface Options {
   readonly scopes: readonly AccessScope[]
 }
 
-/** Adds the `token` commands. The server's tokens are kept in a file, not in a store. */
+/** Adds the `token` commands. The tokens of the server are kept in a file, not in a store. */
 export const addToken = (program: Command, shell: Shell): void => {
   const token = program
     .command('token')

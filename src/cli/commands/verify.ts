@@ -6,9 +6,9 @@ import type { CommandSession, Shell } from '../shell.ts'
 import { plural } from '../text.ts'
 import { type FindingParts, writeFinding } from '../views/write-finding.ts'
 
-/** Result of verifying a conversation; `error` if it could not be read at all. */
+/** Result of verifying a conversation; `error` is set if the conversation could not be read at all. */
 type Outcome = VerificationReport & { readonly error?: CliError; readonly receipts?: Receipts }
-/** Number of requests that match their receipts, and the mismatches; `error` if the check itself failed. */
+/** Number of requests that match their receipts, and the mismatches; `error` is set if the check itself failed. */
 interface Receipts {
   readonly verified: number
   readonly findings: readonly ReceiptFinding[]
@@ -53,7 +53,7 @@ interface Options {
   readonly receipts?: boolean
 }
 
-/** Checks the store's file, once: damage to it may affect any conversation. */
+/** Checks the file of the store. This is done once, as damage may affect any conversation. */
 const fileProblem = async (store: Store): Promise<CliError | undefined> => {
   try {
     await store.check()
@@ -68,7 +68,10 @@ const outcomeOf = async (chat: Conversation, { receipts = false }: Options): Pro
   return receipts ? { ...verified, receipts: await receiptsOf(chat) } : verified
 }
 
-/** Checks the receipts. Changed events may be unreadable; `verify` has already reported them. */
+/**
+ * Checks the receipts of a conversation. Errors become part of the result: changed events may be unreadable, which `verify` has already
+ * reported.
+ */
 const receiptsOf = async (chat: Conversation): Promise<Receipts> => {
   try {
     const { receipts, findings } = await chat.verifyReceipts()
@@ -86,12 +89,12 @@ const withoutStack = (thrown: unknown): CliError => {
   return error
 }
 
-/** Turns an error into the outcome of a conversation, so that one that cannot be read does not stop the others. */
+/** Turns an error into the outcome of a conversation, so that an unreadable conversation does not stop the verification of the others. */
 const unreadable =
   (conversation: string) =>
   (thrown: unknown): Outcome => ({ conversation, events: 0, error: withoutStack(thrown) })
 
-/** Lists all conversation ids, sorted. Asks the store for no order, as any order would need the index. */
+/** Lists all conversation ids, sorted here: any order requested from the store would need the index. */
 const idsOf = async ({ store }: CommandSession): Promise<readonly string[]> => {
   const ids: string[] = []
   for await (const { id } of store.conversations()) ids.push(id)

@@ -69,7 +69,7 @@ const write = async (out: Output, found: Why): Promise<void> => {
     )
 }
 
-/** Writes that no receipt proves the request, what the log has not recorded of it, and about how many tokens that was. */
+/** Writes that no receipt proves the request, the fields that the log has not recorded, and their approximate size in tokens. */
 const writeDerived = async (
   out: Output,
   { unrecorded }: NonNullable<Why['derived']>,

@@ -29,7 +29,7 @@ interface Options extends SealingOptions {
   readonly relayToken?: string
 }
 
-/** Command of a single worker's process. */
+/** Name of the hidden command that runs in the process of a single worker. */
 const childCommand = 'work-as-one'
 
 export const addWork = (program: Command, shell: Shell): void => {
@@ -118,8 +118,8 @@ Examples:
 }
 
 /**
- * Records the death of a worker, so that others take over its steps at once instead of after its timeout. If that fails, opens the
- * store again, as its file may have been replaced.
+ * Records the death of a worker, so that others take over its steps at once instead of after a timeout. If recording fails, opens the
+ * store again and retries, as the store's file may have been replaced.
  */
 const report = async (
   store: Store,
@@ -197,7 +197,7 @@ interface ChildOptions extends WorkerFlags {
   readonly relay?: string
 }
 
-/** Adds the hidden command that runs one worker's process, which `work` starts. */
+/** Adds the hidden command with which `work` starts the process of a single worker. */
 export const addWorkAsOne = (program: Command, shell: Shell): void => {
   const command = withWorkerOptions(program.command(`${childCommand} <agent>`, { hidden: true }))
   command

@@ -3,10 +3,10 @@ import type { Message } from '../../events/events.ts'
 import { cutToWidth, type TextSpan, plural } from '../text.ts'
 
 const separator: TextSpan = ['  ']
-/** Columns for a text that is followed by calls, so that the calls are visible, too. */
+/** Maximum width, in columns, of a text that is followed by calls, so that the calls are visible, too. */
 const besideCalls = 56
 
-/** Formats messages as parts of one line: the first line of text, the calls, the results. */
+/** Formats messages as the spans of one line: the first line of the text, the calls, the results. */
 export const contentParts = (messages: readonly Message[]): readonly TextSpan[] => {
   const blocks = messages.flatMap(({ content }) => content)
   const results = blocks.filter((block) => isBlock(block, 'tool_result')).length
@@ -34,10 +34,13 @@ const thinkingPart = (block: Block): readonly TextSpan[] => {
   return isBlock(block, 'redacted_thinking') ? [['(thinking, redacted)', 'dim']] : []
 }
 
-/** Minimum length of the first line. If it is shorter, the next one is shown, too, as a heading or a tag alone says little. */
+/**
+ * Minimum length of a first line, in characters. After a shorter one, the next line is shown, too, as a heading or a tag alone says
+ * little.
+ */
 const enough = 40
 
-/** Returns the beginning of a text on one line, with an ellipsis if there is more. */
+/** Returns the beginning of a text as one line, ending with an ellipsis if the text continues. */
 export const firstLine = (text: string): string => {
   const trimmed = text.trim()
   let end = trimmed.indexOf('\n')

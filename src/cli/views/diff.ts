@@ -2,15 +2,15 @@ import type { DiffChange, Diff } from '../../projections/diff.ts'
 import { type TextSpan, plural } from '../text.ts'
 import { itemParts, statusText } from './items.ts'
 
-/** Number of unchanged items shown next to a change; the others are only counted. */
+/** Number of unchanged items shown on each side of a change. Items further away are only counted. */
 const context = 2
 
 const signs = { kept: '  ', appeared: '+ ', disappeared: '- ' } as const
 const paints = { kept: 'dim', appeared: 'user', disappeared: 'warning' } as const
 
 /**
- * Formats a difference as lines: `-` for items that the model no longer sees, `+` for items that it sees now. Long unchanged runs are
- * counted.
+ * Formats a difference as lines: `-` for an item that the model no longer sees, `+` for one that it sees now. Long runs of unchanged
+ * items are replaced by their number.
  */
 export const diffLines = ({ changes }: Diff): readonly (readonly TextSpan[])[] => {
   const lines: (readonly TextSpan[])[] = []

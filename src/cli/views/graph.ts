@@ -1,19 +1,19 @@
 import type { TimelineEntry } from '../../projections/timeline.ts'
 
-/** The drawing beside one event: two characters per lane. */
+/** The graph in the row of one event, two characters per lane. */
 export interface GraphRow {
-  /** The drawing left of the node, the node itself, and the drawing right of it. */
+  /** The text of the graph to the left of the node. `right` is the text after the node. */
   readonly left: string
   readonly node: string
   readonly right: string
 }
 
-/** Maximum number of lanes, to leave room for the text. Further branches share the last lane. */
+/** Maximum number of lanes, so that the graph leaves room for the text. Further branches share the last lane. */
 const maxLanes = 12
 
 interface Line {
   readonly branch: number
-  /** Row of the node where the branch forks off; undefined for a line that begins at the top. */
+  /** Row of the node from which the branch forks; undefined for a branch that starts at the root. */
   readonly fork: number | undefined
   readonly first: number
   last: number
@@ -61,7 +61,7 @@ export const graphRows = (
   })
 }
 
-/** Returns the branch of each row's node; a rewind is drawn on the branch that it leaves. */
+/** Returns the branch on which each row's node is drawn. A rewind is drawn on the branch that it abandons. */
 const rowBranches = (entries: readonly TimelineEntry[]): readonly number[] => {
   let current = 0
   return entries.map(({ event, branch }) => {
@@ -85,7 +85,7 @@ const linesOf = (entries: readonly TimelineEntry[], branches: readonly number[])
   )
 }
 
-/** Assigns each line the leftmost lane that is free from its fork to its end. */
+/** Assigns each branch the leftmost lane that is free from its fork to its last event. */
 const allot = (lines: readonly Line[]): void => {
   const until: number[] = []
   for (const line of lines) {

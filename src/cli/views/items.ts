@@ -4,7 +4,6 @@ import type { Entry, EntryStatus } from '../../projections/full.ts'
 import { type Paint, type TextSpan, pad, plural, thousands } from '../text.ts'
 import { contentParts } from './content.ts'
 
-/** Formats a position for its column. */
 export const positionPart = (position: number): TextSpan => [`${String(position).padStart(5)}  `, 'position']
 
 const labelColumns = 11
@@ -13,7 +12,7 @@ export const labelPart = (label: string, paint: Paint): TextSpan => [pad(label, 
 const rolePaints: Readonly<Record<Role, Paint>> = { user: 'user', assistant: 'assistant', system: 'system' }
 const labels = { summary: 'summary', truncation: 'truncated' } as const
 
-/** Formats an item of a history as a line: position, role, content. */
+/** Formats an item of the history as a line: position, role, content. */
 export const itemParts = (item: Item): readonly TextSpan[] => [
   positionPart(item.position),
   item.kind === 'message'
@@ -22,7 +21,7 @@ export const itemParts = (item: Item): readonly TextSpan[] => [
   ...bodyParts(item),
 ]
 
-/** Formats an item without its position and label. */
+/** Formats an item of the history without its position and label. */
 export const bodyParts = (item: Item): readonly TextSpan[] => {
   switch (item.kind) {
     case 'message':
@@ -34,7 +33,7 @@ export const bodyParts = (item: Item): readonly TextSpan[] => {
   }
 }
 
-/** The parts of a marker that describe the hidden slice. */
+/** The fields of a marker that describe the hidden slice. */
 type Hiding = Pick<SummaryItem, 'messagesHidden' | 'covers' | 'tokens'>
 interface Reasons {
   readonly policy?: Policy | undefined
@@ -58,7 +57,7 @@ const hidingParts = ({ messagesHidden, covers, tokens }: Hiding): readonly TextS
   [`  ${thousands(tokens.before)} → ${thousands(tokens.after)} tokens`, 'dim'],
 ]
 
-/** Formats the reason why a turn wrote a summary by itself; a truncation has its own reason. */
+/** Formats the limit that made a turn write a summary. A truncation states its reason itself. */
 const policyParts = ({ policy }: Reasons): readonly TextSpan[] => {
   if (!policy) return []
   const [used, allowed] = [thousands(policy.used), thousands(policy.allowed)]
@@ -75,7 +74,7 @@ const statusPaints: Readonly<Record<EntryStatus, Paint>> = {
   abandoned: 'warning',
 }
 
-/** Formats the status of an entry: `active`, `condensed by 15`. */
+/** Formats the status of an entry, such as `active` or `condensed by 15`. */
 export const statusText = ({ status, by }: Entry): string =>
   by === undefined ? status : `${status} by ${by}`
 

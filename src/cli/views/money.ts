@@ -1,7 +1,7 @@
-/** Formats US dollars with four decimals, as single calls cost cents. */
+/** Formats an amount in US dollars with four decimals, as a single call may cost less than a cent. */
 export const usdText = (usd: number): string => usd.toFixed(4)
 
-/** Formats seconds in their largest unit. */
+/** Formats a duration in seconds in the largest unit: `12 s`, `3 min`, `5 h`, `2 d`. */
 export const durationText = (seconds: number): string => {
   if (seconds < 60) return `${Math.round(seconds)} s`
   if (seconds < 3_600) return `${Math.round(seconds / 60)} min`

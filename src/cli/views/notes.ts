@@ -7,7 +7,7 @@ import { labelPart, positionPart } from './items.ts'
 export const isNote = (entry: Entry | NoteEntry): entry is NoteEntry =>
   entry.kind === 'note' || entry.kind === 'link'
 
-/** Formats a note or link as a line: the position after which it was noted, its kind, its content. */
+/** Formats a note or link as a line: the position of the event that it follows, its kind, its content. */
 export const noteParts = (entry: NoteEntry): readonly TextSpan[] => [
   positionPart(entry.position),
   labelPart(entry.kind, 'dim'),

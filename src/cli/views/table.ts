@@ -22,8 +22,8 @@ const blank = {
 }
 
 /**
- * Writes a table: on a terminal, rows under headings, with columns moved closer together if they do not fit; in a pipe, tab-separated
- * lines without headings. Only a last column of prose is cut, as users copy names and paths.
+ * Writes a table. On a terminal, rows are shown under headings, with narrower gaps if the columns do not fit; in a pipe, rows are
+ * tab-separated lines without headings. Only a last column of prose is cut, as users copy names and paths.
  */
 export const writeTable = async (
   out: Output,

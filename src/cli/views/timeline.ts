@@ -7,7 +7,7 @@ import { graphRows } from './graph.ts'
 import { labelPart, positionPart, summaryParts, truncationParts } from './items.ts'
 import { noteParts } from './notes.ts'
 
-/** Glyphs of an event on the path and on an abandoned branch. */
+/** Glyphs of an event by type: one for an event on the path, one for an event on an abandoned branch. */
 const glyphs: Readonly<Record<EventType, readonly [onPath: string, abandoned: string]>> = {
   MessageAppended: ['●', '○'],
   Condensed: ['◆', '◇'],
@@ -18,13 +18,11 @@ const glyphs: Readonly<Record<EventType, readonly [onPath: string, abandoned: st
   Rewound: ['×', '×'],
 }
 
-/** Legend of the glyphs. */
 export const legend: readonly string[] = [
   '● message  ◆ condensed  ■ truncated  ▲ restored',
   '▪ configured  ▼ forked  × rewound; hollow: on an abandoned branch',
 ]
 
-/** Options for showing more than the events. */
 interface TimelineView {
   readonly withTime?: boolean
   /** Notes, each shown after the event at its position. */
@@ -60,7 +58,7 @@ export const timelineLines = (
   })
 }
 
-/** Formats only the events on the path, one line each, with a line for the positions that were rewound in between. */
+/** Formats the events on the path, one line each. A line between them lists the positions that were abandoned by a rewind. */
 export const pathLines = (
   entries: readonly TimelineEntry[],
   { withTime = false, notes = [] }: TimelineView = {},
@@ -91,11 +89,10 @@ export const pathLines = (
   return lines
 }
 
-/** An event, possibly just written. */
 type Placed = Event & { readonly position: number }
 type Shown = Pick<TimelineEntry, 'parent' | 'onPath'> & { readonly event: Placed }
 
-/** Formats an event as a line. */
+/** Formats an event as a line: position, glyph, type, content. */
 export const eventParts = (event: Placed): readonly TextSpan[] => {
   const parent = event.type === 'Rewound' ? event.data.to : event.position - 1
   const entry = { event, parent, onPath: true }

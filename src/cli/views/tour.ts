@@ -8,14 +8,17 @@ import { firstLine } from './content.ts'
 import { itemParts } from './items.ts'
 import { legend, timelineLines } from './timeline.ts'
 
-/** A conversation in several views. */
+/** The views of a conversation that the tour shows: timeline, effective history, full history. */
 export interface Sides {
   readonly entries: readonly TimelineEntry[]
   readonly items: readonly Item[]
   readonly full: readonly Entry[]
 }
 
-/** Shows a conversation; `more` returns the command, as typed, that prints a list in full. */
+/**
+ * Shows a conversation in several views, with long lists shortened. `more` returns the command that prints a list in full, as the user
+ * would type it.
+ */
 export const tour = async (
   out: Output,
   { entries, items, full }: Sides,
@@ -42,7 +45,7 @@ export const tour = async (
   )
 }
 
-/** Maximum length of a list; of a longer one, both ends are shown. The sample is shorter. */
+/** Maximum number of lines of a list that is shown in full. A longer list is reduced to its first and last lines. The sample is shorter. */
 const longest = 40
 const shownOfEnd = 15
 
@@ -59,7 +62,7 @@ const writeEnds = async (
   for (const line of lines.slice(-shownOfEnd)) await out.parts(line)
 }
 
-/** Writes a line without cutting it, as users may copy a command from it. */
+/** Writes a line at full length, as users may copy a command from it. */
 export const writeWhole = (out: Output, line: string): Promise<void> => out.text(`${visible(line)}\n`)
 
 export const printHeading = async (out: Output, title: string, what: string): Promise<void> => {
@@ -67,7 +70,7 @@ export const printHeading = async (out: Output, title: string, what: string): Pr
   await out.line([title, 'bold'], [`  ${what}`, 'dim'])
 }
 
-/** Formats the events that hid or abandoned messages, each with its reason. */
+/** Formats the events that hid or abandoned messages, one line each, with the reason. */
 const hiddenLines = (
   full: readonly Entry[],
   entries: readonly TimelineEntry[],

@@ -6,7 +6,10 @@ import { writeTable } from './table.ts'
 
 const recently = 10 * 60 * 1_000
 
-/** Summarizes a roster: the workers, and the number of steps in each state. */
+/**
+ * Summarizes a roster: the workers, and the number of steps in each state. Unless `isAll`, omits workers without steps that were last
+ * heard of over ten minutes ago.
+ */
 export const summaryOf = ({ workers, steps }: Roster, isAll: boolean) => {
   const count = (state: OpenStepInfo['state']): number => steps.filter((step) => step.state === state).length
   const oldest = steps.find(({ state }) => state === 'open')?.since
@@ -55,7 +58,7 @@ export const writeRoster = async (out: Output, summary: Summary, rate?: number):
 
 const second = 1_000
 
-/** Shows every second which worker works on what, redrawn in place, until the signal aborts. */
+/** Shows the workers and their steps, redrawn in place every second until the signal aborts. */
 export const watchRosters = async (
   store: Store,
   stdout: Screen,
@@ -75,8 +78,8 @@ export const watchRosters = async (
 }
 
 /**
- * Fits lines into a screen: if there are too many, keeps the first ones and the last one. Lines that have scrolled off the screen
- * cannot be redrawn.
+ * Fits lines into a number of rows: if there are too many, keeps the first lines and the last one. Lines that have scrolled off the
+ * screen cannot be redrawn.
  */
 const fittingIn = (rows: number, lines: readonly string[]): readonly string[] => {
   if (lines.length <= rows) return lines
@@ -84,7 +87,7 @@ const fittingIn = (rows: number, lines: readonly string[]): readonly string[] =>
   return [...lines.slice(0, shown), `… ${lines.length - shown - 1} more\n`, ...lines.slice(-1)]
 }
 
-/** Returns the lines that `draw` writes to such a terminal. */
+/** Returns the lines that `draw` writes to a terminal of the same width. */
 const linesDrawn = async (
   { columns }: Screen,
   draw: (out: Output) => Promise<void>,

@@ -2,10 +2,9 @@ import type { Output } from '../output.ts'
 import { visible } from '../../transfer/formats/visible.ts'
 import { linesOf, type TextSpan, widthOf } from '../text.ts'
 
-/** The parts of a finding: its label, its subject, and the message. */
 export type FindingParts = readonly [label: TextSpan, subject: TextSpan, message: TextSpan]
 
-/** Writes a finding on one line if it fits, else with the message below it. Nothing is cut. */
+/** Writes a finding on one line if it fits, otherwise with the message on the lines below. The text is never cut off. */
 export const writeFinding = async (out: Output, [label, subject, message]: FindingParts): Promise<void> => {
   const whole: readonly TextSpan[] = [label, ['  '], subject, ['  '], message]
   if (widthOf(whole.map(([text]) => visible(text)).join('')) <= out.columns) return out.parts(whole)
@@ -13,10 +12,10 @@ export const writeFinding = async (out: Output, [label, subject, message]: Findi
   await writeMessage(out, message[0])
 }
 
-/** Indent of a message on its own lines: the width of `problem`. */
+/** Indent of a message that is written below its finding, in columns. */
 export const messageIndent = 9
 
-/** Writes a message on its own lines, wrapped but not cut, as it says what to do. */
+/** Writes a message on lines of its own, wrapped but not cut, as it says how to fix the problem. */
 export const writeMessage = async (out: Output, message: string): Promise<void> => {
   for (const line of linesOf(message, out.columns - messageIndent))
     await out.line([' '.repeat(messageIndent) + line])

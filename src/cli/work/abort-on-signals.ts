@@ -1,8 +1,8 @@
 const sameSignal = 250
 
 /**
- * Aborts `drain` on the first signal and `end` on the second. A signal within 250 ms of the first counts as the same one, as npm
- * repeats signals that the terminal has already sent.
+ * Returns two controllers: `drain` aborts on the first signal (`SIGTERM` or `SIGINT`), `end` on the second. Another signal within 250
+ * ms of the first is ignored, as npm repeats signals that the terminal has already sent. `forget` stops listening.
  */
 export const abortOnSignals = () => {
   const [drain, end] = [new AbortController(), new AbortController()]

@@ -4,7 +4,7 @@ import { toError } from '../../result/typed-error.ts'
 import type { CliError } from '../errors.ts'
 import { loadModule } from '../plug-ins.ts'
 
-/** The default export of a module for `work`: the options of a worker. */
+/** Worker options that a module for `work` exports by default. */
 export type Agent = WorkerOptions<Conversation>
 
 const agentFailed = (file: string, why: string, place?: string): CliError => ({
@@ -17,7 +17,7 @@ const agentFailed = (file: string, why: string, place?: string): CliError => ({
 const isTurn = (value: unknown): value is Agent['turn'] => typeof value === 'function'
 const isAgent = (value: unknown): value is Agent => isFields(value) && isTurn(value['turn'])
 
-/** Loads an agent. Throws `AgentFailed`. */
+/** Loads the agent that a module exports by default. Throws `AgentFailed`. */
 export const loadAgent = async (file: string): Promise<Agent> => {
   const loaded = await loadModule(file, agentFailed)
   const exported = isFields(loaded) ? loaded['default'] : undefined

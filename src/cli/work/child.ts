@@ -9,13 +9,13 @@ import { type Agent, loadAgent } from './agent.ts'
 import { type RelayServer, createRelayClient } from './relay-client.ts'
 import { type ChildMessage, stepInWord, stopWord } from './child-message.ts'
 
-/** Worker options of the command line; the agent may set them, too. */
+/** Worker options from the command line. They override those of the agent. */
 export type WorkerFlags = Partial<Pick<Agent, 'name' | 'slots' | 'conversations' | 'grace' | 'answerAll'>> & {
-  /** True if the worker stands by until told to step in. */
+  /** True if the worker stands by until it is told to replace another one. */
   readonly standby?: true
 }
 
-/** Sends a message to the parent process, if there is one; resolves once it is sent. */
+/** Sends a message to the parent process, if there is one. Resolves once the message is sent. */
 const tell = (said: ChildMessage): Promise<void> =>
   new Promise((resolve) => {
     if (process.send) process.send(said, undefined, undefined, () => resolve())
@@ -23,8 +23,8 @@ const tell = (said: ChildMessage): Promise<void> =>
   })
 
 /**
- * Listens for orders: `ends` aborts when this process is told to stop, is signalled, or loses its parent; `stepsIn` when it is told to
- * step in.
+ * Listens for messages from the parent process and for signals. `ends` aborts when this process is told to stop, receives `SIGTERM` or
+ * `SIGINT`, or loses its parent; `stepsIn` aborts when it is told to replace another worker.
  */
 const told = () => {
   const [ends, stepsIn] = [new AbortController(), new AbortController()]
@@ -42,13 +42,13 @@ const told = () => {
 
 const defaultGrace = 30_000
 /**
- * Time that a worker has after its grace period to let go of its steps, in milliseconds. An agent that hangs cannot keep them any
- * longer.
+ * Time that a worker has, after its grace period, to release its steps, in milliseconds. After that, the process exits, so that an
+ * agent that hangs cannot keep them.
  */
 const extra = 2_000
 
 /**
- * Works as one worker until it is to stop. Reports errors to the parent process instead of throwing them.
+ * Runs one worker until it is told to stop. Errors are reported to the parent process, not thrown.
  *
  * @param server receives the events of the turns
  */

@@ -6,7 +6,7 @@ import { timer } from '../../result/timers.ts'
 import { toError } from '../../result/typed-error.ts'
 import type { CliError } from '../errors.ts'
 
-/** Maximum number of characters of a command's output kept as evidence. */
+/** Maximum number of characters of a command's output that are stored as evidence. */
 const mostKept = 4_000
 
 const runFailed = (command: string, why: string, stderr: string): CliError => ({
@@ -18,7 +18,10 @@ const runFailed = (command: string, why: string, stderr: string): CliError => ({
 
 /** Default time limit for a command, in seconds. */
 export const defaultTimeout = 600
-/** Signals that end a command, too: Ctrl-C at a terminal reaches only the group of this process. */
+/**
+ * Signals that also end the command. Ctrl-C at a terminal reaches only the process group of palimpsest, and the command has a group of
+ * its own.
+ */
 const ends = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 const killGroup = (child: ChildProcess): void => {
@@ -30,7 +33,7 @@ const killGroup = (child: ChildProcess): void => {
   }
 }
 
-/** Returns the beginning of a text. Reads and drops the rest, so that its writer is not blocked. */
+/** Returns the beginning of a stream's text. Reads the rest and drops it, so that the writer is not blocked. */
 const beginningOf = async (stream: Readable): Promise<string> => {
   let kept = ''
   try {
@@ -43,9 +46,9 @@ const beginningOf = async (stream: Readable): Promise<string> => {
 }
 
 /**
- * Makes a judge that uses the exit code of a shell command: 0 good, 125 skip, others up to 124 bad, as for `git bisect run`. The
- * command receives the state as JSON on standard input, and conversation and position in its environment. After `timeout` seconds it is
- * killed with all processes still in its group. Throws `RunFailed`.
+ * Makes a judge that uses the exit code of a shell command, as `git bisect run` does: 0 is good, 125 is skip, any other up to 124 is
+ * bad. The command receives the state as JSON on standard input, and the conversation and position in its environment. After `timeout`
+ * seconds, the command is killed with all processes still in its group. Throws `RunFailed`.
  */
 export const commandJudge =
   (command: string, env: NodeJS.ProcessEnv, timeout = defaultTimeout): Judge =>

@@ -6,12 +6,12 @@ import { type EventRelay, relayBeat } from '../../server/relay.ts'
 import { nameRule } from '../options.ts'
 import { loadAgent } from './agent.ts'
 
-/** A worker in this process that passes on the events of its turns. */
+/** A worker that runs in this process and relays the events of its turns. */
 export interface Inside {
   readonly run: (signal: AbortSignal) => Promise<WorkerExit>
 }
 
-/** Creates a worker with the agent of a module. Throws `AgentFailed`, and `InvalidInput` if the name is invalid for a worker. */
+/** Creates a worker with the agent of a module. Throws `AgentFailed`, or `InvalidInput` if the agent sets an invalid worker name. */
 export const workInside = async (
   store: Store,
   file: string,

@@ -5,10 +5,10 @@ import { timer } from '../../result/timers.ts'
 import type { CliError } from '../errors.ts'
 import { type ChildMessage, stepInWord, stopWord } from './child-message.ts'
 
-/** Events of the worker processes. Times in milliseconds. */
+/** Events of the worker processes. */
 export type News =
   | { readonly type: 'started'; readonly worker: string; readonly pid: number | undefined }
-  /** The process stands by until it takes the place of one that ends; then `started` follows. */
+  /** The process stands by. A `started` event follows when it replaces a process that has ended. */
   | { readonly type: 'spare'; readonly worker: string; readonly pid: number | undefined }
   | ({ readonly type: 'step'; readonly worker: string } & AttemptReport)
   | {
@@ -16,24 +16,24 @@ export type News =
       readonly worker?: string
       /** Exit code, or the signal that killed the process. */
       readonly by: number | NodeJS.Signals
-      /** Time until the restart; 0 if another process takes its place, absent if all work is over. */
+      /** Time until the restart, in milliseconds: 0 if a standby process takes over, absent if no process is to be restarted. */
       readonly restartIn?: number
       readonly error?: string
     }
 
 export interface ProcessControl {
   readonly onNews: (news: News) => void
-  /** Called at once when a worker has died without reporting it. */
+  /** Called as soon as a worker has died without reporting that it stops. */
   readonly onDeath: (worker: string, reason: string) => Promise<void>
-  /** Ends all work: no more steps, but those in progress may finish. */
+  /** Starts an orderly end of all work when aborted: no new steps begin, but those in progress may finish. */
   readonly drain: AbortController
-  /** Ends all processes at once. */
+  /** Kills all processes at once when aborted. */
   readonly end: AbortController
 }
 
-/** Time that a process that has not begun to work may take to end: it has nothing to finish. */
+/** Time, in milliseconds, that a process may take to end if it has not begun to work: it has no steps to finish. */
 const loading = 10_000
-/** Extra time before a process that should have ended itself is killed. */
+/** Extra time, in milliseconds, before a process is killed that should have ended itself. */
 const deaf = 500
 
 export interface ProcessExit {
@@ -42,26 +42,25 @@ export interface ProcessExit {
   readonly failure?: CliError
 }
 
-export /** A process from its start to its end. */
+export /** Lifetime of a process, from its start to its end. */
 interface Life {
   readonly ended: Promise<ProcessExit>
-  /** Tells a process that stands by to take the place of another. */
+  /** Tells a process that stands by to replace one that has ended. */
   readonly stepIn: () => void
-  /** Resolves when it steps in. */
+  /** Resolves when the process replaces another one. */
   readonly steppedIn: Promise<void>
 }
 
 interface Living extends ProcessControl {
   readonly child: ChildProcess
-  /** True if the process stands by. */
   readonly isSpare: boolean
-  /** Called when the process has begun to work or to stand by. */
+  /** Called when the process has begun to work or is on standby. */
   readonly onWorking: () => void
-  /** Called when the store's file was replaced. */
+  /** Called when the process reports that the store's file was replaced. */
   readonly onReplaced: () => void
 }
 
-/** Reports the events of a process, and kills it if it does not end in time after `drain`. */
+/** Watches a process: reports its events, and kills it if it does not end in time after `drain` aborts. */
 export const live = ({
   child,
   isSpare,

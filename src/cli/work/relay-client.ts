@@ -1,13 +1,13 @@
 import type { ServedEvent } from '../../index.ts'
 import { relayBeat, tellable } from '../../server/relay.ts'
 
-/** The server that receives the events of turns. */
+/** A server that receives the events of turns, and settings for sending them. */
 export interface RelayServer {
   readonly url: string
   readonly token: string | undefined
-  /** Called once if the server rejects the events. */
+  /** Called once, with a message, if the server rejects events. */
   readonly says: (text: string) => void
-  /** Time to collect events before they are sent together, in milliseconds. Default 30. */
+  /** Time during which events are collected before they are sent together, in milliseconds. Default 30. */
   readonly pause?: number | undefined
   /** Time after a failure during which nothing is sent, in milliseconds. Default 1,000. */
   readonly rest?: number | undefined
@@ -17,8 +17,8 @@ export interface RelayServer {
 export const relayTokenName = 'PALIMPSEST_RELAY_TOKEN'
 
 /**
- * Sends the events of turns to a server. Nothing waits for it, and events that cannot be sent are dropped: the results are recorded
- * anyway.
+ * A client that sends the events of turns to a server. Workers do not wait for the server, and events that cannot be sent are dropped:
+ * the results are recorded anyway.
  */
 export interface RelayClient {
   readonly begin: (worker: string) => void
@@ -28,7 +28,7 @@ export interface RelayClient {
 
 /** Time limit for a request to the server, in milliseconds. */
 const patience = 5_000
-/** Maximum number of events kept while the server is slow; the oldest are dropped. */
+/** Maximum number of events held while the server is slow. Beyond it, the oldest are dropped. */
 const most = 2_000
 
 export const createRelayClient = ({

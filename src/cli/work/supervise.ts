@@ -6,14 +6,14 @@ import type { CliError } from '../errors.ts'
 import { type ProcessExit, type Life, live, type ProcessControl } from './life.ts'
 
 interface Starting {
-  /** True once the store's file was replaced: it exists or will be put back, so no process may create another in its place. */
+  /** True if the store's file was replaced. In that case the process must not create a store: the file exists or will be put back. */
   readonly isReplaced: boolean
-  /** True if the process stands by until told to step in. */
+  /** True if the process stands by until it is told to replace another one. */
   readonly isSpare: boolean
 }
 
 export interface SupervisorOptions extends ProcessControl {
-  /** Number of processes. With two or more, one more stands by. */
+  /** Number of working processes. With two or more, an additional process stands by. */
   readonly processes: number
   readonly start: (starting: Starting) => ChildProcess
 }
@@ -22,11 +22,17 @@ const firstDelay = 100
 const longestDelay = 10_000
 const healthy = 60_000
 
-/** Returns the delay before a restart, in milliseconds: doubled each time, unless the last process has lived for a minute. */
+/**
+ * Returns the delay before a restart, in milliseconds. The delay doubles each time, up to 10,000, and starts again at 100 after a
+ * process that has lived for a minute.
+ */
 export const restartDelay = (before: number | undefined, lived: number): number =>
   before === undefined || lived >= healthy ? firstDelay : Math.min(before * 2, longestDelay)
 
-/** Keeps `processes` worker processes alive until `drain` aborts. Throws the error if the first one cannot begin to work. */
+/**
+ * Keeps `processes` worker processes alive until `drain` aborts. If a process fails before any has worked, ends them all and throws
+ * that error.
+ */
 export const supervise = async ({ processes, start, ...watched }: SupervisorOptions): Promise<void> => {
   const { onNews, drain } = watched
   let hasWorked = false

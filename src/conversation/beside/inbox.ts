@@ -16,38 +16,42 @@ import { sideStream } from './side-stream.ts'
 type Writes<A> = Steps<StoreError | InvalidInput | EventTooLarge, A>
 export type QueuedMessage = InboxEvent<'Queued'>
 
-/** Queues what the user says while the model is busy. */
+/** The queue of messages that the user sends while the model is busy. */
 export interface Inbox {
   /**
-   * Reads the queued messages not known to be in the conversation, in the order in which they were said.
+   * Reads the queued messages that are not yet known to be in the conversation, in the order in which they were sent.
    *
-   * @param at counts only what was recorded while the conversation ended at or before this position; default: everything
+   * @param at limits the read to events recorded while the conversation ended at or before this position; default: no limit
    */
   readonly pending: (at?: number) => Steps<StoreError, readonly QueuedMessage[]>
-  /** True if `pending` found nothing when the stream ended at this revision or a later one. */
+  /** Reports whether `pending` has found the queue empty with its stream ending at this revision or a later one. */
   readonly wasEmptyAt: (revision: number) => boolean
-  /** Returns the message queued under a command id, moved or not. */
+  /** Returns the message queued under a command id, whether or not it has been moved to the conversation. */
   readonly find: (commandId: string) => Steps<StoreError, QueuedMessage | undefined>
-  /** Reports whether a command with this id has written to the conversation itself. */
+  /** Reports whether a command with this id has appended to the conversation itself. */
   readonly isSaid: (commandId: string) => Steps<StoreError, boolean>
-  /** Queues messages. A repeat under the same `commandId` writes nothing. @param at the conversation's last position */
+  /**
+   * Queues messages. A repeat under the same `commandId` writes nothing.
+   *
+   * @param at the conversation's last position
+   */
   readonly queue: (
     messages: readonly NewMessage[],
     at: number,
     envelope: CommandEnvelope,
   ) => Writes<QueuedMessage>
-  /** Records that all messages queued through this revision are in the conversation, whose last position is `at`. */
+  /** Records that all messages queued up to and including revision `through` are in the conversation, whose last position is `at`. */
   readonly take: (through: number, at: number) => Writes<void>
 }
 
-/** Number of events read at once: most inboxes are empty. */
+/** Number of events to read at once. It is small because most inboxes are empty. */
 const page = 32
 
 export const inboxOf = (store: EventStore, actor: Actor, conversation: string): Inbox => {
   const stream = inboxStreamOf(conversation)
   const side = sideStream<InboxFact, InboxEvent>(store, { stream, of: conversation }, inboxCodec)
 
-  /** Last revision at which nothing was pending. */
+  /** Last revision of the inbox stream when `pending` last read it and found no messages; undefined if messages were pending. */
   let empty: number | undefined
 
   async function* pending(at = Infinity): Steps<StoreError, readonly QueuedMessage[]> {

@@ -5,33 +5,39 @@ import type { InvalidInput } from '../../events/errors.ts'
 import { conversationIdSchema } from '../../events/ids.ts'
 import type { NewFact } from './note-writer.ts'
 
-/** A note to write. */
+/** A note to add to a conversation. */
 export interface NewNote {
-  /** `title`, with a string as its data, or a custom kind with your prefix, such as `claude-code/progress`. Up to 200 characters. */
+  /**
+   * `title`, which takes a string as `data`, or a custom kind with your own prefix, such as `claude-code/progress`. At most 200
+   * characters.
+   */
   readonly kind: string
-  /** Any JSON value. */
+  /** Content of the note: any JSON value; a non-empty string for a `title`. */
   readonly data?: unknown
 }
 
 interface LinkFields {
-  /** `subagent-of`, `continues`, `handed-over-from`, or a word of your own; read as "this conversation is … that one". */
+  /**
+   * Relation to the target: `subagent-of`, `continues`, `handed-over-from` or a word of your own. Read it as "this conversation is …
+   * that one".
+   */
   readonly relation: string
   /** A position in the other conversation. */
   readonly position?: number | undefined
   /** Id of a tool call in the other conversation. */
   readonly call?: string | undefined
 }
-/** A link to a conversation, which need not be in the store. */
+/** A link to another conversation, which need not be in the store. */
 export interface LinkToConversation extends LinkFields {
-  /** Id of the conversation. */
+  /** Id of the other conversation. */
   readonly conversation: string
-  /** The target in words. */
+  /** Description of the target in words. */
   readonly ref?: string | undefined
 }
 /** A link to a target that is not a conversation, or whose id is unknown. */
 export interface LinkToRef extends LinkFields {
   readonly conversation?: undefined
-  /** The target in words: a file, a URL, a name. */
+  /** Description of the target in words: a file, a URL or a name. */
   readonly ref: string
 }
 export type NewLink = LinkToConversation | LinkToRef
@@ -63,13 +69,13 @@ const newLinkSchema = z
     error: 'a link must name the other end: give conversation or ref',
   })
 
-/** Validates a note. */
+/** Validates a note and returns a function that builds the event data from it. */
 export const newNote = (note: unknown): E.Either<InvalidInput, NewFact> =>
   E.map((data: NewNote): NewFact => (at) => ({ type: 'Noted', data: { ...data, at } }))(
     checkJson(newNoteSchema, note),
   )
 
-/** Validates a link. */
+/** Validates a link and returns a function that builds the event data from it. */
 export const newLink = (link: unknown): E.Either<InvalidInput, NewFact> =>
   E.map((data: z.infer<typeof newLinkSchema>): NewFact => (at) => ({
     type: 'Linked',

@@ -8,29 +8,37 @@ import { createLruCache } from '../../store/lru.ts'
 import { type Checkpoint, type EventStore, maxPage } from '../../store/port.ts'
 import { newestNotes } from './note-reader.ts'
 
-/** Notes of one conversation, as shown in a list. */
+/** The titles and links of one conversation, for display in a list of conversations. */
 export interface NoteGlance {
   /** The notes of kind `title`, newest first. */
   readonly titles: readonly { readonly at: number; readonly text: string }[]
-  /** The links, deduplicated. */
+  /** The conversation's links, deduplicated. */
   readonly links: readonly Link[]
 }
 
-/** Titles and links of a store's conversations: read once, then only where notes have been written since. */
+/**
+ * An index of the titles and links of a store's conversations. It reads a conversation's notes once and again only after new ones are
+ * written.
+ */
 export interface NoteIndex {
-  /** Drops what is out of date. Call it before reading from the index. */
+  /** Drops outdated entries. Call it before reading from the index. */
   readonly refresh: () => Steps<StoreError, void>
   readonly glance: (conversation: string) => Steps<StoreError, NoteGlance>
   /**
-   * Returns a test for whether a conversation may have notes, judging by the stream names in the store, for callers that look at
-   * `count` conversations: reading all names is worthwhile unless there are many more of them. It may miss notes begun since `refresh`.
+   * Returns a function that reports whether a conversation may have notes, judging by the stream names in the store. `count` is the
+   * number of conversations that the caller will test. If the store has many more streams than that, reading all names is not
+   * worthwhile, and the function returns true for every conversation. It may miss a conversation whose first note was written after
+   * `refresh`.
    */
   readonly noted: (count: number) => Steps<StoreError, (conversation: string) => boolean>
-  /** Returns the links from other conversations to this one. Links in unreadable notes are missing; `unreadable` is called for them. */
+  /**
+   * Returns the links from other conversations to this one. Conversations whose notes cannot be read are skipped, and `unreadable` is
+   * called for each.
+   */
   readonly linksTo: (conversation: string, unreadable: OnUnreadable) => Steps<StoreError, readonly Link[]>
 }
 
-/** Called with a conversation whose notes cannot be read, and the reason. */
+/** A callback that receives the id of a conversation whose notes cannot be read, and the reason. */
 export type OnUnreadable = (conversation: string, problem: string) => void
 
 const maxKnown = 10_000
@@ -89,12 +97,12 @@ export const noteIndex = (store: EventStore): NoteIndex => {
 }
 
 /**
- * Maximum number of names read per conversation looked at: a page of names takes as long as looking at the notes of a few
+ * Maximum number of stream names to read per conversation tested. Reading a page of names takes as long as reading the notes of a few
  * conversations.
  */
 const namesEach = 100
 
-/** Collects the names of note streams, newest first, until all are read. */
+/** Collects the names of note streams from the store's stream names, newest first, until all have been read. */
 const namesOf = (store: EventStore): Pick<NoteIndex, 'noted'> & { readonly add: (name: string) => void } => {
   const found = new Set<string>()
   let last: string | undefined
@@ -114,7 +122,7 @@ const namesOf = (store: EventStore): Pick<NoteIndex, 'noted'> & { readonly add: 
   }
 }
 
-/** The glance at a conversation without notes. */
+/** Value for a conversation without notes. */
 export const noNotes: NoteGlance = { titles: [], links: [] }
 
 async function* glanceAt(store: EventStore, conversation: string): Steps<StoreError, NoteGlance> {

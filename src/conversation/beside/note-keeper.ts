@@ -17,7 +17,10 @@ import type { EventStore } from '../../store/port.ts'
 import { objectOf, splitEnvelope } from '../writing/envelope.ts'
 import { newLink, type NewLink, newNote, type NewNote } from './new-notes.ts'
 
-/** Facts beside a conversation. They are not part of its history, take no position in it, and do not make an `after` stale. */
+/**
+ * Methods for a conversation's notes and links. Notes and links are not part of the conversation's history, have no position in it, and
+ * do not make `after` stale.
+ */
 export interface NoteKeeper<W extends ResultStyle = 'task'> {
   /**
    * Adds a note to the conversation, which must exist. A repeat under the same `commandId` writes nothing and returns the first note.
@@ -29,25 +32,25 @@ export interface NoteKeeper<W extends ResultStyle = 'task'> {
    */
   readonly note: (note: NewNote, options?: CommandEnvelope) => MethodResult<W, NoteError, Note>
   /**
-   * Links the conversation to another one. A later link with the same relation and target is merged into the earlier one. Errors as for
-   * `note`.
+   * Links the conversation to another conversation or to a target outside the store. A later link with the same relation and target is
+   * merged into the earlier one. Errors: as for `note`.
    *
    * @example
    * await chat.link({ relation: 'subagent-of', conversation: 'task-42', position: 6, call: 'toolu_1' })
    */
   readonly link: (link: NewLink, options?: CommandEnvelope) => MethodResult<W, NoteError, Link>
   /**
-   * Reads the notes in the order in which they were recorded, regardless of rewinds. A fork also has its parent's notes that were
-   * recorded at or before the fork position. Default: all. Errors: a `ReadError`.
+   * Reads the notes (by default all of them) in the order in which they were recorded, regardless of rewinds. For a fork, includes its
+   * parent's notes recorded at or before the fork position. Errors: a `ReadError`.
    *
    * @example
    * const [title] = await chat.notes({ kind: 'title', last: 1 })
    */
   readonly notes: (options?: NotesOptions) => MethodResult<W, ReadError, readonly Note[]>
   /**
-   * Reads the conversation's links, deduplicated, followed by links to it from other conversations in the store (named by `from`). A
-   * fork does not inherit its parent's links. Links in other conversations' unreadable notes are missing; `onUnreadable` is called for
-   * them. Errors: a `ReadError`.
+   * Reads the conversation's links, deduplicated, followed by links to it from other conversations in the store (`from` names the other
+   * conversation). A fork does not inherit its parent's links. Conversations whose notes cannot be read are skipped, and `onUnreadable`
+   * is called for each. Errors: a `ReadError`.
    *
    * @example
    * for (const { relation, conversation } of await chat.links()) console.log(relation, conversation)
@@ -57,11 +60,13 @@ export interface NoteKeeper<W extends ResultStyle = 'task'> {
 
 /** Options for reading links. */
 export interface LinksOptions {
-  /** Called for each conversation whose notes cannot be read, with the reason: it may link to this one. */
+  /**
+   * Called with the id of each conversation whose notes cannot be read, and the reason. Such a conversation may contain a link to this
+   * one.
+   */
   readonly onUnreadable?: OnUnreadable | undefined
 }
 
-/** Writes and finds the notes of a store. */
 export interface NoteStore {
   readonly write: NoteWriter
   readonly index: NoteIndex
@@ -81,7 +86,6 @@ const envelopeFields = {
   causationId: kinds.anything,
 }
 
-/** Returns the note methods of one conversation. */
 export const createNoteKeeper = (
   store: EventStore,
   { write, index }: NoteStore,

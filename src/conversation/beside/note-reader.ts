@@ -21,15 +21,15 @@ import { sideStream, type SideStream } from './side-stream.ts'
 export interface NotesOptions {
   /** Only notes of this kind. Default: all. */
   readonly kind?: string | undefined
-  /** Only this many of the newest notes. Default: all. */
+  /** Maximum number of notes to return; the newest are kept. Default: all. */
   readonly last?: number | undefined
 }
 
-/** The stream of what was noted beside a conversation. */
+/** Returns the side stream that contains a conversation's notes and links. */
 export const notesOf = (store: EventStore, conversation: string): SideStream<NoteFact, NoteEvent> =>
   sideStream(store, { stream: notesStreamOf(conversation), of: conversation }, noteCodec)
 
-/** The facts that were noted beside one conversation, the newest first, of one type if one is named. Iteration throws a `StoreError`. */
+/** Yields the notes and links of one conversation, newest first; with `type`, only events of that type. Iteration throws a `StoreError`. */
 export const newestNotes = (
   store: EventStore,
   conversation: string,
@@ -37,8 +37,8 @@ export const newestNotes = (
 ): AsyncGenerator<NoteEvent, void> => notesOf(store, conversation).newest(type)
 
 /**
- * Yields the facts of a conversation and, for a fork, those of the conversations it was forked from, up to the fork; newest first, its
- * own before theirs.
+ * Yields the notes and links of a conversation, newest first. For a fork, continues with those of each conversation it was forked from,
+ * up to the fork position.
  */
 async function* ofLineage(
   store: EventStore,
@@ -49,7 +49,7 @@ async function* ofLineage(
       if (event.data.at <= last) yield [conversation, event]
 }
 
-/** Returns the lineage of an existing conversation. */
+/** Returns the lineage of a conversation. Fails with `ConversationNotFound` if the conversation does not exist. */
 async function* lineageOf(store: EventStore, conversation: string): Steps<ReadError, Lineage> {
   const { lineage, last } = yield* readConversationEnd(store, conversation)
   return last ? lineage : yield conversationNotFound(conversation)
@@ -73,7 +73,7 @@ export async function* readNotes(
   return found.toReversed()
 }
 
-/** Reads the conversation's own links, deduplicated. */
+/** Reads the links of a conversation, deduplicated. A fork does not inherit its parent's links. */
 export async function* readOwnLinks(
   store: EventStore,
   conversation: string,
@@ -87,7 +87,10 @@ export async function* readOwnLinks(
   })
 }
 
-/** Reads everything noted beside a conversation up to a position, as entries of its full history. */
+/**
+ * Reads the notes and links of a conversation up to and including a position, as entries of its full history. A fork inherits its
+ * parent's notes, but not its links.
+ */
 export async function* readNoteEntries(
   store: EventStore,
   conversation: string,

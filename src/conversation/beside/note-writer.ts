@@ -10,7 +10,7 @@ import { completeEnvelope, type CommandEnvelope } from '../writing/encode.ts'
 import { inOrder } from '../writing/in-order.ts'
 import { notesOf } from './note-reader.ts'
 
-/** Builds a fact once its position in the conversation is known. */
+/** A function that builds a note or link for the conversation's last position. */
 export type NewFact = (at: number) => NoteFact
 
 export type NoteWriter = (
@@ -20,8 +20,8 @@ export type NoteWriter = (
 ) => Promise<E.Either<NoteError, NoteEvent>>
 
 /**
- * Returns a writer of facts beside existing conversations. It reads the conversation's end but appends nothing to it. Facts about one
- * conversation from this process are recorded in the order given.
+ * Returns a function that records notes and links of existing conversations. It reads the end of the conversation but appends nothing
+ * to it. Notes and links of one conversation that this process writes are recorded in the order of the calls.
  */
 export const noteWriter = (store: EventStore, defaultActor: Actor): NoteWriter => {
   const queue = inOrder()

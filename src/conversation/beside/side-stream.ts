@@ -12,15 +12,15 @@ import { type EventStore, type RecordedEvent, streamPage } from '../../store/por
 import { readStreamEnd } from '../../store/whole/whole-writes.ts'
 import { type CompleteEnvelope, metadataOf } from '../writing/encode.ts'
 
-/** The name of a side stream, and the conversation or the worker that it is of. */
+/** The name of a side stream, and the id of the conversation or worker that it belongs to. */
 interface SideName {
   readonly stream: string
   readonly of: string
-  /** True if each fact names the hash of the one before. Default true. */
+  /** True if each event contains the hash of the one before it. Default true. */
   readonly isChained?: boolean
 }
 
-/** The part of a `Codec` that says what it reads and writes. */
+/** The functions of a codec that encode and decode events. */
 interface FactCodec<Fact, Recorded> {
   readonly encode: (fact: Fact, id: string, metadata: Omit<Metadata, 'schema'>) => Encoded
   readonly decode: (stored: RecordedEvent, place: RecordedEvent) => E.Either<DecodeFailed, Recorded>
@@ -28,21 +28,27 @@ interface FactCodec<Fact, Recorded> {
 type Encoded = E.Either<InvalidInput | EventTooLarge, StoredEvent>
 type SideError = StoreError | InvalidInput | EventTooLarge
 
-/** End of a stream, to which its next fact is chained; revision -1 for an empty one. */
+/**
+ * The end of a stream, to which the next event is chained. For an empty stream, the revision is -1. The hash is null for an empty or an
+ * unchained stream.
+ */
 export interface SideEnd {
   readonly revision: number
   readonly hash: string | null
 }
 
-/** Facts of one kind beside a conversation or a worker. */
+/** A stream of events that belongs to a conversation or a worker but is separate from the conversation's own stream. */
 export interface SideStream<Fact, Recorded> {
-  /** Reads where the stream ends, to write there. `ImportUnfinished` where events come after it that do not count yet. */
+  /**
+   * Reads the end of the stream, in order to append there. Fails with `ImportUnfinished` if events of an unfinished import come after
+   * the end.
+   */
   readonly end: () => Steps<StoreError, SideEnd>
   /**
-   * Appends facts right after an end; `Conflict` if somebody else wrote since: then nothing was written.
+   * Appends events directly after `after`. Fails with `Conflict`, and writes nothing, if another writer has appended since.
    *
-   * @param isFindable the ids derive from the command's, if it has a name: a repeat is found by them
-   * @returns the end after them, and the id of the first
+   * @param isFindable true to derive the event ids from the command id, if the caller gave one, so that a repeat is recognised
+   * @returns the end of the stream after the append, and the id of the first event appended
    */
   readonly append: (
     facts: readonly Fact[],
@@ -51,24 +57,27 @@ export interface SideStream<Fact, Recorded> {
     isFindable?: boolean,
   ) => Steps<SideError, SideEnd & { readonly first: string | undefined }>
   /**
-   * Appends a fact wherever the stream ends, and returns it as it is stored. A repeat under the same `commandId` writes nothing, and
-   * returns the fact of the first time.
+   * Appends an event at the current end of the stream and returns it as stored. A repeat under the same `commandId` writes nothing and
+   * returns the first event.
    *
-   * @param factNow makes the fact, for each try
+   * @param factNow builds the event data; called for each attempt
    */
   readonly record: <Failure extends { readonly _tag: string }>(
     factNow: () => E.Either<Failure, Fact> | Promise<E.Either<Failure, Fact>>,
     envelope: CompleteEnvelope,
   ) => Steps<SideError | Failure, Recorded>
-  /** Finds what was recorded under a command id. */
+  /** Finds the event recorded under a command id. */
   readonly find: (commandId: string) => Steps<StoreError, Recorded | undefined>
-  /** Reads the facts after a revision, in order. */
+  /** Reads the events after a revision, in order. */
   readonly since: (revision: number) => Steps<StoreError, readonly Recorded[]>
-  /** Reads the facts that count, the newest first; of one type if one is named. Throws a `StoreError`. */
+  /**
+   * Yields the events newest first, without those of an unfinished import; with `type`, only events of that type. Iteration throws a
+   * `StoreError`.
+   */
   readonly newest: (type?: string) => AsyncGenerator<Recorded, void>
 }
 
-/** Writes and reads facts of one kind. All that is written beside a conversation is written here; the rule of the chain is in `write`. */
+/** Returns a writer and reader of one side stream. All side streams are written here; `write` chains each event to the one before it. */
 export const sideStream = <Fact, Recorded>(
   store: EventStore,
   { stream, of, isChained = true }: SideName,

@@ -12,7 +12,7 @@ import { loadLineage } from '../reading/lineage.ts'
 import { completeEnvelope, type CommandEnvelope } from '../writing/encode.ts'
 import { type SideEnd, sideStream } from './side-stream.ts'
 
-/** The end of the stream of a conversation's turns. */
+/** The end of the stream that records a conversation's turns. */
 export interface TurnsEnd {
   /** The last revision; -1 for an empty stream. */
   readonly revision: number
@@ -20,29 +20,26 @@ export interface TurnsEnd {
   readonly begun: string | undefined
 }
 
-/** The log of a conversation's turns, kept beside it. */
+/** The log of a conversation's turns, in a separate stream. */
 export interface TurnLog {
   readonly conversation: string
-  /**
-   * Returns the turn logs of the conversations that a fork inherits the event at a position from, nearest first; these may be forks
-   * themselves.
-   */
+  /** Returns the turn logs of a fork's ancestors, from the nearest one to the conversation that contains the event at `position`. */
   readonly above: (position: number) => Steps<ReadError, readonly TurnLog[]>
-  /** Returns the end as this handle last saw it; reads it if it never did. */
+  /** Returns the end of the log as this handle last saw it. If the handle has not seen the end, reads it. */
   readonly end: () => Steps<StoreError, TurnsEnd>
-  /** Reads the current end. */
+  /** Reads the current end of the log. */
   readonly now: () => Steps<StoreError, Pick<TurnsEnd, 'revision'>>
-  /** True if this handle knows the event at this revision as the last one. */
+  /** Reports whether the event at this revision is the last one known to this handle. */
   readonly isAt: (revision: number) => boolean
-  /** Returns the last revision that this handle has read or written; reads the end if there is no such revision. */
+  /** Returns the last revision that this handle has read or written. If it has done neither, reads the end of the log. */
   readonly seen: () => Steps<StoreError, number>
-  /** Reads the current facts after a revision, in order. */
+  /** Reads the events currently recorded after a revision, in order. */
   readonly after: (revision: number) => Steps<StoreError, readonly RecordedTurnFact[]>
-  /** Yields the current facts, newest first; `at` never increases. Iteration throws a `StoreError`. */
+  /** Yields the events currently recorded, newest first, so that `at` never increases. Iteration throws a `StoreError`. */
   readonly newest: (page?: number) => AsyncGenerator<RecordedTurnFact, void>
   /**
-   * Yields the facts recorded while the conversation ended at or after a position, in order; with `follow` also new ones, until the
-   * signal aborts or the store closes. Iteration throws a `StoreError`.
+   * Yields the events recorded while the conversation ended at or after a position, in order. With `follow`, continues with new events
+   * until the signal aborts or the store closes. Iteration throws a `StoreError`.
    */
   readonly since: (
     position: number,
@@ -50,9 +47,9 @@ export interface TurnLog {
     signal?: AbortSignal,
   ) => AsyncGenerator<RecordedTurnFact, void>
   /**
-   * Appends facts right after a revision returned by `end`. Fails with `Conflict`, and writes nothing, if another writer has appended
-   * since. Raises each fact's `at` to at least that of the fact before it. `begun` of the result may be undefined if this handle has
-   * not read it.
+   * Appends events directly after a revision returned by `end`. Fails with `Conflict`, and writes nothing, if another writer has
+   * appended since. Raises `at` of each event to at least that of the event before it. `begun` of the result may be undefined if this
+   * handle has not read the first event.
    */
   readonly append: (
     facts: readonly TurnFact[],
@@ -62,9 +59,12 @@ export interface TurnLog {
 }
 
 interface Known extends SideEnd {
-  /** Also undefined if not yet read: only replies that call tools need it. */
+  /**
+   * Id of the stream's first event; undefined if the stream is empty or the id has not been read yet. Only replies that call tools need
+   * it.
+   */
   readonly begun: string | undefined
-  /** The highest position at which a fact was recorded. */
+  /** The highest position of the conversation at which an event was recorded. */
   readonly at: number
 }
 const empty: Known = { revision: -1, begun: undefined, hash: null, at: START }
@@ -73,13 +73,13 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
   const stream = turnsStreamOf(conversation)
   const side = sideStream<TurnFact, RecordedTurnFact>(store, { stream, of: conversation }, turnCodec)
   let known: Known | undefined
-  /** Last revision up to which facts were read by a caller that acts on them; -1 if none were. */
+  /** Last revision up to which a caller has read events in order to act on them; -1 if no caller has. */
   let heeded = -1
 
   const read = (from: number, direction: 'forwards' | 'backwards', limit: number) =>
     ok(store.read({ stream, from, direction, limit }))
 
-  /** Takes in what the stream ends with now. */
+  /** Returns the end of the stream after reading its current last event. */
   const see = (last: RecordedEvent, { data }: RecordedTurnFact): Known => {
     const { revision, id } = last
     if (revision === known?.revision) return known

@@ -3,9 +3,10 @@ import { streamOf, turnsStreamOf } from '../../events/ids.ts'
 import type { Checkpoint, EventStore, RecordedEvent } from '../../store/port.ts'
 
 /**
- * Reports what any process writes to a conversation, and what its turns record, from now until the signal aborts. Resolves once no
- * later write is missed. This is only a notification: large content is left out, and an event may not count yet, so read the
- * conversation. Reports nothing if the store cannot be read. `others`: names of more streams to report.
+ * A function that reports the events that any process writes to a conversation or to the log of its turns, from now until the signal
+ * aborts. It resolves once every later event will be reported. Use a report only as a signal to read the conversation: large content is
+ * left out, and the event may belong to an unfinished import. Nothing is reported if the store cannot be read. `others` names further
+ * streams to report.
  */
 export type Changes = (
   seen: (event: RecordedEvent) => void,
@@ -13,7 +14,11 @@ export type Changes = (
   others?: readonly string[],
 ) => Promise<void>
 
-/** @param store the adapter: large content need not be loaded */
+/**
+ * Returns the function that reports changes of a conversation.
+ *
+ * @param store the adapter itself, because large content need not be loaded
+ */
 export const changesOf =
   (store: EventStore, conversation: string): Changes =>
   async (seen, signal, others = []) => {

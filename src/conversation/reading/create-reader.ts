@@ -56,9 +56,9 @@ const renderFields = {
 }
 const diffFields = { from: kinds.position, to: kinds.position }
 
-/** Reads a conversation, with a variant for callers to whom one that has not begun is not an error. */
+/** Methods that read a conversation, with a variant for callers that do not treat a missing conversation as an error. */
 export interface OwnReading extends ConversationReader {
-  /** Like `context`, but undefined if the conversation has not begun. */
+  /** Like `context`, but returns undefined if the conversation does not exist yet. */
   readonly begun: (options?: PositionOption) => Reads<Effective | undefined>
 }
 
@@ -66,14 +66,13 @@ export interface OwnReading extends ConversationReader {
 const isNotBegun = (read: E.Either<ReadError, unknown>, id: string): boolean =>
   E.isLeft(read) && read.left._tag === 'ConversationNotFound' && read.left.conversation === id
 
-/** Returns the methods that read one conversation. */
 export const createReader = (
   store: EventStore,
   id: string,
   checkedId: E.Either<InvalidInput, string>,
   own: Own,
 ): OwnReading => {
-  /** Builds a read whose options are checked at once, so the caller may change them afterwards. */
+  /** Builds a read whose options are checked immediately, so that the caller may change them afterwards. */
   const look = <O extends object, A>(
     options: O | undefined,
     fields: OptionKinds<O>,
@@ -105,7 +104,10 @@ export const createReader = (
     return yield* loadNewest(opened.reading, { at: opened.at, last, before, abandoned })
   }
 
-  /** Projects the log through the last of the given positions. Most projections need only the time from an event's metadata. */
+  /**
+   * Projects the log up to the highest of the given positions; an undefined position means the last one. The default decoder reads only
+   * the time from an event's metadata, because most projections need no more.
+   */
   async function* projected<A>(
     positions: readonly (number | undefined)[],
     project: (log: Log, last: number) => Iterator<void, A>,
@@ -187,7 +189,10 @@ export const createReader = (
   }
 }
 
-/** Selects the notes among the requested entries. Notes before the first entry are left out if there are earlier entries. */
+/**
+ * Selects the notes that belong among the requested entries. Notes before the first entry are left out if the history has earlier
+ * entries.
+ */
 const notesAmong = (
   notes: readonly NoteEntry[],
   entries: readonly Entry[],

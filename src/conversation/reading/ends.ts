@@ -9,12 +9,12 @@ import { type Lineage, loadLineage } from './lineage.ts'
 import type { EventStore, RecordedEvent } from '../../store/port.ts'
 import { streamEndFrom, type StreamEnd } from '../../store/whole/whole-writes.ts'
 
-/** The end of a conversation. */
+/** The end of a conversation, after which the next event is appended. */
 export interface ChainEnd {
   readonly lineage: Lineage
-  /** Last revision of the conversation's own stream; -1 if there is none. */
+  /** Last revision of the conversation's own stream; -1 if the stream is empty. */
   readonly revision: number
-  /** Hash of the last event. */
+  /** Hash of the last event; null if the stream is empty. */
   readonly hash: string | null
 }
 
@@ -22,7 +22,10 @@ export interface ChainEnd {
 export const lastPosition = ({ lineage, revision }: Pick<ChainEnd, 'lineage' | 'revision'>): number =>
   (lineage[0]?.offset ?? 0) + revision
 
-/** Reads the end of a conversation, to write there. Fails with `ImportUnfinished` if events that do not count yet come after it. */
+/**
+ * Reads the end of a conversation, in order to append there. Fails with `ImportUnfinished` if events of an unfinished import come after
+ * the end.
+ */
 export async function* readChainEnd(
   store: EventStore,
   conversation: string,
@@ -31,7 +34,7 @@ export async function* readChainEnd(
   return yield* chainEndOf(conversation, yield* readConversationEnd(store, conversation, known))
 }
 
-/** Like `readChainEnd`, from events already read. */
+/** Like `readChainEnd`, but for an end that has already been read. */
 export async function* chainEndOf(
   conversation: string,
   { lineage, last, unfinished }: ConversationEnd,
@@ -39,21 +42,29 @@ export async function* chainEndOf(
   return unfinished ? yield importUnfinished(conversation) : chainEndAt(lineage, last)
 }
 
-/** @param last the last event of the conversation's own stream */
+/**
+ * Returns the end of a conversation with a given last event.
+ *
+ * @param last the last event of the conversation's own stream
+ */
 export const chainEndAt = (lineage: Lineage, last: RecordedEvent | undefined): ChainEnd => ({
   lineage,
   revision: last?.revision ?? -1,
   hash: last ? hashOf(last) : null,
 })
 
-/** The end of a conversation, for readers, which need no hash: the first hash computed in a process takes long. */
+/** The end of a conversation, for readers. It has no hash, because computing the first hash in a process takes long. */
 export interface ConversationEnd extends StreamEnd {
   readonly lineage: Lineage
-  /** The newest events of its own stream, newest first, at most `limit`. */
+  /** The newest events of the conversation's own stream, newest first; at most `limit`. */
   readonly page: readonly RecordedEvent[]
 }
 
-/** @param limit number of newest events to read */
+/**
+ * Reads the end of a conversation, without its hash.
+ *
+ * @param limit number of newest events to read
+ */
 export async function* readConversationEnd(
   store: EventStore,
   conversation: string,

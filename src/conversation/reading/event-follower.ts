@@ -17,7 +17,7 @@ export interface EventsOptions {
   readonly from?: number | undefined
   /** Last position, inclusive. Default: the last position of the conversation. */
   readonly to?: number | undefined
-  /** Continue with new events until the signal aborts or the store closes. Default false. */
+  /** True to continue with new events until the signal aborts or the store closes. Default false. */
   readonly follow?: boolean | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -26,20 +26,20 @@ export interface StoredOptions extends Pick<EventsOptions, 'to'> {
   readonly turns?: boolean | undefined
 }
 
-/** Iterates over a conversation's events. */
+/** Methods that iterate over a conversation's events. */
 export interface EventFollower {
   /**
-   * Yields the events as recorded, in order of position, from `from` through `to`; with `follow` also new ones. Iteration throws a
-   * `ReadError`.
+   * Yields the events as recorded, in order of position, from `from` to `to`, both inclusive. With `follow`, continues with new events.
+   * Iteration throws a `ReadError`.
    *
    * @example
    * for await (const { position, type, metadata } of chat.events({ from: 2 })) console.log(position, type, metadata.time)
    */
   readonly events: (options?: EventsOptions) => AsyncIterable<ConversationEvent>
   /**
-   * Yields the events byte for byte, for an export that another store can import: this conversation's own, preceded by those of the
-   * conversations that it was forked from, each with its notes. With `to`, only the events at positions up to `to`, in order; with
-   * `turns`, what the turns of this conversation recorded beside it instead. Iteration throws a `ReadError`.
+   * Yields the stored events byte for byte, for an export that another store can import: first those of the conversations that this one
+   * was forked from, then its own, each conversation followed by its notes. With `to`, yields only the events up to and including that
+   * position, in order. With `turns`, yields the log of this conversation's turns instead. Iteration throws a `ReadError`.
    *
    * @example
    * for await (const { revision, type, data } of chat.stored()) console.log(revision, type, data.length)
@@ -49,7 +49,6 @@ export interface EventFollower {
 
 const eventsFields = { from: kinds.first, to: kinds.last, follow: kinds.flag, signal: kinds.signal }
 
-/** Returns the event-reading methods of one conversation. */
 export const createEventFollower = (
   store: EventStore,
   id: string,

@@ -15,7 +15,7 @@ import { loadEffective } from './load.ts'
 import type { HistoryState } from './moments.ts'
 import { eventAt, pages, type Reader, resolveAt, walkBack } from './reader.ts'
 
-/** Reads the state that an append is decided on from a store. */
+/** Reads the state needed to decide an append from a store. */
 export async function* gatherAppendState(
   reading: Reader,
   conversation: string,
@@ -31,8 +31,8 @@ export async function* gatherAppendState(
 }
 
 /**
- * Gathers the state that a rewind or an undo is decided on, reading what is not known. Equal to `stateOf` over the whole log (a
- * property test).
+ * Gathers the state needed to decide a rewind or an undo, reading only the parts that are not in `known`. The result equals `stateOf`
+ * over the whole log (a property test checks this).
  */
 export async function* gatherMoveState(
   reading: Reader,
@@ -47,10 +47,10 @@ export async function* gatherMoveState(
 }
 
 /**
- * Gathers the state that every other command is decided on, reading piece by piece. Equal to `stateOf` over the whole log (a property
- * test).
+ * Gathers the state needed to decide any other command, without reading the whole log. The result equals `stateOf` over the whole log
+ * (a property test checks this).
  *
- * @param from the position from which to load what is shown: the last one, or the one it resolves to
+ * @param from the position at which to load the effective history: the last one, or the one that it resolves to
  * @param momentAt as in `loadEffective`
  */
 export async function* gatherShownState(
@@ -85,7 +85,7 @@ async function* pointedAt(
   return event ? { head: yield* headAt(event.position - 1), event } : {}
 }
 
-/** Returns the message that began the user's n-th last turn on the path; undefined if there were fewer turns. */
+/** Returns the message that began the user's n-th last turn on the path; undefined if the path has fewer turns. */
 async function* turnStart(
   reading: Reader,
   last: number,
@@ -101,7 +101,7 @@ async function* turnStart(
   return found
 }
 
-/** Returns the slots that a marker replaces: the slice that it covers, as shown right before it. */
+/** Returns the slots that a marker replaces: the slice that the marker covers, in the outline right before it. */
 export async function* slotsUnder(
   reading: Reader,
   { position, covers: { first, last } }: { readonly position: number; readonly covers: Covers },

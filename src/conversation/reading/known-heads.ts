@@ -2,23 +2,22 @@ import { isEventType } from '../../events/codec.ts'
 import type { Event, EventType } from '../../events/events.ts'
 import { type ChainEnd, lastPosition } from './ends.ts'
 
-/** The head of a conversation, as far as known without reading the store. */
+/** The head of a conversation, as far as it is known without reading the store. */
 export interface HeadState {
-  /** Current head. */
+  /** Position of the current head. */
   readonly head?: number | undefined
-  /** Head before the last event. */
+  /** Position of the head before the last event. */
   readonly headBefore?: number | undefined
-  /** The type of the last event. */
   readonly lastType?: EventType | undefined
 }
 
-/** The remembered end of a conversation, from the last write or read. */
+/** The end of a conversation as remembered from the last write or read. */
 export interface StreamHead extends ChainEnd, HeadState {}
 
 /**
- * Returns the end after these events were appended to it.
+ * Returns the end of a conversation after these events have been appended.
  *
- * @param resolved the head that the last event leads to, if that is a rewind and its head is known
+ * @param resolved the head after the last event, if that event is a rewind and the head it leads to is known
  */
 export const headAfter = (
   known: StreamHead,
@@ -39,12 +38,12 @@ export const headAfter = (
   return { lineage, revision: revision + events.length, hash, head, headBefore, lastType }
 }
 
-/** Returns the head as far as the last event alone determines it. */
+/** Returns the end of a conversation with its head, as far as the last event alone determines it. */
 export const headFrom = (end: ChainEnd, type: string | undefined): StreamHead =>
   type !== undefined && isEventType(type)
     ? { ...end, lastType: type, head: type === 'Rewound' ? undefined : lastPosition(end) }
     : end
 
-/** Reports whether an end that was read may extend or equal a remembered one: streams only grow. */
+/** Reports whether a newly read end may extend or equal a remembered one. It should, because streams only grow. */
 export const continues = ({ revision, hash }: ChainEnd, before: ChainEnd): boolean =>
   revision > before.revision || (revision === before.revision && hash === before.hash)

@@ -6,10 +6,13 @@ import type { Own } from './lineage.ts'
 import { openAt } from './log.ts'
 import { decodeAll, pages } from './reader.ts'
 
-/** Number of newest events to read at once: usually fewer than that are new. */
+/** Number of newest events to read first: usually fewer are new. */
 const few = 4
 
-/** Reads the current events after an existing position, in order. Takes one read if there are few and the handle knows the lineage. */
+/**
+ * Reads the events currently recorded after an existing position, in order. Takes one read if only a few events are new and the handle
+ * knows the lineage.
+ */
 export async function* later(
   store: EventStore,
   conversation: string,

@@ -9,35 +9,35 @@ import type { StoreError } from '../../store/errors.ts'
 import type { EventStore, RecordedEvent } from '../../store/port.ts'
 import type { HistoryState } from './moments.ts'
 
-/** A stream that holds events of a conversation: its own or, for a fork, that of a conversation that it was forked from. */
+/** A stream that contains events of a conversation: its own stream or, for a fork, the stream of a conversation that it was forked from. */
 export interface StreamSegment {
   readonly conversation: string
   readonly stream: string
   /** Position of the stream's first event, revision 0. */
   readonly offset: number
-  /** Last position that belongs to the lineage; Infinity in the conversation's own stream. */
+  /** Last position in the stream that belongs to the lineage; Infinity for the conversation's own stream. */
   readonly last: number
 }
 
 /**
  * The streams whose events make up a conversation.
  *
- * 1. The first segment is the conversation's own; each further one is what the one before was forked from.
- * 2. The segments are contiguous: `offset` = `last` of the next + 1; the last segment has offset 0.
+ * 1. The first segment is the conversation's own stream; the stream of each segment was forked from that of the next.
+ * 2. The segments are contiguous: the `offset` of a segment is the `last` of the next one + 1. The last segment has `offset` 0.
  */
 export type Lineage = readonly StreamSegment[]
 
 /** State that a handle keeps for its conversation. */
 export interface Own {
-  /** Lineage, once it has been read. */
+  /** Lineage of the conversation; undefined until it has been read. */
   lineage?: Lineage
-  /** Tells writers that use the handle which event the conversation now ends with, and what it shows there if that was loaded. */
+  /** Tells the writers that use this handle which event the conversation now ends with and, if it was loaded, the history shown there. */
   readonly saw?: (lineage: Lineage, last: RecordedEvent, moment?: HistoryState) => void
 }
 
 /**
- * Loads the lineage of a conversation; undefined if the conversation does not exist. The lineage of an existing conversation never
- * changes.
+ * Loads the lineage of a conversation; returns undefined if the conversation does not exist. The lineage of an existing conversation
+ * never changes.
  */
 export const loadLineage = (
   store: EventStore,
@@ -51,7 +51,7 @@ export const loadLineage = (
   )
 
 /**
- * Like `loadLineage`.
+ * Like `loadLineage`, but gets the first event of each conversation from a function.
  *
  * @param firstOf returns the first event of a conversation whose events up to position `last` belong to the lineage; called for the
  * conversation itself, then for each conversation that it was forked from
@@ -89,7 +89,7 @@ export const originOf = (first: RecordedEvent): E.Either<StoreError, Forked['fro
   return E.map((event: ConversationEvent) => (event.type === 'Forked' ? event.data.from : undefined))(decoded)
 }
 
-/** Returns the error for forks that descend from one another and so have no beginning. */
+/** Returns the error for a fork that descends from itself and so has no beginning. */
 export const ofItself = (stream: string): DecodeFailed => ({
   _tag: 'DecodeFailed',
   message: `event 0 of stream ${stream} cannot be read: according to it, the conversation was forked from a fork of itself; restore a backup`,
@@ -102,6 +102,6 @@ export const parentNotFound = (conversation: string, parent: string): Conversati
   message: `conversation ${conversation} was forked from ${parent}, which is not in this store: import ${parent} first`,
 })
 
-/** Returns the segment that holds a position. */
+/** Returns the segment that contains a position. */
 export const stretchAt = (lineage: Lineage, position: number): StreamSegment | undefined =>
   lineage.find(({ offset }) => offset <= position)

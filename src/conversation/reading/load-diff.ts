@@ -5,7 +5,10 @@ import { loadEffective } from './load.ts'
 import { loadNewest } from './newest.ts'
 import type { Reader } from './reader.ts'
 
-/** Compares what is shown at two positions. Reads what is shown there and, of the rest, only events after the first item that is gone. */
+/**
+ * Compares the effective histories at two positions. Besides these histories, reads only the events from the first item that is no
+ * longer shown.
+ */
 export async function* loadDiff(reading: Reader, from: number, to: number): Steps<StoreError, Diff> {
   const before = (yield* loadEffective(reading, from, false)).effective.items
   const after = (yield* loadEffective(reading, to, false)).effective.items

@@ -19,18 +19,18 @@ import { maxPage } from '../../store/port.ts'
 import type { HistoryState } from './moments.ts'
 import { eventThere, type Reader, walkBack } from './reader.ts'
 
-/** An effective history as loaded; `at` is the requested position. */
+/** An effective history as loaded; its `effective.at` is the requested position. */
 export type LoadedHistory = HistoryState
 
 type Events = Map<number, ConversationEvent>
 
 /**
- * Loads the effective history at a position by reading only what it shows: backwards to the newest event with a view, then the events
- * that the view names, then forwards over those passed on the way. Equal to folding the log from its start (a property test); the
- * length of the log does not matter.
+ * Loads the effective history at a position by reading only the events that it shows: first backwards to the newest event with a view,
+ * then the events named in that view. The events after the view are then applied in order. The result equals folding the log from its
+ * start (a property test checks this), and the length of the log does not matter.
  *
- * @param withConfiguration also reads the event that contains the configuration
- * @param momentAt returns what is remembered at a position: the walk ends there
+ * @param withConfiguration true to also read the event that contains the configuration
+ * @param momentAt returns the remembered history at a position; reading stops at a position for which it returns a history
  */
 export async function* loadEffective(
   reading: Reader,
@@ -68,7 +68,7 @@ export async function* loadEffective(
   }
 }
 
-/** Applies the events of the path to the draft, in slices, and returns what is then shown. */
+/** Applies the events of the path to the draft, in slices, and returns the resulting outline and items. */
 function* showing(
   draft: OutlineDraft,
   path: readonly ConversationEvent[],
@@ -124,7 +124,7 @@ async function* draftFrom(
   }
 }
 
-/** Reads the configuration in effect at a view, and the last tools before it if it has none. */
+/** Reads the configuration in effect at a view. If it sets no tools, also reads the last tools before it. */
 async function* readConfiguration(
   reading: Reader,
   { configured, promptSince = START, toolsFrom }: View,

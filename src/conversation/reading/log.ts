@@ -10,12 +10,12 @@ import { type Lineage, loadLineage, type Own } from './lineage.ts'
 import type { EventStore, RecordedEvent } from '../../store/port.ts'
 import { firstPage, pages, type Reader, reader } from './reader.ts'
 
-/** A conversation opened for reading, as of now. */
+/** A conversation opened for reading, with its last position at that time. */
 export interface OpenedConversation {
   readonly reading: Reader
   readonly lineage: Lineage
   readonly last: number
-  /** The requested position, or the last one. */
+  /** The requested position; by default, the last one. */
   readonly at: number
 }
 
@@ -32,7 +32,7 @@ export const openAt = async (
   return openAtEnd(store, conversation, end.right, at)
 }
 
-/** Like `openAt`, for a known end. */
+/** Like `openAt`, but for an end that has already been read. */
 export const openAtEnd = (
   store: EventStore,
   conversation: string,
@@ -47,13 +47,13 @@ export const openAtEnd = (
 }
 
 interface Shown extends Pick<OpenedConversation, 'reading' | 'at'> {
-  /** The event at the position, if it is the last one and was read. */
+  /** The event at `at`, if it is the last event and has been read. */
   readonly newest?: RecordedEvent | undefined
 }
 
 /**
- * Like `openAt`, to load what is shown at the position. Reads the stream's events before the position together with its first event,
- * which tells whether the conversation is a fork.
+ * Like `openAt`, but for loading the effective history at the position. Reads the newest events up to the position at the same time as
+ * the stream's first event, which tells whether the conversation is a fork.
  */
 export const openShown = async (
   store: EventStore,
@@ -87,7 +87,7 @@ export const openShown = async (
   })
 }
 
-/** Returns the error for a position outside a conversation whose last position is `last`; undefined if it is inside. */
+/** Returns the error for a position outside a conversation whose last position is `last`; undefined for a valid position. */
 export const outsideOf = (
   conversation: string,
   at: number | undefined,

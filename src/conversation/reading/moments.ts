@@ -5,19 +5,19 @@ import { type Slot, viewIn } from '../../projections/outline.ts'
 import type { SliceGenerator } from '../../projections/slices.ts'
 
 /**
- * The history shown at the head of a conversation. Events before a position never change, so a moment remains valid despite later
+ * The effective history at a head of a conversation, for reuse. Events before a position never change, so it stays valid after later
  * writes.
  */
 export interface HistoryState {
-  /** Its `at` equals its `head`. */
+  /** The effective history; in a remembered state, its `at` equals its `head`. */
   readonly effective: Effective
-  /** Number of events on the path after the last one that carries a view. */
+  /** Number of events on the path after the last event with a view. */
   readonly sinceView: number
-  /** The slots that markers replaced, as far as known, by position of the marker. */
+  /** The slots that markers replaced, as far as known, by the position of the marker. */
   readonly replaced: ReadonlyMap<number, readonly Slot[]>
 }
 
-/** Returns the moment after these events; undefined if earlier events are needed, as for a rewind or a restore. */
+/** Returns the state of the history after these events; undefined if that depends on earlier events, as for a rewind or a restore. */
 export const momentAfter = (
   { effective, sinceView, replaced }: HistoryState,
   events: readonly ConversationEvent[],
@@ -38,24 +38,24 @@ export const momentAfter = (
   )
 }
 
-/** The last few moments of each conversation that this process wrote to. */
+/** A memory of the last few history states of each conversation that this process wrote to. */
 export interface Moments {
-  /** Returns the moment of a conversation whose head is `head`, if remembered. */
+  /** Returns the remembered history state of a conversation at a head; undefined if it is not remembered. */
   readonly at: (conversation: string, head: number) => HistoryState | undefined
-  /** Reports whether one of them records what a marker replaced. */
+  /** Reports whether a remembered history state contains the slots that a marker replaced. */
   readonly tell: (conversation: string, marker: number) => boolean
-  /** Keeps a moment, unless it is too large. */
+  /** Remembers a history state, unless it is too large. */
   readonly keep: (conversation: string, moment: HistoryState) => void
-  /** Like `keep`, in slices: measuring a large moment takes long. */
+  /** Like `keep`, but in slices, because measuring a large history takes long. */
   readonly keeping: (conversation: string, moment: HistoryState) => SliceGenerator<void>
   readonly forget: (conversation: string) => void
 }
 
-/** Moments kept per conversation: one to build on, and those that an undo returns to. */
+/** Maximum number of history states remembered per conversation: one to build on, and a few for an undo to return to. */
 const mostOfOne = 4
-/** Maximum size of all moments together, in characters of JSON. */
+/** Maximum total size of all remembered history states, in characters of JSON. */
 const mostOfAll = 16 * 1024 * 1024
-/** Base size of a conversation, in addition to what it shows, in characters of JSON. */
+/** Size counted for each conversation in addition to its content, in characters of JSON. */
 const each = 1_000
 
 interface Kept {
@@ -68,7 +68,7 @@ const lengthOf = memo((one: object) => JSON.stringify(one).length)
 /**
  * Returns the size of a history's content in characters of JSON. Frozen items are measured once.
  *
- * @param enough limit at which measuring stops: the result is then greater than this
+ * @param enough limit above which measuring stops; the result is then greater than the limit
  */
 export const sizeOf = ({ items, outline }: Effective, enough = Infinity): number => {
   let size = each + lengthOf(outline.configuration ?? {})
@@ -79,12 +79,15 @@ export const sizeOf = ({ items, outline }: Effective, enough = Infinity): number
   return size
 }
 
-/** Returns a bounded store of moments, limited by content size: it keeps the conversations used last. */
+/**
+ * Returns a memory of history states that is limited by the size of their content. It drops the conversations that were updated least
+ * recently.
+ */
 export const momentsOf = (most = mostOfAll): Moments => {
   const all = new Map<string, Kept>()
   let total = 0
 
-  /** Returns the size of several moments, counting an item that they share once. */
+  /** Returns the size of several history states, counting an item that they share once. */
   const sizeOfAll = (moments: readonly HistoryState[]): number => {
     const held = new Set(
       moments.flatMap(({ effective: { items, outline } }) => [...items, outline.configuration ?? {}]),

@@ -6,10 +6,13 @@ import { nearest } from '../../events/nearest.ts'
 import type { TypedError } from '../../result/typed-error.ts'
 import type { EventStore } from '../../store/port.ts'
 
-/** Maximum number of conversations to search, newest first, so that an error takes no longer in a large store. */
+/** Maximum number of conversations to search, newest first. The limit keeps errors fast in a large store. */
 const mostLooked = 500
 
-/** Returns the same error; if it says that the conversation does not exist, its message also suggests the id probably meant. */
+/**
+ * Returns the given error. If it says that the conversation does not exist, the returned message also suggests the id that was probably
+ * meant.
+ */
 export const withNearest = async <Failed extends TypedError>(
   store: EventStore,
   error: Failed,
@@ -35,8 +38,8 @@ export const orNearest =
   }
 
 /**
- * Returns the one conversation whose id begins with this text, ignoring its subagents (`id:agent`); otherwise the id with the fewest
- * differing letters.
+ * Returns the id of the one conversation that begins with this text, ignoring its subagents (`id:agent`). If there is no such
+ * conversation, returns the id that differs in the fewest letters.
  */
 const meantBy = (id: string, ids: readonly string[]): string | undefined => {
   const begun = ids.filter((other) => other.startsWith(id))

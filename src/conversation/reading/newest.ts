@@ -13,7 +13,7 @@ import { slotsUnder } from './gather.ts'
 import { loadEffective } from './load.ts'
 import { eventThere, firstPage, type Reader, walkBack } from './reader.ts'
 
-/** The last entries of a full history to load, optionally only those before a position. */
+/** A request for the newest `last` entries of the full history at `at`. */
 export interface Newest {
   readonly at: number
   readonly last: number
@@ -24,7 +24,7 @@ export interface Newest {
   readonly abandoned: boolean
 }
 
-/** The newest events, and the path among them. */
+/** The newest events, and those of them that are on the path. */
 interface Read {
   /** Events by position, from `first` on; without `abandoned`, only those on the path. */
   readonly log: Log
@@ -33,8 +33,8 @@ interface Read {
 }
 
 /**
- * Loads the newest entries of the full history at a position, in order: the end of `full`. Reads the entries it returns and everything
- * after them; of earlier events, only those covered by a marker without a view.
+ * Loads the newest entries of the full history at a position, in order; they equal the last entries of `full`. Reads these entries and
+ * all events after them. Of earlier events, reads only those covered by a marker without a view.
  */
 export async function* loadNewest(reading: Reader, asked: Newest): Steps<StoreError, readonly Entry[]> {
   // A marker that hid nothing is no entry: then there are fewer than events that could be.
@@ -60,7 +60,7 @@ const abandonedBy = (by: number): EntryState => ({ status: 'abandoned', by })
 
 const isEntry = (event: ConversationEvent): boolean => event.type === 'MessageAppended' || isMarker(event)
 
-/** Drops the content of a message after the requested entries: such an event matters only for what it hides. */
+/** Removes the content of a message that comes after the requested entries, where content is not needed. */
 const kept = (event: ConversationEvent, before: number): ConversationEvent =>
   event.position < before || event.type !== 'MessageAppended'
     ? event
@@ -107,7 +107,7 @@ async function* readAll(
   return { log, first, path: path.toReversed() }
 }
 
-/** Computes the states of a path's entries from a position on, starting from what was shown before it. */
+/** Computes the states of a path's entries from a position on, starting from the effective history before that position. */
 async function* fatesFrom(
   reading: Reader,
   first: number,

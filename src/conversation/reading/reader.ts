@@ -16,14 +16,14 @@ import {
   streamPage,
 } from '../../store/port.ts'
 
-/** Reads the events of one conversation by position, across the streams of its lineage. */
+/** Access to the events of one conversation by position, across the streams of its lineage. */
 export interface Reader {
   readonly lineage: Lineage
-  /** Number of events that a backward walk reads at first. Default: a few, as most answers are near. */
+  /** Number of events that a backward walk reads first. Default: a few, because most walks end soon. */
   readonly ahead?: number
-  /** Reads the last position. */
+  /** Reads the conversation's last position. */
   readonly last: () => Promise<E.Either<StoreError, number>>
-  /** Reads events of one segment from position `first` through `last`: at least one and at most a page. */
+  /** Reads events of one segment from position `first` to `last`, both inclusive: at least one event and at most a page. */
   readonly page: (
     first: number,
     last: number,
@@ -47,8 +47,8 @@ export const readRecordedAt = async (
 
 export interface ReaderOptions {
   /**
-   * Events of the conversation's own stream that need not be read again, newest first and contiguous. Default: the first ones read
-   * backwards.
+   * Events of the conversation's own stream that have already been read, newest first and contiguous. Default: those returned by the
+   * first backward read.
    */
   readonly known?: readonly RecordedEvent[] | undefined
   readonly decoder?: Decoder | undefined
@@ -97,7 +97,10 @@ export const reader = (
   }
 }
 
-/** Handles a backward read that does not begin with the requested event: returns no events if the stream ends before it, else an error. */
+/**
+ * Handles a backward read that does not begin with the requested event: returns no events if the stream ends before that event,
+ * otherwise an error.
+ */
 const missingOrNone = async (
   store: EventStore,
   { stream, from }: StreamRange,
@@ -126,7 +129,7 @@ export const decodeAll = async (
 }
 
 /**
- * Yields the events from position `first` through `last`, all of which exist, in order, one page at a time. Iteration throws a
+ * Yields the events from position `first` to `last`, all of which must exist, in order and one page at a time. Iteration throws a
  * `StoreError`.
  */
 export async function* pages(
@@ -149,7 +152,7 @@ const noEventAt = ({ lineage }: Reader, position: number): StoreError => {
   return eventMissing(stream, position - offset)
 }
 
-/** Reads the event at an existing position. */
+/** Reads the event at an existing position. Fails if the event is missing. */
 export const eventThere = async (
   from: Reader,
   position: number,
@@ -159,7 +162,7 @@ export const eventThere = async (
   return found.right ? E.right(found.right) : E.left(noEventAt(from, position))
 }
 
-/** Reads the event at a position; undefined if there is none. */
+/** Reads the event at a position; returns undefined if the conversation has no event there. */
 export const eventAt =
   (from: Reader, position: number): TaskEither<StoreError, ConversationEvent | undefined> =>
   async () =>
@@ -169,12 +172,12 @@ export const eventAt =
           await from.page(position, position, 'backwards'),
         )
 
-/** Default number of events that a backward walk reads at first. */
+/** Default number of events that a backward walk reads first. */
 export const firstPage = 32
 
 /**
- * Walks a path backwards: visits the event at `from`, which must exist, and those before it on its path, down to position `first`. It
- * jumps at every `Rewound`, which it does not visit.
+ * Walks a path backwards: visits the event at `from`, which must exist, and the events before it on its path, down to position `first`.
+ * A `Rewound` is not visited; the walk continues at its target.
  *
  * @param visit returns true to end the walk
  * @param pageSize number of events to read at first
@@ -211,6 +214,6 @@ export const walkBack = async (
   return E.right(head ?? position)
 }
 
-/** Resolves the head right after the event at `position`. */
+/** Returns the position of the head right after the event at `position`. */
 export const resolveAt = (reading: Reader, position: number): Promise<E.Either<StoreError, number>> =>
   walkBack(reading, position, 0, () => true)

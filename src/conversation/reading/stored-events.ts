@@ -11,19 +11,19 @@ import { pagesOf } from '../../store/pages.ts'
 import type { EventStore } from '../../store/port.ts'
 import { extentOf } from '../../store/whole/whole-writes.ts'
 
-/** An event byte for byte, with its place. */
+/** A stored event, byte for byte, with its conversation and revision. */
 export interface PlacedEvent extends StoredEvent {
   readonly conversation: string
   /**
-   * 0-based index in the conversation's own stream; for a `Noted` or `Linked`, in the stream of its notes; for what turns recorded, in
-   * the stream of its turns.
+   * 0-based index of the event in the conversation's own stream; for a `Noted` or `Linked`, in the stream of the conversation's notes;
+   * for an event recorded by a turn, in the stream of its turns.
    */
   readonly revision: number
 }
 
 /**
- * Yields the stored events of a conversation, in order, followed by its notes, and preceded by those of the conversations that it was
- * forked from, oldest first. Iteration throws a `ReadError`.
+ * Yields the stored events of a conversation, in order, followed by its notes. For a fork, first yields the events and notes of each
+ * conversation that it was forked from, oldest first. Iteration throws a `ReadError`.
  */
 export async function* readStoredEvents(
   store: EventStore,
@@ -41,8 +41,8 @@ export async function* readStoredEvents(
 }
 
 /**
- * Yields the stored events of a conversation through a position, including those that it shares with the conversations it was forked
- * from; no notes. Iteration throws a `ReadError`.
+ * Yields the stored events of a conversation up to and including a position, without notes. For a fork, includes the events that it
+ * shares with the conversations it was forked from. Iteration throws a `ReadError`.
  */
 export async function* readStoredThrough(
   store: EventStore,
@@ -55,12 +55,14 @@ export async function* readStoredThrough(
     yield* eventsOf(store, id, stream, conversationNotFound(id), Math.min(last, position) - offset)
 }
 
-/** Yields what the turns of a conversation recorded, as stored. Iteration throws a `StoreError`. */
+/** Yields the stored events that the turns of a conversation recorded. Iteration throws a `StoreError`. */
 export const readStoredTurns = (store: EventStore, conversation: string): AsyncGenerator<PlacedEvent, void> =>
   eventsOf(store, conversation, turnsStreamOf(conversation))
 
 /**
- * @param missing the error if the stream has no events but must have some
+ * Yields the stored events of one stream.
+ *
+ * @param missing the error to throw if the stream has no events; undefined if the stream may be empty
  * @param through the last requested revision
  */
 async function* eventsOf(

@@ -12,18 +12,18 @@ import type { StreamHead } from '../reading/known-heads.ts'
 import type { HistoryState, Moments } from '../reading/moments.ts'
 import type { Reader } from '../reading/reader.ts'
 
-/** The decision on a command. */
+/** The decision on a command, with the state that was read to make it. */
 export interface CommandDecision {
   readonly events: readonly Event[]
-  /** The history shown before the events, if it was read. */
+  /** The effective history before the events, if it was read. */
   readonly moment?: HistoryState
-  /** Head before the events, if it was read. */
+  /** Position of the head before the events, if it was read. */
   readonly from?: number
-  /** Head that a rewind leads to. */
+  /** Position of the head after the events, for a rewind. */
   readonly to?: number | undefined
 }
 
-/** Reports whether a command is an append that does not depend on what is shown. */
+/** Reports whether a command is an append that does not depend on the effective history. */
 export const isAppend = (command: ConversationCommand): command is Command<'append'> =>
   command.type === 'append' && !hasEdits(command.messages)
 
@@ -41,7 +41,7 @@ export const decideBlind = (
   return E.isLeft(decision) ? decision : E.right({ events: decision.right })
 }
 
-/** Decides any other command from what is remembered, reading the rest. */
+/** Decides any other command from the remembered state, reading the rest from the store. */
 export async function* decideOn(
   conversation: string,
   {

@@ -10,7 +10,10 @@ import { type ChainEnd, lastPosition } from '../reading/ends.ts'
 
 const nothing: FindResult = { revision: undefined, through: Infinity }
 
-/** Looks up what a named command has written; finds nothing for a command without a given id, which cannot be a repeat. */
+/**
+ * Looks up the events that were written under the command's id. Finds nothing if the caller gave no id, because such a command cannot
+ * be a repeat.
+ */
 export const findEarlier = (
   store: EventStore,
   conversation: string,
@@ -20,7 +23,7 @@ export const findEarlier = (
   return isNamed ? store.find(stream, eventId(stream, commandId, 0)) : async () => E.right(nothing)
 }
 
-/** Returns what the command wrote the first time, if this is a repeat. */
+/** Returns the result of the first execution if the command is a repeat; otherwise undefined. */
 export async function* earlier(
   store: EventStore,
   conversation: string,

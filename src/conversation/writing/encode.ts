@@ -5,30 +5,32 @@ import type { Actor, AnswerFlag, Event, EventData, EventType, Metadata } from '.
 import { eventId, newCommandId, streamOf } from '../../events/ids.ts'
 import { isoTimeOf } from './time.ts'
 
-/** The command's id, actor, time and causes. */
+/** Metadata of a command: its id, actor, time and causes. */
 export interface CommandEnvelope {
-  /** Id of the command: repeating it under the same id writes nothing and returns the first result. Default: a new UUID. */
+  /** Id of the command. A repeat under the same id writes nothing and returns the first result. Default: a new UUID. */
   readonly commandId?: string | undefined
-  /** Default: the actor that the store was opened with. */
+  /** The actor to record. Default: the actor that the store was opened with. */
   readonly actor?: Actor | undefined
   /** The time to record. Default: now. */
   readonly now?: Date | undefined
   readonly correlationId?: string | undefined
   readonly causationId?: string | undefined
-  /** Makes a running turn drop the reply in progress (`keepPartial` keeps its complete parts) and continue from here. */
+  /**
+   * Makes a running turn drop the reply in progress and continue from this write. With `keepPartial`, the turn keeps the complete
+   * blocks of the reply.
+   */
   readonly interrupts?: true | undefined
-  /** Asks a worker (`store.worker`) to answer: `true`, or for which tenant and how soon. Default: no worker is asked. */
+  /** Asks a worker (`store.worker`) to answer: `true`, or an object with a tenant and a priority. Default: no worker is asked. */
   readonly answer?: AnswerFlag | undefined
 }
 /** An envelope with all defaults filled in. */
 export interface CompleteEnvelope extends CommandEnvelope {
   readonly commandId: string
   readonly actor: Actor
-  /** True if the caller named the command, and so may repeat it. */
+  /** True if the caller gave the command an id, and so may repeat the command. */
   readonly isNamed: boolean
 }
 
-/** Fills in the defaults of an envelope. */
 export const completeEnvelope = (envelope: CommandEnvelope, actor: Actor): CompleteEnvelope => ({
   ...envelope,
   actor: envelope.actor ?? actor,
@@ -51,13 +53,13 @@ export type WrittenEvent<T extends EventType = EventType> = {
     readonly position: number
     readonly id: string
     readonly type: K
-    /** Absent if the command was given a `commandId`: another call with that id may have written the event. */
+    /** Data of the event. Absent if the command was given a `commandId`, because another call with that id may have written the event. */
     readonly data?: EventData[K]
   }
 }[T]
 
 /**
- * Returns the result of a command from its stored events, the first of which is at position `first`.
+ * Returns the result of a command from its stored events and the position of the first one.
  *
  * @param decided the same events before encoding, if no other call can have written them
  */
@@ -79,14 +81,14 @@ export const writeResultAt = (
 const writtenOf = <T extends EventType>({ type, data }: Event<T>, position: number, id: string) =>
   ({ position, id, type, data }) as WrittenEvent<T>
 
-/** The stored events of one command. */
+/** The stored events of one command, chained by their hashes. */
 export interface Chain {
   readonly events: readonly StoredEvent[]
-  /** Hash of the last of them; without events, of the event before. */
+  /** Hash of the last event; if the list is empty, of the event before it. */
   readonly hash: string | null
 }
 
-/** Returns the metadata common to all events of one command, in stored order. */
+/** Returns the metadata common to all events of one command. Its fields are in the order in which they are stored. */
 export const metadataOf = ({
   actor,
   commandId,
@@ -105,7 +107,7 @@ export const metadataOf = ({
   answer,
 })
 
-/** Encodes the events of one command, chained to each other and to the event before them, whose hash is `prev`. */
+/** Encodes the events of one command. Each is chained to the one before it, and the first to the event whose hash is `prev`. */
 export const encodeChain = (
   conversation: string,
   prev: string | null,

@@ -7,7 +7,7 @@ import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { askedSchema, metadataSchema } from '../../events/events.ts'
 import type { CommandEnvelope } from './encode.ts'
 
-/** Reads the time through `Date.prototype`: a subclass may return anything. */
+/** Reports whether a value is a valid date. Reads the time through `Date.prototype`, because a subclass may return anything. */
 const isTime = (value: unknown): boolean => isDate(value) && !Number.isNaN(Date.prototype.getTime.call(value))
 
 const envelopeSchema = z.object({
@@ -21,7 +21,7 @@ const envelopeSchema = z.object({
 
 const actorSchema = metadataSchema.pick({ actor: true }).partial()
 
-/** Splits a writer's options into the checked envelope and the rest. */
+/** Checks the envelope in a writer's options and separates it from the other options. */
 export const splitEnvelope = ({
   commandId,
   actor,
@@ -49,7 +49,7 @@ export const splitEnvelope = ({
     })),
   )
 
-/** Returns options as an object: JavaScript callers may pass anything. */
+/** Checks that options are an object, because JavaScript callers may pass anything, and returns a copy. */
 export const objectOf = (options: unknown): E.Either<InvalidInput, Record<string, unknown>> =>
   typeof options === 'object' && options !== null
     ? E.right({ ...options })

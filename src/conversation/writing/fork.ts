@@ -29,13 +29,16 @@ type Forks = (
 ) => Result<WriteResult>
 
 /**
- * Returns the function that forks a conversation. The append detects whether the new name is taken; only then is that conversation
- * read.
+ * Returns the function that forks a conversation. The append detects whether the new id is taken; only then is the conversation with
+ * that id read.
  *
  * @param ends the remembered ends of conversations
  */
 export const forks = (store: EventStore, ends: LruCache<StreamHead>): Forks => {
-  /** Returns the parent's current end; the remembered one if the fork begins at or before it, as earlier events never change. */
+  /**
+   * Returns the parent's current end. If the fork begins at or before the remembered end, returns that instead, because earlier events
+   * never change.
+   */
   async function* endOfParent(conversation: string, at: number | undefined): Steps<ForkError, ChainEnd> {
     const known = ends.get(conversation)
     if (known && at !== undefined && at <= lastPosition(known)) return known

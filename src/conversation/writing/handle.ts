@@ -48,11 +48,14 @@ export interface Handler {
     command: Command<'fork'>,
     envelope: CommandEnvelope,
   ) => Promise<E.Either<ForkError, WriteResult>>
-  /** Records a read: the event that a conversation ends with and, optionally, what it shows there. The next command is decided on that. */
+  /**
+   * Records a read: the event that a conversation ends with and, optionally, the history shown there. The next command is decided on
+   * this basis.
+   */
   readonly saw: (conversation: string, ...read: Parameters<NonNullable<Own['saw']>>) => void
 }
 
-/** A conversation's end and, if just read, its newest events, newest first. */
+/** A conversation's end and, if they were just read, its newest events, newest first. */
 interface Seen {
   readonly known: StreamHead
   readonly page?: readonly RecordedEvent[]
@@ -60,15 +63,15 @@ interface Seen {
 
 const maxEnds = 10_000
 /**
- * Maximum size of a history kept for the next command after a read, in characters of JSON: measuring a larger one takes longer than it
- * saves.
+ * Maximum size of a history that is remembered after a read for the next command, in characters of JSON. Measuring a larger one takes
+ * longer than remembering it would save.
  */
 const mostSeen = 4 * 1024 * 1024
 
 /**
  * Returns a handler of commands. Each command is decided on the conversation's end as this process remembers it, and appended there. If
- * that is no longer the end, or the command would be refused, the end is read and the command decided again. Commands of this process
- * on one conversation run in the order given.
+ * that is no longer the end, or if the command would be refused, the handler reads the end and decides the command again. Commands of
+ * this process on one conversation run in the order given.
  */
 export const handler = (store: EventStore, defaultActor: Actor): Handler => {
   const ends = createLruCache<StreamHead>(maxEnds)
@@ -76,13 +79,13 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
   const queue = inOrder()
 
   /**
-   * Returns how many events to read at once. What an unknown marker hid is read from the marker's place, not from each part of a view
-   * before it.
+   * Returns the number of newest events to read at once. For a restore whose marker's slots are not remembered, this is a full page, so
+   * that the slots need not be read separately for each segment of an earlier view.
    */
   const aheadOf = (conversation: string, command: ConversationCommand): number =>
     command.type === 'restore' && !moments.tell(conversation, command.marker) ? maxPage : firstPage
 
-  /** Reads the end, with as many events before it as the command will need. */
+  /** Reads the conversation's end, together with as many of the events before it as the command is expected to need. */
   async function* look(conversation: string, command: ConversationCommand): Steps<WriteError, Seen> {
     const before = ends.get(conversation)
     // Until it is known.
@@ -96,7 +99,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     return { known, page: read.page }
   }
 
-  /** Returns the end to decide on or, for a repeated command, what it wrote before. */
+  /** Returns the end on which to decide the command or, if the command is a repeat, the result of its first execution. */
   async function* begin(
     conversation: string,
     command: ConversationCommand,
@@ -124,7 +127,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
       repeat: isNamed ? 'silent' : 'none',
     })()
 
-  /** Remembers the written events for the next command. */
+  /** Remembers the conversation's end and history after the written events, for the next command. */
   const note = (conversation: string, known: StreamHead, decided: CommandDecision, chain: Chain): void => {
     const { events, moment, from = known.head, to } = decided
     ends.set(conversation, headAfter({ ...known, head: from }, events, chain.hash, to))

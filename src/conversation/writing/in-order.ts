@@ -2,10 +2,17 @@ interface Turn {
   result?: Promise<unknown>
 }
 
-/** @param done must be called when the work ends, even on failure: nothing waits for the work only to clean up after it */
+/**
+ * A piece of asynchronous work.
+ *
+ * @param done must be called when the work ends, even on failure. It is a callback so that no function has to wait for the work only to clean up after it
+ */
 type Work<A> = (done: () => void) => Promise<A>
 
-/** Runs work under the same name sequentially, in the order given. A failure does not hold up later work. */
+/**
+ * Returns a function that runs work under the same name sequentially, in the order given. If one piece of work fails, later work still
+ * runs.
+ */
 export const inOrder = (): (<A>(name: string, work: Work<A>) => Promise<A>) => {
   const newest = new Map<string, Turn>()
   return (name, work) => {

@@ -6,7 +6,7 @@ import { streamOf } from '../../events/ids.ts'
 import type { Chain } from './encode.ts'
 import { type ChainEnd, lastPosition } from '../reading/ends.ts'
 
-/** Returns the events appended after a conversation's end, as they will be read. */
+/** Returns the events appended after a conversation's end, in the form in which they will be read. */
 export const placeEvents = (
   conversation: string,
   end: ChainEnd,

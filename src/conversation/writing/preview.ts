@@ -17,19 +17,19 @@ import { reader } from '../reading/reader.ts'
 /** The effect that a command would have if it ran now. */
 export interface Preview {
   readonly conversation: string
-  /** Last position: pass it as `after` to be refused if anything has happened since. */
+  /** Last position of the conversation. Pass it as `after` to have the command refused if anything has happened since. */
   readonly position: number
-  /** Events that would be written, in order; empty if nothing had to be. */
+  /** Events that the command would write, in order; empty if nothing needs to be written. */
   readonly events: readonly Event[]
   /** The context that the model sees now. */
   readonly before: Effective
-  /** The context that the model would see. */
+  /** The context that the model would see after the command. */
   readonly after: Effective
 }
 
 const nobody = completeEnvelope({}, { kind: 'preview' })
 
-/** Decides a command on the current end, like the handler, but writes nothing. */
+/** Decides a command on the current end of the conversation, like the handler, but writes nothing. */
 export async function* previewOf(
   store: EventStore,
   conversation: string,

@@ -10,11 +10,11 @@ import { objectOf } from './envelope.ts'
 import type { CommandInput } from './inputs.ts'
 import { parseCommand } from './writer.ts'
 
-/** Previews commands. */
+/** The method that previews commands. */
 export interface CommandPreviewer<W extends ResultStyle = 'task'> {
   /**
-   * Returns what a command would do if it ran now: its events, and what the model sees before and after them. Writes nothing. Errors:
-   * those of the command.
+   * Returns the effect that a command would have if it ran now: its events, and the context before and after them. Writes nothing.
+   * Errors: those of the command.
    *
    * @example
    * const { events, before, after } = await chat.preview({ type: 'rewind', turns: 1 })

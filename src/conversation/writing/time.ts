@@ -5,8 +5,8 @@ let begun = Number.NaN
 let text = ''
 
 /**
- * Formats a date like `Date.toISOString`, reusing the minute of the previous call. Code between two disk waits runs with cold caches:
- * formatting the whole time would take 3 % of an append.
+ * Formats a date like `Date.toISOString`, reusing the text of the previous call up to the minute. Code that runs between two waits for
+ * the disk finds the CPU caches cold; formatting the whole time would take 3 % of an append.
  */
 export const isoTimeOf = (date: Date): string => {
   const time = date.getTime()
@@ -19,7 +19,7 @@ export const isoTimeOf = (date: Date): string => {
   return `${text}${digits.slice(1, 3)}.${digits.slice(3)}Z`
 }
 
-/** Returns the time recorded in a file; if it is not a valid time, the fallback. */
+/** Returns the time recorded in a file, or the fallback if that is not a valid time. */
 export const timeOr = (time: string | undefined, otherwise: Date): Date => {
   const recorded = time !== undefined && isoTime.test(time) ? new Date(time) : otherwise
   // What looks like a time need not be one: the 99th month.

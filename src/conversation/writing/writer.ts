@@ -38,11 +38,11 @@ import type {
   UndoInput,
 } from './inputs.ts'
 
-/** Writes to a conversation. */
+/** Methods that write to a conversation. */
 export interface ConversationWriter<W extends ResultStyle = 'task'> {
   /**
-   * Appends one or several messages, in order, all or nothing. Appends that are not awaited are written in the order of the calls.
-   * Errors: with `branchAt` and `rewindTo`, `OutOfRange` and `ConversationNotFound`.
+   * Appends one or more messages in order, all or nothing. Appends that are not awaited are written in the order of the calls. Errors:
+   * `OutOfRange` and `ConversationNotFound`, with `branchAt` or `rewindTo`.
    *
    * @example
    * const { position } = await chat.append({ role: 'assistant', content: 'Nothing else is open.' })
@@ -53,31 +53,33 @@ export interface ConversationWriter<W extends ResultStyle = 'task'> {
     options?: AppendOptions,
   ) => MethodResult<W, AppendError, WriteResult>
   /**
-   * Records the content of requests other than messages, from here on. Omitted fields keep their values; null removes a field. If
-   * nothing changes, nothing is written. Errors: only those of every writer.
+   * Records the content of requests other than messages, for all later requests. Omitted fields keep their values; null removes a
+   * field. If nothing changes, nothing is written. Errors: only those of every writer.
    *
    * @example
    * await chat.configure({ system: 'Answer in one sentence.', model: 'claude-opus-5-5', tools: null })
    */
   readonly configure: (input: ConfigureInput) => MethodResult<W, ConfigureError, WriteResult>
   /**
-   * Shows a slice of the effective history as a summary from now on; nothing is deleted. The slice is by default everything but the
-   * first message and the last three. Errors: `NothingToHide`; with `covers`, `NotShown` and `UnsafeCut`; `ConversationNotFound`.
+   * Shows a slice of the effective history as a summary from now on; nothing is deleted. By default, the slice contains everything
+   * except the first message and the last three. Errors: `NothingToHide`; with `covers`, `NotShown` and `UnsafeCut`;
+   * `ConversationNotFound`.
    *
    * @example
    * await chat.condense({ summary: 'Three strings were not closed.', keepLast: 1 })
    */
   readonly condense: (input: CondenseInput) => MethodResult<W, HideError, WriteResult>
   /**
-   * Stops showing a slice of the effective history; nothing is deleted. Slice and errors: as for `condense`.
+   * Stops showing a slice of the effective history; nothing is deleted. The default slice and the errors are the same as for
+   * `condense`.
    *
    * @example
    * await chat.truncate({ fraction: 0.5, reason: 'the first strings are closed' })
    */
   readonly truncate: (input: TruncateInput) => MethodResult<W, HideError, WriteResult>
   /**
-   * Shows what a marker hid again in its place; later messages stay. Errors: `NotShown` if no such marker is shown (restore nested
-   * markers from the outside in), `ConversationNotFound`.
+   * Shows the items that a marker hid again, in place of the marker; later messages stay. Errors: `NotShown` if no such marker is shown
+   * (restore nested markers from the outside in), `ConversationNotFound`.
    *
    * @example
    * const { position: marker } = await chat.truncate({ covers: { first: 1, last: 2 } })
@@ -102,7 +104,7 @@ export interface ConversationWriter<W extends ResultStyle = 'task'> {
    */
   readonly undo: (input?: UndoInput) => MethodResult<W, UndoError, WriteResult>
   /**
-   * Carries out a command that is data, as the method of its name does. Errors: those of that method.
+   * Executes a command given as data, like the method of its name. Errors: those of that method.
    *
    * @example
    * await chat.execute({ type: 'truncate', fraction: 0.5 })
@@ -110,13 +112,12 @@ export interface ConversationWriter<W extends ResultStyle = 'task'> {
   readonly execute: (command: CommandInput) => MethodResult<W, WriteError, WriteResult>
 }
 
-/** A command that was checked, and who sends it. */
 interface CommandOrder<T extends CommandType> {
   readonly command: Command<T>
   readonly envelope: CommandEnvelope
 }
 
-/** Splits a writer's options into the command and its envelope, both checked. `own`: as in `checkJson`. */
+/** Splits a writer's options into the command and its envelope, and checks both. `own` is passed to `checkJson`. */
 export const splitInput = <T extends CommandType>(
   type: T,
   options: CommandEnvelope & Record<string, unknown>,
@@ -132,13 +133,16 @@ export const splitInput = <T extends CommandType>(
     ),
   )
 
-/** Fills in missing content: the API accepts a message of role `system` without content, for its other fields. */
+/** Adds empty content to a `system` message without content, which the API accepts for the message's other fields. */
 const withContent = (message: Json): Json =>
   isFields(message) && message['role'] === 'system' && message['content'] === undefined
     ? { ...message, content: [] }
     : message
 
-/** Copies the messages, so that the caller may change them afterwards. A list may have any length, so it is copied first. */
+/**
+ * Copies the messages, so that the caller may change them afterwards. Because a list may have any length, it is copied only here and
+ * not again by later checks.
+ */
 export const snapshotOf = (messages: readonly unknown[]): E.Either<InvalidInput, Json> =>
   pipe(
     copyJson(messages),
@@ -148,16 +152,16 @@ export const snapshotOf = (messages: readonly unknown[]): E.Either<InvalidInput,
     ),
   )
 
-/** Writes for the library's own use. */
+/** A method that writes to a conversation, for the library's own use. */
 export interface InternalWriter {
   /**
-   * `append` for messages that are recorded regardless of their content: replies, tool results, and messages checked when they were
-   * queued.
+   * Like `append`, but for messages that are recorded regardless of their content: replies, tool results, and messages that were
+   * checked when they were queued.
    */
   readonly record: ConversationWriter['append']
 }
 
-/** Refuses pictures too large for any API request: the model would see a text in their place. */
+/** Refuses images that are too large for any API request: the model would see a text in their place. */
 export const withoutOversized = <M>(messages: M): E.Either<InvalidInput, M> => {
   for (const [index, message] of (Array.isArray(messages)
     ? (messages as readonly unknown[])
@@ -185,7 +189,7 @@ type DataType = ConversationCommand['type']
 const types = Object.keys(commandSchemas).filter((type) => type !== 'fork')
 const isType = (type: unknown): type is DataType => types.some((known) => known === type)
 
-/** Checks a command that is data. */
+/** Validates a command given as data. */
 export const parseCommand = ({
   type,
   messages,
@@ -200,13 +204,12 @@ export const parseCommand = ({
   )
 }
 
-/** Returns the methods that write to one conversation. */
 export const createWriter = (
   handler: Handler,
   id: string,
   checkedId: E.Either<InvalidInput, string>,
 ): ConversationWriter & InternalWriter => {
-  /** What was asked for is checked at once: commands come to the handler in the order in which they were given. */
+  /** Checks the input immediately, so that commands reach the handler in the order in which they were given. */
   const carryOut =
     <T extends DataType>(
       input: unknown,

@@ -8,7 +8,10 @@ import type { Log } from '../../projections/path.ts'
 import type { Divergence } from './divergence.ts'
 import type { StepAt } from './steps.ts'
 
-/** Compares with the log how an agent would have made a context fit, for a call where the log sent a request. */
+/**
+ * Compares an agent's context management with the log, for a call before which the log hid nothing. Returns undefined if the agent
+ * would hide nothing either.
+ */
 export const contextOfCall = (
   now: Effective,
   event: ConversationEvent,
@@ -19,13 +22,13 @@ export const contextOfCall = (
   return { agent: planned, log: 'asked the model' }
 }
 
-/** True if a summary has failed in this turn: it is not requested again. */
+/** Reports whether a summary has already failed in this turn, in which case it is not requested again. */
 const hasFailed = (event: ConversationEvent, { since }: StepAt): boolean =>
   [...since.path, event].some(
     (each) => each.type === 'MessageAppended' && each.data.origin?.condenseFailed !== undefined,
   )
 
-/** Compares with the log how an agent would have made a context fit, in place of these markers, which the log's policy wrote. */
+/** Compares an agent's context management with these markers, which the recorded policy wrote. Returns undefined if they agree. */
 export const contextOfMarkers = (
   now: Effective,
   markers: readonly PolicyMarker[],
@@ -80,8 +83,8 @@ const words = (type: keyof typeof verbs, all: readonly Covers[]): string =>
   `${verbs[type]} ${all.map(({ first, last }) => (first === last ? first : `${first}..${last}`)).join(', ')}`
 
 /**
- * Groups the markers of a log by the policy decision that wrote them, in order. A marker written again after a rewind to an earlier
- * message counts once.
+ * Groups the markers of a log by the policy decision that wrote them, in order. A marker that was written again after a rewind counts
+ * once.
  */
 export const plansIn = (log: Log): ReadonlyMap<string, readonly PolicyMarker[]> => {
   const plans = new Map<string, readonly PolicyMarker[]>()
@@ -93,5 +96,5 @@ export const plansIn = (log: Log): ReadonlyMap<string, readonly PolicyMarker[]> 
   return plans
 }
 
-/** Returns the key of the decision that wrote a marker. */
+/** Returns the key of the policy decision that wrote a marker. */
 export const planKey = ({ type, data }: PolicyMarker): string => `${type} ${data.policy?.position}`

@@ -6,39 +6,39 @@ import { partsOf } from '../../agent/receipts/fingerprints.ts'
 import { canonicalText } from '../canonical.ts'
 
 /**
- * Kind of difference. `request`: the request sent; `summary`: the request for a summary; `context`: the items hidden before a request;
- * `tool`: the handling of a call; `result`: how much of a result is shown; `end`: whether the turn continues.
+ * Kind of difference. `request`: the request; `summary`: the request for a summary; `context`: the items hidden before a request;
+ * `tool`: the handling of a call; `result`: the shown length of a result; `end`: the decision to end or continue the turn.
  */
 export type DivergenceKind = 'request' | 'summary' | 'context' | 'tool' | 'result' | 'end'
 
-/** An action that the agent would have taken, and the one recorded in the log instead. */
+/** A difference between the agent's action and the one recorded in the log. */
 export interface Divergence {
   readonly kind: DivergenceKind
-  /** Position of the event that the agent would have written differently, and of the history that it would have been appended to. */
+  /** Positions of the recorded event that differs (`event`) and of the history from which the agent acted (`at`). */
   readonly event: number
   readonly at: number
-  /** Number of the model call, if it is one. */
+  /** Number of the model call; absent if the event is not a model call. */
   readonly call?: number
   /**
-   * The first block or field that differs: `model`, `tools[1]`, `system`, `messages[3].content[0]`, `parameters.thinking`; for a tool
-   * call, its id.
+   * Path of the first block or field that differs: `model`, `tools[1]`, `system`, `messages[3].content[0]`, `parameters.thinking`; for
+   * a tool call, its id.
    */
   readonly path?: string
-  /** The agent's version and the log's: readable texts of about 100 characters. */
+  /** Excerpts of the agent's version and of the log's version, of about 100 characters each. */
   readonly agent: string
   readonly log: string
 }
 
-/** A place where two requests differ. */
+/** First difference between two requests. */
 export type RequestMismatch = Pick<Divergence, 'agent' | 'log'> & { readonly path: string }
 
 const excerpt = 80
-/** Number of equal characters shown before a difference. */
+/** Number of equal characters shown before the first difference. */
 const before = 20
 
 const nothing = '(nothing)'
 
-/** Returns excerpts of two texts from where they begin to differ. */
+/** Returns excerpts of two texts, starting shortly before the first difference. */
 export const excerpts = (agent: string, log: string): Pick<Divergence, 'agent' | 'log'> => {
   const shorter = Math.min(agent.length, log.length)
   let same = 0
@@ -54,7 +54,7 @@ export const excerpts = (agent: string, log: string): Pick<Divergence, 'agent' |
 const textIn = (part: unknown): string =>
   part === undefined ? nothing : typeof part === 'string' ? part : canonicalText(part)
 
-/** Returns excerpts of the difference; of blocks that differ only in their text, excerpts of the text. */
+/** Returns excerpts of two different values. For blocks that differ only in their text, the excerpts show the text. */
 const whereTextsDiffer = (agent: unknown, log: unknown): Pick<Divergence, 'agent' | 'log'> => {
   const isText =
     isFields(agent) && isFields(log) && typeof agent['text'] === 'string' && typeof log['text'] === 'string'
@@ -63,7 +63,7 @@ const whereTextsDiffer = (agent: unknown, log: unknown): Pick<Divergence, 'agent
     : excerpts(textIn(agent), textIn(log))
 }
 
-/** Finds the first block in which two requests differ, in the order that a model sees them. */
+/** Finds the first block that differs between two requests, in the order in which a model reads them. */
 export const firstBlock = (agent: SentRequest, log: SentRequest): RequestMismatch | undefined => {
   const [own, recorded] = [partsOf(agent), partsOf(log)]
   const most = Math.max(own.length, recorded.length)
@@ -84,7 +84,7 @@ export const firstBlock = (agent: SentRequest, log: SentRequest): RequestMismatc
   return undefined
 }
 
-/** Finds the first of these fields that differs: the model, or a parameter. */
+/** Finds the first of the given fields that differs: the model or a parameter. */
 export const firstField = (
   agent: Configuration,
   log: Configuration,

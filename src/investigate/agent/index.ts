@@ -11,16 +11,16 @@ import { agentSchema, type ReplayedAgent } from './replayed-agent.ts'
 /** Options for `replayAgent`. */
 export interface ReplayAgentOptions {
   readonly agent: ReplayedAgent
-  /** The first call to compare, from 1, as numbered by `chat.calls()`. Default 1. */
+  /** Number of the first call to compare, as in `chat.calls()`: from 1. Default 1. */
   readonly from?: number | undefined
 }
 
 const optionsSchema = z.strictObject({ agent: agentSchema, from: z.int().min(1).optional() })
 
 /**
- * Runs an agent's code again on a recorded conversation, without a model: at each event that a turn wrote, compares what the agent
- * would have sent or done with that event. Stops at the first difference. Never runs tools, and writes nothing. Reads the whole log.
- * docs/investigate.md.
+ * Runs an agent's code on a recorded conversation without calling a model. Compares each event written by a turn with the request or
+ * action that the agent would have produced, and stops at the first difference. Never runs tools, writes nothing, and reads the whole
+ * log. docs/investigate.md.
  *
  * Rejects with `InvalidInput` (also for the agent's options), `ConversationNotFound` or another `ReadError`, and errors thrown by the agent.
  *

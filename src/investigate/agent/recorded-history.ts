@@ -4,19 +4,19 @@ import { beginsTurn } from '../../commands/state.ts'
 import type { Effective } from '../../projections/effective.ts'
 import { type Log, parent, resolve } from '../../projections/path.ts'
 
-/** The record of a conversation. */
+/** A conversation's log, its effective histories and its waiting calls, as recorded. */
 export interface RecordedHistory {
   readonly log: Log
-  /** Returns the effective history at a position; cheap if positions ascend. */
+  /** Returns the effective history at a position. Fast if positions ascend. */
   readonly historyAt: (at: number) => Effective
   readonly waits: Waits
 }
 
-/** The record of which calls waited. */
+/** Record of the tool calls that waited. */
 export interface Waits {
-  /** True if this store knows how the writer of a reply handled its calls. */
+  /** Reports whether this store recorded the waiting calls for a reply's writer. */
   readonly isKnown: (starts: string | undefined) => boolean
-  /** Returns what the call of a reply waited for, or undefined if it did not wait. */
+  /** Returns the reason why a call of a reply waited; undefined if it did not wait. */
   readonly of: (reply: number, call: string) => 'approval' | 'handed-back' | undefined
 }
 
@@ -35,7 +35,7 @@ export const waitsIn = (facts: readonly RecordedTurnFact[]): Waits => {
   }
 }
 
-/** The turn that a history belongs to: the position of the user's last message, and the events on the path since then, oldest first. */
+/** The turn that a history belongs to: the position of the event that began the turn, and the later events on the path, oldest first. */
 export interface Since {
   readonly began: number
   readonly path: readonly ConversationEvent[]

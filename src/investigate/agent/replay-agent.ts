@@ -19,26 +19,26 @@ import { summaryDiffers } from './summary.ts'
 /** Result of replaying an agent on a recorded conversation. */
 export interface AgentReplayReport {
   readonly conversation: string
-  /** True if something was compared and nothing differs. */
+  /** True if at least one reply or marker was compared and no difference was found. */
   readonly isSame: boolean
-  /** Number of replies, of summaries and truncations, and of tool calls compared, through the divergence. */
+  /**
+   * Numbers of replies, of summaries and truncations (`markers`), and of tool calls (`results`) that were compared, including the one
+   * that differs.
+   */
   readonly replies: number
   readonly markers: number
   readonly results: number
-  /**
-   * Number of replies without a receipt, and of tool calls for which this store does not know whether they waited: these cannot be
-   * compared.
-   */
+  /** Numbers of replies without a receipt, and of tool calls for which the store has no record of waiting. Neither can be compared. */
   readonly unproven: number
   readonly unknown: number
-  /** The first difference. */
+  /** First difference found; absent if everything compared is the same. */
   readonly divergence?: Divergence
 }
 
 /**
  * Replays an agent on a log.
  *
- * @param from the first call to compare, from 1
+ * @param from number of the first call to compare, from 1
  */
 export const replayLogOn = async (
   chat: Conversation,
@@ -134,7 +134,7 @@ const lookingAt = (recorded: RecordedHistory, settingsAt: (at: number) => Promis
   }
 }
 
-/** True if the agent would have ended its turn after the last reply's calls instead of calling the model again. */
+/** Reports whether the agent would have ended its turn after the last reply's calls instead of calling the model again. */
 const wouldHaveEnded = async (
   { historyAt }: RecordedHistory,
   { settled: { stopWhen }, since, account }: StepAt,

@@ -7,12 +7,12 @@ import { toError } from '../../result/typed-error.ts'
 import type { ResolvedTurnOptions, TurnOptions } from '../../agent/turn/options.ts'
 import { settle } from '../../agent/turn/settle.ts'
 
-/** The options of a turn. The client is optional and used only for its form and its beta features. */
+/** Options of an agent's turns. The client is optional; only its form and beta features are used. */
 export interface AgentOptions extends Omit<TurnOptions, 'client'> {
   readonly client?: TurnOptions['client'] | undefined
 }
 
-/** An agent: the options of its turns, or a function that returns them, like `turn` of a worker. */
+/** An agent, given as the options of its turns or as a function that returns them, like a worker's `turn`. */
 export type ReplayedAgent =
   | AgentOptions
   | ((served: { readonly id: string; readonly chat: Conversation }) => AgentOptions | Promise<AgentOptions>)
@@ -23,20 +23,20 @@ export const agentSchema = z.custom<ReplayedAgent>(isAgent, {
   error: 'must be the options of a turn, or a function that returns them',
 })
 
-/** Answers a request in place of a model. */
+/** Function that answers a request in place of a model. */
 export type ReplayResponder = (request: ModelRequest) => E.Either<ModelError, Reply>
 
 /** Settings of an agent for one turn. */
 export interface AgentSettings {
   readonly options: AgentOptions
   readonly settled: ResolvedTurnOptions
-  /** Answers the requests of the agent's summarizer with `answer` while `work` runs; no other request is answered. */
+  /** Runs `work` while `answer` replies to the requests of the agent's summarizer. At any other time, requests fail. */
   readonly answering: <A>(answer: ReplayResponder, work: () => Promise<A>) => Promise<A>
 }
 
 /**
- * Resolves the options of an agent for a turn, with no model to call. Throws `InvalidInput` and other errors with which a turn rejects
- * options.
+ * Resolves an agent's options for a turn without providing a model to call. Throws `InvalidInput` and the other errors with which a
+ * turn rejects options.
  */
 export const agentSettings = (options: AgentOptions): AgentSettings => {
   let answer: ReplayResponder = () => E.left(nobody)

@@ -14,7 +14,10 @@ import { canonicalText } from '../canonical.ts'
 import { type RequestMismatch, excerpts, firstBlock, firstField } from './divergence.ts'
 import type { AgentSettings } from './replayed-agent.ts'
 
-/** Compares the request that an agent would make of a history with the recorded request of a call. */
+/**
+ * Compares the request that an agent would send for a history with the recorded request of a call. Returns undefined if they are the
+ * same.
+ */
 export const requestDiffers = (
   log: Log,
   now: Effective,
@@ -68,8 +71,8 @@ const betasDiffer = (
 }
 
 /**
- * Finds a system prompt or tools that a turn has configured and the agent does not set: in a conversation of its own, the agent would
- * have none. Configurations by people are ignored.
+ * Finds a system prompt or tools that a turn has configured and the agent does not set, because a new conversation of the agent would
+ * lack them. Configurations by people are ignored.
  */
 const fieldUnsaid = (log: Log, now: Effective, wanted: Configuration): RequestMismatch | undefined => {
   const inForce = configurationOf(now)

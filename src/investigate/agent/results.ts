@@ -13,14 +13,17 @@ import { type Divergence, excerpts } from './divergence.ts'
 import type { RecordedHistory } from './recorded-history.ts'
 import type { StepAt } from './steps.ts'
 
-/** The calls that a recorded message has results for, with the positions of the reply and of the history before the message. */
+/**
+ * Calls with the results in a recorded message: `reply` is the position of the reply that made them, `at` the position of the history
+ * before the message.
+ */
 export interface AnsweredCalls {
   readonly at: number
   readonly reply: number
   readonly calls: readonly { readonly call: ToolUse; readonly result: string }[]
 }
 
-/** Finds the reply whose calls a message answers, if it holds results. */
+/** Returns the calls that a message answers; undefined if the message holds no results for them. */
 export const callsAnsweredBy = (
   { historyAt, log }: RecordedHistory,
   event: ConversationEvent,
@@ -42,15 +45,15 @@ export const callsAnsweredBy = (
   return calls.length === 0 ? undefined : { at, reply: reply.position, calls }
 }
 
-/** Result of checking the answers to calls: a difference, and the calls for which this store does not know whether they waited. */
+/** Result of checking how calls were handled: the first difference, and the ids of calls for which the store has no record of waiting. */
 export interface ResultCheck {
   readonly found?: Pick<Divergence, 'kind' | 'path' | 'agent' | 'log'>
   readonly unknown: readonly string[]
 }
 
 /**
- * Compares how an agent would have handled calls with how they were handled. Tools are never run: their recorded results are used.
- * Their `approve` is called.
+ * Compares an agent's handling of calls with the recorded handling. Tools are never run; their recorded results are used. The tools'
+ * `approve` functions are called.
  */
 export const resultsChecked = async (
   { historyAt, log, waits }: RecordedHistory,
@@ -97,9 +100,9 @@ const startsOf = (event: ConversationEvent | undefined): string | undefined =>
   event?.type === 'MessageAppended' ? event.data.origin?.starts : undefined
 
 /**
- * Returns the difference between the agent's handling of a call and the recorded one.
+ * Returns the difference between the agent's handling of a call and the recorded handling.
  *
- * @param was the handling recorded in the log of turns; undefined if none is recorded
+ * @param was handling recorded by the turn; undefined if not recorded
  */
 const differs = (
   task: CallTask,
@@ -123,7 +126,7 @@ const differs = (
     : undefined
 }
 
-/** True for a result written by people or caused by an interrupted process: the agent did not produce it. */
+/** Reports whether a result was written by people or caused by an interrupted process, so that the agent did not produce it. */
 const isOfOthers = (result: string): boolean =>
   /^"(This call (was|has)|The call was interrupted|Several calls of this reply)/.test(result)
 
@@ -133,7 +136,7 @@ const waiting = (why: 'approval' | 'handed-back', name: string): string =>
 const done = (was: 'run' | 'approval' | 'handed-back', name: string): string =>
   was === 'run' ? cut(`ran ${name}`) : waiting(was, name)
 
-/** Compares how much of large results is shown to the model. */
+/** Compares the shown length of large results with the length that the agent would show. */
 const shownOtherwise = (
   event: ConversationEvent,
   { maxResult, run }: StepAt['settled'],

@@ -11,13 +11,13 @@ import { type RecordedHistory, type Since, sinceUserIn } from './recorded-histor
 /** Settings of an agent for one call of the model. */
 export interface StepAt extends AgentSettings {
   readonly since: Since
-  /** Totals of the turn so far. */
+  /** Totals of the turn up to this call. */
   readonly account: TurnTotals
 }
 
 /**
- * Returns the settings with which an agent would take its next step at a position. Calls the agent once for each user message, and its
- * `prepareStep` once for each call. Throws their errors.
+ * Returns a function that computes the agent's settings for its next step at a position. Calls the agent once for each user message,
+ * and its `prepareStep` once for each call. Throws their errors.
  */
 export const stepsOf = (
   chat: Conversation,
@@ -60,7 +60,7 @@ export const stepsOf = (
 const isReplyEvent = (event: ConversationEvent): boolean =>
   event.type === 'MessageAppended' && event.data.role === 'assistant'
 
-/** Merges the options of one call into the agent's options. */
+/** Merges the settings of one step into the agent's options. */
 const stepped = (options: AgentOptions, own: StepSettings): AgentOptions => ({
   ...options,
   ...(Object.fromEntries(

@@ -16,8 +16,8 @@ import { type RequestMismatch, excerpts, firstBlock, firstField } from './diverg
 import type { AgentSettings, ReplayResponder } from './replayed-agent.ts'
 
 /**
- * Compares the requests of an agent's summarizer with those that a recorded summary took. The recorded parts are its answers. A custom
- * summarizer function is not called, as it may have side effects.
+ * Compares the requests of an agent's summarizer with those of a recorded summary, whose parts serve as the answers. A custom
+ * summarizer function is not called, because it may have side effects.
  */
 export const summaryDiffers = async (
   now: Effective,

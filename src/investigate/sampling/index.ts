@@ -26,19 +26,19 @@ import { answersFrom, toolsServing } from './tools-serving.ts'
 
 /** Options for `counterfactual`. */
 export interface CounterfactualOptions {
-  /** Agent with a `client`, which also sends the recorded request again. */
+  /** Agent to sample. Its `client` is required and also sends the recorded request for the control samples. */
   readonly agent: ReplayedAgent
   /** Number of the call, from 1, as in `chat.calls()`. */
   readonly call: number
-  /** Number of samples of each kind. Default 3; for a free run 1. */
+  /** Number of samples of each kind. Default 3, or 1 with `free`. */
   readonly samples?: number | undefined
-  /** Let the agent continue from that call, using recorded results for equal inputs. Default false. */
+  /** True to let the agent continue after the call, with recorded results for tool calls with the same input. Default false. */
   readonly free?: boolean | undefined
-  /** In a free run, run the agent's tools for calls without a recorded result. Default false: the run stops there. */
+  /** True to run the agent's tools for calls without a recorded result in a free run. Default false: the run stops at such a call. */
   readonly runTools?: boolean | undefined
-  /** Called before anything is sent; return false to cancel. Default: send. */
+  /** Called before any request is sent; returns false to cancel. Default: send without asking. */
   readonly confirm?: ((plan: SamplePlan) => boolean | Promise<boolean>) | undefined
-  /** Prices of models missing from the built-in table, or overriding it, as for a turn. */
+  /** Prices for models missing from the built-in table, or overriding it, as in the options of a turn. */
   readonly prices?: Prices | undefined
 }
 
@@ -46,11 +46,11 @@ export interface CounterfactualOptions {
 export interface Counterfactual {
   readonly conversation: string
   readonly call: number
-  /** Position of the recorded reply, and its content. */
+  /** Position and content of the recorded reply. */
   readonly position: number
   readonly recorded: readonly Block[]
   readonly plan: SamplePlan
-  /** The samples, controls first. Empty if `confirm` returned false. */
+  /** Samples, with the control samples first. Empty if `confirm` returned false. */
   readonly samples: readonly Sample[]
 }
 
@@ -65,9 +65,9 @@ const optionsSchema = z.strictObject({
 })
 
 /**
- * Repeats a recorded call of a model: with the request that an agent would send now and, as a control, with the recorded request;
- * without a control, chance looks like an effect. With `free`, the agent continues from there. Each sample is a labelled fork; the
- * conversation itself is unchanged. docs/investigate.md.
+ * Repeats a recorded model call with the request that an agent would send now, and with the recorded request as a control. Without a
+ * control, chance could look like an effect. With `free`, the agent continues from there, without a control. Each sample is a labelled
+ * fork; the conversation itself is unchanged. docs/investigate.md.
  *
  * Rejects with `InvalidInput` (also for the agent's options, and for an agent without a client), `CallOutOfRange`, `ConversationNotFound` or another
  * `ForkError`. An error in a turn is part of its sample.
@@ -118,7 +118,7 @@ export const counterfactual = async (
   return { ...found, samples: all }
 }
 
-/** Returns the options for a single call: tools are only defined, so that the turn ends with the reply. */
+/** Returns the turn options for a single call. Tools are defined but cannot run, so the turn ends with the reply. */
 const onceOptions = ({ options, settled: { wanted } }: StepAt): TurnOptions => ({
   ...withClient(options),
   ...(wanted.tools && { tools: wanted.tools }),
@@ -150,10 +150,13 @@ const withClient = ({ client, ...options }: StepAt['options']): TurnOptions => (
   client: client as TurnOptions['client'],
 })
 
-/** Size of a window that is never full, so that a recorded request is sent unchanged. */
+/** Context window that is never full, so that a recorded request is sent unchanged. */
 const noLimit = 1_000_000_000
 
-/** Returns options that send the recorded request. Secrets in its parameters are taken from the agent if they are the same. */
+/**
+ * Returns the turn options that send the recorded request. The agent's parameters are used instead of the recorded ones if both are
+ * equal, so that secrets in them are available.
+ */
 const controlOptions = (
   { origin, receipt }: ModelCall,
   { model, parameters }: Configuration,

@@ -7,20 +7,20 @@ import { countsIn, inputOf, noUsage } from '../../agent/turn/spending/usage.ts'
 import type { ModelCall } from '../../agent/receipts/calls.ts'
 import type { ResolvedTurnOptions } from '../../agent/turn/options.ts'
 
-/** The requests that sampling would send. */
+/** Estimate of the requests that sampling would send. */
 export interface SamplePlan {
-  /** Number of requests; for a free run, the minimum. */
+  /** Number of requests; in a free run, the minimum. */
   readonly requests: number
   readonly isFree: boolean
-  /** Estimated tokens of all requests: input, and output, assuming the recorded reply's output for each. */
+  /** Estimated input tokens of all requests, and output tokens, assuming the recorded reply's output for each. */
   readonly tokens: number
   readonly output: number
-  /** Maximum cost in US dollars, without reads from the cache; absent if a model has no price. */
+  /** Maximum cost in US dollars, assuming that nothing is read from the cache; absent if a model has no price. */
   readonly usd?: number
 }
 
 /**
- * Estimates what sampling would send.
+ * Estimates the requests that sampling would send.
  *
  * @param samples number of samples of each kind
  */

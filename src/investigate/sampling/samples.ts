@@ -12,10 +12,10 @@ import { canonicalText } from '../canonical.ts'
 import { paidCallsIn } from '../paid-calls.ts'
 import { type UsageTotals, totalsOf, sumSpent } from '../usage-totals.ts'
 
-/** Kind of a sample: the agent's request, the recorded request sent again, or a free run of the agent. */
+/** Kind of sample: with the agent's request (`agent`), with the recorded request (`control`), or a free run of the agent (`free`). */
 export type SampleKind = 'agent' | 'control' | 'free'
 
-/** A new reply of a model to the call, in a labelled fork. */
+/** A new model reply to the recorded call, in a labelled fork. */
 export interface Sample {
   readonly kind: SampleKind
   /** Id of the fork. */
@@ -24,13 +24,13 @@ export interface Sample {
   readonly position?: number
   readonly content: readonly Block[]
   readonly stopReason?: string | null
-  /** True if the request equals the recorded one, byte for byte. */
+  /** True if the request is identical to the recorded one, byte for byte. */
   readonly isSameRequest: boolean
-  /** True if the reply makes the same tool calls as the recorded one: names and canonical inputs, in any order. */
+  /** True if the reply and the recorded reply contain the same tool calls: names and canonical inputs, in any order. */
   readonly isSameCalls: boolean
   /** Outcome of the turn, or the `_tag` of the error that ended it. */
   readonly ended: string
-  /** Number of replies of a free run, and the calls at which it stopped because the log has no results for them. */
+  /** Number of replies in the fork, and the calls at which a free run stopped because the log has no results for them. */
   readonly replies: number
   readonly waiting: readonly WaitingCall[]
   readonly spent: UsageTotals
@@ -45,7 +45,7 @@ interface Sampling {
   readonly prices: Prices
 }
 
-/** Runs a turn in a fork at the history of a call. The fork is kept, with a label. */
+/** Runs a turn in a labelled fork at the history of a call. The fork is not deleted afterwards. */
 export const runSample = async (
   { chat, call, recorded, prices }: Sampling,
   kind: SampleKind,
@@ -95,7 +95,7 @@ const callsIn = (content: readonly Block[]): string =>
 
 const longestId = 200
 
-/** Makes a fork for a sample, labelled by its actor, title, a link and a note: no worker answers it. */
+/** Creates a fork for a sample, labelled by its actor, a title, a link and a note. The actor keeps workers from answering it. */
 const forked = async (
   chat: Conversation,
   { number: call, position, receipt }: ModelCall,

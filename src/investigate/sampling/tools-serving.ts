@@ -9,7 +9,7 @@ import { canonicalText } from '../canonical.ts'
 /** Recorded results by tool name and input, in log order. */
 export type Answers = Map<string, unknown[]>
 
-/** Returns the recorded results from a position on. */
+/** Returns the results recorded from a position on. */
 export const answersFrom = (log: Log, from: number): Answers => {
   const keys = new Map<string, string>()
   const answers: Answers = new Map()
@@ -26,7 +26,7 @@ export const answersFrom = (log: Log, from: number): Answers => {
 
 const keyOf = ({ name, input }: Pick<ToolCall, 'name' | 'input'>): string => `${name} ${canonicalText(input)}`
 
-/** What a tool would have to return for a result to be the recorded one. */
+/** Returns the ids and results of a message's tool calls, in the form in which a tool would have returned them. */
 const resultsIn = (event: ConversationEvent<'MessageAppended'>): readonly (readonly [string, unknown])[] =>
   messageOf(event).content.flatMap((block) => {
     if (!isBlock(block, 'tool_result')) return []
@@ -36,7 +36,7 @@ const resultsIn = (event: ConversationEvent<'MessageAppended'>): readonly (reado
   })
 
 /**
- * Makes tools that return the recorded results, each once. A call with another input waits for approval, so it is not run; with
+ * Returns tools that return each recorded result once. A call with a different input waits for approval, so it is not run; with
  * `isRun`, the agent's own tool runs.
  */
 export const toolsServing = (

@@ -2,10 +2,13 @@ import { emptyParameter } from './errors.ts'
 import type { ParamsOf, QueryOf } from './api.ts'
 
 declare const route: unique symbol
-/** A path below `/api/v1` with its query; to the compiler it has its route, which says what is asked and answered there. */
+/** A path below `/api/v1` with its query. The type carries the route, so that the compiler knows the types of request and response. */
 export type ApiPath<T extends string = string> = string & { readonly [route]: T }
 
-/** Fills the parameters of a path in, and adds a query of all that is not undefined. Throws `InvalidInput` for an empty parameter, as the path would name something else. */
+/**
+ * Fills in the parameters of a path and appends a query of all fields that are not undefined. Throws `InvalidInput` for an empty
+ * parameter, as the path would then name another resource.
+ */
 export const fillPath = (
   path: string,
   params: Readonly<Record<string, string | number>> = {},
@@ -21,7 +24,7 @@ export const fillPath = (
   return search.size > 0 ? `${filled}?${search.toString()}` : filled
 }
 
-/** Gives a route with its parameters and query, as it is asked for. Throws as `filledPath`. */
+/** Builds the request path of a route from its parameters and query. Throws the same errors as `filledPath`. */
 export const apiPathOf = <T extends string>(
   path: T,
   params?: ParamsOf<NoInfer<T>>,

@@ -19,7 +19,7 @@ import type * as workers from '../routes/workers.ts'
 
 // What may be asked of a server and what it answers, as its routes say: nothing is described twice, and nothing of the server is loaded.
 
-/** Beside the routes: what a page asks about the token that it has. */
+/** Routes that are not in the route table: a page reads the access that its token gives, or exchanges a token for a session. */
 type SessionRoute =
   | {
       readonly method: 'get'
@@ -52,28 +52,31 @@ type Route =
   | SessionRoute
 type RouteAt<M extends string, T> = Extract<Route, { readonly method: M; readonly path: T }>
 
-/** The path of a route, with its parameters in braces. */
+/** Path of a route, with its parameters in braces. */
 export type PathOf<M extends 'get' | 'post' = 'get' | 'post'> = Extract<Route, { readonly method: M }>['path']
 
-/** The parameters in a path, by name. */
+/** Parameters of a path, by name. */
 export type ParamsOf<T extends string> = { readonly [N in NameIn<T>]: string | number }
 type NameIn<T extends string> = T extends `${string}{${infer N}}${infer Rest}` ? N | NameIn<Rest> : never
 
 type Output<S> = S extends z.ZodType ? z.output<S> : never
-/** The query of a route. What is undefined is left out. */
+/** Query of a route. Undefined fields are omitted. */
 export type QueryOf<T> = AskedOf<RouteAt<'get' | 'post', T>>
 type AskedOf<R> = R extends { readonly query?: infer Q } ? Fields<Output<Q>> : never
 type Fields<O> = { readonly [F in keyof O]?: Readonly<O[F]> | undefined }
-/** The body of a write. */
+/** Body of a POST request to a route. */
 export type BodyOf<T> = RouteAt<'post', T> extends { readonly body?: infer B } ? Input<B> : never
 type Input<S> = S extends z.ZodType ? ReadonlyInput<z.input<S>> : never
-/** A type to be written: lists may be read-only. */
+/** A request body type in which every field and list may be read-only. */
 type ReadonlyInput<T> = T extends object ? { readonly [F in keyof T]: ReadonlyInput<T[F]> } : T
 
-/** The JSON that a route answers; what else may be in it is not declared. */
+/** JSON response of a route. The type omits additional fields that the response may have. */
 export type AnswerOf<M extends 'get' | 'post', T> =
   RouteAt<M, T> extends { readonly answers: infer A } ? DeclaredFields<Output<A[keyof A]>> : never
-/** A type to be read, without the fields that a schema merely lets through. What was stored has them all. */
+/**
+ * A response type without the undeclared fields that a schema lets through. Content blocks and events keep all fields, as they were
+ * stored.
+ */
 type DeclaredFields<T> = T extends Block | ConversationEvent
   ? T
   : T extends readonly unknown[]

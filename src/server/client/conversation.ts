@@ -8,19 +8,19 @@ import type { ConversationClient } from './types.ts'
 
 type Subject = 'effective' | 'full' | 'request' | undefined
 type Command = BodyOf<'/conversations/{id}/commands'>
-/** Messages as the server takes them. A system message may be without content, as in the library. */
+/** Converts messages to the form that the server accepts. As in the library, a system message may have no content. */
 const several = (given: MessageInput | readonly MessageInput[]) =>
   [given]
     .flat()
     .map((message) => (message.role === 'system' ? { ...message, content: message.content ?? [] } : message))
 
-/** Returns a conversation on a server, with the methods of the library. */
+/** Returns a client for a conversation on a server, with the methods of the library. */
 export const conversation = (server: Transport, id: string): ConversationClient => {
   const { get, post } = server
   const of = { id }
   let before: Promise<unknown> = Promise.resolve()
 
-  /** Sends commands in the order of the calls, as the library does, with their content as it was at the time of the call. */
+  /** Sends commands in the order of the calls, as the library does. Each command has the content that it had at the time of the call. */
   const inOrder = <A>(ask: () => Promise<A>): Promise<A> => {
     const mine = before.then(ask)
     before = mine.catch(() => {})

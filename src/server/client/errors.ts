@@ -1,13 +1,13 @@
 import type { PalimpsestError } from '../../index.ts'
 import type { RequestTag } from '../problem.ts'
 
-/** Error that only a request to a server can fail with. */
+/** Error that occurs only in requests to a server. */
 export interface RequestRefusal<T extends RequestTag = RequestTag> {
   readonly _tag: T
   readonly message: string
 }
 
-/** Any typed error of a client: the library's errors, and those of requests. */
+/** Any typed error of a client: an error of the library or of a request. */
 export type ClientError = PalimpsestError | { readonly [T in RequestTag]: RequestRefusal<T> }[RequestTag]
 
 type Tagged<T> = Extract<ClientError, { readonly _tag: T }>
@@ -32,7 +32,7 @@ export const isError = <T extends ClientError['_tag']>(error: unknown, tag: T): 
 const withTag = (tag: string, message: string, data: object): Error =>
   Object.assign(new Error(message), data, { _tag: tag, name: tag })
 
-/** Makes the error for an empty path parameter: the path would name something else. */
+/** Makes the error for an empty path parameter. The path would otherwise name another resource. */
 export const emptyParameter = (name: string): Error =>
   withTag('InvalidInput', `${name}: must not be empty`, { path: name })
 
@@ -47,11 +47,11 @@ export const unsendable = (cause: unknown): Error =>
     },
   )
 
-/** Makes the error for a server that does not answer, or not as a Palimpsest server does. */
+/** Makes the error for a server that does not answer, or that answers unlike a Palimpsest server. */
 export const unavailable = (store: string, message: string, cause?: unknown): Error =>
   withTag('StoreUnavailable', message, { store, cause })
 
-/** Converts a problem (RFC 9457) back to its typed error. */
+/** Converts a problem document (RFC 9457) back to the typed error. Any other response becomes `StoreUnavailable`. */
 export const errorOf = (problem: unknown, store: string, status: number): Error => {
   const fields = typeof problem === 'object' && problem !== null ? { ...problem } : {}
   const { type: _, title: __, status: ___, tag, detail, ...data } = fields as Record<string, unknown>

@@ -18,9 +18,9 @@ import { searchPages, whole } from './turn-method.ts'
 import type { Client, StepsQuery, Workers } from './types.ts'
 
 /**
- * Opens a client of `palimpsest serve`, for browsers and Node: the methods of the library over HTTP. Sends no request yet. Methods
- * reject or throw with typed errors. Requests that may have been lost with a broken connection are repeated, commands under the same
- * id.
+ * Opens a client of `palimpsest serve`, for browsers and Node, with the methods of the library over HTTP. Opening sends no request.
+ * Methods reject with, or throw, typed errors. Requests that may have been lost with a broken connection are repeated, commands under
+ * the same command id.
  *
  * @example
  * import { openClient } from 'palimpsest/client'

@@ -16,17 +16,20 @@ export interface LedgerReport {
   readonly conversation: string
   /** Last position of the conversation. */
   readonly last: number
-  /** Status in the ledger; absent if the store has no ledger. `proof` is absent if nothing of the conversation is sealed. */
+  /**
+   * Status of the conversation in the ledger; absent if the store has no ledger. `proof` is absent if no event of the conversation is
+   * sealed.
+   */
   readonly ledger?: SealStatus & { readonly proof?: LedgerProof }
   /** Reason why the ledger itself cannot be trusted. */
   readonly problem?: string
 }
 
-/** Result of recomputing every hash and every request. */
+/** Result of recomputing every hash and every request of a conversation. */
 export interface IntegrityReport extends Pick<VerificationReport, 'conversation' | 'events' | 'discrepancy'> {
   /** Last position of the conversation. */
   readonly last: number
-  /** Number of calls by receipt state; absent if the events cannot be read. */
+  /** Number of calls in each receipt state, with the findings; absent if the events cannot be read. */
   readonly receipts?: {
     readonly verified: number
     readonly differs: number
@@ -36,52 +39,51 @@ export interface IntegrityReport extends Pick<VerificationReport, 'conversation'
   }
 }
 
-/** A bisection in a list. */
+/** Summary of a bisection, for lists. */
 export interface BisectionSummary extends Omit<
   BisectionView,
   'candidates' | 'probabilities' | 'suspects' | 'verdicts'
 > {
-  /** Number of verdicts. */
+  /** Number of verdicts recorded so far. */
   readonly verdicts: number
 }
 
 /**
- * Analyses of a conversation by a server: at most 100,000 events, `cache` 10,000, `replay` 5,000 (`TooLong`). Rejects with
- * `ConversationNotFound`, `Overloaded`.
+ * Analyses that a server runs on a conversation. Methods reject with `TooLong` if the conversation has more than 100,000 events
+ * (`cache`: 10,000, `replay`: 5,000), with `ConversationNotFound`, or with `Overloaded`.
  */
 export interface InvestigatingClient {
-  /** Returns the ledger's record of the conversation and checks that it still holds. Needs the scope `audit`. */
+  /** Returns the ledger's record of the conversation and checks that the record still holds. Needs the scope `audit`. */
   readonly standing: () => Promise<LedgerReport>
   /** Recomputes every hash, and every request that has a receipt. Needs the scope `audit`. */
   readonly verification: () => Promise<IntegrityReport>
   /** Returns a ZIP archive of the bundle that `palimpsest audit export` writes. Needs the scope `audit`. */
   readonly evidence: (options?: BodyOf<'/conversations/{id}/evidence'>) => Promise<Blob>
-  /** Finds the calls that could not read everything from the prompt cache. */
+  /** Finds the calls that could not read everything from the prompt cache that the previous call had cached. */
   readonly cache: () => Promise<CacheReport>
-  /** Computes the cost, including subagents. */
+  /** Computes the cost of the conversation, including its subagents. */
   readonly cost: () => Promise<Cost>
   /**
-   * Explains what the model was shown in a call and what was hidden; a reply without a receipt is `p` and its position. Rejects with
-   * `CallOutOfRange`.
+   * Explains a call: the items that the model was shown, and those that were hidden. A reply without a receipt is named by `p` and its
+   * position. Rejects with `CallOutOfRange`.
    */
   readonly why: (call: CallName) => Promise<Why>
-  /** Replays the conversation with another policy; without one, with the recorded policy. Rejects with `InvalidInput`. */
+  /** Replays the conversation with another policy or, by default, with the recorded one. Rejects with `InvalidInput`. */
   readonly replay: (policy?: ReplayPolicy) => Promise<ReplayReport>
   readonly bisections: () => Promise<readonly BisectionSummary[]>
   readonly bisection: (id: string) => Promise<BisectionView>
   /** Begins a manual bisection, or continues the newest one with the same question. Rejects with `InvalidInput`. */
   readonly bisect: (asked: BodyOf<'/conversations/{id}/bisections'>) => Promise<BisectionView>
-  /** Records a verdict on the position in question. Rejects with `NotAsked`. */
+  /** Records a verdict on the position that the bisection asks about. Rejects with `NotAsked`. */
   readonly verdict: (bisection: string, said: VerdictInput) => Promise<BisectionView>
 }
 
-/** Returns the status of the store's ledger; undefined if there is none. */
+/** Returns the status of the store's ledger, or undefined if the store has no ledger. */
 export const ledgerStatus = async ({ get }: Transport): Promise<LedgerStatus | undefined> => {
   const { ledger } = await get<{ readonly ledger?: LedgerStatus }, '/audit'>('/audit')
   return ledger
 }
 
-/** Returns the cost of all conversations. */
 export const costOfAll = ({ get }: Transport): Promise<Cost> => get('/cost')
 
 export const createInvestigatingClient = (

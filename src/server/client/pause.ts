@@ -1,4 +1,4 @@
-/** Resolves after `ms` milliseconds (at most 24 days: a longer timer fires at once), or when the signal aborts. */
+/** Resolves after `ms` milliseconds, or when the signal aborts. The wait is limited to 24 days, as a longer timer would fire at once. */
 export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     const timer = setTimeout(end, Math.min(ms, 2 ** 31 - 1))

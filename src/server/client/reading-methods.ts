@@ -6,7 +6,7 @@ import { resumeStream } from './streams.ts'
 import type { Transport } from './transport.ts'
 import type { ConversationClient, EventsQuery, StreamOptions } from './types.ts'
 
-/** Maximum number of entries on a page. */
+/** Maximum number of entries that are requested at once. */
 const most = 1_000
 
 interface EventsPage {
@@ -15,7 +15,7 @@ interface EventsPage {
   readonly items: readonly ConversationEvent[]
 }
 
-/** Makes the methods that read a conversation page by page, at any length. */
+/** Makes the methods that read a conversation of any length, page by page. */
 export const createReadingMethods = (
   server: Transport,
   id: string,
@@ -53,7 +53,7 @@ export const createReadingMethods = (
     return items
   }
 
-  /** Reads entries page by page, newest first. */
+  /** Reads the full history page by page, starting with the newest entries. */
   const full = async ({ last, before, at, abandoned }: FullOptions = {}) => {
     const entries: Entry[] = []
     for (let end = before, from = at; ;) {

@@ -6,7 +6,10 @@ export interface ParsedSseMessage {
   readonly data: unknown
 }
 
-/** Makes a reader that takes an event stream in pieces, however it is cut, and gives the messages that are whole. */
+/**
+ * Makes a parser for an event stream. The parser takes the stream in arbitrary pieces and returns the messages that each piece
+ * completes.
+ */
 export const sseReader = () => {
   let rest = ''
   return (piece: string): readonly ParsedSseMessage[] => {
@@ -29,7 +32,11 @@ const messageIn = (block: string): ParsedSseMessage | undefined => {
   return { id, event, data: data === undefined ? undefined : (JSON.parse(data) as unknown) }
 }
 
-/** Gives the messages of a stream as they come, until it ends. @param heard called for every piece, also one without a message */
+/**
+ * Yields the messages of an event stream as they arrive, until the stream ends.
+ *
+ * @param heard called for every piece received, even if no message is complete
+ */
 export async function* messagesIn(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   heard?: () => void,

@@ -3,8 +3,9 @@ import { messagesIn, type ParsedSseMessage } from './sse.ts'
 import { type SseRequest, isPassing, type Transport, wait } from './transport.ts'
 
 /**
- * Yields the messages of a stream until the signal aborts. After a broken connection it is requested again from the last id. Throws
- * errors that the server returns, and an error if the server cannot be reached within the usual number of retries.
+ * Yields the messages of an event stream until the signal aborts. After a broken connection, the stream is requested again from the
+ * last message id. Throws errors that the server returns, and an error if the server cannot be reached within the configured number of
+ * retries.
  */
 export async function* resumeStream(
   { open, url, retries }: Transport,

@@ -3,17 +3,16 @@ import { type ApiPath, apiPathOf } from './api-path.ts'
 import { pause } from './pause.ts'
 import { errorOf, unavailable, unsendable } from './errors.ts'
 
-/** Options for reaching a server. */
+/** Options for connecting to a server. */
 export interface ClientOptions {
-  /** Token printed by `palimpsest token create`. Without it, a browser sends its cookie. */
+  /** Token printed by `palimpsest token create`. Without a token, a browser sends its session cookie. */
   readonly token?: string | undefined
   /** Replacement for the global `fetch`. */
   readonly fetch?: typeof fetch | undefined
-  /** Maximum number of retries of a read, or of a command with an id, if the connection breaks or the store is busy. Default 5. */
+  /** Maximum number of times that a read, or a command with an id, is retried if the connection breaks or the store is busy. Default 5. */
   readonly retries?: number | undefined
 }
 
-/** A request for a stream. */
 export interface SseRequest {
   readonly method: 'GET' | 'POST'
   readonly path: ApiPath
@@ -22,7 +21,7 @@ export interface SseRequest {
   readonly signal: AbortSignal | undefined
 }
 
-/** Sends requests to a server. Responses are the library's results, as JSON. Rejects with typed errors. */
+/** Connection to a server. Responses are the library's results, as JSON. Methods reject with typed errors. */
 export interface Transport {
   readonly url: string
   readonly retries: number
@@ -32,27 +31,23 @@ export interface Transport {
     query?: QueryOf<T>,
     signal?: AbortSignal,
   ) => Promise<A>
-  /**
-   * Sends a command.
-   *
-   * @param headers added to those of every request
-   */
+  /** Sends a command and returns the server's response. */
   readonly post: <A, T extends PathOf<'post'> = PathOf<'post'>>(
     path: T,
     params: ParamsOf<T>,
     body: BodyOf<T>,
     query?: QueryOf<T>,
   ) => Promise<A>
-  /** Requests a stream, once. */
+  /** Requests a stream, without retries. */
   readonly open: (asking: SseRequest) => Promise<Response>
 }
 
-/** Makes an id for a command. `crypto.randomUUID` is missing in pages loaded without TLS, except from this machine. */
+/** Makes a command id. `crypto.randomUUID` is unavailable in a page that was loaded without TLS from another machine. */
 const newId = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
     '',
   )
-/** Adds a command id if there is none, so that the command can be sent again. */
+/** Adds a command id if the command has none, so that the command can be sent again. */
 export const withId = <O extends object>(given: O & { readonly commandId?: string | undefined }) => ({
   ...given,
   commandId: given.commandId ?? newId(),
@@ -60,12 +55,12 @@ export const withId = <O extends object>(given: O & { readonly commandId?: strin
 
 const firstWait = 100
 const longestWait = 5_000
-/** Tags of errors that a retry may not meet. */
+/** Tags of transient errors, after which a retry may succeed. */
 const passing: ReadonlySet<unknown> = new Set(['StoreBusy', 'StoreUnavailable', 'OutcomeUnknown', 'Ending'])
 export const isPassing = (error: unknown): boolean =>
   error instanceof Error && '_tag' in error && passing.has(error._tag)
 
-/** Waits before a retry, twice as long each time up to a limit. */
+/** Waits before a retry: 100 ms, doubled with each retry, at most 5,000 ms. */
 export const wait = (tries: number, signal?: AbortSignal): Promise<void> =>
   pause(Math.min(firstWait * 2 ** tries, longestWait), signal)
 
@@ -130,7 +125,7 @@ export const transport = (given: string, options: ClientOptions): Transport => {
 /** Serializes a request body. Throws `InvalidInput` for values that JSON cannot hold or that are nested thousands of levels deep. */
 export const textOf = (body: unknown): string => sendable(() => JSON.stringify(body))
 
-/** Runs a serialization. Throws `InvalidInput` if it fails. */
+/** Runs a serialization and converts its errors to `InvalidInput`. */
 export const sendable = <A>(make: () => A): A => {
   try {
     return make()
@@ -139,7 +134,10 @@ export const sendable = <A>(make: () => A): A => {
   }
 }
 
-/** Adds `If-Match: *` to a command without `after`: as in the library, it applies to any state, but the server requires that explicitly. */
+/**
+ * Returns the header `If-Match: *` for a command without `after`. As in the library, such a command applies to any state, but the
+ * server requires the header as an explicit statement of that.
+ */
 const unlessFenced = (body: unknown): Readonly<Record<string, string>> =>
   typeof body === 'object' && body !== null && 'after' in body && body.after !== undefined
     ? {}

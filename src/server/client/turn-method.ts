@@ -5,7 +5,7 @@ import { pause } from './pause.ts'
 import { textOf, type Transport, withId } from './transport.ts'
 import type { AskOptions, ConversationClient, FindOptions, SearchHit, TurnMessage } from './types.ts'
 
-/** Requests a turn, and repeats the request under the same command id if the connection breaks. */
+/** Makes the method that requests a turn. If the connection breaks, the request is repeated under the same command id. */
 export const createTurnMethod = (server: Transport, id: string): ConversationClient['turn'] =>
   async function* (
     message?: MessageInput | readonly MessageInput[],
@@ -29,16 +29,16 @@ export const createTurnMethod = (server: Transport, id: string): ConversationCli
     }
   }
 
-/** Part of an index response that says whether it is complete. */
+/** Fields of a search response that tell whether the index is complete. */
 interface Answered {
   readonly isComplete: boolean
   readonly problem?: string
 }
 
-/** Delay before the index is queried again, in milliseconds. The server has waited, too. */
+/** Delay before the index is queried again, in milliseconds. It is short because the server has already waited before its response. */
 const again = 100
 
-/** Repeats a query until everything is indexed, or indexing fails. */
+/** Repeats a query until everything is indexed, indexing fails, or the signal aborts. */
 export const whole = async <A extends Answered>(ask: () => Promise<A>, signal?: AbortSignal): Promise<A> => {
   for (;;) {
     const page = await ask()
@@ -47,7 +47,7 @@ export const whole = async <A extends Answered>(ask: () => Promise<A>, signal?: 
   }
 }
 
-/** Yields all hits of a search in one conversation or in all, titles first, page by page, once everything is indexed. */
+/** Yields all hits of a search in one conversation or in all, titles first. Waits until everything is indexed, then reads page by page. */
 export async function* searchPages(
   { get }: Transport,
   id: string | undefined,

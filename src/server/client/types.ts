@@ -32,20 +32,20 @@ import type { Cost } from '../../investigate/index.ts'
 import type { InvestigatingClient } from './investigating-client.ts'
 import type { AskedMessage, ClaimedMessage, OutcomeMessage, ReleasedMessage } from '../turn-messages.ts'
 
-/** Part of a stream to read. */
+/** Options for following the events of a conversation. */
 export interface StreamOptions {
-  /** Only events after this position; -1: all. Default: only new ones. */
+  /** Position after which events are yielded; -1 yields all events. Default: the last position, so that only new events are yielded. */
   readonly after?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 /** Options for requesting a turn. */
 export interface AskOptions extends AnswerTerms {
-  /** Reject with `StaleContext` unless this is still the last position. */
+  /** Expected last position. The request is rejected with `StaleContext` if it is no longer the last one. */
   readonly after?: number | undefined
-  /** Command id under which the turn is requested once. Default: a new UUID. */
+  /** Command id; the turn is requested only once under the same id. Default: a new random id. */
   readonly commandId?: string | undefined
-  /** Ends the stream, but not the turn: use `cancel` for that. */
+  /** Signal that ends the stream, but not the turn: use `cancel` for that. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -66,28 +66,31 @@ export interface FullDiff extends z.output<typeof fullDiffShape> {}
 /** Difference between two requests. */
 export interface RequestDiff extends z.output<typeof requestDiffShape> {}
 
-/** Compares two positions, by default in what the model sees there. */
+/** Compares two positions: by default the effective histories, or with `of` the full histories or the requests. */
 export interface DiffReader {
   (options: DiffOptions & { readonly of?: 'effective' | undefined }): Promise<Diff>
   (options: DiffOptions & { readonly of: 'full' }): Promise<FullDiff>
   (options: DiffOptions & { readonly of: 'request' }): Promise<RequestDiff>
 }
 
-/** A search hit: a place in a conversation, or, without a position, a conversation with a matching title. */
+/** A search hit: a position in a conversation or, without a position, a conversation whose title matches. */
 export type SearchHit = MessageHit | TitleHit
 
-/** Search options. */
+/** Options of a search. */
 export interface FindOptions {
-  /** Number of hits per request, 1 to 1,000: all are returned, but at most this many titles. Default 20. */
+  /** Number of hits per request, 1 to 1,000. All matching messages are returned, but at most this many titles. Default 20. */
   readonly limit?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
 
-/** An optional field of an event. */
+/** Name of an optional field of an event. */
 export type EventField = Exclude<keyof ConversationEvent, 'position'>
-/** A selection of events and their fields: from position `from` through `to`; `to` is the lower end if backward. */
+/** A selection of events and their fields. Both `from` and `to` are included. When reading backward, `to` is the lower end. */
 export interface EventsQuery<F extends EventField = EventField> extends EventsOptions {
-  /** `backward`: newest first, from the last event if `from` is missing, without following. Default `forward`. */
+  /**
+   * Order of the events. With `backward`, the newest event comes first, reading starts at the last event if `from` is missing, and new
+   * events are not followed. Default `forward`.
+   */
   readonly direction?: 'forward' | 'backward' | undefined
   /** Fields to return besides the position. Default: all. */
   readonly fields?: readonly F[] | undefined
@@ -101,7 +104,7 @@ export interface EventsReader {
   (options: EventsQuery): AsyncIterable<Pick<ConversationEvent, 'position'> & Partial<ConversationEvent>>
 }
 
-/** A selection of steps. */
+/** A selection of workers' steps. */
 export interface StepsQuery {
   readonly state?: StepState | undefined
   /** Prefix of conversation ids. Default: all conversations. */
@@ -110,7 +113,7 @@ export interface StepsQuery {
 /** Workers and their claims. */
 export type Workers = Pick<Roster, 'workers' | 'claims'>
 
-/** Names of the methods that are the same over HTTP. */
+/** Names of the methods whose signatures are the same over HTTP. */
 type Same =
   | 'id'
   | 'append'
@@ -135,8 +138,8 @@ type Same =
   | 'sent'
 
 /**
- * A conversation on a server. The methods are the library's; the actor is the owner of the token. Errors: the library's,
- * `StoreUnavailable` if the server cannot be reached, and the errors of requests (`Unauthorized`, `Forbidden` …).
+ * A conversation on a server, with the methods of the library. The actor is the owner of the token. Methods fail with the library's
+ * errors, with `StoreUnavailable` if the server cannot be reached, and with the errors of requests (`Unauthorized`, `Forbidden` …).
  */
 export interface ConversationClient extends Pick<Conversation, Same>, InvestigatingClient {
   readonly full: (options?: FullOptions) => Promise<readonly Entry[]>
@@ -150,11 +153,11 @@ export interface ConversationClient extends Pick<Conversation, Same>, Investigat
    * Rejects as the command does.
    */
   readonly preview: (...args: Parameters<Conversation['preview']>) => Promise<DryRun>
-  /** Ends the current turn, in any process. Errors: those of the library. */
+  /** Ends the current turn, in whichever process it runs. Errors: those of the library. */
   readonly cancel: (options?: { readonly reason?: string | undefined }) => Promise<void>
   /** Allows a waiting call to run. Errors: `AlreadyDecided`, `NotWaiting`. */
   readonly approve: (call: string, options?: ApprovalInput) => Promise<void>
-  /** Denies a waiting call: it is not run, and the model is given the reason. Errors as for `approve`. */
+  /** Denies a waiting call: the tool is not run, and the model is given the reason. Errors as for `approve`. */
   readonly deny: (call: string, options?: { readonly reason?: string | undefined }) => Promise<void>
   /** Withdraws an approval: the call waits again. Errors: `NotWithdrawn` if the tool has started. */
   readonly withdraw: (call: string, options?: { readonly reason?: string | undefined }) => Promise<void>
@@ -164,7 +167,7 @@ export interface ConversationClient extends Pick<Conversation, Same>, Investigat
   readonly pause: (options?: { readonly reason?: string | undefined }) => Promise<void>
   /** Resumes a paused conversation. Errors: `ConversationNotFound`. */
   readonly resume: (options?: { readonly reason?: string | undefined }) => Promise<void>
-  /** Asks workers to answer the conversation as it is. Errors: `ConversationNotFound`. */
+  /** Asks workers to answer the conversation without a new message. Errors: `ConversationNotFound`. */
   readonly request: (options?: AnswerTerms) => Promise<void>
   /**
    * Yields new events as they are recorded, until the signal aborts. Resumes by itself after a broken connection. Throws
@@ -172,24 +175,24 @@ export interface ConversationClient extends Pick<Conversation, Same>, Investigat
    */
   readonly follow: (options?: StreamOptions) => AsyncIterable<ConversationEvent>
   /**
-   * Requests a turn from workers and yields its messages through the outcome. Without a message, the conversation is answered as it is.
-   * Resumes by itself after a broken connection; leaving the loop does not cancel the turn. Throws `StaleContext`,
+   * Requests a turn from workers and yields its messages, ending with the outcome. Without a message, the conversation is answered as
+   * it is. Resumes by itself after a broken connection; leaving the loop does not cancel the turn. Throws `StaleContext`,
    * `ConversationNotFound`.
    */
   readonly turn: (
     message?: MessageInput | readonly MessageInput[],
     options?: AskOptions,
   ) => AsyncIterable<TurnMessage>
-  /** Compares two positions in what the model sees, or, with `of`, in the full history or the request. Errors: as in the library. */
+  /** Compares the effective histories at two positions or, with `of`, the full histories or the requests. Errors: those of the library. */
   readonly diff: DiffReader
   /**
-   * Returns everything hidden by these markers, at all levels, for at most 200 markers; markers that hide nothing are left out. Errors:
-   * `OutOfRange`, `ConversationNotFound`.
+   * Returns everything that the given markers hide, at all levels, for at most 200 markers. Markers that hide nothing are omitted.
+   * Errors: `OutOfRange`, `ConversationNotFound`.
    */
   readonly hidden: (markers: readonly number[]) => Promise<readonly HiddenByMarker[]>
   /**
-   * Finds the messages with a text of three or more characters, and whether the model sees them now and saw them for the next reply;
-   * the conversation itself comes first if its title matches. Throws `InvalidInput`.
+   * Finds the messages that contain a text of three or more characters. Each hit tells whether the model sees the message now and saw
+   * it for the next reply. If the title of the conversation matches, that hit comes first. Throws `InvalidInput`.
    */
   readonly search: (text: string, options?: FindOptions) => AsyncIterable<SearchHit>
 }
@@ -197,7 +200,7 @@ export interface ConversationClient extends Pick<Conversation, Same>, Investigat
 /** Options of an approval. The actor is the owner of the token. */
 export interface ApprovalInput {
   readonly note?: string | undefined
-  /** Input for the tool in place of the model's. */
+  /** Input for the tool that replaces the model's input. */
   readonly input?: { readonly [field: string]: unknown } | undefined
 }
 
@@ -210,21 +213,21 @@ export interface Client {
   /** Yields all conversations, by default newest first. Throws `StoreUnavailable`. */
   readonly conversations: (options?: Omit<ListOptions, 'ids'>) => AsyncIterable<ConversationOverview>
   /**
-   * Finds conversations whose title contains a text of three or more characters, at most `limit`, then the messages with the text in
-   * all conversations. Throws `InvalidInput`.
+   * Finds at most `limit` conversations whose title contains a text of three or more characters, then the messages that contain the
+   * text, in all conversations. Throws `InvalidInput`.
    */
   readonly search: (text: string, options?: FindOptions) => AsyncIterable<SearchHit>
   /** Yields the open steps of workers, oldest first. Throws `StoreUnavailable`. */
   readonly steps: (options?: StepsQuery) => AsyncIterable<OpenStepInfo>
-  /** Returns the status of the store's ledger; undefined if none was ever begun. Needs the scope `audit`. Throws `LedgerDamaged`. */
+  /** Returns the status of the store's ledger, or undefined if the store never had one. Needs the scope `audit`. Throws `LedgerDamaged`. */
   readonly audit: () => Promise<LedgerStatus | undefined>
-  /** Returns the cost of all conversations, up to 100,000 events in total (`TooLong`). Rejects with `Overloaded`. */
+  /** Returns the cost of all conversations. Rejects with `TooLong` if they have more than 100,000 events in total, or with `Overloaded`. */
   readonly cost: () => Promise<Cost>
   /** Yields the workers and their claims, once or at an interval in milliseconds. Throws `StoreUnavailable`. */
   readonly workers: (options?: RosterOptions) => AsyncIterable<Workers>
   /**
-   * Yields the events of all conversations, then new ones as they come, until the signal aborts. Resumes by itself after a broken
-   * connection.
+   * Yields the events of all conversations, then new ones as they are recorded, until the signal aborts. Resumes by itself after a
+   * broken connection.
    */
   readonly follow: (options?: FollowConversations) => AsyncIterable<FollowedEvent>
 }

@@ -8,6 +8,6 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** Escapes a text for HTML and attributes, and makes characters that reorder text visible. */
+/** Escapes a text for HTML content and attributes, and makes characters that reorder text visible. */
 export const escapeHtml = (text: string): string =>
   visible(text).replaceAll(/[&<>"']/g, (character) => entities[character] ?? '')

@@ -11,9 +11,9 @@ import { usdOf } from '../calls.ts'
 import { redactMatches } from '../redact.ts'
 
 export interface HtmlOptions {
-  /** Last position included. */
+  /** Last position that the page includes. */
   readonly at: number
-  /** Include the request of every call, as it was sent. */
+  /** True if the request of every call is included, as it was sent. */
   readonly calls?: boolean | undefined
   /** Pattern of texts to redact. */
   readonly redact?: RegExp | undefined
@@ -22,7 +22,7 @@ export interface HtmlOptions {
 /**
  * Yields the data of a page about one conversation, for use without a server: an `EmbeddedFile` as JSON, in pieces.
  *
- * Memory: one event at a time and a few numbers for each; with `calls`, also the effective history if replies have receipts.
+ * Memory use: one event at a time, and a few numbers for each event; with `calls`, also the effective history if replies have receipts.
  */
 export async function* gather(
   store: Store,
@@ -76,8 +76,8 @@ const answersOf = async (store: Store, chat: Conversation, at: number): Promise<
 }
 
 /**
- * Makes a function that counts the tokens of the context after each event. It uses an index of its own, as the one beside the store may
- * not be complete yet.
+ * Makes a function that returns the size of the context after each event, in tokens. The function uses an index of its own in memory,
+ * as the index beside the store may not be complete yet.
  */
 const tokenCounter = (): ((event: ConversationEvent) => number) => {
   const threads = conversationRowsOf(rowsIn(inMemory().db))
@@ -89,7 +89,7 @@ const tokenCounter = (): ((event: ConversationEvent) => number) => {
   }
 }
 
-/** Makes a function that returns, event by event, facts on the calls that an event answers. */
+/** Makes a function that takes the events in order and returns facts about the calls that each event answers, by name of the call. */
 const factsOfCalls = (chat: Conversation) => {
   const check = receiptsChecked((at) => chat.context({ at }))
   return async (event: ConversationEvent): Promise<Readonly<Record<string, CallFacts>>> => {

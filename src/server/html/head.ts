@@ -9,7 +9,6 @@ interface Head {
   readonly title: string
   /** Content security policy. */
   readonly policy: string
-  /** Style sheet. */
   readonly style: string
 }
 

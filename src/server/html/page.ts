@@ -8,8 +8,8 @@ import { hashOf, headOf } from './head.ts'
 // One file that opens without a server: the page's script and style sheet, and one conversation.
 
 /**
- * Script that unpacks and runs the page's script, which takes a third of the space when compressed. It runs only if its hash is in the
- * policy.
+ * Script that unpacks and runs the code of the page. The code is compressed to a third of its size. It runs only if its hash is in the
+ * content security policy.
  */
 const starter = `
 const text = document.getElementById('palimpsest-code').textContent
@@ -23,12 +23,18 @@ script.textContent = policy ? policy.createScript(code) : code
 document.head.append(script)
 `
 
-/** Escapes JSON so that no HTML parser takes it for markup; pieces do not split a string. */
+/**
+ * Escapes JSON so that an HTML parser does not take any of it for markup. A match must not span two pieces, so pieces must not split a
+ * string.
+ */
 async function* inScript(pieces: AsyncIterable<string>): AsyncGenerator<string, void> {
   for await (const piece of pieces) yield piece.replaceAll(/<(?=!--|\/?script)/gi, String.raw`\u003c`)
 }
 
-/** Reads the script and the style sheet of the built page, with the licenses of its dependencies. Rejects with `PageMissing`. */
+/**
+ * Reads the script and the style sheet of the built page. The licenses of the dependencies are added to the script as a comment.
+ * Rejects with `PageMissing`.
+ */
 const builtFile = async (folder: URL): Promise<{ readonly code: string; readonly style: string }> => {
   const read = (name: string): Promise<string> => readFile(new URL(name, folder), 'utf8')
   try {
@@ -42,7 +48,7 @@ const builtFile = async (folder: URL): Promise<{ readonly code: string; readonly
 }
 
 /**
- * Yields the pieces of the file.
+ * Yields, in pieces, a self-contained HTML file with the page and the data of one conversation. Rejects with `PageMissing`.
  *
  * @param data an `EmbeddedFile` as JSON
  * @param folder folder of the built page; default: the package's

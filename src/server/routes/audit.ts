@@ -26,7 +26,7 @@ export const audit = route({
     inTurn(leaving, async () => ({ body: { ledger: await unlessMissing(() => store.audit.status()) } })),
 })
 
-/** Returns undefined instead of an error if there is no ledger. */
+/** Returns undefined instead of an error if the store has no ledger or the conversation is not sealed. */
 const unlessMissing = async <A>(work: () => Promise<A>): Promise<A | undefined> => {
   try {
     return await work()
@@ -55,7 +55,7 @@ export const standing = route({
     }),
 })
 
-/** Returns the last position of a conversation; -1 if it does not exist. */
+/** Returns the last position of a conversation, or -1 if the conversation does not exist. */
 const lastOf = async (store: Pick<Store, 'conversation'>, id: string): Promise<number> => {
   try {
     return await (await openBounded(store, id, 'audit verify')).position()
@@ -65,7 +65,10 @@ const lastOf = async (store: Pick<Store, 'conversation'>, id: string): Promise<n
   }
 }
 
-/** Returns the ledger's record of a conversation. A ledger that contradicts itself is a result, not a fault of the server. */
+/**
+ * Returns the ledger's record of a conversation. A ledger that contradicts itself is reported as a result, not as a fault of the
+ * server.
+ */
 const standingIn = async ({ audit: ledgers }: Pick<Store, 'audit'>, id: string) => {
   try {
     const ledger = await unlessMissing(() => ledgers.standing(id))

@@ -24,10 +24,10 @@ const drawn = z.strictObject({
     ),
 })
 
-/** Maximum number of bisections listed: the newest ones. */
+/** Maximum number of bisections in the list. The newest ones are listed. */
 const mostListed = 100
 
-/** Reads the events once for several steps, which ignore events written meanwhile. */
+/** Returns a conversation whose events are read once and reused in later steps, so that all steps ignore events written in the meantime. */
 const readOnce = (chat: Conversation): BisectedChat => {
   let log: Promise<Log> | undefined
   return {
@@ -38,13 +38,13 @@ const readOnce = (chat: Conversation): BisectedChat => {
   }
 }
 
-/** Returns the command that does the same on the command line. */
+/** Returns the command that runs the same bisection on the command line. */
 const commandFor = (
   id: string,
   { good, bad }: { readonly good: number | string; readonly bad: number | string } = { good: 'A', bad: 'B' },
 ): string => `bisect ${id} --good ${good} --bad ${bad}`
 
-/** Returns a conversation whose notes are written in the caller's name. */
+/** Returns a conversation that records notes in the caller's name. */
 const noted = (chat: Conversation, { actor }: Identity): BisectedChat => ({
   ...readOnce(chat),
   note: (note, envelope) => chat.note(note, { ...envelope, actor }),
@@ -100,7 +100,7 @@ const found = async (chat: BisectedChat, name: string): Promise<BisectionView> =
   return view
 }
 
-/** Limits the digits of probabilities, and the number of candidates to the space available: there may be 100,000. */
+/** Rounds probabilities to four significant digits and reduces the candidates, of which there may be 100,000, to at most `buckets`. */
 const shortened = (view: BisectionView, buckets = Infinity): BisectionView => {
   const probabilities = view.probabilities.map((probability) => Number(probability.toPrecision(4)))
   const wide = Math.ceil(view.candidates.length / buckets)

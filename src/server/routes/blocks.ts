@@ -9,12 +9,12 @@ import { eventAt } from './tags.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Types of images that browsers show. */
+/** Media types of images that browsers display. */
 const pictures = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 
 /**
- * Returns the content of a block and its type; the block's JSON if it has no content of its own, or if its text cannot be encoded as
- * UTF-8.
+ * Returns the content of a block and its media type. A block that is neither text nor an image, or whose text cannot be encoded as
+ * UTF-8, is returned as JSON.
  */
 const contentOf = (block: Fields): { readonly type: string; readonly bytes: Uint8Array } => {
   const { type, text, source } = block

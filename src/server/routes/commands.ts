@@ -33,7 +33,7 @@ const asked = {
     .optional()
     .describe('A turn in progress discards its reply and continues from this message'),
 }
-/** The fields of a body besides those of its command. */
+/** Returns the fields that a request body may have besides those of the command. */
 const besides = (type: CommandType) =>
   type === 'append' || type === 'rewind' ? { ...envelope, ...asked } : envelope
 

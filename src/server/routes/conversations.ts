@@ -105,10 +105,9 @@ export const list = route({
   },
 })
 
-/** Returns the progress of the index. */
 const reachedIn = ({ indexed, last, problem }: Partial<FindPage> = {}) => ({ indexed, last, problem })
 
-/** Adds the titles and links in the store to conversations found. */
+/** Adds the overviews from the store, with titles and links, to the conversations found. */
 const withOverviews = async (store: Store, { items, ...found }: FindPage) => {
   const known = new Map(items.map((item) => [item.id, item]))
   const overviews = []
@@ -117,10 +116,10 @@ const withOverviews = async (store: Store, { items, ...found }: FindPage) => {
   return { ...found, items: overviews }
 }
 
-/** Orders in which a list is shown at once, newest first, before the index is complete. */
+/** Orders in which the list can be shown before the index is complete; it is then sorted by creation, newest first. */
 const plainOrders: ReadonlySet<string> = new Set(['activity', 'begun', 'newest'])
 
-/** Prefix of the cursors of lists made without the index. */
+/** Prefix of cursors of a list that was made without the index. */
 const unindexed = ':'
 
 const notIndexed = async (store: Store, { beginning, order, limit: most, cursor }: Unindexed) => {
@@ -197,7 +196,10 @@ export const get = route({
   },
 })
 
-/** Counts what the model sees without caching it, as the next step may read all of it again. */
+/**
+ * Reads the effective history of a conversation and returns only figures, so that the history can be freed before the next step, which
+ * may read all of it again.
+ */
 const shownIn = async (chat: Conversation, then: { readonly at: number }) => {
   const now = await chat.context(then)
   const model = now.outline.configuration?.model
@@ -245,7 +247,7 @@ export const create = route({
   },
 })
 
-/** Makes the id of a new conversation. A repeated command gets the same id, even after a restart of the server. */
+/** Makes the id of a new conversation. A repeated command gets the same id, even after the server has restarted. */
 const newId = (by: string, commandId: string | undefined): string =>
   commandId === undefined ? randomUUID() : eventId(`begun by ${by}`, commandId, 0)
 

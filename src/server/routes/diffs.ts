@@ -75,11 +75,11 @@ const differences: Readonly<
   },
 }
 
-/** Returns the full history at a position; empty before the first event. */
+/** Returns the full history at a position. It is empty before the first event. */
 const entriesAt = (log: Log, at: number): readonly Entry[] =>
   at < 0 ? [] : full(log, { at, abandoned: true })
 
-/** Adds the content of the entries to changes by reading it again. Throws `TooLong` if it is too large. */
+/** Adds the content of entries to their changes by reading the events again. Throws `TooLong` if the content is too large. */
 const withContent = async (
   chat: Conversation,
   changes: readonly EntryChange[],

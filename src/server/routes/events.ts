@@ -40,7 +40,10 @@ export const allEvents = route({
   },
 })
 
-/** Checks a checkpoint before the stream begins: a client that got the error in the stream would reconnect with the same id. */
+/**
+ * Checks that a checkpoint is valid before the stream begins. If the error came in the stream, a client would reconnect with the same
+ * checkpoint.
+ */
 const checkPlace = async (store: Store, after: string): Promise<void> => {
   for await (const _ of store.readAll({ after })) break
 }
@@ -127,7 +130,7 @@ export const events = route({
   },
 })
 
-/** Number of events read at once when reading backward. */
+/** Number of events that are read at a time when reading backward. */
 const stretch = 50
 
 async function* eventsOf(
@@ -148,7 +151,7 @@ interface Showing {
   readonly fields?: readonly Field[] | undefined
 }
 
-/** Makes a function that returns the requested fields of an event, clipped if requested. */
+/** Makes a function that returns the requested fields of an event, with long strings clipped if requested. */
 const showing = ({ clip: longest, fields: wanted }: Showing): ((event: ConversationEvent) => object) => {
   const names =
     wanted && new Set<string>(['position', ...wanted, ...(wanted.includes('data') ? ['cuts'] : [])])

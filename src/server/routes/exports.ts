@@ -9,7 +9,7 @@ import { requestError } from '../problem.ts'
 import { type Flow, route } from '../route.ts'
 
 const inTurn = lane()
-/** Number of characters written in one turn of the event loop. */
+/** Number of characters of an export that are written before other work gets a turn of the event loop. */
 const slice = 64 * 1024
 
 const format = z
@@ -90,7 +90,7 @@ const fileOf = async (
   }
 }
 
-/** Reads the first piece, so that errors are returned before the response begins. */
+/** Reads the first piece of a stream, so that an error is returned before the response begins. */
 const begun = async (flow: AsyncGenerator<string, void>): Promise<AsyncGenerator<string, void>> => {
   const first = await flow.next()
   return (async function* () {

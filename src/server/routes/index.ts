@@ -14,7 +14,6 @@ import * as reads from './reads.ts'
 import * as turns from './turns.ts'
 import * as workers from './workers.ts'
 
-/** Every operation of the API. */
 export const routes: readonly Route[] = [
   conversations,
   events,

@@ -81,7 +81,7 @@ export const whyCall = route({
     }),
 })
 
-/** Maximum size of a policy as JSON, in characters: larger ones are pointless, and the policy is evaluated for each call. */
+/** Maximum size of a policy as JSON, in characters. A policy is evaluated for each call, and larger ones have no use. */
 const largestPolicy = 10_000
 
 export const replayed = route({

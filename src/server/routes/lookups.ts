@@ -116,7 +116,7 @@ interface Wanted extends Pick<SearchOptions, 'limit' | 'cursor'> {
   readonly q: string
 }
 
-/** Searches for `q`. */
+/** Runs a search for `q` and returns a page of hits. Throws `InvalidInput` for the field `q` if the text is invalid. */
 const found = async (
   query: Wanted,
   looking: (q: string, options: SearchOptions) => Promise<SearchPage>,

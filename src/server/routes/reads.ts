@@ -27,7 +27,7 @@ const offset = whole(0).default(0)
 const shownItems = <I extends Item | Entry>(items: readonly I[], longest: number | undefined): readonly I[] =>
   longest === undefined ? items : items.map((item) => clippedItem(item, longest))
 
-/** Returns the items that fit on a page. */
+/** Returns the first items, as many as fit on a page. */
 const firstThatFit = <I extends object>(items: readonly I[]): readonly I[] => {
   const isTooMuch = createPageLimit()
   const end = items.findIndex(isTooMuch)

@@ -4,13 +4,16 @@ import type { JsonResponse } from '../route.ts'
 
 // What was true at a position stays true: such answers have strong ETags.
 
-/** Returns the event at a position; it identifies the whole history before it. */
+/**
+ * Returns the event at a position, or undefined if the conversation does not have that position. The event identifies the whole history
+ * before it.
+ */
 export const eventAt = async (chat: Conversation, position: number) => {
   for await (const event of chat.events({ from: position, to: position })) return event
   return undefined
 }
 
-/** Makes the ETag of a view from a position. */
+/** Makes the ETag of a view of a conversation at a position. */
 const tagOf = async (chat: Conversation, position: number, way: object): Promise<string> => {
   const event = position < 0 ? undefined : await eventAt(chat, position)
   const text = JSON.stringify([chat.id, event?.id ?? 'empty', way])
@@ -18,9 +21,9 @@ const tagOf = async (chat: Conversation, position: number, way: object): Promise
 }
 
 /**
- * Makes an immutable response: a view from this position.
+ * Makes the response for a view of a conversation at a position. Such a view never changes, so the response has a strong ETag.
  *
- * @param headers besides its ETag
+ * @param headers headers besides the ETag
  */
 export const immutableResponse = async (
   chat: Conversation,

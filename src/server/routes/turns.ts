@@ -21,7 +21,6 @@ import { eventAt } from './tags.ts'
 
 const { messages, after } = commandSchemas.append.shape
 
-/** Returns the last message that a command appended. */
 const messageIn = async (
   chat: Conversation,
   { events }: WriteResult,
@@ -31,7 +30,7 @@ const messageIn = async (
   return event?.type === 'MessageAppended' ? event : undefined
 }
 
-/** Rejects messages that workers would not answer. */
+/** Throws `InvalidInput` if workers would not answer the messages. */
 const checkAsks = (said: z.output<typeof messages>): void => {
   const last = said.findLast(({ role }) => role !== 'system')
   if (last?.role === 'user' || (last?.role === 'assistant' && !isFinal(last))) return
@@ -39,14 +38,17 @@ const checkAsks = (said: z.output<typeof messages>): void => {
   throw toError(invalidInput('messages', problem))
 }
 
-/** Returns the position at which the request of a command was recorded; undefined if it was not. */
+/** Returns the position at which a command's request for an answer was recorded, or undefined if it was not recorded. */
 const requestedAt = async (chat: Conversation, commandId: string): Promise<number | undefined> => {
   for await (const { data, metadata } of chat.turnFacts())
     if (metadata.commandId === commandId) return data.at
   return undefined
 }
 
-/** Rejects a request that was decided on another position than the last, unless it has already been recorded. */
+/**
+ * Throws `StaleContext` if a request was based on a position that is no longer the last one, unless the request has already been
+ * recorded.
+ */
 const checkFence = async (
   chat: Conversation,
   commandId: string,

@@ -9,7 +9,7 @@ const cuts = z
   .optional()
   .describe('With `clip`: the blocks that were cut, and the whole length of what was')
 
-/** Data of an event, by type. Content may be anything: it was checked when written. */
+/** Schema of the data of an event. It accepts any fields, as the data was validated by type when it was written. */
 export const eventData = z.looseObject({})
 export const eventType = z.enum(Object.keys(dataSchemas) as [keyof typeof dataSchemas])
 const recorded = z

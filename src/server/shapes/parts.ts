@@ -8,7 +8,7 @@ export const position = z.int().min(-1).describe('0-based; -1 is before the firs
 export const time = z.iso.datetime().describe('UTC')
 export const count = z.int().min(0)
 
-/** A content block, as it was checked when it was written. */
+/** Schema of a content block. It checks the type only, as the block was validated when it was written. */
 export const blockShape = z
   .looseObject({ type: z.string() })
   .meta({ id: 'Block' }) as z.ZodType<AnyBlock> as z.ZodType<Block>

@@ -8,7 +8,7 @@ const answeredCall = { ...ofCall, ms: z.number(), content: z.union([z.string(), 
 const marked = { position, covers: coversSchema }
 const happening = <T extends string, S extends z.ZodRawShape>(type: T, shape: S) =>
   z.looseObject({ type: z.literal(type), ...shape })
-/** Schema of an event in a turn, as in `chat.stream`. */
+/** Schema of a live event of a turn, as yielded by `chat.stream`. */
 const happeningShape = z
   .discriminatedUnion('type', [
     happening('text', { index: count, text: z.string() }),

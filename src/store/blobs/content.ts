@@ -3,7 +3,7 @@ import { StringDecoder } from 'node:string_decoder'
 import { piecesOf } from '../../events/pieces.ts'
 import { blobChunk } from '../port.ts'
 
-/** The text between the quotes of a string in JSON, as a blob. */
+/** Content of a string in a JSON text, stored as a blob. */
 export interface Content {
   /** SHA-256 of the bytes, in hex. */
   readonly sha256: string
@@ -15,8 +15,8 @@ export interface Content {
 }
 
 /**
- * Returns a string's value as UTF-8, or the text between the quotes if encoding the value would not reproduce it (escapes that
- * `JSON.stringify` does not write, a lone surrogate). Works in pieces, without a copy of the whole.
+ * Returns the content of a JSON string: its value as UTF-8, or the text between the quotes if encoding the value would not reproduce
+ * that text (escapes that `JSON.stringify` does not write, a lone surrogate). Works in pieces, without a copy of the whole string.
  *
  * @param inner the text between the quotes, well-formed
  */
@@ -41,8 +41,8 @@ function* chunksOf(inner: string, isEscaped: boolean): Generator<Uint8Array, voi
 }
 
 /**
- * Classifies a text: `plain` equals its value, `escaped` is its value as written by `JSON.stringify`, and anything else is kept as raw
- * text.
+ * Classifies the text between a string's quotes: `plain` equals the string's value, `escaped` is the value as written by
+ * `JSON.stringify`, and `raw` is any other text, which is kept verbatim.
  */
 const formOf = (inner: string): 'plain' | 'escaped' | 'raw' => {
   let form: 'plain' | 'escaped' = 'plain'
@@ -64,14 +64,14 @@ const valueOf = (inner: string): string => (toEscape.test(inner) ? String(JSON.p
 const toEscape = /["\\\u0000-\u001f]/
 const escaped = (value: string): string => (toEscape.test(value) ? JSON.stringify(value).slice(1, -1) : value)
 
-/** A blob as read: hash and length of its bytes, and the text between the quotes, in pieces. */
+/** A blob as read: the hash and length of its bytes, and the text between the quotes, in pieces. */
 export interface ReadContent {
   readonly sha256: string
   readonly bytes: number
   readonly texts: readonly string[]
 }
 
-/** Reads a blob. Passes on any error that the iteration throws. */
+/** Reads a blob. Throws any error thrown by the iteration over `chunks`. */
 export const readContent = async (
   chunks: AsyncIterable<Uint8Array>,
   isRaw: boolean,

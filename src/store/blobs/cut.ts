@@ -3,34 +3,34 @@ import type { StoredEvent } from '../../events/codec.ts'
 import { type Content, contentOf } from './content.ts'
 import type { Literal } from './literals.ts'
 
-/** The place of a blob in an event's data text. */
+/** A reference from an event's data to a blob. */
 export interface Reference {
   /** Offset of the placeholder `sha256:…` in the stored data text, after the quote, in UTF-16 code units. */
   readonly at: number
-  /** Hash in hex. */
+  /** SHA-256 of the blob, in hex. */
   readonly sha256: string
   readonly bytes: number
-  /** Set if the blob contains the text between the quotes, including escapes; otherwise it contains the string's value. */
+  /** True if the blob contains the text between the quotes, including escapes; absent if it contains the string's value. */
   readonly raw?: true
 }
 
-/** An event as it is stored, and the content outside it. */
+/** An event as stored, and the content that was moved out of it. */
 export interface SplitEvent {
   readonly event: StoredEvent
   readonly contents: readonly Content[]
 }
 
-/** Beginning of the metadata text of an event with content stored outside; no other event's metadata may begin with it. */
+/** Prefix of the metadata of an event with content stored outside; the metadata of other events must not begin with it. */
 const mark = '{"$blobs":'
-/** Upper bound on the bytes of a reference in the metadata plus its placeholder in the data. */
+/** Maximum bytes of a reference in the metadata and its placeholder in the data together. */
 export const referenceBytes = 240
 
 export const isCut = ({ metadata }: Pick<StoredEvent, 'metadata'>): boolean => metadata.startsWith(mark)
 
-/** True if references can be added to an event: its metadata is an object. */
+/** Reports whether references can be added to an event, which requires its metadata to be an object. */
 export const canBeCut = ({ metadata }: StoredEvent): boolean => metadata.startsWith('{')
 
-/** Removes the literals, given in order, from the event's data. */
+/** Replaces the literals, given in order, with placeholders, and adds references to their content to the metadata. */
 export const cutLiterals = (event: StoredEvent, literals: readonly Literal[]): SplitEvent => {
   const contents: Content[] = []
   const references: Reference[] = []
@@ -59,7 +59,7 @@ export const cutLiterals = (event: StoredEvent, literals: readonly Literal[]): S
 
 const placeholderOf = (sha256: string): string => `sha256:${sha256}`
 
-/** Returns the references of a cut event; undefined if they are not in the form that `cut` writes. */
+/** Returns the references of an event whose content was moved out; undefined if they are not in the form that `cut` writes. */
 export const referencesOf = ({ metadata }: StoredEvent): readonly Reference[] | undefined => {
   try {
     const references: unknown = JSON.parse(metadata.slice(mark.length, endOfReferences(metadata)))
@@ -69,7 +69,7 @@ export const referencesOf = ({ metadata }: StoredEvent): readonly Reference[] | 
   }
 }
 
-/** Returns the end of the references: they contain only numbers and hex, so the first bracket closes them. */
+/** Returns the index at which the references end. They contain only numbers and hex digits, so the first closing bracket ends them. */
 const endOfReferences = (metadata: string): number => metadata.indexOf(']') + 1
 
 const isReference = (value: unknown): value is Reference => {
@@ -83,7 +83,7 @@ const isReference = (value: unknown): value is Reference => {
 }
 
 /**
- * Restores an event byte for byte to its state before it was cut.
+ * Restores an event byte for byte to its state before `cut`.
  *
  * @param textsOf returns the text between the quotes, in pieces
  * @returns left: the first reference whose placeholder is missing

@@ -10,20 +10,23 @@ import { isCut, referencesOf } from './cut.ts'
 import { unreadable } from './restore.ts'
 
 export interface GcOptions {
-  /** Keep blobs put since this time: an event that refers to them may be about to be written. Default: one day ago. */
+  /**
+   * Time before which a blob must have been put to be removed; an event that refers to a newer blob may be about to be written.
+   * Default: one day ago.
+   */
   readonly olderThan?: Date | undefined
-  /** Only list, without removing. Default false. */
+  /** True to list unreferenced blobs without removing them. Default false. */
   readonly dryRun?: boolean | undefined
 }
 
-/** Blobs stored outside events, and those removed. */
+/** Report on the blobs stored outside events, and on their removal. */
 export interface BlobGcReport {
-  /** Number and total bytes of all blobs, before any was removed. */
+  /** Number of all blobs before the removal; `bytes` is their total size. */
   readonly blobs: number
   readonly bytes: number
-  /** Blobs that are old enough and that no event refers to. */
+  /** Blobs that no event refers to and that are old enough to be removed. */
   readonly unreferenced: readonly BlobInfo[]
-  /** Number of these that were removed: all, or 0 in a dry run. A blob that was put again in the meantime stays. */
+  /** Number of unreferenced blobs removed: all of them, or 0 in a dry run. A blob put again in the meantime is included, but is kept. */
   readonly removed: number
 }
 
@@ -31,7 +34,7 @@ const day = 24 * 60 * 60 * 1000
 
 /**
  * Removes blobs that no event refers to. Others may write in the meantime: a writer puts a blob again before an event that refers to
- * it, and blobs put since `olderThan` stay.
+ * it, and blobs put since `olderThan` are kept.
  *
  * @param store the underlying store, which does not restore large content
  */
@@ -61,8 +64,8 @@ export async function* collect(
 }
 
 /**
- * Returns the hashes that no event of any stream refers to: not only conversations are written through `withLargeContent`. Fails at an
- * event whose references cannot be read, because their blobs must not be removed.
+ * Returns the hashes that no event of any stream refers to. All streams are searched, because not only conversations are written
+ * through `withLargeContent`. Fails at an event whose references cannot be read, because their blobs must not be removed.
  *
  * Searches the listed streams first: usually no hash is left after that. Otherwise it searches all events, including those in streams
  * begun by a writer of an earlier release.
@@ -87,7 +90,7 @@ async function* unreferredAmong(
   return left
 }
 
-/** Yields the events of listed streams, except lost ones. */
+/** Yields the events of listed streams, skipping streams whose history is lost. */
 async function* knownPages(store: EventStore): ReturnType<typeof pagesOf> {
   for await (const names of namePages((before) => store.newest([''], before, maxPage)))
     for (const stream of await orThrow(names))

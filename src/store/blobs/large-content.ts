@@ -21,10 +21,13 @@ import { restoreBlobs } from './restore.ts'
 
 type AppendError = StoreError | EventTooLarge | InvalidInput
 
-/** Maximum bytes of outside content in a page, unless its first event alone has more. */
+/** Maximum bytes of content stored outside events for one page, unless the first event of the page alone has more. */
 const pageBytes = 32 * 1024 * 1024
 
-/** Shortens a page so that its outside content fits into `pageBytes`: a thousand pictures do not fit into memory as a thousand texts do. */
+/**
+ * Shortens a page so that its content stored outside events fits into `pageBytes`. Memory may hold a thousand texts but not a thousand
+ * images.
+ */
 const bounded = (page: readonly RecordedEvent[]): readonly RecordedEvent[] => {
   if (!page.some(isCut)) return page
   let bytes = 0
@@ -36,15 +39,15 @@ const bounded = (page: readonly RecordedEvent[]): readonly RecordedEvent[] => {
   return end < 0 ? page : page.slice(0, end)
 }
 
-/** A store that keeps large content outside its events. */
+/** An event store that stores large content outside its events. */
 export interface LargeContentStore extends EventStore {
-  /** Checks whether the event alone can be appended, judging by its texts. */
+  /** Checks whether the event can be appended on its own, considering only the event's texts. */
   readonly check: (event: StoredEvent) => E.Either<EventTooLarge | InvalidInput, unknown>
 }
 
 /**
- * Returns a store that shows whole events to its users while keeping strings above the threshold outside them, deduplicated. Texts and
- * hashes are always of whole events, so a conversation is the same under every threshold.
+ * Returns a store that presents whole events but stores strings above the threshold outside them, deduplicated. Texts and hashes are
+ * always those of whole events, so a conversation is the same under every threshold.
  *
  * @param threshold maximum bytes of a string (UTF-8, including escapes) that stays in its event
  */
@@ -52,7 +55,10 @@ export const withLargeContent = (store: EventStore, threshold: number): LargeCon
   const limits: InlineLimits = { threshold, append: store.maxAppendBytes }
   const underWay = new Set<Promise<unknown>>()
 
-  /** Writes blobs first: an interrupted append may leave an unreferenced blob, but never a reference without its blob. */
+  /**
+   * Appends events, writing their blobs first: an interrupted append may leave an unreferenced blob, but never a reference without its
+   * blob.
+   */
   async function* appendCut(request: AppendRequest): Steps<AppendError, AppendOutcome> {
     const planned = yield* ok(planOutside(request.events, limits))
     const events: StoredEvent[] = []
@@ -82,7 +88,7 @@ export const withLargeContent = (store: EventStore, threshold: number): LargeCon
     return { events: events.right, checkpoint, isEnd: isWhole && page.isEnd }
   }
 
-  /** Computes the hash of the whole last event: the store keeps the hash of the stored form. */
+  /** Returns the recorded end of a stream with the hash of the whole last event; the underlying store has the hash of the stored form. */
   async function* keptEnd(stream: string): Steps<StoreError, KeptEnd | undefined> {
     const kept = yield* ok(store.keptEnd(stream))
     if (!kept) return undefined
@@ -129,7 +135,7 @@ export const withLargeContent = (store: EventStore, threshold: number): LargeCon
   }
 }
 
-/** Adds the place of the event to an error about an event of a page. */
+/** Adds the checkpoint of an event to an error about one of the event's blobs. */
 const placed = (error: StoreError, page: readonly RecordedEvent[]): StoreError =>
   error._tag === 'BlobMissing' || error._tag === 'BlobDamaged'
     ? {

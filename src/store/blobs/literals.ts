@@ -4,7 +4,7 @@ import { beginsEscape } from '../../events/pieces.ts'
 export interface Literal {
   readonly from: number
   readonly to: number
-  /** UTF-8 bytes of the text between the quotes. */
+  /** Length of the text between the quotes, in UTF-8 bytes. */
   readonly bytes: number
 }
 
@@ -30,7 +30,7 @@ const literalAt = (text: string, from: number, to: number): Literal | undefined 
   return inner.isWellFormed() ? { from, to, bytes: Buffer.byteLength(inner) } : undefined
 }
 
-/** Returns the index of the closing quote of the string that begins at `from`; -1 if there is none. */
+/** Returns the index of the closing quote of the string that begins at `from`; -1 if the string is not closed. */
 const endOf = (text: string, from: number): number => {
   let at = text.indexOf('"', from)
   // An escaped quote is one after a backslash that begins an escape.

@@ -6,18 +6,18 @@ import { type Literal, literalsOver } from './literals.ts'
 
 /** Maximum size of an event without the content stored outside: 16 MiB of JSON, data and metadata together. */
 export const maxEventBytes = 16 * 1024 * 1024
-/** Minimum size of a string worth a reference. */
+/** Minimum size of a string worth storing outside its event, in bytes. */
 const leastOutside = 2 * referenceBytes
 
 /** Limits on content stored inside events. */
 export interface InlineLimits {
-  /** Maximum bytes of a string. */
+  /** Maximum bytes of a string kept in its event. */
   readonly threshold: number
-  /** Maximum bytes of an append. */
+  /** Maximum bytes of all events in an append. */
   readonly append: number
 }
 
-/** True if these events can certainly be stored as they are. False for what is no list of events. */
+/** Reports whether the events can certainly be stored without moving content outside. False if the value is not a list of events. */
 export const arePlain = (events: readonly StoredEvent[], { threshold, append }: InlineLimits): boolean => {
   if (!Array.isArray(events)) return false
   const most = Math.min(threshold, maxEventBytes)
@@ -37,13 +37,13 @@ export const arePlain = (events: readonly StoredEvent[], { threshold, append }: 
 interface Planned {
   readonly event: StoredEvent
   readonly literals: Literal[]
-  /** Bytes that stay inside. */
+  /** Number of bytes that remain in the event. */
   readonly bytes: number
 }
 
 /**
- * Selects the strings of each event to store outside, in order: those above the threshold, then the largest remaining ones until the
- * append is small enough. Errors: `InvalidInput`, `EventTooLarge`.
+ * Selects the strings of each event to store outside it: those above the threshold, then the largest remaining ones until the append is
+ * small enough. The strings of each event are returned in order. Errors: `InvalidInput`, `EventTooLarge`.
  */
 export const planOutside = (
   events: readonly StoredEvent[],
@@ -79,7 +79,10 @@ const tooLarge = (what: string, bytes: number, whose: string, limit: number, adv
 
 const savedBy = ({ bytes }: Literal): number => bytes - referenceBytes
 
-/** Moves the largest remaining strings outside until the events fit, if they can. Returns the bytes that stay inside. */
+/**
+ * Adds the largest remaining strings to those stored outside until the events fit, if possible. Returns the number of bytes that remain
+ * in the events.
+ */
 const takeMore = (planned: readonly Planned[], most: number): number => {
   let total = planned.reduce((sum, { bytes }) => sum + bytes, 0)
   if (total <= most) return total

@@ -11,7 +11,7 @@ const readers = 4
 type Read = E.Either<StoreError, ReadContent>
 
 /**
- * Returns a page of events with their outside content restored; each blob is read once and checked against its hash. Errors:
+ * Returns a page of events with the content stored outside restored. Each blob is read once and checked against its hash. Errors:
  * `BlobMissing`, `BlobDamaged` or `DecodeFailed` for the first affected event in the page; errors of the blob store.
  */
 export const restoreBlobs = async (
@@ -59,8 +59,8 @@ const readOne = async (blobs: BlobStore, { sha256, raw }: Reference): Promise<Re
 }
 
 /**
- * Reports whether a value thrown by an iteration is a store error: only these have a tag. A custom store may throw them as plain
- * objects.
+ * Reports whether a value thrown by an iteration is a store error; of all thrown values, only store errors have a tag. A custom store
+ * may throw them as plain objects.
  */
 const isStoreError = (error: unknown): error is StoreError =>
   typeof error === 'object' && error !== null && '_tag' in error

@@ -2,13 +2,13 @@ import { createLruCache } from '../lru.ts'
 import type { StreamRange } from '../port.ts'
 import type { ServerEvent } from './responses.ts'
 
-/** Time during which a stream found missing is assumed not to have been begun by another writer, in milliseconds. */
+/** Time for which a stream found missing is assumed not to have been begun by another writer, in milliseconds. */
 const freshness = 1_000
 const most = 1_000
 
-/** Streams that were just read and did not exist. */
+/** Cache of streams that did not exist when they were last read. */
 export interface Absent {
-  /** Records a read and its result. */
+  /** Records the result of a read. */
   readonly seen: (range: StreamRange, found: readonly ServerEvent[]) => void
   readonly has: (stream: string) => boolean
 }

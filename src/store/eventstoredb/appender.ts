@@ -15,7 +15,7 @@ import {
 import { appendRequest, type ProposedEvent } from './requests.ts'
 import { appendMargin } from './settings.ts'
 
-/** The result of one attempt: an answer, or an unknown outcome. */
+/** Result of one attempt to append: written, an error, or an unknown outcome. */
 type Answer =
   | { readonly type: 'written'; readonly revision: number }
   | { readonly type: 'error'; readonly error: BatchAppendError }
@@ -23,19 +23,19 @@ type Answer =
 
 export interface AppendTo {
   readonly stream: string
-  /** Last revision of the stream; -1 if it must not exist. */
+  /** Expected last revision of the stream; -1 if the stream must not exist. */
   readonly expected: number | 'any'
   readonly events: readonly ProposedEvent[]
 }
 
-/** Result of an append. `revision`: revision of the last event. */
+/** Result of an append: the revision of its last event. */
 export interface AppendedRevision {
   readonly revision: number
 }
 
 export type StreamAppender = (append: AppendTo) => Steps<StoreError | Conflict, AppendedRevision>
 
-/** A call that carries any number of appends, each with a correlation id. */
+/** A streaming call that carries any number of appends, each with a correlation id. */
 interface Line {
   readonly client: StreamsClient
   readonly call: ReturnType<StreamsClient['batchAppend']>
@@ -44,9 +44,9 @@ interface Line {
 }
 
 /**
- * Appends over one call at a time. Without a clear answer (a deadline, a broken connection, a new leader) the outcome is unknown: the
- * same events are sent again, at the same expected revision, until it is known or patience ends (`OutcomeUnknown`). The server
- * recognises events that it already has.
+ * Creates an appender, which sends its appends over one streaming call at a time. Without a clear answer (a deadline, a broken
+ * connection, a new leader), the outcome of an append is unknown. The same events are then sent again, at the same expected revision,
+ * until the outcome is known or patience ends (`OutcomeUnknown`). The server recognises events that it already has.
  */
 export const appender = (connection: Connection): StreamAppender => {
   const { settings } = connection
@@ -56,7 +56,7 @@ export const appender = (connection: Connection): StreamAppender => {
     const opened = connection.once(async (client) => {
       const pending: Line['pending'] = new Map()
       const call = client.batchAppend(...connection.callArguments(Infinity))
-      /** Ends the line; the outcome of its pending appends is unknown. Other lines, and other stores, are not affected. */
+      /** Ends the streaming call; the outcome of its pending appends is then unknown. Other calls and other stores are not affected. */
       const drop = (cause: unknown): void => {
         if (line === opened) line = undefined
         for (const settle of pending.values()) settle({ type: 'unknown', cause })
@@ -82,7 +82,7 @@ export const appender = (connection: Connection): StreamAppender => {
 
   const attempt = async ({ stream, expected, events }: AppendTo): Promise<Answer> => {
     const opened = (line ??= open())
-    /** Stops adding appends to the line; pending ones continue. */
+    /** Stops sending appends over this streaming call; its pending appends continue. */
     const leave = (): void => {
       if (line === opened) line = undefined
     }
@@ -131,7 +131,7 @@ export const appender = (connection: Connection): StreamAppender => {
   }
 }
 
-/** Returns the error of a final answer; undefined if the events may still be written, or already are. */
+/** Returns the error of a final answer; undefined if the events may still be written, or may already have been. */
 const finalError = (
   store: string,
   { stream, expected }: AppendTo,

@@ -15,14 +15,14 @@ import type { Reads } from './reads.ts'
 
 const streamOf = (sha256: string): string => `blob-${sha256}`
 
-/** The data of `BlobStored` and `BlobKept`. */
+/** Data of a `BlobStored` or `BlobKept` event. */
 interface Seal {
   readonly bytes: number
-  /** Revisions of its chunks, in order. */
+  /** Revisions of the blob's chunks, in order. */
   readonly chunks: readonly number[]
 }
 
-/** Number of events read at once: chunks are large. */
+/** Number of events read at a time; it is small because chunks are large. */
 const page = 4
 /** Number of blobs examined concurrently. */
 const atOnce = 32
@@ -48,7 +48,7 @@ export const blobs = (
     }
   }
 
-  /** Appends to the blob's stream and returns the revision. */
+  /** Appends an event to a blob's stream and returns the event's revision. */
   async function* write(sha256: string, type: string, data: string | Uint8Array): Steps<StoreError, number> {
     const event = { id: randomUUID(), type, data, metadata: '{}' }
     const { revision } = yield* append({ stream: streamOf(sha256), expected: 'any', events: [event] })
@@ -84,7 +84,10 @@ export const blobs = (
     }
   }
 
-  /** Returns the facts of a blob; undefined if it was removed or never written, as the directory lists such blobs too. */
+  /**
+   * Returns the hash, size and time of a blob; undefined if the blob was removed or never written, because the directory also lists
+   * such blobs.
+   */
   async function* infoOf(name: string): Steps<StoreError, BlobInfo | undefined> {
     const sha256 = name.slice(streamOf('').length)
     const seal = yield* newestSeal(sha256)

@@ -5,10 +5,13 @@ import { type StreamChanges, type Checkpoint, maxPage } from '../port.ts'
 import { checkpointOf, isSamePlace, placeOf } from './responses.ts'
 import type { Reads } from './reads.ts'
 
-/** Maximum bytes of the database to search for changes: reading the ends of a few thousand streams takes no longer. */
+/** Maximum bytes of the database to search for changes. Above this, reading the last events of a few thousand streams is as fast. */
 const most = 16 * 1024 * 1024
 
-/** Lists the streams written since a checkpoint. A change of a stream's metadata counts: it may hide events. */
+/**
+ * Returns a function that lists the streams written since a checkpoint. A change of a stream's metadata counts as a write, because it
+ * may hide events.
+ */
 export const changes = (reads: Reads) =>
   async function* (prefix: string, since: Checkpoint | undefined): Steps<StoreError, StreamChanges> {
     const newest = await run(reads.end())

@@ -6,7 +6,7 @@ import { holdsSecret, secretsFinding } from '../recorded-secrets.ts'
 import type { LogPosition } from './responses.ts'
 import type { Reads } from './reads.ts'
 
-/** Maximum number of configurations to examine, and number read at once: each may contain a hundred tools. */
+/** Maximum number of configurations to examine. They are read in small pages, because each may contain a hundred tools. */
 const most = 1_000
 const page = 100
 

@@ -16,13 +16,13 @@ export type StreamsClient = InstanceType<typeof streamsServices.StreamsClient>
 type CallArguments = Parameters<StreamsClient['batchAppend']>
 
 /**
- * Internals that the client offers its own methods: channels, deadlines and credentials. The methods themselves are unsuitable: an
- * append keeps its answer in a table shared by all clients of the process, and has no deadline; a read has no deadline either, and
- * ending one early closes the channel for every user (docs/adr/0009-the-client-connects-we-speak.md). Its search for the leader is
- * unsuitable too (nodes.ts).
+ * Internals of the client library: channels, deadlines and credentials. The library's public methods are unsuitable. An append stores
+ * its answer in a table shared by all clients of the process and has no deadline. A read has no deadline either, and ending one early
+ * closes the channel for every user (docs/adr/0009-the-client-connects-we-speak.md). The search for the leader is unsuitable too
+ * (nodes.ts).
  */
 interface Internals extends ChannelMaker {
-  /** Channel of the clients to come. */
+  /** Returns the channel for clients created later. */
   getChannel: () => Promise<unknown>
   readonly capabilities: Promise<Features>
   readonly createGRPCClient: (service: typeof streamsServices.StreamsClient) => Promise<StreamsClient>
@@ -44,12 +44,12 @@ interface Features {
 /** A connection to a server, or to a cluster's leader. */
 export interface Connection {
   readonly settings: ConnectionSettings
-  /** Returns the credentials and the deadline of a call; `deadline` is in milliseconds from now. */
+  /** Returns the credentials and the deadline to pass to a call; `deadline` is in milliseconds from now. */
   readonly callArguments: (deadline: number) => ReturnType<Internals['callArguments']>
   /** Runs an action once. Rejects if no leader is found within the time for one attempt. */
   readonly once: <T>(action: (client: StreamsClient) => Promise<T>) => Promise<T>
   /**
-   * Runs a read-only action until it succeeds or patience ends.
+   * Repeats a read-only action until it succeeds or patience ends.
    *
    * @param finalOf returns the error for a failure that another attempt would not cure
    */
@@ -57,13 +57,13 @@ export interface Connection {
     action: (client: StreamsClient) => Promise<T>,
     finalOf?: (failure: unknown) => StoreError | undefined,
   ) => Steps<StoreError, T>
-  /** Reports that a call outside `once` failed or was not answered in time (`noAnswer`). */
+  /** Records that a call outside `once` failed or was not answered in time (`noAnswer`). */
   readonly failed: (client: StreamsClient, error: unknown) => void
-  /** Cancels a call when the connection ends, or when the returned function is called. */
+  /** Registers a call to be cancelled when the connection ends. The returned function cancels the call at once. */
   readonly tracked: (cancel: () => void) => () => void
-  /** Returns the server's features as determined by the client. Requires a connection: call `once` before. */
+  /** Returns the server's features as determined by the client library. Requires a connection: call `once` first. */
   readonly features: () => Promise<Features>
-  /** Aborts when closing begins: after that, nothing is started or retried. */
+  /** Signal that aborts when closing begins; after that, nothing is started or retried. */
   readonly closing: AbortSignal
   /** Waits for work in progress, then ends every call. */
   readonly close: (underWay?: Iterable<Promise<unknown>>) => Promise<void>
@@ -186,12 +186,12 @@ export const connect = (settings: ConnectionSettings): E.Either<InvalidInput, Co
 const connecting = new Set([0, 1])
 const ready = new Set([2])
 
-/** True if the gRPC library may connect through a proxy (its http_proxy.js). */
+/** Reports whether the gRPC library may connect through a proxy (its http_proxy.js). */
 const hasProxy = (): boolean => ['grpc_proxy', 'https_proxy', 'http_proxy'].some((name) => process.env[name])
 
 /**
- * Waits until the channel is connected or has failed; a failure then surfaces in the call. A frozen node never answers, although its
- * system accepts connections, and the other nodes call it the leader until they elect another.
+ * Waits until the channel is connected or has failed; a failure then surfaces in the call. The wait is limited because a frozen node
+ * never answers. Its operating system still accepts connections, and the other nodes name it as the leader until they elect another.
  */
 const reached = async (client: StreamsClient, ms: number): Promise<void> => {
   const channel = client.getChannel()
@@ -205,7 +205,7 @@ const reached = async (client: StreamsClient, ms: number): Promise<void> => {
   }
 }
 
-/** First and longest pause between attempts, in milliseconds. */
+/** First pause between attempts, in milliseconds. */
 export const firstPause = 20
 export const longestPause = 500
 

@@ -14,13 +14,12 @@ import { type Reads, reads } from './reads.ts'
 import { scratchFindings, within } from './scratch.ts'
 import { esdbSettings, type ConnectionSettings } from './settings.ts'
 
-/** Maximum number of conversation settings to examine. */
+/** Maximum number of changes of stream settings to examine. */
 const mostSettings = 1_000
 
 /**
- * Examines an EventStoreDB. It writes about a megabyte to its own stream `palimpsest-doctor-…`, which the database drops after a
- * minute, and nothing else. It waits for each answer up to the URL's time for one attempt (`defaultDeadline`), and for a cluster node
- * up to `gossipTimeout`.
+ * Examines an EventStoreDB. The only writes are about a megabyte to a stream `palimpsest-doctor-…`, which the database drops after a
+ * minute. The time limit for each answer is the URL's time for one attempt (`defaultDeadline`), and for a cluster node `gossipTimeout`.
  */
 export const diagnoseEventStoreDb = (url: string): TaskEither<InvalidInput, readonly DiagnosisFinding[]> =>
   task(async function* (): Steps<InvalidInput, readonly DiagnosisFinding[]> {
@@ -76,7 +75,10 @@ const serverFindings = async (connection: Connection): Promise<readonly Diagnosi
   }
 }
 
-/** Checks the server's version and features as found by the client, which offers no way to ask for them. */
+/**
+ * Checks the server's version and features. They are read from the client library's internals, because the library has no public method
+ * for them.
+ */
 const versionFinding = async ({ features, settings }: Connection): Promise<DiagnosisFinding> => {
   try {
     const { serverVersion, supports } = await within(settings.attempt, features())
@@ -92,7 +94,7 @@ const versionFinding = async ({ features, settings }: Connection): Promise<Diagn
   }
 }
 
-/** Looks for settings that make the database drop events of conversations. */
+/** Looks for stream settings that make the database drop events of conversations. */
 const settingsFinding = async (reading: Reads): Promise<DiagnosisFinding> => {
   const found = await run(limitsFinding(reading))
   if (E.isRight(found)) return found.right
@@ -104,14 +106,14 @@ const settingsFinding = async (reading: Reads): Promise<DiagnosisFinding> => {
   )
 }
 
-/** Streams beside a conversation: the prefix of their names, and a description of each for users. */
+/** Kinds of streams that accompany a conversation: the prefix of their names, and a description for users. */
 const beside = [
   [notesStreamOf(''), 'the notes of'],
   [turnsStreamOf(''), 'the turns of'],
   [inboxStreamOf(''), 'the inbox of'],
 ] as const
 
-/** Describes a stream for users; undefined if it neither contains a conversation nor lies beside one. */
+/** Describes a stream for users; returns undefined if the stream neither contains nor accompanies a conversation. */
 const nameOf = (stream: string): string | undefined => {
   const [prefix, what] = beside.find(([begin]) => stream.startsWith(begin)) ?? []
   return prefix === undefined ? conversationOf(stream) : `${what} ${stream.slice(prefix.length)}`

@@ -18,29 +18,30 @@ import type { Reads } from './reads.ts'
 
 type Listing<A> = Steps<StoreError, A>
 
-/** The streams of one kind. */
+/** List of the streams of one kind. */
 export interface Directory {
-  /** Lists a stream before its first event is written. */
+  /** Adds a stream to the list before the stream's first event is written. */
   readonly begin: (stream: string) => Listing<void>
-  /** Returns at most `limit` names that begin with one of the prefixes, newest first, older than the name `before`. */
+  /** Returns at most `limit` names that begin with one of the prefixes and are older than the name `before`, newest first. */
   readonly newest: (
     prefixes: readonly string[],
     before: string | undefined,
     limit: number,
   ) => Listing<readonly string[]>
-  /** Returns all names, including streams begun in the meantime by a writer of an earlier release. */
+  /** Returns all names, including those of streams begun in the meantime by a writer of an earlier release. */
   readonly all: () => Listing<readonly string[]>
   /**
-   * Returns those of these streams that were never begun, based on what `all` or `newest` have read and one read of newer entries.
-   * Empty if they have not read everything, or if the list is inconclusive: it was cut, or lacks streams of earlier releases.
+   * Returns those of the given streams that were never begun, based on the entries that `all` or `newest` have read and on one read of
+   * newer entries. The result is empty if not all entries have been read, or if the list is inconclusive: entries were removed, or
+   * streams of earlier releases have no entry.
    */
   readonly neverBegun: (streams: readonly string[]) => Listing<ReadonlySet<string>>
 }
 
 export interface Kind {
-  /** Stream that lists streams; those found by a search are in `NAME-earlier`. */
+  /** Name of the stream that lists the streams of this kind; those found by a search are listed in `NAME-earlier`. */
   readonly stream: string
-  /** Finds the events of streams without an entry. */
+  /** Filter for the search for streams without an entry. */
   readonly filter: PrefixFilter
 }
 
@@ -55,7 +56,7 @@ export const blobStreams: Kind = {
 
 /** Maximum number of streams remembered as having an entry. */
 const maxBegun = 10_000
-/** Minimum number of entries read at once. */
+/** Minimum number of entries to read at a time. */
 const leastPage = 100
 
 export const directory = (reads: Reads, append: StreamAppender, { stream, filter }: Kind): Directory => {
@@ -72,7 +73,7 @@ export const directory = (reads: Reads, append: StreamAppender, { stream, filter
     parts = [entriesOf(reads, stream), entriesOf(reads, earlier.stream)]
   }
 
-  /** Reads more of the older names; returns false when there are no more. */
+  /** Reads older names; returns false if all of them have been read. */
   async function* older(limit: number): Listing<boolean> {
     for (const part of parts) {
       if (part === parts[1] && !isSearched) {
@@ -109,7 +110,7 @@ export const directory = (reads: Reads, append: StreamAppender, { stream, filter
   /**
    * Searches for streams without an entry.
    *
-   * @param again search even if that was done before
+   * @param again true to search even if a search was completed before
    */
   async function* search(again: boolean): Listing<void> {
     const searched = await run(listEarlier(reads, append, earlier, { again, known }))
@@ -158,14 +159,14 @@ export const directory = (reads: Reads, append: StreamAppender, { stream, filter
   }
 
   let last: Promise<unknown> = Promise.resolve()
-  /** Runs steps one at a time: they share the names read so far. */
+  /** Runs steps one at a time, because they share the names read so far. */
   const inTurn = <A>(steps: () => Listing<A>): Promise<E.Either<StoreError, A>> => {
     const result = last.then(() => run(steps()))
     last = result.catch(() => undefined)
     return result
   }
 
-  /** True if a stream missing from the names was certainly never begun. */
+  /** Reports whether a stream missing from the names was certainly never begun. */
   const isComplete = (): boolean =>
     isSearched && unlisted.length === 0 && parts[0].isWhole() && parts[1].isRead() && parts[1].names() === 0
 
@@ -174,7 +175,7 @@ export const directory = (reads: Reads, append: StreamAppender, { stream, filter
   }
 
   let waiting: Promise<E.Either<StoreError, void>> | undefined
-  /** Reads the newer names, once for all callers that wait for the read to begin. */
+  /** Reads the newer names. All callers that wait for the read to begin share it. */
   const look = (): Promise<E.Either<StoreError, void>> =>
     (waiting ??= inTurn(() => {
       waiting = undefined
@@ -192,22 +193,22 @@ export const directory = (reads: Reads, append: StreamAppender, { stream, filter
   }
 }
 
-/** The entries read from one stream: each once, extended at both ends. */
+/** Reader of one stream's entries. It reads each entry once, continuing at both ends of the range read so far. */
 interface Part {
-  /** Reads the names before those read so far, newest first. */
+  /** Reads the names older than those read so far, newest first. */
   readonly older: (limit: number) => Listing<readonly string[]>
-  /** Reads the names after those read so far, oldest first; empty if nothing was read yet. */
+  /** Reads the names newer than those read so far, oldest first; returns an empty list if nothing has been read yet. */
   readonly newer: () => Listing<readonly string[]>
-  /** True if there are no older entries. */
+  /** Reports whether the oldest entry has been read. */
   readonly isRead: () => boolean
-  /** True if every entry ever written has been read, and none is gone. */
+  /** Reports whether every entry ever written has been read; false if any entry was removed. */
   readonly isWhole: () => boolean
   /** Returns the number of names read. */
   readonly names: () => number
 }
 
 const entriesOf = (reads: Reads, stream: string): Part => {
-  /** Revisions of the newest and the oldest entry read; `newest` is -1 if there are no entries. */
+  /** Revision of the newest entry read; -1 if the stream has no entries. `oldest` is the revision of the oldest entry read. */
   let newest: number | undefined
   let oldest = Infinity
   let entries = 0

@@ -7,13 +7,16 @@ import { checkpointOf, isOfServer, type LogPosition, placeOf, type ServerEvent }
 import { type PrefixFilter } from './requests.ts'
 import type { Reads } from './reads.ts'
 
-/** The stream that lists streams found by a search, and what finds them. */
+/** Name of the stream that lists streams found by a search, and the filter that finds them. */
 export interface StreamList {
   readonly stream: string
   readonly filter: PrefixFilter
 }
 
-/** An entry of a stream that lists streams. `place`: place of one of the stream's events, if it was found by a search. */
+/**
+ * An entry of a stream that lists streams. `place` is the log position of one of the listed stream's events, if the stream was found by
+ * a search.
+ */
 interface Entry {
   readonly stream: string
   readonly place?: string
@@ -22,29 +25,29 @@ interface Entry {
 export const entryIn = ({ type, data }: ServerEvent): Entry | undefined =>
   type === 'StreamBegun' ? (JSON.parse(Buffer.from(data).toString()) as Entry) : undefined
 
-/** The result of a search. */
+/** Result of a search for streams without an entry. */
 interface Earlier {
-  /** Number of streams listed. */
+  /** Number of streams added to the list. */
   readonly found: number
-  /** Streams that cannot be listed because the user may not write; newest first. */
+  /** Streams found, newest first, that cannot be listed because the user may not write. */
   readonly unlisted: readonly string[]
 }
 
 interface Search {
-  /** True to search again if everything was searched before. */
+  /** True to search again even if a search was completed before. */
   readonly again: boolean
-  /** Reads which streams have an entry. */
+  /** Reads all entries and returns a function that reports whether a stream has one. */
   readonly known: () => Steps<StoreError, (name: string) => boolean>
 }
 
-/** Number of events read at once: those of conversations may be large. */
+/** Number of events read at a time; it is limited because events of conversations may be large. */
 const page = 200
-/** Number of bytes of the database that are cheaper to search again than to record as searched. */
+/** Maximum bytes of the database that are searched again rather than recorded as searched, which costs more. */
 const unnoted = 1024 * 1024
 
 /**
- * Lists the streams without an entry: those begun by an earlier release. It writes at the revision that it read, so when several
- * searches run at once, one writes and the others continue from its result; an interrupted search is continued.
+ * Lists the streams without an entry, which were begun by an earlier release. The search writes at the revision that it read: when
+ * several searches run at once, one writes and the others continue from its result. An interrupted search is continued.
  */
 export async function* listEarlier(
   reads: Reads,
@@ -67,7 +70,7 @@ interface Begun {
   readonly isKnown: (name: string) => boolean
 }
 
-/** Searches from the last entry on; undefined if another search wrote in the meantime. */
+/** Searches the events after the last entry's log position; returns undefined if another search wrote in the meantime. */
 async function* searchFrom(
   reads: Reads,
   append: StreamAppender,
@@ -117,6 +120,6 @@ const placeIn = ({ data }: ServerEvent): LogPosition | undefined => {
   return place === undefined ? undefined : placeOf(place)
 }
 
-/** Returns the number of bytes of the database between two places. */
+/** Returns the number of bytes between two positions in the database's log. */
 const distance = (one: LogPosition | undefined, other: LogPosition | undefined): number =>
   Number(other?.commit ?? 0) - Number(one?.commit ?? 0)

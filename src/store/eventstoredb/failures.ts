@@ -12,36 +12,39 @@ const unauthenticated = 16
 const fieldOf = (error: unknown, field: string): unknown =>
   typeof error === 'object' && error !== null ? (error as Record<string, unknown>)[field] : undefined
 
-/** True if the server rejects the credentials; another attempt would not help. */
+/** Reports whether the server rejects the credentials; another attempt would not help. */
 export const isDenied = (error: unknown): boolean =>
   fieldOf(error, 'code') === permissionDenied || fieldOf(error, 'code') === unauthenticated
 
-/** True if a call missed its deadline. */
+/** Reports whether a call missed its deadline. */
 const isTimeOut = (error: unknown): boolean => fieldOf(error, 'code') === deadlineExceeded
 
-/** True if the connection itself failed, rather than a call on it. */
+/** Reports whether the connection itself failed, rather than a call on it. */
 export const isOfConnection = (error: unknown): boolean => {
   const code = fieldOf(error, 'code')
   const isByServer = code === cancelled && !/cancelled on client/i.test(reasonOf(error))
   return code === unavailableCode || isByServer || isTimeOut(error) || isEnded(error)
 }
 
-/** True for an error with which a closed connection may fail (https://github.com/grpc/grpc-node/issues/2502). */
+/** Reports whether an error is one with which a closed connection may fail (https://github.com/grpc/grpc-node/issues/2502). */
 const isEnded = (error: unknown): boolean => /write after end/.test(reasonOf(error))
 
-/** Returns the leader named by a node that is not the leader itself; undefined for any other failure. */
+/** Returns the address of the leader if the failure is the answer of a node that is not the leader; undefined for any other failure. */
 export const leaderNamedIn = (error: unknown): string | undefined => {
   if (trailerOf(error, 'exception') !== 'not-leader') return undefined
   return `${trailerOf(error, 'leader-endpoint-host')}:${trailerOf(error, 'leader-endpoint-port')}`
 }
 
-/** Returns the failure of an attempt that was not answered in time; it counts as a connection failure. */
+/** Returns the error of an attempt that was not answered in time; it counts as a connection failure. */
 export const noAnswer = (ms: number): Error =>
   Object.assign(new Error(`no answer within ${ms} ms`), { code: unavailableCode })
 
 const isOfCertificate = (error: unknown): boolean => /certificate/i.test(reasonOf(error))
 
-/** Returns the failure to reach any of several nodes, or any address of one. A certificate that is not trusted now will not be later. */
+/**
+ * Returns the error for the failure to reach any of several nodes, or any address of one node. If all failures are due to certificates,
+ * the error is final, because a certificate that is not trusted now will not be trusted later.
+ */
 export const unreachedError = (failures: readonly unknown[]): Error =>
   Object.assign(
     new Error([...new Set(failures.map(reasonOf))].join('; ')),
@@ -79,7 +82,7 @@ export const storeDenied = (store: string, cause: unknown): StoreError => ({
   cause,
 })
 
-/** Returns the error for a request that the server answers with a refusal. */
+/** Returns the error for a request that the server refuses. */
 export const refusedError = (store: string, problem: string, cause?: unknown): StoreError => ({
   _tag: 'StoreUnavailable',
   message: `${store}: ${problem}`,

@@ -15,8 +15,8 @@ import {
 import { subscribeRequest } from './requests.ts'
 
 /**
- * Follows streams by prefix, filtered on the server. A broken subscription is replaced by one that starts at the last place reached: no
- * event is missed or repeated, unless the follower wants to be notified.
+ * Follows streams by prefix, filtered on the server. If a subscription breaks, a new one starts at the last log position reached, so
+ * that no event is missed or repeated. With `untilBroken`, the failure is thrown instead.
  */
 export async function* follow(
   connection: Connection,

@@ -9,15 +9,18 @@ import type { Reads } from './reads.ts'
 // a while. A subscription to all metadata would tell at once, but makes the server filter every event for every process, and only
 // administrators may open it; a read with each append costs more than the append.
 
-/** Age in milliseconds after which facts about a stream are read again. */
+/** Time after which facts about a stream are read again, in milliseconds. */
 const freshness = 1_000
-/** Number of streams remembered: more than those whose ends are remembered. */
+/** Maximum number of streams remembered: more than the number of streams whose ends are remembered. */
 const most = 20_000
 
 export interface Losses {
-  /** Checks a stream before an append: fails with `HistoryLost` if its metadata sets a limit and its first event is gone. */
+  /**
+   * Checks a stream before an append. Fails with `HistoryLost` if the stream's metadata sets a limit and the stream's first event is
+   * gone.
+   */
   readonly check: (stream: string) => Steps<StoreError, void>
-  /** Records the result of a read of the stream. */
+  /** Records whether a read found that the stream has lost events. */
   readonly seen: (stream: string, isLost: boolean) => void
 }
 
@@ -55,7 +58,7 @@ export const losses = (reads: Reads): Losses => {
   }
 }
 
-/** Returns the limits in a stream's metadata that make the database drop events; undefined if there are none. */
+/** Returns the limits in a stream's metadata that make the database drop events; undefined if the metadata sets no such limit. */
 export const trapIn = ({ data }: ServerEvent): string | undefined => {
   const limits = [
     ...Buffer.from(data)

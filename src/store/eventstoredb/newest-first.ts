@@ -1,17 +1,17 @@
 /** A list of distinct names, newest first, that grows at both ends. */
 export interface NewestFirst {
   readonly has: (name: string) => boolean
-  /** Adds a name at the front; a name in the list stays where it is. */
+  /** Adds a name at the front; a name already in the list keeps its place. */
   readonly newer: (name: string) => void
-  /** Adds a name at the end; a name in the list stays where it is. */
+  /** Adds a name at the end; a name already in the list keeps its place. */
   readonly older: (name: string) => void
-  /** Returns the name after this one; for undefined, the first. */
+  /** Returns the name after the given one; for undefined, the first name. */
   readonly after: (name: string | undefined) => string | undefined
   readonly all: () => readonly string[]
 }
 
 export const newestFirst = (): NewestFirst => {
-  /** Places of names; larger is newer: 0 and up in `above`, -1 and down in `below`. */
+  /** Places of names, where a larger number is newer. Numbers from 0 up refer to `above`, numbers from -1 down to `below`. */
   const places = new Map<string, number>()
   const above: string[] = []
   const below: string[] = []

@@ -23,7 +23,7 @@ interface Asking {
 type Use<A> = (session: ClientHttp2Session) => Promise<A>
 
 /**
- * Finds the node to call, and checks that it answers: the leader of a cluster, for which all nodes are queried at once, or the only
+ * Finds the node to call and checks that it answers: the leader of a cluster, for which all nodes are queried in parallel, or the only
  * server.
  *
  * @param named the leader, if a node has named one
@@ -51,10 +51,10 @@ export const nodeToCall = async (
 const nameOf = ({ host, port }: Pick<Address, 'host' | 'port'>): string =>
   `${isIP(host) === 6 ? `[${host}]` : host}:${port}`
 
-/** Does nothing: the session itself shows that the node answers. */
+/** Does nothing, because an open session already shows that the node answers. */
 const answers = (): Promise<void> => Promise.resolve()
 
-/** Returns the first result of several parallel attempts and ends the others. */
+/** Returns the result of the first of several parallel attempts to succeed, and ends the others. */
 const firstOf = async <T, A>(
   all: readonly T[],
   signal: AbortSignal,
@@ -71,7 +71,7 @@ const firstOf = async <T, A>(
   }
 }
 
-/** Connects to a node at the address that answers first. */
+/** Connects to a node, at the address that answers first, and passes the session to `use`. */
 const withSession = async <A>(node: string, { secure, signal }: Asking, use: Use<A>): Promise<A> => {
   const colon = node.lastIndexOf(':')
   const host = node.slice(0, colon).replace(/^\[(.*)\]$/, '$1')

@@ -8,7 +8,7 @@ export interface Address {
   readonly host: string
   readonly port: number
   readonly hasTls: boolean
-  /** A file with certificates of trusted authorities. */
+  /** Path of a file with certificates of trusted authorities. */
   readonly authorities: string | undefined
 }
 
@@ -44,7 +44,7 @@ export const probe = async (address: Address, patience: number): Promise<string 
   return (await isSilent(address)) ? silent : undefined
 }
 
-/** Reports whether a node accepts connections but sends nothing: the operating system accepts them even for a frozen process. */
+/** Reports whether a node accepts connections but sends nothing. The operating system accepts connections even for a frozen process. */
 const isSilent = ({ host, port }: Address): Promise<boolean> =>
   new Promise((resolve) => {
     const session = connectHttp2(`http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`)
@@ -62,7 +62,7 @@ const isSilent = ({ host, port }: Address): Promise<boolean> =>
 const silent =
   'it accepts connections but does not answer: the process is frozen, overloaded, or not an EventStoreDB'
 
-/** Time to wait for an answer to a greeting that will probably get none, in milliseconds. */
+/** Time to wait for an answer to a greeting that will probably not be answered, in milliseconds. */
 const greetingPatience = 500
 
 const secured = ({ host, port }: Address, trust: ConnectionOptions): Socket =>
@@ -77,7 +77,7 @@ const readAuthorities = (file: string): Buffer | Error => {
 }
 
 interface Failure {
-  /** Code and message from Node or OpenSSL; undefined on success. */
+  /** Error code from Node or OpenSSL; undefined on success. */
   readonly code?: string
   readonly message?: string
 }
@@ -107,7 +107,7 @@ const noTls =
 const unheard = 'no answer: check the host, and the firewalls in between'
 const unknownName = 'there is no host with that name: correct it'
 
-/** Our own code for a connection that is accepted but then silent. */
+/** Code defined here for a connection that is accepted but then silent. */
 const silentCode = 'silent'
 
 const problems: Readonly<Record<string, string>> = {

@@ -9,38 +9,38 @@ import { type PrefixFilter, readAllRequest, readLastRequest, readStreamRequest }
 type Read<A> = Steps<StoreError, A>
 
 export interface Reads {
-  /** Reads like the port's `read`; fails with `HistoryLost` if the database has dropped some of the events. */
+  /** Reads events like the port's `read`. Fails with `HistoryLost` if the database has dropped some of the events. */
   readonly range: (range: StreamRange) => Read<readonly ServerEvent[]>
   /**
-   * Reads events that pass the filter, after a place; fewer than `limit` if there are no more. May take as long as the server needs to
-   * search all of its events.
+   * Reads events after a log position that pass the filter; returns fewer than `limit` only if no more exist. May take as long as the
+   * server needs to search all of its events.
    */
   readonly all: (
     filter: PrefixFilter,
     after: LogPosition | undefined,
     limit: number,
   ) => Read<readonly ServerEvent[]>
-  /** Returns the place of the last event in the database, from any writer; undefined if it is empty. */
+  /** Returns the log position of the last event in the database, from any writer; undefined if the database is empty. */
   readonly end: () => Read<LogPosition | undefined>
   /** Returns a stream's metadata as last set; undefined if it was never set. Makes one attempt and rejects if it fails. */
   readonly settings: (stream: string) => Promise<ServerEvent | undefined>
-  /** Like `range`, for streams that may be deleted and recreated: returns the existing events and reports no losses. */
+  /** Reads events like `range`, but for streams that may be deleted and recreated: returns the existing events and reports no losses. */
   readonly whatIsThere: (range: StreamRange) => Read<readonly ServerEvent[]>
 }
 
 type Request = ReturnType<typeof readAllRequest>
 
 interface Patience {
-  /** Number of events after which the read ends. */
+  /** Maximum number of events to read. */
   readonly most?: number
-  /** True if the server may search for long before it sends anything. */
+  /** True if the server may search for a long time before it sends an event. */
   readonly maySearch?: boolean
 }
 
 export const reads = (connection: Connection): Reads => {
   /**
-   * Reads the first `most` events of a response; undefined if the stream does not exist. A page of large events may take longer than
-   * one attempt. Silence may not, unless the server is searching and still answers other reads.
+   * Reads the first `most` events of a response; returns undefined if the stream does not exist. A page of large events may take longer
+   * than one attempt, but the server must not be silent for longer, unless it is searching and still answers other reads.
    */
   const readOnce = async (
     client: StreamsClient,
@@ -111,7 +111,7 @@ export const reads = (connection: Connection): Reads => {
 
   const settingsRequest = (stream: string): Request => readStreamRequest(`$$${stream}`, undefined, true, 1)
 
-  /** Reports whether a stream was deleted: it reads like one that never existed. */
+  /** Reports whether a stream was deleted. Reading a deleted stream gives the same result as reading a stream that never existed. */
   async function* isDeleted(stream: string): Read<boolean> {
     const [last] = (yield* read(settingsRequest(stream))) ?? []
     return last !== undefined && showsNothing(last)
@@ -143,7 +143,7 @@ export const reads = (connection: Connection): Reads => {
   }
 }
 
-/** True if a stream's metadata hides all of its events, present and future: the mark of a deletion. */
+/** Reports whether a stream's metadata hides all of its events, present and future, which marks a deletion. */
 const showsNothing = ({ data }: ServerEvent): boolean => {
   try {
     const limits = JSON.parse(Buffer.from(data).toString()) as { readonly $tb?: number } | null
@@ -153,7 +153,7 @@ const showsNothing = ({ data }: ServerEvent): boolean => {
   }
 }
 
-/** Describes the events missing from a read; undefined if it is complete. */
+/** Describes the events missing from a read; returns undefined if the read is complete. */
 const gapIn = (
   { from, direction, limit }: StreamRange,
   events: readonly ServerEvent[],

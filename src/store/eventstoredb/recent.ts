@@ -5,22 +5,22 @@ import { type FindResult, maxPage } from '../port.ts'
 import type { ServerEvent } from './responses.ts'
 import type { Reads } from './reads.ts'
 
-/** Number of a stream's last events that are searched for an id: the database has no index by id. */
+/** Number of a stream's last events that are searched for an id, because the database has no index by id. */
 export const findWindow = 1_000
 /** Maximum number of streams whose newest ids are remembered. */
 const maxStreams = 100
 
 interface Known {
   readonly last: number
-  /** The newest ids and their revisions, oldest first; at least as many as the window. */
+  /** Ids of the stream's newest events with their revisions, oldest first; at most `findWindow` ids. */
   readonly ids: Map<string, number>
 }
 
-/** Finds events by id among a stream's last events; no event is read twice. */
+/** Returns a function that finds an event by id among a stream's last events. It reads no event twice. */
 export const recentIds = (reads: Reads): ((stream: string, id: string) => Steps<StoreError, FindResult>) => {
   const streams = createLruCache<Known>(maxStreams)
 
-  /** Reads the events after a revision, newest first, at most as many as the window. */
+  /** Reads the events of a stream after a revision, newest first; at most `findWindow` events. */
   async function* newer(stream: string, after: number): Steps<StoreError, readonly ServerEvent[]> {
     const found: ServerEvent[] = []
     for (

@@ -21,7 +21,7 @@ const readOptions = (isBackwards: boolean): Options =>
     .setReadDirection(isBackwards ? 1 : 0)
     .setUuidOption(new streams.ReadReq.Options.UUIDOption().setString(empty()))
 
-/** Builds a request to read a stream. `from` undefined: from the end. */
+/** Builds a request to read a stream; it starts at the end if `from` is undefined. */
 export const readStreamRequest = (
   stream: string,
   from: number | undefined,
@@ -35,16 +35,19 @@ export const readStreamRequest = (
   return new streams.ReadReq().setOptions(options)
 }
 
-/** Selects the events of `$all` whose stream name, or type, begins with one of these prefixes. */
+/** Filter that selects the events of `$all` whose stream name, or type, begins with one of the prefixes. */
 export interface PrefixFilter {
   readonly on: 'stream' | 'type'
   readonly prefixes: readonly string[]
 }
 
-/** Pattern for all users' streams: excludes those of the server, of blobs, and of the store itself. */
+/** Pattern for the streams of users, which excludes those of the server, of blobs, and of the store itself. */
 const ofUsers = String.raw`^(?!\$|blob-|palimpsest-)`
 
-/** Builds the options for reading `$all`. `after` undefined: from the start. A read begins at the place, a subscription after it. */
+/**
+ * Builds the options for reading `$all`, from the start if `after` is undefined. A read includes the event at `after`, a subscription
+ * begins after it.
+ */
 const allOptions = (
   { on, prefixes }: PrefixFilter,
   after: LogPosition | undefined,
@@ -82,7 +85,7 @@ export const readAllRequest = (filter: PrefixFilter, from: LogPosition | undefin
   new streams.ReadReq().setOptions(allOptions(filter, from, searchWindow).setCount(String(count)))
 
 /**
- * Builds a subscription request. A subscription from the start is sent as one from 0, where there is no event: the server takes "the
+ * Builds a subscription request. A subscription from the start is sent as one from 0, where no event exists: the server takes "the
  * start" as -1 and may report that as a checkpoint. It then reports no other checkpoint, because as an unsigned number -1 is the
  * largest.
  */
@@ -93,13 +96,13 @@ export const subscribeRequest = (filter: PrefixFilter, after: LogPosition = star
     ),
   )
 
-/** Builds a request to soft-delete a stream that ends at a revision. */
+/** Builds a request to soft-delete a stream, provided that its last revision is `revision`. */
 export const deleteRequest = (stream: string, revision: number): InstanceType<typeof streams.DeleteReq> =>
   new streams.DeleteReq().setOptions(
     new streams.DeleteReq.Options().setStreamIdentifier(identifier(stream)).setRevision(String(revision)),
   )
 
-/** An event to append. String data is JSON; bytes are not. */
+/** An event to append. A string as data is sent as JSON, bytes as binary content. */
 export interface ProposedEvent {
   readonly id: string
   readonly type: string
@@ -107,7 +110,10 @@ export interface ProposedEvent {
   readonly metadata: string
 }
 
-/** Builds an append request. `expected` -1: the stream must not exist. Has no deadline: the clocks of two machines differ. */
+/**
+ * Builds an append request. If `expected` is -1, the stream must not exist. The request has no deadline, because the clocks of two
+ * machines differ.
+ */
 export const appendRequest = (
   correlationId: string,
   stream: string,

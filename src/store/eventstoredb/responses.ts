@@ -9,15 +9,15 @@ export type ReadResp = InstanceType<typeof streams.ReadResp>
 export type BatchAppendResp = InstanceType<typeof streams.BatchAppendResp>
 export type BatchAppendError = NonNullable<ReturnType<BatchAppendResp['getError']>>
 
-/** A place in `$all`. Commit and prepare position differ only in explicit transactions, which are not used. */
+/** A position in `$all`. The commit and prepare positions differ only in explicit transactions, which are not used. */
 export interface LogPosition {
   readonly commit: string
   readonly prepare: string
 }
 
-/** The place before the first event. */
+/** Position before the first event. */
 export const start: LogPosition = { commit: '0', prepare: '0' }
-/** -1 as an unsigned number. When resumed from it, the server begins at the end: events written since would never arrive. */
+/** -1 as an unsigned number. A subscription resumed from this position begins at the end, so events written since would never arrive. */
 const minusOne = String(2n ** 64n - 1n)
 
 /** An event as stored on the server. */
@@ -27,19 +27,19 @@ export interface ServerEvent {
   readonly place: LogPosition
   readonly id: string
   readonly type: string
-  /** Time when the server wrote it, in milliseconds since 1970. */
+  /** Time at which the server wrote the event, in milliseconds since 1970. */
   readonly created: number
   readonly data: Uint8Array
   readonly metadata: Uint8Array
 }
 
-/** True if the server wrote the event itself, such as the tombstone of a stream. */
+/** Reports whether the server wrote the event itself, such as the tombstone of a stream. */
 export const isOfServer = ({ type }: ServerEvent): boolean => type.startsWith('$')
 
 /** Number of .NET ticks in a millisecond. */
 const ticks = 10_000
 
-/** Returns the event in a response; undefined if it contains something else. */
+/** Returns the event in a response; undefined if the response contains something else. */
 export const eventIn = (response: ReadResp): ServerEvent | undefined => {
   const event = response.getEvent()?.getEvent()
   if (!event) return undefined
@@ -80,8 +80,8 @@ export const recordedEventOf = ({
 export const checkpointOf = ({ commit, prepare }: LogPosition): string => `${commit}/${prepare}`
 
 /**
- * Returns the place of a checkpoint; undefined if it was not issued by an EventStoreDB. Earlier releases issued -1 for the place before
- * the first event: it means the start.
+ * Returns the log position in a checkpoint; undefined if the checkpoint was not issued by an EventStoreDB. Earlier releases issued -1
+ * for the position before the first event, so -1 means the start.
  */
 export const placeOf = (checkpoint: string): LogPosition | undefined => {
   const [, commit, prepare] = /^(\d+)\/(\d+)$/.exec(checkpoint) ?? []
@@ -89,14 +89,17 @@ export const placeOf = (checkpoint: string): LogPosition | undefined => {
   return commit === minusOne ? start : { commit, prepare }
 }
 
-/** Returns the place that a subscription has reached, if the response contains it. */
+/** Returns the log position that a subscription has reached, if the response contains one. */
 export const placeReached = (response: ReadResp): LogPosition | undefined => {
   const reached = response.getCheckpoint()
   if (!reached || reached.getCommitPosition() === minusOne) return undefined
   return { commit: reached.getCommitPosition(), prepare: reached.getPreparePosition() }
 }
 
-/** Compares two places. A checkpoint right before an event has the event's commit position and a lower prepare position. */
+/**
+ * Reports whether two log positions are equal. A checkpoint right before an event has the event's commit position and a lower prepare
+ * position.
+ */
 export const isSamePlace = (one: LogPosition, other: LogPosition | undefined): boolean =>
   one.commit === other?.commit && one.prepare === other.prepare
 

@@ -13,17 +13,17 @@ const scratchAge = 60
 /** Append limit of a server with default settings, in bytes. */
 const usualLimit = 1024 * 1024
 /**
- * Clock differences in milliseconds: above the first, times are out of order; above the second, the age of blobs means nothing. Clocks
- * never agree exactly.
+ * Clock difference above which the times of events are visibly out of order, in milliseconds. Above `harmfulDifference`, the age of
+ * blobs means nothing. Clocks never agree exactly.
  */
 const visibleDifference = 2_000
 const harmfulDifference = 3_600_000
-/** Median append time in milliseconds above which a database in the same building is slow. */
+/** Median append time above which a database in the same building is considered slow, in milliseconds. */
 const slow = 100
 
 /**
- * Checks what only an append can show: the append limit, the clocks, the round trips. Writes to its own stream. Throws if the server
- * refuses.
+ * Checks properties that only an append can show: the append limit, the clocks, the round trips. Writes to its own stream. Throws if
+ * the server refuses the append.
  */
 export const scratchFindings = async (
   connection: Connection,
@@ -103,7 +103,7 @@ const sender = (
     return { send, end }
   })
 
-/** Waits for the result; throws after `ms` milliseconds. */
+/** Waits for the result of a promise; throws if it takes longer than `ms` milliseconds. */
 export const within = async <A>(ms: number, promise: Promise<A>): Promise<A> => {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
@@ -116,7 +116,7 @@ export const within = async <A>(ms: number, promise: Promise<A>): Promise<A> => 
   }
 }
 
-/** Tries the largest append that the URL allows, then one that a server with default settings refuses. */
+/** Tries the largest append that the URL allows, then one that a server with default settings refuses, to find the server's limit. */
 const limitFinding = async (
   { maxAppendBytes: assumed }: ConnectionSettings,
   append: (event: ProposedEvent) => Promise<BatchAppendResp>,

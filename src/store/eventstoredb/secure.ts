@@ -1,22 +1,27 @@
 import { isIP, Socket } from 'node:net'
 import { type Fields, isFields } from '../../events/json.ts'
 
-/** Functions with which the client makes a channel. */
+/** Functions with which the client library makes a channel. */
 export interface ChannelMaker {
-  /** Returns the address of the next channel. */
+  /** Returns the address to which the next channel connects. */
   resolveUri: () => Promise<string>
   readonly createChannel: () => Promise<{ readonly close: () => void }>
 }
 
-/** Secures a connection to a node (`host:port`) in the same way as the client, with its certificates; without TLS, returns it unchanged. */
+/**
+ * Function that secures a connection to a node (`host:port`) as the client library does, with its certificates; without TLS, it returns
+ * the connection unchanged.
+ */
 export type Secure = (node: string, socket: Socket) => Promise<Socket>
 
 /**
- * Makes TLS send no server name to a server named by its IP address: RFC 6066 forbids it, and Node warns (DEP0123). The certificate is
- * still checked against that address. The gRPC library sends the address as the name and has no option to prevent it, so this changes
- * the credentials that the client uses for all its channels (docs/adr/0009-the-client-connects-we-speak.md).
+ * Prevents TLS from sending a server name to a server named by its IP address: RFC 6066 forbids it, and Node warns (DEP0123). The
+ * certificate is still checked against that address. The gRPC library sends the address as the server name and has no option to prevent
+ * this, so this function changes the credentials that the client uses for all its channels
+ * (docs/adr/0009-the-client-connects-we-speak.md).
  *
- * @returns undefined if a version of the library keeps its credentials elsewhere: then nothing is changed, and Node warns
+ * @returns a function that secures other connections in the same way; undefined if a version of the library stores its credentials
+ * elsewhere: then nothing is changed, and Node warns
  */
 export const secureBy = async (client: ChannelMaker): Promise<Secure | undefined> => {
   const { resolveUri } = client

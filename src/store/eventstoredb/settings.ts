@@ -7,27 +7,27 @@ export interface Credentials {
   readonly password: string
 }
 
-/** The settings in an `esdb:` or `esdb+discover:` URL. */
+/** Settings in an `esdb:` or `esdb+discover:` URL. */
 export interface ConnectionSettings {
-  /** URL without credentials and parameters, for messages. */
+  /** URL of the store without credentials and parameters, for messages. */
   readonly url: string
-  /** Connection string for the client, without credentials, so that nothing it prints can show them. */
+  /** Connection string for the client library, without credentials so that its output cannot show them. */
   readonly connectionString: string
   readonly credentials: Credentials | undefined
   /** Maximum duration of one attempt, in milliseconds. */
   readonly attempt: number
-  /** Time to keep trying, in milliseconds. */
+  /** Maximum duration of all attempts together, in milliseconds. */
   readonly patience: number
-  /** Time until another node of a cluster is tried, in milliseconds; undefined if there is only one node. */
+  /** Time after which another node of a cluster is tried, in milliseconds; undefined if only one node is named. */
   readonly nodePatience: number | undefined
   /** Maximum number of bytes that the server accepts in one append. */
   readonly maxAppendBytes: number
 }
 
-/** A host name, an IPv4 address, or an IPv6 address in brackets, with an optional port. */
+/** Pattern of a host name, an IPv4 address, or an IPv6 address in brackets, with an optional port. */
 const hostPattern = /^(?:\[[^\]]+\]|[^[\]:%]+)(?::\d+)?$/
 
-/** Our own parameters, which are not passed to the client. */
+/** Parameters defined here, which are not passed to the client library. */
 const own = ['maxAppendBytes', 'patience']
 // The client's, as far as they apply here. It would warn about any other, with the whole URL.
 const clients = [
@@ -55,7 +55,10 @@ const numbers = new Set([
 const wholeNumber = /^[1-9]\d{0,8}$/
 
 const defaultAttempt = 5_000
-/** Time for a node to name the leader, and for the leader to answer, in seconds: a frozen node must leave time for the others. */
+/**
+ * Time for a node to name the leader, and for the leader to answer, in seconds. It is short because a frozen node must leave time for
+ * the others.
+ */
 const gossipTimeout = 1
 /** Number of attempts that fit into the default patience. */
 const attempts = 4
@@ -64,9 +67,9 @@ export const appendMargin = 16 * 1024
 const defaultMaxAppendBytes = 1024 * 1024 - appendMargin
 
 /**
- * Reads `esdb://user:password@host:2113?tls=true`. Parameters: those of the client (`tls`, `tlsCAFile`, `userCertFile`, `userKeyFile`,
- * `nodePreference`, …), including `defaultDeadline`, the time for one attempt (ms, default 5,000); `patience`, the time for all
- * attempts (ms, default four times that); `maxAppendBytes`, the server's limit.
+ * Parses a URL such as `esdb://user:password@host:2113?tls=true`. Parameters: those of the client (`tls`, `tlsCAFile`, `userCertFile`,
+ * `userKeyFile`, `nodePreference`, …), including `defaultDeadline`, the time for one attempt (ms, default 5,000); `patience`, the time
+ * for all attempts (ms, default four times `defaultDeadline`); `maxAppendBytes`, the server's limit.
  *
  * @param environment source of credentials missing from the URL: PALIMPSEST_ESDB_USER, PALIMPSEST_ESDB_PASSWORD
  */

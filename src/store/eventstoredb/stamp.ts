@@ -8,8 +8,8 @@ const mark = '{"$append":"'
 const stampLength = `${mark}${randomUUID()}"`.length
 
 /**
- * Returns the events of one append as they are sent. The last one is stamped if the append is ambiguous, and so is any whose metadata
- * looks stamped already, because readers remove one stamp. Metadata that is not an object is unchanged.
+ * Returns the events of one append as they are sent. The last event is stamped if the append is ambiguous. Any event whose metadata
+ * already looks stamped is stamped as well, because readers remove one stamp. Metadata that is not an object is unchanged.
  */
 export const stampEvents = (events: readonly StoredEvent[], isAmbiguous: boolean): readonly StoredEvent[] =>
   events.map((event, index) =>
@@ -25,7 +25,7 @@ const withStamp = (event: StoredEvent): StoredEvent => {
   return { ...event, metadata: `${mark}${randomUUID()}"${comma}${rest}` }
 }
 
-/** Returns metadata without the stamp. */
+/** Returns an event's metadata without the stamp. */
 export const removeStamp = (metadata: string): string => {
   if (!metadata.startsWith(mark)) return metadata
   const rest = metadata.slice(stampLength)

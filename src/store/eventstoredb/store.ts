@@ -39,12 +39,15 @@ import { recentIds } from './recent.ts'
 import { esdbSettings } from './settings.ts'
 import { stampEvents } from './stamp.ts'
 
-/** Maximum distance of a valid checkpoint after the last event, in bytes: the server also counts other records. One chunk of its log. */
+/**
+ * Maximum distance of a valid checkpoint after the last event, in bytes: one chunk of the server's log, because the server also counts
+ * records other than events.
+ */
 const slack = 256n * 1024n * 1024n
 
 /**
- * Opens an EventStoreDB node (`esdb://user:password@host:2113?tls=true`) or cluster (`esdb+discover://…`) as a store. Fails if it does
- * not answer.
+ * Opens an EventStoreDB node (`esdb://user:password@host:2113?tls=true`) or cluster (`esdb+discover://…`) as a store. Fails if the
+ * server does not answer.
  */
 export const openEventStoreDb = (url: string): TaskEither<StoreError | InvalidInput, EventStore> =>
   task(async function* (): Steps<StoreError | InvalidInput, EventStore> {
@@ -97,8 +100,8 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
   }
 
   /**
-   * Lists a stream, unless the stream exists: an entry after its first event would make it appear newer than it is, and newer than the
-   * notes beside it. Usually the writer has already read the stream.
+   * Adds a stream to the list of streams, unless the stream exists. An entry after the stream's first event would make the stream
+   * appear newer than it is, and newer than its notes. Usually the writer has already read the stream.
    */
   async function* begin(stream: string): Steps<StoreError, void> {
     const range = { stream, from: 0, direction: 'forwards', limit: 1 } as const
@@ -106,7 +109,7 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
     if (!isThere) yield* listed.begin(stream)
   }
 
-  /** Converts an unknown outcome of listing a stream: if that fails, nothing was sent to the stream itself. */
+  /** Converts an unknown outcome of listing a stream to a definite error, because nothing was sent to the stream itself. */
   const unwritten = (error: StoreError): StoreError => {
     if (error._tag !== 'OutcomeUnknown') return error
     return connection.closing.aborted ? storeClosed(url) : unavailable(url, 'no answer', error.cause)
@@ -117,7 +120,7 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
     return after === undefined || place ? E.right(place) : E.left(noCheckpoint(url, after))
   }
 
-  /** Reports whether a place is certainly after all events: from another server, or after events that this one has lost. */
+  /** Reports whether a log position is certainly after all events: it comes from another server, or the server has lost events since. */
   const isBeyond = async (place: LogPosition | undefined): Promise<boolean> => {
     if (!place) return false
     const end = await run(reading.end())
@@ -144,7 +147,7 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
     yield* follow(connection, after, options)
   }
 
-  /** Lists stream names; the first page reads all names again. */
+  /** Lists stream names. A request for the first page reads all names again. */
   async function* streams(
     prefix: string,
     after: string,

@@ -1,8 +1,8 @@
 import { noAnswer } from './failures.ts'
 
 /**
- * Runs an action for at most `ms` milliseconds. Rejects when that time is over or the given signal aborts; the action gets a signal
- * that combines both.
+ * Runs an action for at most `ms` milliseconds. Rejects if that time is over or the given signal aborts; the signal passed to the
+ * action combines both.
  */
 export const within = async <A>(
   ms: number,
@@ -15,7 +15,7 @@ export const within = async <A>(
   return untilAborted(limited, action(limited)).finally(() => clearTimeout(timer))
 }
 
-/** Returns the outcome of a task, or rejects with the signal's reason if that aborts first. */
+/** Returns the result of a promise; rejects with the signal's reason if the signal aborts first. */
 export const untilAborted = async <A>(signal: AbortSignal, work: Promise<A>): Promise<A> => {
   work.catch(() => undefined)
   signal.throwIfAborted()

@@ -9,7 +9,7 @@ interface Blob {
   readonly time: Date
 }
 
-/** Blobs in a map. */
+/** Creates a blob store in memory. */
 export const memoryBlobs = (url: string, isClosed: () => boolean): BlobStore => {
   const blobs = new Map<string, Blob>()
 

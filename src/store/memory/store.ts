@@ -15,10 +15,10 @@ import { type TailSource, type TailPage, tailOf } from '../tail.ts'
 import { memoryBlobs } from './blobs.ts'
 
 /**
- * Returns a store that lives as long as the process: the shortest implementation of the port.
+ * Creates a store that lives as long as the process: the shortest implementation of the port.
  *
- * @param url its name in messages
- * @param mark distinguishes its checkpoints from those of other stores; pass the same mark for a store refilled with the same appends
+ * @param url name of the store in messages
+ * @param mark distinguishes the store's checkpoints from those of other stores; pass the same mark for a store refilled with the same appends
  */
 export const memoryStore = (url = 'memory:', mark: string = randomUUID()): EventStore => {
   const all: RecordedEvent[] = []

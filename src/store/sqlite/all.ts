@@ -7,12 +7,12 @@ import type { AllRange, StreamChanges, Checkpoint } from '../port.ts'
 import type { TailPage } from '../tail.ts'
 import { checkpointOf, columns, markOf, recordedEventsOf, rowReader } from './rows.ts'
 
-/** Maximum number of events that one read across all streams searches: a filter that matches nothing must not block the process. */
+/** Maximum number of events that one read across all streams searches, because a filter that matches nothing must not block the process. */
 const window = 5_000
 
-/** Reads across all streams. */
+/** Reader of events across all streams. */
 interface AllReader {
-  /** Reads a page of events. Events of a stream without a name are included only if all streams are requested. */
+  /** Reads a page of events. Events whose stream has no name are included only if all streams are requested. */
   readonly page: (range: AllRange) => E.Either<StoreError | InvalidInput, TailPage>
   readonly changed: (prefix: string, since: Checkpoint | undefined) => StreamChanges
 }
@@ -34,7 +34,7 @@ export const allReader = (url: string, prepared: (sql: string) => () => Statemen
     ),
   }
 
-  /** Returns the position to read after; undefined for a checkpoint from another store. */
+  /** Returns the position after which to read; undefined for a checkpoint from another store. */
   const startOf = (after: Checkpoint | undefined): number | undefined => {
     if (after === undefined) return 0
     const place = parseCheckpoint(after)
@@ -43,7 +43,7 @@ export const allReader = (url: string, prepared: (sql: string) => () => Statemen
     return isOurs ? place.position : undefined
   }
 
-  /** Returns the last position to search: in a file that was tampered with, positions may have gaps. */
+  /** Returns the last position to search. In a file that was tampered with, positions may have gaps. */
   const untilOf = (from: number): bigint => {
     const next = statements.next().get(from)?.['position']
     if (typeof next !== 'bigint') return BigInt(from)

@@ -6,25 +6,25 @@ import type { AppendRequest, AppendOutcome } from '../port.ts'
 
 export type SqliteAppendResult = E.Either<StoreError | Conflict, AppendOutcome>
 
-/** A stream that this process has written to. */
+/** A stream to which this process has written. */
 interface Known {
   readonly id: number
-  /** A revision of the stream: the last one, unless another process has written since. */
+  /** Last known revision of the stream; another process may have appended since. */
   last: number
 }
 
-/** The result of an append within a transaction; `id` is that of its stream, if it wrote. */
+/** Result of an append within a transaction; `id` is the id of the stream, if the append wrote. */
 export interface AppendAttempt {
   readonly outcome: SqliteAppendResult
   readonly id?: number
-  /** Global position of its last event, if it wrote. */
+  /** Global position of the append's last event, if the append wrote. */
   readonly position?: number
 }
 
 export interface AppendStatements {
-  /** Writes an append inside the current transaction. Throws the driver's errors. */
+  /** Writes the events of an append inside the current transaction. Throws the driver's errors. */
   readonly write: (request: AppendRequest) => AppendAttempt
-  /** Remembers the end of a stream once its events are committed. */
+  /** Records the last revision of a stream once its events are committed. */
   readonly note: (stream: string, id: number, last: number) => void
 }
 
@@ -54,7 +54,7 @@ export const appendStatements = (db: DatabaseSync): AppendStatements => {
     return row && Number(row['id'])
   }
 
-  /** The global position of the last event; undefined if another writer's event has the first revision. */
+  /** Inserts the events and returns the global position of the last one; undefined if another writer's event has the first revision. */
   const insert = (id: number, { events, expected, repeat = 'none' }: AppendRequest): number | undefined => {
     let position: number | undefined
     let revision = expected

@@ -23,8 +23,9 @@ import { unusable, versionOf } from './schema.ts'
 type Failure = StoreError | InvalidInput | FileExists
 
 /**
- * Writes everything committed so far to another file: first to a temporary file beside it, which is then checked, flushed to disk and
- * renamed, so a backup is never partial. Others may write in the meantime; events that they commit after the start are not included.
+ * Writes everything committed so far to another file. The data is first written to a temporary file beside it, which is then checked,
+ * flushed to disk and renamed, so that a backup is never partial. Others may write in the meantime; events that they commit after the
+ * start are not included.
  */
 export const backupSqlite = async (
   { path }: { readonly path: string },
@@ -60,7 +61,7 @@ export const backupSqlite = async (
 const unfinished = '.palimpsest-backup.tmp'
 const day = 24 * 60 * 60 * 1000
 
-/** Removes temporary files of killed backups into this folder: a running backup never leaves its file untouched for a day. */
+/** Removes the temporary files that killed backups left in a folder. A running backup never leaves its file untouched for a day. */
 const removeAbandoned = (folder: string): void => {
   for (const name of readdirSync(folder)) {
     if (!/\.palimpsest-backup\.tmp(-journal|-wal|-shm)?$/.test(name)) continue
@@ -93,11 +94,11 @@ const obstacleTo = (path: string, target: string, force: boolean): Failure | und
       )
 }
 
-/** Returns the files of a database: SQLite names them after the target of a link. */
+/** Returns the paths of a database's files. If the path is a link, SQLite names the files after the link's target. */
 const ownFiles = (path: string): readonly string[] =>
   ['', '-wal', '-shm', '-journal'].map((suffix) => realpathSync(path) + suffix)
 
-/** True if two paths are, or would be, the same file. */
+/** Reports whether two paths are, or would be, the same file. */
 const isOneFile = (a: string, b: string): boolean => {
   const [there, other] = [a, b].map((path) => statSync(path, { throwIfNoEntry: false }))
   if (there && other) return there.ino === other.ino && there.dev === other.dev
@@ -106,7 +107,7 @@ const isOneFile = (a: string, b: string): boolean => {
 
 const allPages = 2 ** 31 - 1
 
-/** Copies one state of the file in a single step: a writer neither waits for it nor makes it start over. */
+/** Copies one state of the file in a single step, so that a writer neither waits for the copy nor makes it start over. */
 const copyInto = async (path: string, target: string): Promise<void> => {
   const source = new DatabaseSync(path, { readOnly: true })
   try {
@@ -116,7 +117,7 @@ const copyInto = async (path: string, target: string): Promise<void> => {
   }
 }
 
-/** Checks the copy and returns its contents. */
+/** Checks the copy and returns the numbers of streams, events and blobs in it. */
 const checked = async (
   store: string,
   path: string,
@@ -134,7 +135,7 @@ const checked = async (
   }
 }
 
-/** Waits until the file is on disk. */
+/** Waits until a file or folder is on disk. */
 const synced = (path: string, flags: string): void => {
   const descriptor = openSync(path, flags)
   try {

@@ -13,7 +13,7 @@ interface Settings {
   readonly timeout: number
 }
 
-/** Blobs in two tables beside the events: one of blobs, one of their chunks. */
+/** Creates a blob store in two tables beside the events: one of blobs, one of their chunks. */
 export const sqliteBlobs = (
   db: DatabaseSync,
   { url, timeout }: Settings,
@@ -36,7 +36,7 @@ export const sqliteBlobs = (
 
   const busy: StoreError = { _tag: 'StoreBusy', message: `${url} is being written to: try again`, store: url }
 
-  /** Runs work in its own transaction, without a pause in it: the writer uses the same connection. */
+  /** Runs work in its own transaction. The work must not pause, because the writer uses the same connection. */
   const inTransaction = (work: () => void): E.Either<StoreError, void> => {
     if (isClosed()) return E.left(storeClosed(url))
     // The writer has just taken the lock that it was waiting for.

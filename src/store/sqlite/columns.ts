@@ -9,38 +9,39 @@ import { createLruCache } from '../lru.ts'
 // Columns that no hash covers decide which events a stream has, in which order, whether a command is a repeat, and which content is
 // removed. All can be derived from the events and the contents, except a stream's `name`, a blob's `time`, and whether an end was emptied.
 
-/** The result of checking the columns. */
+/** Result of checking the columns that no hash covers. */
 export interface ColumnsReport {
-  /** Number of rows checked, out of how many. */
+  /** Text with the number of rows checked, and the number of all rows, for each kind of row. */
   readonly looked: string
-  /** The first problems; empty if there are none. */
+  /** Descriptions of the first problems; empty if the check found no problem. */
   readonly problems: readonly string[]
   /**
-   * Number of these events that a JSONL import by 0.1.0 may have left without the mark: a repeat of their commands would be written
-   * again.
+   * Number of events that a JSONL import by 0.1.0 may have left without the mark `findable`. A repeat of their commands would be
+   * written again.
    */
   readonly unmarked: number
 }
 
-/** Streams that commands search for their own earlier writes. */
+/** Tests for the streams that commands search for their own earlier writes. */
 const lookedIn = [conversationOf, notedIn, queuedIn]
-/** Streams that `verify` reads to the end. */
+/** Tests for the streams that `verify` reads to the end. */
 const verified = [...lookedIn, turnedIn]
 
 /** Maximum number of problems to report. */
 const mostProblems = 3
-/** Number of event rows that one statement checks: about two milliseconds. */
+/** Number of event rows that one statement checks, which takes about two milliseconds. */
 const window = 1_000
-/** Size of a sample: ranges of `window` events, streams, and bytes of large contents. */
+/** Size of a sample: number of ranges of `window` events, number of streams, and bytes of large content. */
 const sampled = { windows: 10, streams: 1_000, blobBytes: 64 * 1024 * 1024 }
 
 /**
- * Compares the columns of a file with what can be derived: positions and revisions are contiguous and in the same order, `findable` is
- * set where a command searches for its own write, kept ends name events, and large contents match their hashes.
+ * Compares the columns of a file with what can be derived from its content: positions and revisions are contiguous and in the same
+ * order, `findable` is set where a command searches for its own write, recorded ends of streams match events, and large contents match
+ * their hashes.
  *
- * Reads one state of the file, on its own connection, and lets the process do other work meanwhile. Throws the driver's errors.
+ * Reads one state of the file, on its own connection, with pauses in which the process can do other work. Throws the driver's errors.
  *
- * @param isSample check only some rows, which takes about equally long for any file
+ * @param isSample true to check only some rows, which takes about equally long for any file
  */
 export const checkColumns = async (path: string, isSample = false): Promise<ColumnsReport> => {
   const db = new DatabaseSync(path, { readOnly: true, readBigInts: true })
@@ -78,7 +79,7 @@ export const notAsWritten = (store: string, problems: readonly string[]): StoreE
   store,
 })
 
-/** The rows checked in one step, and the problems found. */
+/** Number of rows checked in one step, and the problems found. */
 interface Looked {
   readonly rows: number
   readonly found: readonly string[]
@@ -106,7 +107,7 @@ function* eventProblems(db: DatabaseSync, isSample: boolean): Generator<Looked, 
   )
   const marked = db.prepare('SELECT min(revision) AS first FROM events WHERE stream = ? AND findable = 1')
   const firsts = createLruCache<unknown>(1_000)
-  /** Returns the first revision with the mark. Earlier events may be from an import by 0.1.0, which set no mark. */
+  /** Returns the first revision of a stream with the mark `findable`. Earlier events may be from an import by 0.1.0, which set no mark. */
   const firstMarked = (stream: bigint): unknown => {
     if (firsts.get(`${stream}`) === undefined) firsts.set(`${stream}`, marked.get(stream)?.['first'])
     return firsts.get(`${stream}`)
@@ -166,8 +167,8 @@ interface Commanded {
 }
 
 /**
- * Reports whether an event lacks the mark that it needs: it is the first event of a repeatable command, which searches for it. Imports
- * search elsewhere.
+ * Reports whether an event lacks the mark `findable` although it is the first event of a repeatable command, which searches for it.
+ * Imports need no mark, because they search elsewhere.
  */
 const isUnmarked = ({ findable, name, id, metadata }: Row): boolean => {
   const stream = String(name)
@@ -199,7 +200,11 @@ function* endProblems(db: DatabaseSync, isSample: boolean): Generator<Looked, vo
   }
 }
 
-/** @param isSample also compare what `verify` compares with its conversation */
+/**
+ * Describes the problem with the recorded end of a stream; returns undefined if the end is correct.
+ *
+ * @param isSample true to include the ends that `verify` compares with their conversations
+ */
 const endProblem = (
   { name, last, hash, id, type, data, metadata }: Row,
   isSample: boolean,

@@ -17,7 +17,7 @@ import { currentVersion, unusable, versionOf } from './schema.ts'
 import { sqliteSettings, type SqliteSettings } from './settings.ts'
 import { openSqlite } from './store.ts'
 
-/** Examines an SQLite store without changing it; to time appends, creates a scratch file beside it and removes it again. */
+/** Examines an SQLite store without changing it. To time appends, creates a scratch file beside the store and removes it again. */
 export const diagnoseSqlite = (url: string): TaskEither<InvalidInput, readonly DiagnosisFinding[]> =>
   task(async function* (): Steps<InvalidInput, readonly DiagnosisFinding[]> {
     const settings = yield* ok(sqliteSettings(url))
@@ -113,7 +113,7 @@ const columns = async ({ url, path }: SqliteSettings): Promise<DiagnosisFinding>
 const configurations = `SELECT s.name AS stream, e.data FROM events e JOIN streams s ON s.id = e.stream
   WHERE e.type = 'Configured' AND e.type <> 'MessageAppended'`
 
-/** Searches all configurations for secrets. */
+/** Searches all `Configured` events for secrets. */
 const secrets = ({ url, path, timeout }: SqliteSettings): DiagnosisFinding => {
   let db: DatabaseSync | undefined
   const found = new Set<string>()
@@ -138,7 +138,7 @@ const durability = ({ synchronous }: SqliteSettings): DiagnosisFinding =>
         `synchronous=${synchronous} in the URL: an append that returned may be lost in a power cut; omit the parameter for a store that matters`,
       )
 
-/** Times durable appends beside the store. */
+/** Measures the time of durable appends to a scratch store beside the store. */
 const append = async ({ path, synchronous }: SqliteSettings): Promise<DiagnosisFinding> => {
   const check = 'round trip'
   const scratch = join(dirname(path), `palimpsest-doctor-${randomUUID()}.db`)

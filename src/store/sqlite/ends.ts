@@ -1,14 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { hashOf, type StoredEvent } from '../../events/codec.ts'
 
-/** Interval at which ends are written during appends, in milliseconds. */
+/** Interval at which the ends of streams are written during appends, in milliseconds. */
 const interval = 100
-/** Maximum number of streams whose ends wait to be written. */
+/** Number of streams with unwritten ends at which the ends are written at once. */
 const mostWaiting = 1_000
 
-/** Records the ends of the streams that this process has appended to. */
+/** Recorder of the ends of the streams to which this process has appended. */
 export interface StreamEnds {
-  /** Records the last committed event of a stream. */
+  /** Records the last committed event of a stream as the stream's end, to be written later. */
   readonly note: (stream: number, revision: number, event: StoredEvent) => void
   /** Writes the waiting ends inside the current transaction. */
   readonly write: () => void
@@ -17,12 +17,12 @@ export interface StreamEnds {
 }
 
 /**
- * Writes ends ten times a second and on closing: an end in every transaction would cost each append one more page. A process that is
- * killed leaves older ends, which are just as valid. They are written with the next append: a separate transaction would make everyone
- * wait for the disk once more.
+ * Creates a recorder that writes the ends of streams ten times a second and on closing: an end in every transaction would cost each
+ * append one more page. The ends are written with the next append, because a separate transaction would make every writer wait for the
+ * disk once more. A process that is killed leaves older ends, which are just as valid.
  *
- * @param ride called when the next transaction should write ends
- * @param due called when they should be written at once: nothing was appended meanwhile, or too many wait
+ * @param ride called when the next transaction should write the ends
+ * @param due called when the ends should be written at once, because nothing was appended meanwhile or too many ends are waiting
  */
 export const streamEnds = (db: DatabaseSync, ride: () => void, due: () => void): StreamEnds => {
   const update = db.prepare('UPDATE streams SET last = ?1, hash = ?2 WHERE id = ?3 AND ifnull(last, -1) < ?1')

@@ -7,10 +7,10 @@ import { lookAt } from './open.ts'
 import type { SqliteSettings } from './settings.ts'
 
 const MiB = 1024 * 1024
-/** Free space below which the next messages may not fit: an event has up to 16 MiB and is also written to the WAL. */
+/** Free space below which the next messages may not fit, in bytes: an event has up to 16 MiB and is also written to the WAL. */
 const leastFree = 64 * MiB
 const comfortableFree = 1024 * MiB
-/** Size above which a WAL is reported: it is checkpointed at about 1 MiB unless a reader holds it open. */
+/** Size above which a WAL is reported, in bytes. A WAL is checkpointed at about 1 MiB unless a reader holds it open. */
 const largeWal = 256 * MiB
 
 const statsOf = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false })
@@ -29,7 +29,7 @@ export const fileFinding = (settings: SqliteSettings): DiagnosisFinding => {
     : findingOf('file', 'ok', `${name}, ${bytesText(file.right.size)}`)
 }
 
-/** Warns about a network file system; returns no finding if the file is on a local disk or this cannot be determined. */
+/** Warns if the store is on a network file system; returns no finding if the store is on a local disk or this cannot be determined. */
 export const network = ({ path }: SqliteSettings): readonly DiagnosisFinding[] => {
   const mount = networkMount(path)
   if (!mount) return []
@@ -42,7 +42,10 @@ export const network = ({ path }: SqliteSettings): readonly DiagnosisFinding[] =
   ]
 }
 
-/** Checks for files created before this program made them private, or whose permissions were changed. */
+/**
+ * Checks whether other users can access the store's files, because the files were created before this program made them private, or
+ * because their permissions were changed.
+ */
 export const permissions = ({ path }: SqliteSettings): DiagnosisFinding => {
   const check = 'permissions'
   // Windows has no such permissions.
@@ -86,7 +89,7 @@ export const wal = (settings: SqliteSettings): DiagnosisFinding => {
 /** Time after the WAL's last write during which a checkpoint may still change the file, in milliseconds. */
 const checkpointTime = 60_000
 
-/** Warns about a WAL that seems to belong to another file: SQLite would write its pages into this one. */
+/** Warns about a WAL that seems to belong to another database file: SQLite would write the pages of that WAL into the current file. */
 export const oldWal = ({ path }: SqliteSettings): readonly DiagnosisFinding[] => {
   const [file, log] = [statsOf(path), statsOf(`${path}-wal`)]
   if (!file || !log?.size) return []

@@ -4,18 +4,25 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { StoreError } from '../errors.ts'
 import { currentVersion, unusable, versionOf } from './schema.ts'
 
-/** Checks that the open file is still the store that was opened. */
+/** Set of checks that the open file is still the store that was opened. */
 export interface Guard {
-  /** Checks the schema. Call it before a read, and in a transaction before its first write: another process may have changed the schema. */
+  /**
+   * Checks the schema. Call this before a read, and in a transaction before its first write, because another process may have changed
+   * the schema.
+   */
   readonly schemaProblem: () => StoreError | undefined
   /**
-   * Checks the file. Call it after a commit, before acknowledging it: SQLite continues to write to a removed file. Once lost, always
-   * lost.
+   * Checks the file. Call this after a commit, before acknowledging it, because SQLite continues to write to a removed file. Once the
+   * file has been lost, every later check reports it.
    */
   readonly fileProblem: () => StoreError | undefined
 }
 
-/** @param db open and migrated, so that its -wal and -shm files exist */
+/**
+ * Creates a guard for an open database.
+ *
+ * @param db open and migrated, so that its -wal and -shm files exist
+ */
 export const guardOf = (
   db: DatabaseSync,
   { url, path }: { readonly url: string; readonly path: string },
@@ -31,7 +38,7 @@ export const guardOf = (
   const folders = [...new Set([path, real].map(dirname))]
   const opened = files.map(identityOf)
   let lost: StoreError | undefined
-  /** The folders as of the last check of the files; empty while they could still change unnoticed. */
+  /** State of the folders when the files were last checked; empty while the folders could still change unnoticed. */
   let seen: readonly (Stats | undefined)[] = []
 
   // Checking the folder costs a third of checking the files, and every removal shows in it.
@@ -70,7 +77,7 @@ const replaced = (store: string): StoreError => ({
   store,
 })
 
-/** Returns a text that distinguishes a file from every other existing file; empty if it does not exist. */
+/** Returns a text that distinguishes a file from every other existing file; empty if the file does not exist. */
 const identityOf = (path: string): string => {
   const stats = statsOf(path)
   return stats ? `${stats.dev}:${stats.ino}` : ''

@@ -6,8 +6,8 @@ const mostProblems = 3
 
 /**
  * Returns the first problems of the file as a whole: damaged pages, and indexes that do not match their tables, which hide rows from
- * reads. Empty if there are no problems. Reads the whole file, in its own thread and on its own connection, because SQLite does it in
- * one step. Throws the driver's errors.
+ * reads. Returns an empty list if the file is intact. The check reads the whole file in a separate thread and on its own connection,
+ * because SQLite does it in one step. Throws the driver's errors.
  */
 export const integrityProblems = async (path: string): Promise<readonly string[]> =>
   (await countAndCheck(path)).problems
@@ -15,7 +15,10 @@ export const integrityProblems = async (path: string): Promise<readonly string[]
 /** Number of rows in each table of a checked file; 0 if the table does not exist. */
 type Rows = Readonly<Record<string, number>>
 
-/** Like `integrityProblems`, and also counts the rows of these tables: counting reads the file as well. */
+/**
+ * Checks a file like `integrityProblems` and counts the rows of the given tables in the same thread, because counting reads the file as
+ * well.
+ */
 export const countAndCheck = async (
   path: string,
   tables: readonly string[] = [],
@@ -31,8 +34,8 @@ export const countAndCheck = async (
 }
 
 /**
- * Checks a file. Its source is sent to the thread as text, so it has no imports: a separate file would need a place in sources, build
- * and bundles.
+ * Checks a file. The source of this function is sent to the thread as text, so it uses no imports. A separate file would have to be
+ * included in the sources, the build and the bundles.
  */
 const check = (
   path: string,

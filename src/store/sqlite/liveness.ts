@@ -6,10 +6,10 @@ import { isConversationId } from '../../events/ids.ts'
 import type { Liveness } from '../port.ts'
 import { networkMount } from './network.ts'
 
-/** Number of other processes' names whose files stay open. */
+/** Maximum number of files of names held by other processes that stay open. */
 const mostOthers = 50
 
-/** Returns undefined if the file system refuses an attempt: that gives no information. */
+/** Returns the result of an attempt; undefined if the file system refuses the attempt, which gives no information. */
 const unless = <A>(attempt: () => A): A | undefined => {
   try {
     return attempt()
@@ -18,43 +18,46 @@ const unless = <A>(attempt: () => A): A | undefined => {
   }
 }
 
-/** An open file, with the inode that its name had at the time. */
+/** An open file, with the inode that the file name had when the file was opened. */
 interface Opened {
   readonly db: DatabaseSync
   readonly inode: bigint | undefined
 }
 
-/** Returns the inode of a file name; undefined if there is no such file. An inode is not reused while its file is open. */
+/** Returns the inode of a file name; undefined if the file does not exist. An inode is not reused while its file is open. */
 const inodeOf = (file: string): bigint | undefined =>
   statSync(file, { bigint: true, throwIfNoEntry: false })?.ino
 
-/** Opens an existing file. */
+/** Opens a file as a database; fails if the file does not exist. */
 const opened = (file: string): DatabaseSync => {
   const url = pathToFileURL(file)
   url.searchParams.set('mode', 'rw')
   return new DatabaseSync(url, { timeout: 0 })
 }
 
-/** Locks the file; returns false if another connection has locked it. */
+/** Locks the file and returns true; returns false if another connection has locked it. */
 const isLocked = (db: DatabaseSync): boolean =>
   unless(() => db.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE') ?? true) === true
 
 /**
- * Holds each name as a small file beside the store, under an SQLite lock that ends with its process. A suspended process keeps its
- * lock.
+ * Creates a `Liveness` in which each name is held as a small file beside the store, under an SQLite lock that ends with the process. A
+ * suspended process keeps its lock.
  *
- * @returns `drop` unlocks all names without releasing them, as the end of the process does
+ * @returns the `Liveness`; its method `drop` unlocks all names without releasing them, as the end of the process does
  */
 export const sqliteLiveness = (path: string): Liveness & { readonly drop: () => void } => {
   const held = new Set<DatabaseSync>()
-  /** Files locked by others: a caller that checks one checks it repeatedly. */
+  /** Files locked by other processes. They stay open because a caller that checks a name checks it repeatedly. */
   const others = new Map<string, Opened>()
   const beginning = (): string => `${realpathSync(path)}-alive-`
-  /** Returns the file of a name. Names are read from the store: they must not lead to any other place. */
+  /**
+   * Returns the path of the file for a name; undefined for an invalid name. Names are read from the store, so they must not lead to any
+   * other place.
+   */
   const fileOf = (name: string): string | undefined =>
     isConversationId(name) ? beginning() + name : undefined
 
-  /** Opens the file that has this name now: the process that released the name may have taken it again, with another file. */
+  /** Opens the file that has this name now. The process that released the name may have taken it again, with another file. */
   const openedNow = (file: string): Opened => {
     const inode = inodeOf(file)
     const kept = others.get(file)

@@ -3,7 +3,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { StoreError } from '../errors.ts'
 
 /**
- * Attempts work that needs the write lock until others have released it, without blocking the process.
+ * Repeats work that needs the write lock until other writers have released the lock, without blocking the process.
  *
  * @param timeout in milliseconds, independent of the wall clock; after it, the result is `StoreBusy`
  */

@@ -10,18 +10,18 @@ import { migrate, unusable, versionOf } from './schema.ts'
 import type { SqliteSettings } from './settings.ts'
 
 /**
- * Number of WAL pages after which a commit moves them into the file, in one step that the process waits for: 4 ms instead of 12 for
- * SQLite's default of 1,000. Appends take as long on average.
+ * Number of WAL pages after which a commit moves them into the file. The process waits for this step: 4 ms, compared with 12 ms at
+ * SQLite's default of 1,000. The average time of an append is the same.
  */
 const checkpointPages = 250
 
-/** Size of the page cache, in KiB. With SQLite's default of 2,000, a long history leaves nothing cached for the next read. */
+/** Size of the page cache, in KiB. With SQLite's default of 2,000, reading a long history leaves nothing cached for the next read. */
 const cachedKib = 16_384
 
 /**
  * Opens the file and migrates its schema to the newest version.
  *
- * @param create create the file if it does not exist; otherwise a missing file, or one without a store, is `StoreNotFound`
+ * @param create true to create the file if it does not exist; otherwise a missing file, or one without a store, is `StoreNotFound`
  */
 export async function* openDatabase(
   settings: SqliteSettings,
@@ -41,8 +41,8 @@ export async function* openDatabase(
 }
 
 /**
- * Returns the stats of the file at the path; undefined if it does not exist. `StoreCorrupt` for anything but a file: opening a pipe
- * could block for ever.
+ * Returns the stats of the file at the path; undefined if it does not exist. If the path names something other than a file, the error
+ * is `StoreCorrupt`, because opening a pipe could block forever.
  */
 export const lookAt = ({ url, path }: SqliteSettings): E.Either<StoreError, Stats | undefined> => {
   try {
@@ -53,7 +53,10 @@ export const lookAt = ({ url, path }: SqliteSettings): E.Either<StoreError, Stat
   }
 }
 
-/** Creates a private file, as conversations are private. SQLite gives its files beside this one the same permissions. */
+/**
+ * Creates a file that only its owner can read and write, because conversations are private. SQLite gives its accompanying files the
+ * same permissions.
+ */
 const createPrivate = (path: string): void => {
   try {
     // Only if it does not exist: closing a file that SQLite has open in this process would drop its locks.
@@ -87,11 +90,17 @@ const tryOpen = (settings: SqliteSettings, create: boolean): E.Either<StoreError
   }
 }
 
-/** Returns the error for a file that cannot be opened, even for reading: readers also write beside it. */
+/**
+ * Returns the error for a file that cannot be opened. A file without write permission cannot be opened even for reading, because
+ * readers also write beside it.
+ */
 export const openFailure = ({ url, path }: SqliteSettings, error: unknown): StoreError =>
   isUnwritable(path) ? readOnly(url, error) : storeError(url, error)
 
-/** True if the file exists but cannot be written, or no file can be created beside it: SQLite then reports "unable to open". */
+/**
+ * Reports whether the file exists but cannot be written, or no file can be created beside it. SQLite reports either as "unable to
+ * open".
+ */
 const isUnwritable = (path: string): boolean => {
   if (!existsSync(path)) return false
   try {

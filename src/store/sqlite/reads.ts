@@ -7,18 +7,18 @@ import { columns, recordedEventsOf, rowReader } from './rows.ts'
 
 /** Number of characters of data after which a page ends. */
 const pageLength = 256 * 1024
-/** Maximum number of rows read at once: long rows may follow short ones. */
+/** Maximum number of rows read at a time, because long rows may follow short ones. */
 const mostRows = 256
-/** Assumed length of a row until some were read. */
+/** Assumed length of a row before any row has been read, in characters. */
 const longRow = pageLength / 32
-/** Number of name pages whose ends are remembered. */
+/** Maximum number of pages of stream names whose last row ids are cached. */
 const maxEnds = 100
-/** Number of streams whose counts are remembered. */
+/** Maximum number of streams whose counts are cached. */
 const maxCounted = 1_000
 /** A value larger than any stream's id. */
 const beyond = 2n ** 63n - 1n
 
-/** The port's reads of single streams and of names. They throw the driver's errors. */
+/** Reads of single streams and of stream names, as defined by the port. They throw the driver's errors. */
 export interface StreamReads {
   readonly page: (range: StreamRange) => E.Either<DecodeFailed, readonly RecordedEvent[]>
   readonly find: (stream: string, eventId: string) => FindResult
@@ -32,7 +32,11 @@ export interface StreamReads {
   ) => readonly string[]
 }
 
-/** @param prepared prepares a statement at its first use; the statement returns integers as bigint */
+/**
+ * Creates the reads of a database.
+ *
+ * @param prepared prepares a statement at its first use; the statement returns integers as bigint
+ */
 export const streamReads = (prepared: (sql: string) => () => StatementSync): StreamReads => {
   const statements = {
     stream: prepared('SELECT id, last, hash FROM streams WHERE name = ?'),
@@ -69,16 +73,16 @@ export const streamReads = (prepared: (sql: string) => () => StatementSync): Str
     ),
   }
 
-  /** Number of events other than messages through a revision, by stream. */
+  /** Number of events other than messages through revision `end`, by stream id. */
   const counted = createLruCache<{ readonly end: number; readonly others: number }>(maxCounted)
 
   const idOf = (stream: string): SQLOutputValue | undefined => statements.stream().get(stream)?.['id']
   const lastOf = (id: SQLOutputValue): number => Number(statements.last().get(id)?.['revision'] ?? -1)
 
-  /** Average length of the rows read last, as an estimate for the next ones. */
+  /** Average length of the rows read last, as an estimate for the next ones, in characters. */
   let rowLength = longRow
 
-  /** Reads only as many rows as do not block the process, in as few statements as possible. */
+  /** Reads a page of events: only as many rows as do not block the process, in as few statements as possible. */
   const page: StreamReads['page'] = ({ stream, from, direction, limit }) => {
     const id = idOf(stream)
     if (id === undefined) return E.right([])
@@ -117,7 +121,7 @@ export const streamReads = (prepared: (sql: string) => () => StatementSync): Str
     return end + 1 - othersThrough(id, end)
   }
 
-  /** Counts events other than messages through a revision, continuing an earlier count if few have come since. */
+  /** Counts the events other than messages through a revision, continuing an earlier count if few events have been appended since. */
   const othersThrough = (id: SQLOutputValue, end: number): number => {
     const before = counted.get(String(id))
     const isNear = before !== undefined && before.end <= end && end - before.end <= mostRows
@@ -139,7 +143,10 @@ export const streamReads = (prepared: (sql: string) => () => StatementSync): Str
     return rows.map(({ name }) => String(name)).filter((name) => Buffer.compare(Buffer.from(name), start) > 0)
   }
 
-  /** Row ids of the last names of pages: a name that is not well-formed UTF-8 cannot be looked up by its decoded form. */
+  /**
+   * Row ids of the last names of pages. They are needed because a name that is not well-formed UTF-8 cannot be looked up by its decoded
+   * form.
+   */
   const ends = createLruCache<SQLOutputValue>(maxEnds)
   const newest: StreamReads['newest'] = (prefixes, before, limit) => {
     const end = before === undefined ? beyond : (ends.get(before) ?? idOf(before))

@@ -4,12 +4,13 @@ import type { DecodeFailed } from '../../events/errors.ts'
 import { checkpointAt } from '../checkpoints.ts'
 import type { Checkpoint, RecordedEvent } from '../port.ts'
 
-/** A row of `events`: `columns`, followed by the stream's name unless the reader already named the stream. */
+/** A row of `events`: the values of `columns`, followed by the stream's name unless the reader already named the stream. */
 export type EventRow = readonly SQLOutputValue[]
 
 /**
- * Reads all rows of a statement that selects these columns, as arrays: objects take a third longer. An integer too large for a number
- * must not make the other rows unreadable: if there is one, all integers are bigints.
+ * Returns a function that reads all rows of a statement that selects `columns`. The rows are arrays, because objects take a third
+ * longer. If any row contains an integer too large for a number, all integers are read as bigints, so that the other rows remain
+ * readable.
  */
 export const rowReader =
   (prepared: () => StatementSync) =>
@@ -33,10 +34,10 @@ export const columns = 'revision, position, e.id, type, data, metadata'
 const names = ['revision', 'position', 'id', 'type', 'data', 'metadata', 'stream'] as const
 
 /**
- * Converts rows to events. The tables are STRICT, so columns have their declared types; but a damaged file, or one made by another
- * program, may contain anything. Then that event cannot be read.
+ * Converts rows to events. The tables are STRICT, so columns have their declared types. A damaged file, or one made by another program,
+ * may still contain anything; an event with an impossible value is `DecodeFailed`.
  *
- * @param named the stream, for rows that do not name theirs
+ * @param named name of the stream, for rows that do not contain it
  */
 export const recordedEventsOf = (
   rows: readonly EventRow[],
@@ -61,7 +62,10 @@ export const recordedEventsOf = (
   return E.right(events)
 }
 
-/** Returns a checkpoint marked with the event's id, which only copies and backups of the same events share. */
+/**
+ * Returns the checkpoint of an event. The checkpoint is marked with the event's id, which only copies and backups of the same events
+ * share.
+ */
 export const checkpointOf = (position: unknown, id: unknown): Checkpoint =>
   checkpointAt(Number(position), markOf(id))
 export const markOf = (id: unknown): string => String(id).slice(0, 8)

@@ -6,12 +6,12 @@ import { codeOf, sqlError } from './errors.ts'
 export const applicationId = 0x50414c49
 
 /**
- * Migrations from an empty file to the newest schema, one per version; a released one is never changed. `events.position` is the global
- * order. Every write takes the lock first, so positions are committed in order: a reader that has seen one has seen all before it.
- * `findable` marks the events that `find` can look for: only they are in an index by id. `streams.last` and `hash` belong to an event
- * at or near the stream's end (see ends.ts).
+ * Migrations from an empty file to the newest schema, one per version; a released migration is never changed. `events.position` is the
+ * global order. Every write takes the lock first, so positions are committed in order: a reader that has seen one position has seen all
+ * earlier ones. `findable` marks the events that `find` can look for: only they are in an index by id. `streams.last` and `hash`
+ * describe an event at or near the stream's end (see ends.ts).
  *
- * `blobs` is the content stored outside events; `blob_chunks.n` counts from 0.
+ * `blobs` has the content stored outside events; `blob_chunks.n` counts from 0.
  */
 const migrations: readonly string[] = [
   `CREATE TABLE streams (
@@ -53,7 +53,7 @@ const migrations: readonly string[] = [
 
 export const currentVersion = migrations.length
 
-/** Additions of each version, as queries that succeed only on a file with these tables and this index. */
+/** Queries for the additions of each version, which succeed only on a file with these tables and this index. */
 const shapes: readonly string[] = [
   `SELECT position, stream, revision, e.id, type, data, metadata, findable, s.id, name, last, hash
    FROM events e INDEXED BY sqlite_autoindex_events_1, streams s WHERE stream = s.id AND revision = 0`,
@@ -87,7 +87,7 @@ const isTaken = (db: DatabaseSync, query: string): boolean => {
   }
 }
 
-/** Returns the reason why a file of this version cannot be used; undefined if it can be, after migration. */
+/** Returns the error for a file whose schema version cannot be used; undefined if the file can be used, after migration if necessary. */
 export const unusable = (store: string, version: Version): StoreError | undefined => {
   if (version === 'foreign') return corrupt(store, 'is an SQLite database of another program: check the path')
   if (version === 'misshapen')

@@ -6,21 +6,24 @@ import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 export interface SqliteSettings {
   /** URL for messages: `sqlite:` and the path as given. */
   readonly url: string
-  /** Absolute path: the same file even after the process changes its directory. */
+  /** Absolute path, which names the same file even after the process changes its directory. */
   readonly path: string
-  /** Durability of a returned append: it survives a power cut (`full`), or only the end of the process (`normal`, `off`). */
+  /**
+   * Durability of an append that has returned: the append survives a power cut (`full`), or only the end of the process (`normal`,
+   * `off`).
+   */
   readonly synchronous: 'full' | 'normal' | 'off'
-  /** Time to wait for another process's lock, in milliseconds. */
+  /** Maximum time to wait for another process's lock, in milliseconds. */
   readonly timeout: number
 }
 
 const defaultTimeout = 5_000
-/** Largest timeout in milliseconds: SQLite takes a C int. */
+/** Maximum timeout in milliseconds, because SQLite takes a C int. */
 const longestTimeout = 2 ** 31 - 1
 
 /**
- * Reads `sqlite:path/to/file.db?synchronous=full|normal|off&timeout=5000`. In the path, `%3F` is a question mark and `%25` a percent
- * sign. The error does not repeat the contents of an invalid URL: it may include a password.
+ * Parses a URL such as `sqlite:path/to/file.db?synchronous=full|normal|off&timeout=5000`. In the path, `%3F` is a question mark and
+ * `%25` a percent sign. The error does not repeat the contents of an invalid URL, which may include a password.
  */
 export const sqliteSettings = (url: string): E.Either<InvalidInput, SqliteSettings> => {
   const [name = '', query = ''] = url.slice('sqlite:'.length).split('?', 2)
@@ -48,7 +51,10 @@ export const sqliteSettings = (url: string): E.Either<InvalidInput, SqliteSettin
   })
 }
 
-/** Decodes a path: a question mark ends the path of a URL; all other characters stand for themselves. */
+/**
+ * Decodes the path in a URL. A question mark would end the path, so it is written as `%3F`, and a percent sign as `%25`; all other
+ * characters stand for themselves.
+ */
 const decoded = (name: string): string => name.replaceAll(/%3f/gi, '?').replaceAll('%25', '%')
 
 const problemOf = (name: string): string | undefined => {

@@ -58,8 +58,8 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
   let isClosed = false
 
   /**
-   * Wraps a read with a pause if one is due. In WAL mode, reads do not wait for writers; but the driver answers synchronously, so
-   * sequential reads would never let the process do anything else.
+   * Returns a read that first pauses for the event loop if a pause is due. In WAL mode, reads do not wait for writers, but the driver
+   * answers synchronously, so sequential reads would never let the process do anything else.
    */
   const reading =
     <A, Err = never>(read: () => E.Either<StoreError | Err, A>): TaskEither<StoreError | Err, A> =>
@@ -75,7 +75,7 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
       }
     }
 
-  /** Returns a result that says that events are stored, unless the file has gone from its path: then they are not. */
+  /** Returns a result that reports events as stored, unless the file is no longer at its path, in which case they are not. */
   const unlessLost = <A>(answer: A): E.Either<StoreError, A> => {
     const lost = guard.fileProblem()
     return lost ? E.left(lost) : E.right(answer)
@@ -92,7 +92,7 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
   }
   const tail = tailOf(source)
 
-  /** Passes written events to followers in this process, so they need not read them. */
+  /** Passes written events to the followers in this process, so that the followers need not read them. */
   const wrote = (kept: readonly WrittenAppend[]): void => {
     if (!tail.offer(() => kept.flatMap(recordedAs))) changes.beat()
   }

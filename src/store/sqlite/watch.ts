@@ -2,19 +2,19 @@ import { realpathSync, watch } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 
 // How long to wait for the next look, in milliseconds.
-/** Delay after the system reports a write to the WAL, which happens before the commit can be read. */
+/** Delay after the system reports a write to the WAL, in milliseconds; the report comes before the commit can be read. */
 const soonest = 1
-/** Delay after a commit: more are likely to follow. */
+/** Delay after a commit, in milliseconds; it is short because more commits are likely to follow. */
 const soon = 3
-/** Maximum delay, reached in steps: a slow disk may be busy with a commit that the system has reported. */
+/** Maximum delay, reached in steps, in milliseconds: a slow disk may be busy with a commit that the system has reported. */
 const longest = 20
-/** Delay if the system has proved to report writes. */
+/** Delay once the system has proved to report writes, in milliseconds. */
 const told = 50
 
 /**
- * Calls `changed` soon after another connection has committed, until the signal aborts. Once a check finds nothing, the system watches
- * the WAL; from its first report until the next such check, frequent polling costs less. If the system reports nothing (too many
- * watchers, some mounts), polling is all there is.
+ * Calls `changed` soon after another connection has committed, until the signal aborts. Once a check finds nothing, the operating
+ * system watches the WAL. After its first report, frequent polling costs less, and is used until the next check that finds nothing. If
+ * the system reports nothing (too many watchers, some mounts), only polling is used.
  */
 export const watchOthers = (
   db: DatabaseSync,
@@ -30,7 +30,7 @@ export const watchOthers = (
   let timer: NodeJS.Timeout | undefined
   let unwatch: (() => void) | undefined
 
-  /** Reports whether others have committed since the last call; also true after an error, which the next read will report. */
+  /** Reports whether other connections have committed since the last call; also true after an error, which the next read will report. */
   const isNew = (): boolean => {
     const before = seen
     try {
@@ -71,7 +71,11 @@ export const watchOthers = (
   signal.addEventListener('abort', stop, { once: true })
 }
 
-/** Calls a function whenever the WAL of a file is written to, if the system supports it. @returns a function that stops watching */
+/**
+ * Calls a function whenever the WAL of a file is written to, if the system supports this.
+ *
+ * @returns a function that stops watching
+ */
 const tellOf = (path: string, tell: () => void): (() => void) => {
   try {
     const watcher = watch(`${realpathSync(path)}-wal`, { persistent: false }, tell)

@@ -27,19 +27,19 @@ interface Settings {
 
 export interface SqliteWriter {
   readonly append: (request: AppendRequest) => Promise<SqliteAppendResult>
-  /** Resolves when all appends so far have an outcome and the ends are written. */
+  /** Resolves when all appends so far have an outcome and the ends of their streams are written. */
   readonly finish: () => Promise<void>
 }
 
 const isBusy = (begun: E.Either<StoreError, void>): boolean =>
   E.isLeft(begun) && begun.left._tag === 'StoreBusy'
 
-/** Schedules work after the current task: a microtask costs a third of a tick. */
+/** Resolved promise that schedules work after the current task; a microtask costs a third of a tick. */
 const soon = Promise.resolve()
 
 /**
- * Writes appends. Those that arrive in the same tick share one transaction, and so one wait for the disk, but each has its own outcome:
- * a conflict writes nothing and affects no other append.
+ * Creates a writer of appends. Appends that arrive in the same tick share one transaction, and therefore one wait for the disk, but
+ * each has its own outcome: an append with a conflict writes nothing and affects no other append.
  *
  * @param wrote called with the written appends, in order, after the commit
  */
@@ -67,7 +67,7 @@ export const sqliteWriter = (
   let isScheduled = false
   /** True if the last wait for another writer ended without the lock. */
   let isLockedOut = false
-  /** Reason for writing nothing more: it could not be found again. */
+  /** Error that prevents all further writes: the file has been lost, so what is written to it could not be found again. */
   let lost: StoreError | undefined
 
   const tryBegin = (): E.Either<StoreError, void> => {
@@ -98,7 +98,7 @@ export const sqliteWriter = (
     }
   }
 
-  /** Remembers the writes of a committed transaction. */
+  /** Records what an append wrote in a committed transaction. */
   const note = (request: AppendRequest, id: number, position: number): void => {
     kept.push({ request, position })
     const { stream, events, expected } = request
@@ -146,7 +146,7 @@ export const sqliteWriter = (
     else finish(begun)
   }
 
-  /** Schedules a flush after the current task, so that anything it still appends is included. */
+  /** Schedules a flush after the current task, so that everything the task still appends is included. */
   const schedule = (): void => {
     if (isScheduled) return
     isScheduled = true

@@ -22,9 +22,9 @@ import {
   type RecordedEvent,
 } from '../port.ts'
 
-/** A place among the events of a write: after the event at `revision` of `stream`. One event completed the write. */
+/** Position within a write of several appends: after the event at `revision` of `stream`. A single event completed the write. */
 interface Within {
-  /** Checkpoint, stream and revision of the event that completed the write. */
+  /** Checkpoint of the event that completed the write; `by` is the event's stream, `at` its revision. */
   readonly checkpoint: Checkpoint
   readonly by: string
   readonly at: number
@@ -35,7 +35,10 @@ interface Within {
 const checkpointOf = ({ checkpoint, by, at, stream, revision }: Within): Checkpoint =>
   JSON.stringify([checkpoint, by, at, stream, revision])
 
-/** Returns the place in a checkpoint, if it is one of these; any other belongs to the store itself. */
+/**
+ * Parses a checkpoint within a write of several appends; returns undefined for any other checkpoint, which belongs to the underlying
+ * store.
+ */
 const withinOf = (after: Checkpoint | undefined): Within | undefined => {
   if (typeof after !== 'string' || !after.startsWith('[')) return undefined
   try {
@@ -52,15 +55,15 @@ const withinOf = (after: Checkpoint | undefined): Within | undefined => {
   }
 }
 
-/** True if the event, as stored, is certainly not part of such a write. */
+/** Reports whether an event, as stored, is certainly not part of a write of several appends. */
 const isPlain = (event: RecordedEvent): boolean => !isMarked(event) && !isRecord(event.stream)
 
 /**
- * Orders all events so that those of a write of several appends come when it is complete, in sequence, in place of the event that
- * completed it. A checkpoint within them names that event and the one read last.
+ * Returns reads that order all events so that the events of a write of several appends come once the write is complete, in sequence, in
+ * place of the event that completed it. A checkpoint within such a write names that event and the last event read.
  */
 export const inWholeWrites = (store: EventStore): Pick<EventStore, 'readAll' | 'follow'> => {
-  /** Yields the events of a stretch, from a revision on, with their places. Iteration throws a `StoreError`. */
+  /** Yields the events in a range of a stream's revisions, with their checkpoints. Iteration throws a `StoreError`. */
   async function* eventsOf(
     { stream, from, to }: RevisionRange,
     placeOf: (revision: number) => Checkpoint,
@@ -73,7 +76,10 @@ export const inWholeWrites = (store: EventStore): Pick<EventStore, 'readAll' | '
     }
   }
 
-  /** Yields the events of the write completed by an event, in streams with these prefixes, after a place among them. */
+  /**
+   * Yields the events of the write that an event completed, in streams with the given prefixes; if `after` is given, only the events
+   * after that position.
+   */
   async function* madeWhole(
     by: RecordedEvent,
     prefixes: readonly string[],
@@ -95,7 +101,7 @@ export const inWholeWrites = (store: EventStore): Pick<EventStore, 'readAll' | '
     }
   }
 
-  /** Yields the rest of a write, after a place among its events. */
+  /** Yields the rest of a write after a position among its events. */
   async function* restOf(place: Within, prefixes: readonly string[]): AsyncGenerator<RecordedEvent, void> {
     const { by, at, checkpoint } = place
     const [event] = await orThrow(store.read({ stream: by, from: at, direction: 'forwards', limit: 1 }))
@@ -167,6 +173,6 @@ const upTo = (
     return taken
   })
 
-/** Adds the record prefix: records are in their own streams, but readers of some streams need them too. */
+/** Adds the prefix of record streams. Records are in their own streams, but readers of other streams need them too. */
 const withRecords = (prefixes: readonly string[]): readonly string[] =>
   beginsWithOne(recordPrefix, prefixes) ? prefixes : [...prefixes, recordPrefix]

@@ -4,17 +4,17 @@ import type { WritePart, RecordedEvent } from '../port.ts'
 // How an event says in its stored metadata that it is part of a write of several appends. Readers get the event without the mark, byte
 // for byte, so hash chain, exports and copies do not see it.
 
-/** Beginning of the metadata text of a marked event; reserved. */
+/** Prefix of the metadata of an event marked as part of a write of several appends; reserved. */
 const mark = '{"$part":'
 
-/** True if an event is marked. Total: accepts any input. */
+/** Reports whether an event is marked as part of a write of several appends. Total: accepts any input. */
 export const isMarked = (event: Partial<StoredEvent> | null | undefined): boolean =>
   typeof event?.metadata === 'string' && event.metadata.startsWith(mark)
 
-/** True if an event can be marked: its metadata is an object. */
+/** Reports whether an event can be marked, which requires its metadata to be an object. */
 export const canBeMarked = ({ metadata }: StoredEvent): boolean => metadata.startsWith('{')
 
-/** Returns the events of one append, each marked as part of the write. */
+/** Returns the events of one append, each marked as part of a write of several appends. */
 export const markEvents = (events: readonly StoredEvent[], part: WritePart): readonly StoredEvent[] =>
   events.map((event, index) => withMark(event, index < events.length - 1 ? { from: part.from } : part))
 
@@ -24,7 +24,7 @@ const withMark = (event: StoredEvent, part: WritePart): StoredEvent => {
   return { ...event, metadata: `${mark}${JSON.stringify(part)}${comma}${rest}` }
 }
 
-/** Returns the event without its mark, whose content becomes `part`. An event with an unreadable mark is unchanged. */
+/** Returns an event without its mark, whose content becomes `part`. An event with an unreadable mark is unchanged. */
 export const removeMark = (event: RecordedEvent): RecordedEvent => {
   if (!isMarked(event)) return event
   // A mark contains a number and a stream's name: the first brace closes it.
@@ -48,24 +48,27 @@ const partIn = (text: string): WritePart | undefined => {
   }
 }
 
-/** Prefix of record streams. Each event of a record names the streams in which it completes a write. */
+/** Prefix of the names of record streams. Each event in a record stream names the streams in which it completes a write. */
 export const recordPrefix = 'import-'
 
 export const isRecord = (stream: unknown): stream is string =>
   typeof stream === 'string' && stream.startsWith(recordPrefix)
 
-/** The events of one stream that belong to a write, both ends inclusive. */
+/** Range of a stream's revisions that belong to a write of several appends, both ends inclusive. */
 export interface RevisionRange {
   readonly stream: string
   readonly from: number
   readonly to: number
 }
 
-/** Returns the data of a record's event: one string, which can be stored outside if it is large. */
+/** Returns the data of an event in a record stream. All ranges are in one string, which can be stored outside the event if it is large. */
 export const recordOf = (stretches: readonly RevisionRange[]): string =>
   JSON.stringify({ streams: stretches.map(({ stream, from, to }) => `${stream} ${from} ${to}`).join('\n') })
 
-/** Returns the stretches that an event completes: those of its own write, or those that it records. Undefined if it completes nothing. */
+/**
+ * Returns the ranges that an event completes: the range of its own write, or the ranges that it records. Returns undefined if the event
+ * completes nothing.
+ */
 export const partsCompletedBy = ({
   stream,
   revision,

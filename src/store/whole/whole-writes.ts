@@ -21,9 +21,9 @@ const reserved = invalidInput('metadata.$part', 'is reserved for writes of sever
 const unmarkable = invalidInput('metadata', 'must be a JSON object in an event of a write of several appends')
 
 /**
- * Returns a store in which a write of several appends (`Append.part`) counts only once it is complete: `readAll` and `follow` do not
- * yield its events before. Reading one stream returns all its events; `readStreamEnd` says which of them count. Pages from the
- * underlying store are checked for gaps.
+ * Returns a store in which a write of several appends (`AppendRequest.part`) counts only once it is complete: before that, `readAll`
+ * and `follow` do not yield its events. Reading one stream returns all its events; `readStreamEnd` tells which of them count. Pages
+ * from the underlying store are checked for gaps.
  */
 export const withWholeWrites = (store: LargeContentStore): LargeContentStore => ({
   ...store,
@@ -46,7 +46,7 @@ export const withWholeWrites = (store: LargeContentStore): LargeContentStore => 
   ...inWholeWrites(store),
 })
 
-/** Computes the hash of the unmarked event: the store keeps the hash of the stored form. */
+/** Returns the recorded end of a stream with the hash of the unmarked event; the underlying store has the hash of the stored form. */
 async function* keptEndOf(store: EventStore, stream: string): Steps<StoreError, KeptEnd | undefined> {
   const kept = yield* ok(store.keptEnd(stream))
   if (!kept) return undefined
@@ -57,13 +57,17 @@ async function* keptEndOf(store: EventStore, stream: string): Steps<StoreError, 
   return isIt ? { last, hash: hashOf(removeMark(event)) } : kept
 }
 
-/** The end of a stream: its last event that counts, and its actual last one if that belongs to an incomplete write. */
+/** End of a stream: the last event that counts, and the actual last event if it belongs to an incomplete write of several appends. */
 export interface StreamEnd {
   readonly last: RecordedEvent | undefined
   readonly unfinished?: RecordedEvent
 }
 
-/** @param newest the stream's last event, if it has one */
+/**
+ * Returns the end of a stream, given its last event.
+ *
+ * @param newest the stream's last event; undefined if the stream has no events
+ */
 export async function* streamEndFrom(
   store: EventStore,
   newest: RecordedEvent | undefined,
@@ -82,11 +86,11 @@ export async function* readStreamEnd(store: EventStore, stream: string): Steps<S
   return yield* streamEndFrom(store, newest)
 }
 
-/** The extent of a stream. */
+/** Bounds on the last revision of a stream that counts. */
 export interface Extent {
-  /** Last revision that certainly counts; -1 if there is none, or if the last event cannot be read. */
+  /** Last revision that certainly counts; -1 if no revision does, or if the last event cannot be read. */
   readonly least: number
-  /** Last revision that counts if later ones do not; otherwise Infinity. */
+  /** Last revision that counts if an incomplete write follows it; otherwise Infinity. */
   readonly most: number
   /** True if the stream has no events. */
   readonly isEmpty: boolean
@@ -102,13 +106,13 @@ export async function* extentOf(store: EventStore, stream: string): Steps<StoreE
 }
 
 /**
- * Returns the revision through which a stream must be read to cover everything that it once contained: reading further would add
- * nothing.
+ * Returns the revision through which a stream must be read to cover everything that the stream once contained. Reading further would
+ * add nothing.
  */
 export const endOf = ({ least, most }: Extent, kept: KeptEnd | undefined): number =>
   least < 0 ? most : Math.max(least, Math.min(kept?.last ?? -1, most))
 
-/** Reports whether a write is complete, given its last event in this stream. */
+/** Reports whether a write of several appends is complete, given its last event in a stream. */
 async function* isWhole(
   store: EventStore,
   { stream, revision, part }: RecordedEvent,

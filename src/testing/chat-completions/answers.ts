@@ -21,7 +21,7 @@ interface Failed {
   readonly failure: ChatFailure
   readonly model?: ChatModel | undefined
 }
-/** Outcome of a request. */
+/** Outcome of a request: a failure, or a completion. */
 export type ChatAnswer =
   | Failed
   | {
@@ -73,7 +73,7 @@ const exceeded = ({ contextWindow, tooLong }: ChatModel, { tokens }: Prompt): Ch
     code: 'context_length_exceeded',
   }
 
-/** Returns a function that answers the bodies of requests and remembers what it has cached. */
+/** Returns a function that answers request bodies. It keeps the simulated prompt cache between requests. */
 export const createAnswers = (options: ChatCompletionsOptions): ((body: unknown) => Promise<ChatAnswer>) => {
   const models = modelsOf(options)
   const cachedOf = promptCache()
@@ -98,7 +98,7 @@ export const createAnswers = (options: ChatCompletionsOptions): ((body: unknown)
   }
 }
 
-/** Returns an error as a response body. */
+/** Returns an error in the form of a response body. */
 export const errorBody = ({ message, type, param = null, code = null }: ChatFailure): JsonFields => ({
   error: { message, type, param, code },
 })

@@ -1,4 +1,4 @@
-/** A JSON object with unknown fields. */
+/** A JSON object with arbitrary fields. */
 export interface JsonFields {
   readonly [field: string]: unknown
 }
@@ -28,7 +28,7 @@ export interface BodyTool extends JsonFields {
     readonly [field: string]: unknown
   }
 }
-/** The body of a valid request. */
+/** Body of a valid request. */
 export interface ChatRequest extends JsonFields {
   readonly model: string
   readonly messages: readonly BodyMessage[]
@@ -50,42 +50,45 @@ export interface ChatFailure {
   readonly retryAfter?: number
 }
 
-/** Known differences of compatible endpoints from OpenAI's own. */
+/** Known deviations of compatible endpoints from OpenAI's API. */
 export interface Manners {
-  /** Answers in one piece even if a stream is requested, like servers that do not know `stream`. */
+  /** True if the endpoint ignores `stream` and returns the reply in one piece, like servers that do not implement it. */
   readonly ignoresStream?: boolean
-  /** Refuses `stream_options`, like servers that allow no field that they do not know. */
+  /** True if the endpoint refuses `stream_options`, like servers that reject unknown fields. */
   readonly refusesStreamOptions?: boolean
-  /** Reports no usage. */
+  /** True if the endpoint reports no usage. */
   readonly countsNothing?: boolean
-  /** Refuses a user message right after a tool message: Mistral, and templates in which the roles alternate. */
+  /** True if the endpoint refuses a user message right after a tool message, like Mistral and chat templates with alternating roles. */
   readonly refusesUserAfterTool?: boolean
-  /** Returns content as a list of parts, with its reasoning as one of them: Mistral. */
+  /** True if the endpoint returns content as a list of parts, one of which holds the reasoning, like Mistral. */
   readonly hasParts?: boolean
-  /** Streams each call whole: with the same index and no id (Gemini), with the same id (some gateways), or with neither. */
+  /**
+   * Form of streamed tool calls, if each is sent in one chunk: with the same index and no id (Gemini), with the same id (some
+   * gateways), or with neither. Default: OpenAI's form.
+   */
   readonly calls?: 'same-index' | 'same-id' | 'bare'
-  /** Returns the body of an error; OpenAI's is `{ error }`. */
+  /** Returns the body of an error response. Default: OpenAI's `{ error }`. */
   readonly errorBody?: (error: JsonFields) => unknown
-  /** Returns the error for a request that is too long. */
+  /** Returns the error for a request that exceeds the context window. */
   readonly tooLong?: (tokens: number, contextWindow: number) => ChatFailure
 }
 
-/** A model and its limits. */
+/** A model of the endpoint with its limits. */
 export interface ChatModel extends Manners {
-  /** Tokens of a request and its reply together. */
+  /** Maximum tokens of a request and its reply together. */
   readonly contextWindow: number
   readonly maxOutput: number
-  /** Length of the shortest prompt that is cached, in tokens. */
+  /** Minimum length of a prompt that is cached, in tokens. */
   readonly minCached: number
-  /** True if it still accepts `max_tokens`. */
+  /** True if the model still accepts `max_tokens`. */
   readonly maxTokens: boolean
-  /** Field of its messages that holds its reasoning, as compatible endpoints have; requests may have it, too. */
+  /** Message field for reasoning, used by compatible endpoints. Requests may contain it as well. */
   readonly reasoning?: 'reasoning_content' | 'reasoning'
-  /** True if messages with calls since the user's last message must be sent back with their reasoning. */
+  /** True if messages with tool calls since the last user message must be sent back with their reasoning. */
   readonly needsReasoning: boolean
 }
 
-/** Reason for refusing a request. */
+/** Reason for refusing a request, with the fields of the error response. */
 export interface ChatRefusal {
   /** HTTP status. Default 400. */
   readonly status?: number
@@ -117,7 +120,7 @@ export const tooLong = (param: string, most: number, length: number, what = 'arr
 export const tooShort = (param: string, what = 'array'): ChatRefusal =>
   problem(param, `empty_${what}`, `Invalid '${param}': empty ${what}.`)
 
-/** Returns the first problem of several checks, each made only if those before it found none. */
+/** Returns the first problem that the checks find. A check runs only if the checks before it found no problem. */
 export const first = (...checks: readonly (() => ChatRefusal | undefined)[]): ChatRefusal | undefined => {
   for (const check of checks) {
     const found = check()
@@ -126,7 +129,7 @@ export const first = (...checks: readonly (() => ChatRefusal | undefined)[]): Ch
   return undefined
 }
 
-/** Returns the first problem of the items of a list. */
+/** Returns the first problem among the items of a list. */
 export const firstOf = <T>(
   items: readonly T[],
   check: (item: T, index: number) => ChatRefusal | undefined,

@@ -2,7 +2,7 @@ import { pieces } from '../messages-api/events.ts'
 import type { JsonFields, ChatModel } from './body.ts'
 import type { Completion } from './replies.ts'
 
-/** Returns an answer as a stream of chunks. */
+/** Converts a completion into the chunks of a stream. */
 export const chunksOf = (
   { choices: [{ message, finish_reason }], usage, ...head }: Completion,
   { reasoning, calls: manner }: ChatModel,
@@ -52,7 +52,7 @@ export const chunksOf = (
   ]
 }
 
-/** Splits the parts of a content: each chunk has a list of one part. */
+/** Splits content parts into chunks, each with a list of one part. */
 const partPieces = (parts: readonly JsonFields[]): readonly JsonFields[] =>
   parts.flatMap(({ type, text, thinking }): readonly JsonFields[] => {
     const inner = Array.isArray(thinking) ? (thinking as readonly JsonFields[]) : [{ text }]
@@ -63,6 +63,6 @@ const partPieces = (parts: readonly JsonFields[]): readonly JsonFields[] =>
       }))
   })
 
-/** Encodes a chunk as it is written to the stream. */
+/** Encodes a chunk as a server-sent event. */
 export const encodeChunk = (chunk: JsonFields): string => `data: ${JSON.stringify(chunk)}\n\n`
 export const done = 'data: [DONE]\n\n'

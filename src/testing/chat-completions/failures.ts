@@ -1,21 +1,24 @@
 import type { ChatFailure } from './body.ts'
 
 interface ChatFailures {
-  /** Status 503. */
+  /** Status 503: the server is overloaded. */
   readonly overloaded: ChatFailure
-  /** Status 429, with `retryAfter` seconds if given. */
+  /** Status 429: the rate limit is exceeded. May be given `retryAfter`, in seconds. */
   readonly rateLimited: ChatFailure
-  /** Status 429, which retrying does not help. */
+  /** Status 429: the quota is used up, so that retrying does not help. */
   readonly noQuota: ChatFailure
-  /** Status 500. */
+  /** Status 500: a server error. */
   readonly broken: ChatFailure
-  /** Status 401. */
+  /** Status 401: the API key is invalid. */
   readonly unauthorized: ChatFailure
-  /** Status 404. */
+  /** Status 404: the URL is invalid. */
   readonly notFound: ChatFailure
 }
 
-/** Errors of the API that do not depend on the request: return one from `reply`, or `{ ...failure, retryAfter }`. */
+/**
+ * Errors of the API that are independent of the request. To simulate one, return it from `reply`, optionally as `{ ...failure,
+ * retryAfter }`.
+ */
 export const chatFailures: ChatFailures = {
   overloaded: {
     status: 503,

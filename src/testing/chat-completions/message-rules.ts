@@ -29,7 +29,7 @@ const mostMessages = 2_048
 const longestId = 40
 const validName = /^[a-zA-Z0-9_-]{1,64}$/
 
-/** Returns the first problem of a request's messages, taken individually and then in sequence. */
+/** Returns the first problem of a request's messages. Each message is checked by itself before their order is checked. */
 export const messagesProblem = (messages: unknown, model: ChatModel): ChatRefusal | undefined => {
   if (messages === undefined) return missingParameter('messages')
   if (!Array.isArray(messages)) return invalidType('messages', 'an array')
@@ -97,7 +97,10 @@ const madeProblem = (made: JsonFields, path: string): ChatRefusal | undefined =>
   return strayIn(made, ['name', 'arguments'], path)
 }
 
-/** Checks that calls are answered by the very next messages, each once, and that an id names only one call of the request. */
+/**
+ * Checks that each tool call is answered exactly once, in the messages that immediately follow, and that call ids are unique within the
+ * request.
+ */
 const orderProblem = (messages: readonly BodyMessage[]): ChatRefusal | undefined => {
   const ids = new Set<string>()
   let open = new Map<string, boolean>()

@@ -2,15 +2,18 @@ import type { ChatRequest, ChatFailure, ChatModel } from './body.ts'
 import type { ChatReply } from './replies.ts'
 
 export interface ChatCompletionsOptions {
-  /** Answer to the `n`th valid request, from 0. By default, a reply that depends on the request and the seed. */
+  /**
+   * Function that returns the answer to the `n`th valid request, counted from 0. Default: a reply that depends on the request and the
+   * seed.
+   */
   readonly reply?:
     | ((body: ChatRequest, n: number) => ChatReply | ChatFailure | Promise<ChatReply | ChatFailure>)
     | undefined
-  /** The only key accepted. Default: any. */
+  /** The only accepted key. Default: any key is accepted. */
   readonly apiKey?: string | undefined
-  /** Seed of default replies and ids. Default 0. */
+  /** Seed for default replies and ids. Default 0. */
   readonly seed?: number | undefined
-  /** Models by name, which extend or replace the default ones. Missing fields are those of `gpt-5.2`. */
+  /** Models by name, added to the default models or replacing them. Fields that are not given have the values of `gpt-5.2`. */
   readonly models?: Readonly<Record<string, Partial<ChatModel>>> | undefined
 }
 
@@ -34,7 +37,6 @@ const defaultModels: Readonly<Record<string, Partial<ChatModel>>> = {
   },
 }
 
-/** Returns the models that requests may name. */
 export const modelsOf = ({ models }: ChatCompletionsOptions): ReadonlyMap<string, ChatModel> =>
   new Map(
     Object.entries({ ...defaultModels, ...models }).map(([name, model]) => [name, { ...newest, ...model }]),

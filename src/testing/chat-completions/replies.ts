@@ -2,42 +2,49 @@ import { firstTokens, textTokens } from '../messages-api/tokens.ts'
 import type { ChatRequest, ChatToolCall, JsonFields, ChatModel } from './body.ts'
 import type { Prompt } from './tokens.ts'
 
-/** Failure of an answer. */
+/** A simulated failure while an answer is sent. */
 export interface ChatFault {
   /**
+   * Kind of failure.
    * - `drop`: the connection breaks;
-   * - `stall`: nothing more comes, and the connection stays open;
-   * - `end`: the stream ends as if it were complete, without the rest and without `[DONE]`;
-   * - `error`: an error comes in the stream; before any chunk, and in a plain answer, it is a 503.
+   * - `stall`: nothing more is sent, and the connection stays open;
+   * - `end`: the stream ends as if it were complete, without the remaining chunks and without `[DONE]`;
+   * - `error`: the stream contains an error; before any chunk, and for an answer without streaming, the status is 503.
    */
   readonly kind: 'drop' | 'stall' | 'end' | 'error'
-  /** Number of chunks of the stream before the failure. Default: before the answer's head. */
+  /** Number of chunks sent before the failure. Default: 0, before the response headers; for `end`, 1. */
   readonly after?: number
 }
 
-/** A model's reply. */
+/** A scripted model reply. */
 export interface ChatReply {
   readonly content?: string | null
   readonly refusal?: string
-  /** Reasoning, sent in the field that the model uses for it. */
+  /** Reasoning text, sent in the model's `reasoning` field. */
   readonly reasoning?: string
-  /** Calls. `arguments` is JSON, valid or not; anything but a string is written as JSON. A call without an id gets one. */
+  /**
+   * Tool calls. A string in `arguments` is sent unchanged, whether or not it is valid JSON; any other value is encoded as JSON. A call
+   * without an id receives one.
+   */
   readonly tool_calls?: readonly {
     readonly id?: string
     readonly name: string
     readonly arguments?: unknown
   }[]
-  /** Reason of the stop. Default: `tool_calls` with calls, otherwise `stop`; `length` if the reply is cut. */
+  /**
+   * Reason why the reply stops. Default: `tool_calls` if the reply contains calls, otherwise `stop`. A reply that is cut at its limit
+   * has `length`.
+   */
   readonly finish_reason?: 'stop' | 'length' | 'tool_calls' | 'content_filter' | (string & {})
-  /** Further fields of the message. */
+  /** Additional fields of the message, which may replace the generated ones. */
   readonly message?: JsonFields
   readonly usage?: JsonFields
   readonly fault?: ChatFault
-  /** Delay in milliseconds before each chunk, and before a plain answer. */
+  /** Delay in milliseconds before each chunk, or before an answer without streaming. */
   readonly delay?: number
 }
 
-/** An answer in one piece. */
+/** A complete answer without streaming. */
 export interface Completion {
   readonly id: string
   readonly object: 'chat.completion'
@@ -54,7 +61,7 @@ export interface Completion {
       readonly finish_reason: NonNullable<ChatReply['finish_reason']>
     },
   ]
-  /** Token usage; absent from an endpoint that counts nothing. */
+  /** Token usage; absent if the endpoint does not report it. */
   readonly usage?: JsonFields & {
     readonly prompt_tokens: number
     readonly completion_tokens: number
@@ -65,7 +72,7 @@ export interface Completion {
 
 const perCall = 7
 
-/** Returns the texts of a reply that fit into the limit, in the order in which they are written; the last one may be cut. */
+/** Cuts texts to a total of `limit` tokens, in order. The last remaining text may be shortened. */
 const cut = (texts: readonly string[], limit: number) => {
   let tokens = 0
   let isCut = false
@@ -82,9 +89,9 @@ const cut = (texts: readonly string[], limit: number) => {
 }
 
 /**
- * Completes a reply for sending: with ids, cut to its limit, and billed.
+ * Completes a reply for sending: adds ids and usage, and cuts the reply to its limit.
  *
- * @param id the part of its ids that is unique to this reply
+ * @param id unique suffix of the reply's ids
  */
 export const finish = (
   reply: ChatReply,
@@ -164,7 +171,7 @@ const partsOf = (thought: string, said: string): readonly JsonFields[] => [
 
 const words = 'each event is kept and read again in order so nothing that was said is lost'.split(' ')
 
-/** Returns the default reply: some words, and a call in every third reply if there are tools. */
+/** Returns the default reply: some words and, if tools are defined, a call in about every third reply. */
 export const defaultReply = ({ tools = [], tool_choice: choice }: ChatRequest, digest: string): ChatReply => {
   const numbers = Buffer.from(digest, 'base64url')
   const numberAt = (index: number): number => numbers[index % numbers.length] ?? 0

@@ -12,36 +12,35 @@ import type { ChatFault, Completion } from './replies.ts'
 
 export type { ChatCompletionsOptions } from './options.ts'
 
-/** A request received, and its answer. */
+/** A received request with its answer. */
 export interface ChatExchange {
   readonly path: string
   readonly headers: IncomingHttpHeaders
-  /** Parsed body; undefined if it is not JSON. */
+  /** Parsed request body; undefined if it is not JSON. */
   readonly body: ChatRequest | undefined
   /** HTTP status of the answer, even if sending it failed. */
   readonly status: number
-  /** The answer in one piece: a completion, or an error. */
+  /** Complete answer, even if it was streamed: a completion or an error. */
   readonly answer: Completion | JsonFields
-  /** Reports whether the whole answer was sent. */
+  /** Reports whether the answer was sent completely. */
   readonly isComplete: () => boolean
 }
 
 export interface ChatCompletions {
-  /** The SDK's `baseURL`: `http://127.0.0.1:PORT/v1`. */
+  /** Value for the SDK's `baseURL`: `http://127.0.0.1:PORT/v1`. */
   readonly url: string
-  /** Requests, in the order in which they were answered. */
+  /** Received requests, in the order in which they were answered. */
   readonly requests: readonly ChatExchange[]
   readonly forgetRequests: () => void
-  /** Closes the server, breaking open connections. */
+  /** Closes the server and breaks open connections. */
   readonly close: () => Promise<void>
 }
 
 const host = '127.0.0.1'
 
 /**
- * Starts a Chat Completions API on the loopback interface that refuses what the real one refuses, with the same types, codes and
- * parameters: calls without results, results without calls, names and ids that it does not accept, unknown parameters, prompts that are
- * too long.
+ * Starts a Chat Completions API on the loopback interface. It rejects the same requests as the real API, with the same types, codes and
+ * parameters: calls without results, results without calls, invalid names and ids, unknown parameters, and prompts that are too long.
  *
  * @example
  * import OpenAI from 'openai'
@@ -133,7 +132,7 @@ const sendJson = (response: ServerResponse, status: number, body: unknown): void
 
 type Completed = Extract<ChatAnswer, { readonly completion: Completion }>
 
-/** Breaks the connection once the written bytes have been sent. */
+/** Closes the connection without ending the response. */
 const drop = (response: ServerResponse): void => void response.socket?.destroy()
 
 const write = (response: ServerResponse, text: string): Promise<void> =>
@@ -141,7 +140,7 @@ const write = (response: ServerResponse, text: string): Promise<void> =>
     response.write(text, () => resolve())
   })
 
-/** Sends an answer in one piece, unless it has a fault. */
+/** Sends an answer without streaming, or simulates its fault. */
 const send = async (response: ServerResponse, { completion, reply }: Completed): Promise<void> => {
   const { fault, delay = 0 } = reply
   if (delay > 0) await sleep(delay)
@@ -150,11 +149,11 @@ const send = async (response: ServerResponse, { completion, reply }: Completed):
   else sendJson(response, 200, completion)
 }
 
-/** Returns the number of chunks sent before a fault; an `end` without `after` cuts the stream after its first chunk. */
+/** Returns the number of chunks sent before a fault. For `end`, the default is 1 chunk, for other faults 0. */
 const before = (fault: ChatFault | undefined): number | undefined =>
   fault && (fault.after ?? (fault.kind === 'end' ? 1 : 0))
 
-/** Sends an answer chunk by chunk, until it ends or fails. */
+/** Streams an answer in chunks until it is complete or its fault occurs. */
 const stream = async (
   response: ServerResponse,
   { completion, reply, model, body }: Completed,

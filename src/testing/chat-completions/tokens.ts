@@ -20,7 +20,7 @@ const messageTokens = (message: BodyMessage): number => {
   return [perMessage, said, ...called, textTokens(Object.values(others).join(' '))].reduce((a, b) => a + b)
 }
 
-/** A prompt in the parts that are cached: tools first, then each message. */
+/** A prompt, divided into the units that are cached: the tools, then each message. */
 export interface Prompt {
   readonly tokens: number
   readonly parts: readonly { readonly text: string; readonly tokens: number }[]
@@ -34,10 +34,13 @@ export const promptOf = ({ messages, tools = [] }: ChatRequest): Prompt => {
   return { parts, tokens: parts.reduce((sum, { tokens }) => sum + tokens, 0) }
 }
 
-/** Increment of cached prefixes, in tokens. */
+/** Granularity of cached prefixes, in tokens. */
 const step = 128
 
-/** Returns an automatic cache: finds the longest prefix shared with an earlier prompt for the same model, and remembers the prompt. */
+/**
+ * Returns a function that simulates the automatic cache. It returns the number of tokens in the longest prefix shared with an earlier
+ * prompt for the same model, and remembers the prompt.
+ */
 export const promptCache = () => {
   const seen = new Map<string, Set<string>>()
   return (name: string, { parts }: Prompt, { minCached }: ChatModel): number => {

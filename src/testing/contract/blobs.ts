@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { blobChunk } from '../../store/port.ts'
 import { type ContractRule, blobOf, bytesOf, event, events, ids, infosOf, later, right } from './support.ts'
 
-/** Content outside of events. */
+/** Contract rules for blobs, the content stored outside of events. */
 export const blobs: readonly ContractRule[] = [
   {
     title: 'a blob comes back to the byte, in order, with any number of chunks',

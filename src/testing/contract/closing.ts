@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type FollowItem } from '../../store/port.ts'
 import { type ContractRule, blobOf, bytesOf, event, infosOf, errorOf, right } from './support.ts'
 
-/** Closing a store. */
+/** Contract rules for closing a store. */
 export const closing: readonly ContractRule[] = [
   {
     title: 'a closed store ends its followers and answers StoreClosed; closing twice is fine',

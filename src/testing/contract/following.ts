@@ -11,7 +11,7 @@ import {
   right,
 } from './support.ts'
 
-/** Following: every event once, in order. */
+/** Contract rules for followers, which receive every event once, in order. */
 export const following: readonly ContractRule[] = [
   {
     title: 'a follower gets what exists, then what comes, after a checkpoint, without gaps or repeats',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import * as E from 'fp-ts/lib/Either.js'
 import { type ContractRule, event, forwards, errorOf, right, texts } from './support.ts'
 
-/** Rules for refused and for concurrent appends. */
+/** Contract rules for rejected and concurrent appends. */
 export const guarding: readonly ContractRule[] = [
   {
     title: 'what could not be stored and read back unchanged is InvalidInput, and nothing is written',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
 import { type ContractRule, event, events, followUntil, ids, errorOf, right } from './support.ts'
 
-/** The global order of events, and checkpoints in it. */
+/** Contract rules for the global order of events and its checkpoints. */
 export const globalOrder: readonly ContractRule[] = [
   {
     title:

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { hashOf } from '../../events/codec.ts'
 import { type ContractRule, backwards, event, events, forwards, ids, errorOf, right } from './support.ts'
 
-/** Reading one stream, and finding streams. */
+/** Contract rules for reading one stream and for listing streams. */
 export const streams: readonly ContractRule[] = [
   {
     title:

@@ -15,7 +15,7 @@ import {
 
 // What the cases of the contract share.
 
-/** A rule of the store port, and its test on a complete store: `run` throws if the store breaks it. */
+/** A rule of the store port, with its test on a complete store. `run` throws if the store breaks the rule. */
 export interface ContractRule {
   readonly title: string
   readonly run: (store: EventStore) => Promise<void>
@@ -60,7 +60,7 @@ export const texts = ({ id, type, data, metadata }: StoredEvent): StoredEvent =>
   metadata,
 })
 
-/** Follows the store until `enough`, then stops. */
+/** Follows the store until `enough` returns true. Returns the items received. */
 export const followUntil = async (
   store: EventStore,
   options: { readonly prefixes?: readonly string[]; readonly after?: string },
@@ -74,7 +74,10 @@ export const followUntil = async (
   }
   return seen
 }
-/** Returns the last checkpoint, to skip what a database shared with others already contains: reading all of it could take long. */
+/**
+ * Returns the last checkpoint as an option for `follow`, which then skips earlier events: in a shared database, reading all of them
+ * could take long.
+ */
 export const fromHere = async (store: EventStore): Promise<{ readonly after?: string }> => {
   const { checkpoint } = await right(store.changed('', undefined))
   return checkpoint === undefined ? {} : { after: checkpoint }
@@ -82,7 +85,7 @@ export const fromHere = async (store: EventStore): Promise<{ readonly after?: st
 export const idsOfFollowed = (seen: readonly FollowItem[]): readonly string[] =>
   seen.flatMap((item) => (item.type === 'event' ? [item.event.id] : []))
 
-/** Returns a blob of some chunks, the last one not full; the same number gives the same blob. */
+/** Returns a blob with this number of chunks, the last one of 1,000 bytes. The content depends on `n` and `chunks` only. */
 export const blobOf = (
   n: number,
   chunks = 1,
@@ -104,7 +107,7 @@ export const infosOf = async (store: EventStore): Promise<readonly BlobInfo[]> =
   for await (const info of store.blobs.list()) infos.push(info)
   return infos.toSorted((a, b) => (a.sha256 < b.sha256 ? -1 : 1))
 }
-/** Waits until the clock is past any earlier time, and returns the time. */
+/** Waits until the clock has advanced, and returns the new time. */
 export const later = async (): Promise<Date> => {
   const before = Date.now()
   while (Date.now() === before) await new Promise((resolve) => setTimeout(resolve, 1))

@@ -8,13 +8,13 @@ import { isThinking, type ParsedRequest, textOf } from './request.ts'
 import { signatures } from './signatures.ts'
 import { type Valid, validate } from './validate.ts'
 
-/** Outcome of a request. */
+/** Outcome of a request: a failure, a token count, or a message. */
 export type ApiAnswer =
   | { readonly failure: ApiFailure; readonly code?: string | undefined }
   | { readonly count: number }
   | { readonly message: ApiMessage; readonly reply: ApiReply; readonly isStream: boolean }
 
-/** Returns a function that answers the bodies of requests and remembers its prompt cache and the replies that it paused. */
+/** Returns a function that answers request bodies. It keeps the simulated prompt cache and the paused replies between requests. */
 export const createAnswers = (
   options: MessagesApiOptions,
 ): ((body: unknown, isCount: boolean) => Promise<ApiAnswer>) => {
@@ -22,7 +22,7 @@ export const createAnswers = (
   const models = modelsOf(options)
   const signer = signatures(`seed ${seed}`, foreignSignatures)
   const cache = promptCache(now)
-  /** Replies that stopped with `pause_turn`: a request may end in one of them, complete. */
+  /** Replies that stopped with `pause_turn`. A request may end with one of them if it contains the complete reply. */
   const paused = new Set<string>()
   let replies = 0
 
@@ -73,8 +73,8 @@ const isWaiting = (blocks: readonly ApiBlock[]): boolean =>
   )
 
 /**
- * Returns blocks as they come back in a request: without thinking, which has its own rule, and without content that no request may
- * contain: blank texts, a compaction in the middle. Trailing white space of a text may be missing.
+ * Returns a text that identifies a reply's blocks when a request contains them again. Omits thinking, which has its own rule, and
+ * content that requests must not repeat: blank texts and compactions. Ignores trailing white space in texts.
  */
 const marksOf = (blocks: readonly ApiBlock[]): string =>
   blocks

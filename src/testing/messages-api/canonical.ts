@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-/** Returns JSON with sorted keys and without `cache_control`: equal for values that the API considers the same. */
+/** Returns JSON with sorted keys and without `cache_control`. The JSON is equal for values that the API treats as equal. */
 export const canonical = (value: unknown): string => {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
@@ -12,7 +12,7 @@ export const canonical = (value: unknown): string => {
     .join()}}`
 }
 
-/** Returns a lazy `canonical`, computed on first use. */
+/** Returns a function that computes the canonical JSON of a value on the first call. */
 export const lazily = (value: unknown): (() => string) => {
   let made: string | undefined
   return () => (made ??= canonical(value))

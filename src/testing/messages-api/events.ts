@@ -7,10 +7,10 @@ export interface StreamEvent {
   readonly [field: string]: unknown
 }
 
-/** Length of one delta, in UTF-16 code units. */
+/** Maximum length of a delta, in UTF-16 code units. */
 const deltaLength = 24
 
-/** Splits a text into pieces, each non-empty and ending with a whole character. */
+/** Splits a text into non-empty pieces without splitting a character. */
 export const pieces = (text: string): readonly string[] => {
   const all: string[] = []
   for (let at = 0; at < text.length;) {
@@ -22,7 +22,7 @@ export const pieces = (text: string): readonly string[] => {
   return all
 }
 
-/** Splits a block into its start and the deltas that follow. */
+/** Splits a block into its start and its deltas. */
 const startOf = (block: ApiBlock): { readonly start: ApiBlock; readonly deltas: readonly StreamEvent[] } => {
   switch (block.type) {
     case 'text':
@@ -75,7 +75,7 @@ const blockEvents = (block: ApiBlock, index: number): readonly StreamEvent[] => 
   ]
 }
 
-/** Returns an answer as a stream of events. */
+/** Converts a message into the events of a stream. */
 export const eventsOf = (message: ApiMessage): readonly StreamEvent[] => {
   const { content, stop_reason, stop_sequence, stop_details, container, usage } = message
   const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens } = usage
@@ -92,6 +92,6 @@ export const eventsOf = (message: ApiMessage): readonly StreamEvent[] => {
   ]
 }
 
-/** Encodes an event as it is written to the stream. */
+/** Encodes an event as a server-sent event. */
 export const encodeEvent = (event: StreamEvent): string =>
   `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`

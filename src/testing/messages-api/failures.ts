@@ -1,23 +1,26 @@
 import type { ApiFailure } from './replies.ts'
 
 interface Failures {
-  /** Status 529: the SDK retries. */
+  /** Status 529: the API is overloaded. The SDK retries. */
   readonly overloaded: ApiFailure
-  /** Status 429: the SDK retries, after `retryAfter` seconds if given. */
+  /** Status 429: the rate limit is exceeded. The SDK retries, after `retryAfter` seconds if given. */
   readonly rateLimited: ApiFailure
-  /** Status 500: the SDK retries. */
+  /** Status 500: an internal error. The SDK retries. */
   readonly broken: ApiFailure
-  /** Status 401. */
+  /** Status 401: the API key is invalid. */
   readonly unauthorized: ApiFailure
-  /** Status 403. */
+  /** Status 403: the API key lacks a permission. */
   readonly forbidden: ApiFailure
-  /** Status 404. */
+  /** Status 404: the resource does not exist. */
   readonly notFound: ApiFailure
-  /** Status 413: more bytes than a request may have. */
+  /** Status 413: the request exceeds the maximum size. */
   readonly tooLarge: ApiFailure
 }
 
-/** Errors of the API that do not depend on the request: return one from `reply`, or `{ ...failure, retryAfter }`. */
+/**
+ * Errors of the API that are independent of the request. To simulate one, return it from `reply`, optionally as `{ ...failure,
+ * retryAfter }`.
+ */
 export const failures: Failures = {
   overloaded: { status: 529, type: 'overloaded_error', message: 'Overloaded' },
   rateLimited: {

@@ -3,7 +3,7 @@ import { failures } from './failures.ts'
 import type { ApiFailure } from './replies.ts'
 
 const messagesPath = '/v1/messages'
-/** Maximum size of a request: 32 MB. */
+/** Maximum size of a request in bytes: 32 MB. */
 const maxBytes = 32_000_000
 const countPath = `${messagesPath}/count_tokens`
 
@@ -11,7 +11,7 @@ const countPath = `${messagesPath}/count_tokens`
 export interface IncomingRequest {
   readonly path: string
   readonly isCount: boolean
-  /** Parsed body; undefined if the text is not JSON. */
+  /** Parsed body; undefined if it is not valid JSON. */
   readonly body: unknown
   readonly failure: ApiFailure | undefined
 }
@@ -19,7 +19,7 @@ export interface IncomingRequest {
 /**
  * Reads a request.
  *
- * @param apiKey the only key accepted; undefined to accept any
+ * @param apiKey the only accepted key; undefined to accept any key
  */
 export const readRequest = async (
   message: IncomingMessage,
@@ -38,7 +38,7 @@ export const readRequest = async (
   return { path, isCount: path === countPath, body, failure }
 }
 
-/** Parses a JSON text; undefined if it is not JSON. */
+/** Parses a JSON text. Returns undefined if the text is not valid JSON. */
 export const parseOrUndefined = (text: string): unknown => {
   try {
     return JSON.parse(text)
@@ -68,7 +68,7 @@ const bodyFailure = (text: string, body: unknown): ApiFailure | undefined => {
 
 const invalid = (message: string): ApiFailure => ({ status: 400, type: 'invalid_request_error', message })
 
-/** Reports whether a body contains half a character, which JSON can escape but UTF-8 cannot encode. */
+/** Reports whether a body contains a lone surrogate, which JSON can escape but UTF-8 cannot encode. */
 export const hasLoneSurrogate = (text: string, body: unknown): boolean => {
   if (!/\\u[dD][89a-fA-F]/.test(text)) return false
   // Whole characters may be escaped too; `stringify` escapes halves only.

@@ -17,7 +17,7 @@ const maxSide = 8_000
 const maxSideOfMany = 2_000
 const many = 20
 
-/** Maximum number of images and documents: models with a small context window accept fewer. */
+/** Returns the maximum number of images and documents in a request. Models with a small context window accept fewer. */
 const maxMedia = ({ contextWindow }: ApiModel): number => (contextWindow > 200_000 ? 600 : 100)
 
 type Fields = Readonly<Record<string, unknown>>
@@ -29,7 +29,7 @@ interface Placed {
 const sourceOf = ({ source }: ApiBlock): Fields =>
   typeof source === 'object' && source !== null ? (source as Fields) : {}
 
-/** Returns the images and documents of a block: the block itself, those in a result, and those in a document. */
+/** Returns the images and documents in a block: the block itself, and those inside a tool result or a document. */
 const mediaOf = (block: ApiBlock, path: string): readonly Placed[] => {
   const { content } = sourceOf(block)
   const inner =
@@ -82,7 +82,7 @@ interface File {
   readonly height: number
 }
 
-/** Returns the type and the size of an image file; undefined if it is of another type, or ends before it states them. */
+/** Returns the type and dimensions of an image file; undefined if the type is unknown or the file is too short to state them. */
 const fileOf = (file: Buffer): File | undefined => {
   try {
     const found = readers.map((reader) => reader(file)).find((read) => read !== undefined)

@@ -3,23 +3,23 @@ import type { ApiRequest, ApiModel } from './request.ts'
 
 export interface MessagesApiOptions {
   /**
-   * Answer to a valid request, the `n`th (from 0) of those that create a message. By default, a reply that depends on the request and
-   * the seed.
+   * Function that returns the answer to the `n`th valid request for a message, counted from 0. Default: a reply that depends on the
+   * request and the seed.
    */
   readonly reply?:
     | ((body: ApiRequest, n: number) => ApiReply | ApiFailure | Promise<ApiReply | ApiFailure>)
     | undefined
-  /** The only key accepted, as `x-api-key` or as a bearer token. Default: any. */
+  /** The only accepted key, sent as `x-api-key` or as a bearer token. Default: any key is accepted. */
   readonly apiKey?: string | undefined
-  /** Seed of default replies, ids and signatures: servers with the same seed accept each other's signatures. Default 0. */
+  /** Seed for default replies, ids and signatures. Servers with the same seed accept each other's signatures. Default 0. */
   readonly seed?: number | undefined
-  /** Models by name, which extend or replace the default ones. Missing fields are those of `claude-opus-5-5`. */
+  /** Models by name, added to the default models or replacing them. Fields that are not given have the values of `claude-opus-5-5`. */
   readonly models?: Readonly<Record<string, Partial<ApiModel>>> | undefined
-  /** Clock of the prompt cache, in milliseconds. Default: the system clock. */
+  /** Clock for the prompt cache, in milliseconds. Default: the system clock. */
   readonly now?: (() => number) | undefined
-  /** Accept thinking and compactions that this server did not make, regardless of what precedes them. Default false. */
+  /** True to accept thinking and compactions that this server did not produce, regardless of the preceding content. Default false. */
   readonly foreignSignatures?: boolean | undefined
-  /** Accept a server tool use without a result in the last message, as left open by another server's pause. Default false. */
+  /** True to accept a server tool use without a result in the last message, as in a reply paused by another server. Default false. */
   readonly foreignPauses?: boolean | undefined
 }
 
@@ -36,7 +36,6 @@ const defaultModels: Readonly<Record<string, Partial<ApiModel>>> = {
   'claude-haiku-4-5': { prefill: true, systemMessages: false },
 }
 
-/** Returns the models that requests may name. */
 export const modelsOf = ({ models }: MessagesApiOptions): ReadonlyMap<string, ApiModel> =>
   new Map(
     Object.entries({ ...defaultModels, ...models }).map(([name, model]) => [name, { ...newest, ...model }]),

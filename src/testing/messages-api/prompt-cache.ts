@@ -4,7 +4,7 @@ import { inside, type ApiModel, type ParsedRequest } from './request.ts'
 import { ttlOf } from './rules.ts'
 import { blockTokens, perMessage, perRequest, toolTokens } from './tokens.ts'
 
-/** Billing of a request's input tokens. */
+/** Input tokens of a request, as billed. */
 export interface InputUsage {
   readonly input_tokens: number
   readonly cache_read_input_tokens: number
@@ -17,7 +17,7 @@ export interface InputUsage {
 
 type Ttl = '5m' | '1h'
 
-/** A tool or a block, in the order used by the cache, with the number of tokens up to its end. */
+/** A tool or a content block, in the order used by the cache. `until` is the number of tokens up to its end. */
 interface Piece {
   readonly text: () => string
   readonly until: number
@@ -25,7 +25,7 @@ interface Piece {
 }
 
 const lifetimes: Readonly<Record<Ttl, number>> = { '5m': 5 * 60_000, '1h': 60 * 60_000 }
-/** Number of pieces before a breakpoint that the API checks for a cached one. */
+/** Number of pieces before a breakpoint that are searched for a cached prefix. */
 const lookback = 20
 
 const piecesOf = ({ body, tools, system, parts }: ParsedRequest): readonly Piece[] => {
@@ -68,7 +68,7 @@ const piecesOf = ({ body, tools, system, parts }: ParsedRequest): readonly Piece
   return last ? [...pieces.slice(0, -1), { ...last, ttl }] : pieces
 }
 
-/** Input of a request, in pieces and in total. */
+/** Input of a request, divided into pieces, with the total number of tokens. */
 export interface Input {
   readonly pieces: readonly Piece[]
   readonly tokens: number
@@ -79,13 +79,14 @@ export const inputOf = (request: ParsedRequest): Input => {
 }
 
 export interface PromptCache {
-  /** Bills a request, and caches its prefixes at its breakpoints. */
+  /** Returns the billed input tokens of a request, and caches its prefixes up to its breakpoints. */
   readonly bill: (name: string, input: Input, model: ApiModel) => InputUsage
 }
 
 /**
- * Returns a cache of request prefixes, kept for five minutes or an hour after their last use. @param now returns the time in
- * milliseconds
+ * Creates a cache of request prefixes. Each prefix expires five minutes or one hour after its last use.
+ *
+ * @param now returns the time in milliseconds
  */
 export const promptCache = (now: () => number): PromptCache => {
   const kept = new Map<string, { readonly until: number; readonly ttl: Ttl }>()

@@ -4,36 +4,37 @@ import { type ApiModel, type ParsedRequest, textOf } from './request.ts'
 import type { Signatures } from './signatures.ts'
 import { blockTokens, firstTokens } from './tokens.ts'
 
-/** Failure of an answer. */
+/** A simulated failure while an answer is sent. */
 export interface Fault {
   /**
+   * Kind of failure.
    * - `drop`: the connection breaks;
-   * - `stall`: nothing more comes, and the connection stays open;
+   * - `stall`: nothing more is sent, and the connection stays open;
    * - `end`: the stream ends as if it were complete;
-   * - `error`: an `overloaded_error`, in a stream as an event; before any event, and in a plain answer, with status 529.
+   * - `error`: an `overloaded_error`, sent as an event in a stream; before any event, and for an answer without streaming, the status is 529.
    */
   readonly kind: 'drop' | 'stall' | 'end' | 'error'
   /**
-   * Number of events of a stream, including pings, before the failure. Default: before the headers of the answer; for `end`, before
-   * `message_stop`. A plain answer fails before it is sent.
+   * Number of stream events, including pings, sent before the failure. Default: 0, before the response headers; for `end`, all events
+   * except `message_stop`. An answer without streaming fails before it is sent.
    */
   readonly after?: number
 }
 
 export type StopReason = 'end_turn' | 'tool_use' | 'pause_turn' | 'refusal' | 'max_tokens'
 
-/** A model's reply. */
+/** A scripted model reply. */
 export interface ApiReply {
-  /** Blocks of any type. Thinking and compactions are signed by the server; a call without `id` gets one. */
+  /** Content blocks of any type. The server signs thinking and compactions, and adds an id to each call without one. */
   readonly content: readonly ApiBlock[]
-  /** Reason of the stop. Default: `tool_use` if there is such a block, otherwise `end_turn`. */
+  /** Reason why the reply stops. Default: `tool_use` if the content has a `tool_use` block, otherwise `end_turn`. */
   readonly stop_reason?: StopReason
-  /** Usage numbers that replace the real ones. */
+  /** Usage fields that replace the computed ones. */
   readonly usage?: Partial<ApiUsage>
-  /** Other fields of the message: `container`, `stop_sequence`, … */
+  /** Other fields of the message, such as `container` or `stop_sequence`. */
   readonly message?: Readonly<Record<string, unknown>>
   readonly fault?: Fault
-  /** Delay in milliseconds before each event, and before a plain answer. */
+  /** Delay in milliseconds before each event, or before an answer without streaming. */
   readonly delay?: number
 }
 
@@ -50,7 +51,7 @@ export interface ApiUsage extends InputUsage {
   readonly output_tokens: number
 }
 
-/** An answer as the API sends it. */
+/** A complete answer in the format of the API. */
 export interface ApiMessage {
   readonly id: string
   readonly type: 'message'
@@ -71,7 +72,7 @@ interface Cut {
   readonly isCut: boolean
 }
 
-/** Returns the blocks that fit into the limit, with the last one in part if it is text or thinking. */
+/** Cuts the content to `limit` tokens. The last remaining block is shortened if it is text or thinking, and omitted otherwise. */
 const cut = (content: readonly ApiBlock[], limit: number): Cut => {
   let tokens = 0
   const kept: ApiBlock[] = []
@@ -91,7 +92,7 @@ const cut = (content: readonly ApiBlock[], limit: number): Cut => {
   return { content: kept, tokens: Math.max(1, tokens), isCut: false }
 }
 
-/** Prefixes of call ids. */
+/** Prefixes of call ids, by block type. */
 const prefixes = new Map([
   ['tool_use', 'toolu'],
   ['server_tool_use', 'srvtoolu'],
@@ -99,9 +100,9 @@ const prefixes = new Map([
 ])
 
 /**
- * Completes a reply for sending: with ids, cut to its limit, signed and billed.
+ * Completes a reply for sending: adds ids, signatures and usage, and cuts the reply to its limit.
  *
- * @param id the part of its ids that is unique to this reply
+ * @param id unique suffix of the reply's ids
  */
 export const finish = (
   reply: ApiReply,
@@ -138,7 +139,7 @@ export const finish = (
 
 const words = 'the store keeps each event and reads them again in order so that nothing is lost'.split(' ')
 
-/** Returns the default reply: thinking if it is on, some words, and a call in every third reply if there are tools. */
+/** Returns the default reply: thinking if it is enabled, some words and, if tools are defined, a call in about every third reply. */
 export const defaultReply = (request: ParsedRequest, digest: string): ApiReply => {
   const numbers = Buffer.from(digest, 'base64url')
   const numberAt = (index: number): number => numbers[index % numbers.length] ?? 0

@@ -4,24 +4,24 @@ import { lazily } from './canonical.ts'
 
 /** Limits and features of a model. */
 export interface ApiModel {
-  /** Tokens of input and output together. */
+  /** Maximum number of input and output tokens together. */
   readonly contextWindow: number
   /** Maximum value of `max_tokens`. */
   readonly maxOutput: number
-  /** True if a request may end in an assistant message, which the model continues. */
+  /** True if a request may end with an assistant message, which the model then continues. */
   readonly prefill: boolean
-  /** True if messages with the role `system` are allowed among the others. */
+  /** True if `messages` may contain messages with the role `system`. */
   readonly systemMessages: boolean
-  /** Length of the shortest prefix that the prompt cache keeps, in tokens. */
+  /** Minimum length of a prefix that is cached, in tokens. */
   readonly minCached: number
 }
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Body of a request that has passed `shapeProblem`. */
+/** Request body that has passed `shapeProblem`. */
 export interface ApiRequest extends Fields {
   readonly model: string
-  /** Maximum number of output tokens; absent if tokens are only counted. */
+  /** Maximum number of output tokens; absent in a request that only counts tokens. */
   readonly max_tokens?: number
   readonly messages: readonly { readonly role: ApiRole; readonly content: string | readonly ApiBlock[] }[]
   readonly system?: string | readonly ApiBlock[]
@@ -30,7 +30,7 @@ export interface ApiRequest extends Fields {
   readonly thinking?: { readonly type: string }
 }
 
-/** A block of a message, and its path in the body. */
+/** A block of a message, with the indexes of the message (`message`) and of the block in it (`at`). */
 export interface PlacedBlock {
   readonly role: ApiRole
   readonly block: ApiBlock
@@ -40,31 +40,31 @@ export interface PlacedBlock {
   readonly at: number
 }
 
-/** A message, or several consecutive ones with the same role, which the API combines. */
+/** One message, or several consecutive messages with the same role, which the API combines. */
 export interface Turn {
   readonly role: ApiRole
-  /** Index of its first message. */
+  /** Index of the turn's first message. */
   readonly message: number
   readonly parts: readonly PlacedBlock[]
 }
 
-/** A parsed body, with every string content converted to a text block. */
+/** A parsed request body. String contents are converted to text blocks. */
 export interface ParsedRequest {
   readonly body: ApiRequest
   readonly system: readonly ApiBlock[]
   readonly tools: readonly Fields[]
   readonly turns: readonly Turn[]
   readonly parts: readonly PlacedBlock[]
-  /** Returns the canonical JSON of everything before the messages. */
+  /** Returns the canonical JSON of the system prompt and the tools. */
   readonly frame: () => string
 }
 
-/** Reason for refusing a request. */
+/** Reason for refusing a request, with the fields of the error response. */
 export interface ApiRefusal {
   readonly message: string
   /** HTTP status: 404 for an unknown model, otherwise 400. */
   readonly status?: 404
-  /** Value of `error.details.error_code`. */
+  /** Value of `error.details.error_code` in the response. */
   readonly code?: string
 }
 export const problem = (message: string, code?: string): ApiRefusal => ({
@@ -76,7 +76,7 @@ export const pathOf = ({ message, at }: PlacedBlock): string => `messages.${mess
 
 export const isThinking = ({ type }: ApiBlock): boolean => type === 'thinking' || type === 'redacted_thinking'
 
-/** Returns a field of a block, or an empty string if it has none. */
+/** Returns a string field of a block; an empty string if the block lacks the field. */
 export const textOf = (block: ApiBlock | undefined, field: string): string => {
   const value = block?.[field]
   return typeof value === 'string' ? value : ''
@@ -88,7 +88,7 @@ export const inside = (block: ApiBlock): readonly ApiBlock[] =>
     ? (block['content'] as readonly ApiBlock[])
     : []
 
-/** Types of the results of server tools. */
+/** Block types for the results of server tools. */
 export const serverResults: readonly string[] = [
   'web_search_tool_result',
   'web_fetch_tool_result',
@@ -99,7 +99,7 @@ export const serverResults: readonly string[] = [
   'mcp_tool_result',
 ]
 
-/** String fields that blocks must have. */
+/** Required string fields, by block type. */
 const strings = new Map<string, readonly string[]>(
   Object.entries({
     text: ['text'],
@@ -147,7 +147,7 @@ const messageProblem = (message: unknown): string | undefined => {
   return found && `.content${found}`
 }
 
-/** Returns the problem of the first item that has one. */
+/** Returns the first problem found in a list, preceded by the index of its item. */
 export const firstProblem = <T>(
   all: readonly T[],
   find: (one: T) => string | undefined,
@@ -161,7 +161,7 @@ export const firstProblem = <T>(
 
 const maxMessages = 100_000
 
-/** Returns the problem that makes a body unreadable: fields that are missing or of the wrong type. */
+/** Returns the problem that prevents a body from being read, such as a missing field or a field of the wrong type. */
 export const shapeProblem = (body: unknown): string | undefined => {
   if (!isObject(body)) return 'Input should be an object'
   const { model, messages, system, tools } = body

@@ -19,13 +19,13 @@ import { toolRules } from './tool-rules.ts'
 // text where it is known. 11 and 12 need the server's signatures.
 
 /**
- * A rule for requests: returns the problem, if there is one.
+ * A rule for requests. Returns the problem with a request; undefined if it complies.
  *
- * @param paused number of the request's last blocks that are a reply that stopped with `pause_turn`
+ * @param paused number of blocks at the end of the request that repeat a reply stopped with `pause_turn`
  */
 export type Rule = (request: ParsedRequest, model: ApiModel, paused: number) => ApiRefusal | undefined
 
-/** Returns the problem of the first part that has one; it begins with the rest of the path. */
+/** Returns the first problem found in the blocks, preceded by the block's path. `find` returns the problem with the rest of the path. */
 const firstOf = (
   parts: readonly PlacedBlock[],
   find: (part: PlacedBlock) => string | undefined,
@@ -37,13 +37,13 @@ const firstOf = (
   return undefined
 }
 
-/** Returns the first problem of the blocks inside a tool result, as `firstOf` does for parts. */
+/** Returns the first problem found in the blocks inside a tool result, preceded by the block's path. */
 const firstInside = (block: ApiBlock, find: (inner: ApiBlock) => string | undefined): string | undefined => {
   const found = firstProblem(inside(block), find)
   return found && `.tool_result.content${found}`
 }
 
-/** Predicate 1. */
+/** Predicate 1: the first message has the role `user`, or begins with a compaction block that has content. */
 const begins: Rule = ({ turns }) => {
   const [first] = turns
   if (!first) return problem('messages: at least one message is required')
@@ -53,7 +53,10 @@ const begins: Rule = ({ turns }) => {
     : problem('messages: first message must use the "user" role')
 }
 
-/** Predicate 2. */
+/**
+ * Predicate 2: a `system` message follows a user message and is the last message or is followed by an assistant message. The model must
+ * support such messages.
+ */
 const systemMessages: Rule = ({ turns }, { systemMessages: isKnown }) => {
   for (const [index, { role, message }] of turns.entries()) {
     if (role !== 'system') continue
@@ -81,7 +84,7 @@ const blank = (block: ApiBlock): string | undefined => {
     : ': text content blocks must contain non-whitespace text'
 }
 
-/** Predicate 3. */
+/** Predicate 3: messages and text blocks are not empty. The final assistant message may be empty. */
 const nonEmpty: Rule = ({ turns, parts, system }) => {
   const empty = turns.find(
     (turn, index) =>
@@ -128,7 +131,7 @@ const misplaced = ({ type }: ApiBlock, place: string): string | undefined => {
   return places[place]?.has(type) ? undefined : `: \`${type}\` blocks are not allowed in ${place} content`
 }
 
-/** Predicate 4. */
+/** Predicate 4: each block has a known type that is allowed for its role or inside a tool result. */
 const roles: Rule = ({ parts, system }) => {
   const other = system.findIndex(({ type }) => type !== 'text')
   if (other >= 0) return problem(`system.${other}.type: Input should be 'text'`)
@@ -139,7 +142,10 @@ const roles: Rule = ({ parts, system }) => {
   })
 }
 
-/** Predicate 9. */
+/**
+ * Predicate 9: the last message is not an assistant message, unless the model supports prefill or the message is a paused reply. A
+ * prefill must not end in white space.
+ */
 const ends: Rule = ({ turns }, { prefill }, paused) => {
   const last = turns.at(-1)
   if (last?.role !== 'assistant' || paused > 0) return undefined
@@ -153,7 +159,7 @@ const ends: Rule = ({ turns }, { prefill }, paused) => {
     : undefined
 }
 
-/** Predicate 10. */
+/** Predicate 10: an assistant message does not end with a thinking block. */
 const endsInThinking: Rule = ({ turns }) => {
   for (const { role, message, parts } of turns) {
     const last = parts.at(-1)
@@ -163,11 +169,14 @@ const endsInThinking: Rule = ({ turns }) => {
   return undefined
 }
 
-/** Reports whether a compaction block replaces messages; one with null content reports a failed compaction. */
+/** Reports whether a compaction block replaces earlier messages. A block with null content reports a failed compaction instead. */
 export const isFull = ({ type, content }: ApiBlock): boolean =>
   type === 'compaction' && (content ?? null) !== null
 
-/** Predicate 13: a failed compaction replaces nothing and may be anywhere in an assistant message. */
+/**
+ * Predicate 13: at most one compaction block has content, and it is the first block of the conversation. A failed compaction replaces
+ * nothing and may be anywhere in an assistant message.
+ */
 const compaction: Rule = ({ parts }) => {
   const all = parts.filter(({ block }) => block.type === 'compaction')
   const empty = all.find(({ block }) => block['content'] === '')
@@ -193,7 +202,10 @@ type Fields = Readonly<Record<string, unknown>>
 const markedAt = (block: Fields, path: () => string): readonly { block: Fields; path: string }[] =>
   block['cache_control'] ? [{ block, path: path() }] : []
 
-/** Predicate 14. */
+/**
+ * Predicate 14: at most four blocks have `cache_control`, none of them thinking or empty text, and a TTL of `1h` never comes after
+ * `5m`.
+ */
 const breakpoints: Rule = ({ body, tools, system, parts }) => {
   const marked = [
     ...tools.flatMap((block, at) => markedAt(block, () => `tools.${at}`)),
@@ -226,7 +238,7 @@ const breakpoints: Rule = ({ body, tools, system, parts }) => {
     : undefined
 }
 
-/** Returns how long the cache keeps the prefix that ends in this block; undefined if it is not a breakpoint. */
+/** Returns the lifetime of the cached prefix that ends with this block; undefined if the block has no cache breakpoint. */
 export const ttlOf = (block: Readonly<Record<string, unknown>>): '5m' | '1h' | undefined => {
   const control = block['cache_control']
   if (typeof control !== 'object' || control === null) return undefined
@@ -251,7 +263,7 @@ const rules: readonly Rule[] = [
   ends,
 ]
 
-/** Returns the first problem of a request. */
+/** Returns the first problem of a request, checking all rules in order. */
 export const ruleProblem: Rule = (request, model, paused) => {
   for (const rule of rules) {
     const found = rule(request, model, paused)

@@ -4,7 +4,7 @@ import { encodeEvent, eventsOf, type StreamEvent } from './events.ts'
 import { failures } from './failures.ts'
 import type { ApiFailure, Fault, ApiMessage } from './replies.ts'
 
-/** Returns an error as a response body. */
+/** Returns an error in the form of a response body. */
 export const errorBody = (
   { type, message }: Pick<ApiFailure, 'type' | 'message'>,
   requestId: string,
@@ -25,7 +25,7 @@ interface Manner {
   readonly delay: number
 }
 
-/** Breaks the connection once the written bytes have been sent. */
+/** Closes the connection without ending the response. */
 const drop = (response: ServerResponse): void => void response.socket?.destroy()
 
 const write = (response: ServerResponse, text: string): Promise<void> =>
@@ -33,7 +33,7 @@ const write = (response: ServerResponse, text: string): Promise<void> =>
     response.write(text, () => resolve())
   })
 
-/** Sends an answer in one piece, unless it has a fault. */
+/** Sends an answer without streaming, or simulates its fault. */
 export const sendMessage = async (
   response: ServerResponse,
   message: ApiMessage,
@@ -45,7 +45,7 @@ export const sendMessage = async (
   else sendJson(response, 200, message)
 }
 
-/** Sends an answer event by event, until it ends or fails. */
+/** Streams an answer as events until it is complete or its fault occurs. */
 export const streamMessage = async (
   response: ServerResponse,
   message: ApiMessage,

@@ -11,35 +11,35 @@ import { errorBody, sendJson, sendMessage, streamMessage } from './send.ts'
 
 export type { MessagesApiOptions } from './options.ts'
 
-/** A request received, and its answer. */
+/** A received request with its answer. */
 export interface ApiExchange {
   readonly path: string
   readonly headers: IncomingHttpHeaders
-  /** Parsed body; undefined if it is not JSON. */
+  /** Parsed request body; undefined if it is not JSON. */
   readonly body: ApiRequest | undefined
   /** HTTP status of the answer, even if sending it failed. */
   readonly status: number
-  /** The answer in one piece: a message, a count, or an error. */
+  /** Complete answer, even if it was streamed: a message, a token count, or an error. */
   readonly answer: ApiMessage | { readonly input_tokens: number } | ReturnType<typeof errorBody>
-  /** Reports whether the whole answer was sent. */
+  /** Reports whether the answer was sent completely. */
   readonly isComplete: () => boolean
 }
 
 export interface MessagesApi {
-  /** The SDK's `baseURL`: `http://127.0.0.1:PORT`. */
+  /** Value for the SDK's `baseURL`: `http://127.0.0.1:PORT`. */
   readonly url: string
-  /** Requests, in the order in which they were answered. */
+  /** Received requests, in the order in which they were answered. */
   readonly requests: readonly ApiExchange[]
   readonly forgetRequests: () => void
-  /** Closes the server, breaking open connections. */
+  /** Closes the server and breaks open connections. */
   readonly close: () => Promise<void>
 }
 
 const host = '127.0.0.1'
 
 /**
- * Starts a Messages API on the loopback interface that refuses what the real one refuses, with the same messages: invalid histories,
- * thinking that was changed or moved, prompts that are too long. Its models answer with what `reply` returns.
+ * Starts a Messages API on the loopback interface. It rejects the same requests as the real API, with the same messages: invalid
+ * histories, thinking that was changed or moved, and prompts that are too long. `reply` provides the models' answers.
  *
  * @example
  * import Anthropic from '@anthropic-ai/sdk'

@@ -28,18 +28,18 @@ interface Claim {
 }
 
 export interface Signatures {
-  /** Checks predicates 11 and 12, and the signature of a compaction block. */
+  /** Returns the first problem with a request's signatures: of thinking blocks (predicates 11 and 12) or of a compaction block. */
   readonly problem: (request: ParsedRequest) => ApiRefusal | undefined
-  /** Signs the thinking and the compactions of a reply's content, replacing any signatures that they have. */
+  /** Signs the thinking and compaction blocks of a reply, replacing existing signatures. */
   readonly sign: (request: ParsedRequest, reply: string, content: readonly ApiBlock[]) => readonly ApiBlock[]
 }
 
 const maxOpened = 10_000
 
 /**
- * Returns the signatures made with a secret.
+ * Returns functions that create and check signatures with a secret.
  *
- * @param foreign true to accept signatures that were not made with this secret
+ * @param foreign true to accept signatures that were not created with this secret
  */
 export const signatures = (secret: string, foreign: boolean): Signatures => {
   const macOf = (text: string): string => createHmac('sha256', secret).update(text).digest('base64url')
@@ -47,7 +47,7 @@ export const signatures = (secret: string, foreign: boolean): Signatures => {
     const text = Buffer.from(JSON.stringify(claim)).toString('base64url')
     return `${text}.${macOf(text)}`
   }
-  /** Signatures already opened: every request of a conversation repeats them. */
+  /** Decoded signatures, cached because every request of a conversation repeats them. */
   const opened = new Map<string, unknown>()
   const open = (sealed: string): unknown => {
     const known = opened.get(sealed)
@@ -153,7 +153,7 @@ const beginning = ({ frame }: ParsedRequest): Hash => createHash('sha256').updat
 
 type Spoken = Pick<PlacedBlock, 'role' | 'block' | 'text'>
 
-/** Extends the hash by a block. A compaction block comes first, in any role; its signature is checked separately. */
+/** Extends the hash by a block. A compaction block counts without its role and signature; its signature is checked separately. */
 const extend = (hash: Hash, { role, block, text }: Spoken): Hash => {
   if (!isFull(block)) return hash.update(`\n${role}${text()}`)
   const { signature: _, ...rest } = block

@@ -8,10 +8,10 @@ import { inside, isThinking, textOf } from './request.ts'
 // - every other ASCII character, and every UTF-16 unit beyond ASCII: one.
 
 const kinds = { letter: 0, digit: 1, space: 2, other: 3 } as const
-/** Number of characters that make a token, by kind. */
+/** Maximum number of characters per token, by kind of character. */
 const lengths = [5, 3, Infinity, 1]
 
-/** Kinds of the ASCII characters, by code. */
+/** Kind of each ASCII character, indexed by character code. */
 const kindOfAscii = Uint8Array.from({ length: 128 }, (_, code) => {
   const character = String.fromCharCode(code)
   if (/[a-z]/i.test(character)) return kinds.letter
@@ -20,7 +20,7 @@ const kindOfAscii = Uint8Array.from({ length: 128 }, (_, code) => {
 })
 const kindOf = (code: number): number => kindOfAscii[code] ?? kinds.other
 
-/** Returns the end of the longest prefix of a text with at most `limit` tokens, and the number of its tokens. */
+/** Returns the end index of the longest prefix with at most `limit` tokens, and the number of tokens in the prefix. */
 const scan = (text: string, limit: number): { readonly end: number; readonly tokens: number } => {
   let tokens = 0
   let at = 0
@@ -39,17 +39,17 @@ const scan = (text: string, limit: number): { readonly end: number; readonly tok
 
 export const textTokens = (text: string): number => scan(text, Infinity).tokens
 
-/** Returns the longest prefix of a text with at most `limit` tokens; it never splits a character. */
+/** Returns the longest prefix of a text with at most `limit` tokens, without splitting a character. */
 export const firstTokens = (text: string, limit: number): string => {
   const { end } = scan(text, limit)
   return text.slice(0, end).isWellFormed() ? text.slice(0, end) : text.slice(0, end - 1)
 }
 
-/** Token costs of a block besides its text. */
+/** Fixed token cost of a block, without its text. */
 const perBlock = 3
 const perImage = 1_500
 const perTool = 12
-/** Token costs of a message besides its blocks, and of a request besides its messages. */
+/** Fixed token costs of a message, without its blocks, and of a request, without its messages. */
 export const perMessage = 4
 export const perRequest = 7
 
@@ -59,8 +59,8 @@ const jsonTokens = (fields: Readonly<Record<string, unknown>>): number =>
 export const toolTokens = (tool: Readonly<Record<string, unknown>>): number => perTool + jsonTokens(tool)
 
 /**
- * Counts the tokens of a block. An image has a fixed price, and a signature costs nothing; for blocks other than text and thinking,
- * their JSON is counted.
+ * Counts the tokens of a block. An image has a fixed cost, and the signature of a thinking block costs nothing. Block types without a
+ * rule of their own are counted by their JSON.
  */
 export const blockTokens = (block: ApiBlock): number => {
   if (block.type === 'text') return perBlock + textTokens(textOf(block, 'text'))

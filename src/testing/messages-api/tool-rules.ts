@@ -11,9 +11,9 @@ import {
 } from './request.ts'
 
 /**
- * A rule for tool calls: returns the problem, if there is one.
+ * A rule for tool calls. Returns the problem with a request; undefined if it complies.
  *
- * @param paused number of the request's last blocks that are a reply that stopped with `pause_turn`
+ * @param paused number of blocks at the end of the request that repeat a reply stopped with `pause_turn`
  */
 type ToolRule = (request: ParsedRequest, paused: number) => ApiRefusal | undefined
 
@@ -26,15 +26,15 @@ const results = (turn: Turn | undefined): readonly PlacedBlock[] =>
 const idOf = ({ block }: PlacedBlock): string =>
   textOf(block, block.type.endsWith('_result') ? 'tool_use_id' : 'id')
 
-/** Returns the ids of the results that come before anything else. */
+/** Returns the ids of the tool results at the beginning of a user message. */
 const leading = ({ role, parts }: Turn): readonly string[] => {
   const end = parts.findIndex(({ block }) => block.type !== 'tool_result')
   return role === 'user' ? parts.slice(0, end < 0 ? parts.length : end).map(idOf) : []
 }
 
 /**
- * Predicates 5 and 6: each call has one result at the beginning of the next message, and each result has its call in the message
- * before.
+ * Predicates 5 and 6: each tool call has exactly one result, at the beginning of the next message, and each result belongs to a call in
+ * the previous message.
  */
 const answered: ToolRule = ({ turns }) => {
   for (const [index, turn] of turns.entries()) {
@@ -70,7 +70,7 @@ const unexpectedResult = (result: PlacedBlock): ApiRefusal =>
 const isObject = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Predicate 7. */
+/** Predicate 7: ids of tool calls are valid and unique, and each input is an object. */
 const wellNamed: ToolRule = ({ parts }) => {
   const ids = new Set<string>()
   for (const part of parts) {
@@ -88,14 +88,14 @@ const wellNamed: ToolRule = ({ parts }) => {
 
 const isServerUse = ({ type }: ApiBlock): boolean => type === 'server_tool_use' || type === 'mcp_tool_use'
 
-/** Server tool uses without a result so far, by id, each with the index of its turn. */
+/** Server tool uses that have no result yet, by id, with the index of the turn that contains each. */
 type Waiting = Map<string, { readonly part: PlacedBlock; readonly turn: number }>
 
 const firstOf = (waiting: Waiting): PlacedBlock | undefined => waiting.values().next().value?.part
 
 /**
- * Returns the problem of an assistant message's server tools: a result comes later than its use in the same message, or before anything
- * else in the next one. Only a use that a call of this message names as its caller is still running.
+ * Returns the problem with the server tools of an assistant message. A result must come after its use in the same message, or at the
+ * beginning of the next one. A use without a result is still running only if a call in this message names it as its caller.
  */
 const servedIn = (
   { parts }: Turn,
@@ -131,8 +131,8 @@ const callerOf = ({ type, caller }: ApiBlock): unknown =>
     : undefined
 
 /**
- * Predicate 8: a server tool use has one result later in its turn, which extends across messages that contain only tool results. The
- * last turn may still be open: at such a message, or in the reply that was paused.
+ * Predicate 8: each server tool use has one result later in its turn, which continues across messages that contain only tool results.
+ * The last turn may be incomplete if the request ends with such a message or with a paused reply.
  */
 const served: ToolRule = ({ turns }, paused) => {
   const waiting: Waiting = new Map()

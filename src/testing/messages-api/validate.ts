@@ -11,7 +11,6 @@ import {
 import { ruleProblem } from './rules.ts'
 import type { Signatures } from './signatures.ts'
 
-/** A valid request. */
 export interface Valid {
   readonly request: ParsedRequest
   readonly model: ApiModel
@@ -19,10 +18,9 @@ export interface Valid {
 }
 
 export interface Validity {
-  /** Models by name. */
   readonly models: ReadonlyMap<string, ApiModel>
   readonly signer: Signatures
-  /** Returns how many of a request's last blocks are a reply that stopped with `pause_turn`. */
+  /** Returns the number of blocks at the end of a request that repeat a reply stopped with `pause_turn`. */
   readonly pausedIn: (request: ParsedRequest) => number
 }
 
@@ -43,7 +41,7 @@ const limitProblem = (
 /**
  * Validates the body of a request.
  *
- * @param isCount true if the request only counts tokens, without a limit and without `max_tokens`
+ * @param isCount true if the request only counts tokens; it then needs no `max_tokens` and may exceed the context window
  */
 export const validate = (
   body: unknown,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { ReplyEvent } from '../../agent/models/model.ts'
 import { call, long, type ModelCase, replyOf, requestTo, textOf, contentOfEvents } from './support.ts'
 
-/** Contract cases about replies and the events of their streams. */
+/** Contract rules for replies and for the events of their streams. */
 export const replies: readonly ModelCase[] = [
   {
     title: 'a reply is blocks, with the model that answered, why it stopped, and its tokens',

@@ -14,37 +14,43 @@ import type {
 
 /** Scripted answer of a model's endpoint to one request. */
 export interface ModelAnswer {
-  /** Text of the answer, followed by its calls. An input that is not an object stands for arguments that are not an object. */
+  /**
+   * Text of the answer, and the tool calls after it. For a call, an `input` that is not an object simulates arguments that are not a
+   * JSON object.
+   */
   readonly text?: string
   readonly calls?: readonly { readonly name: string; readonly input: unknown }[]
-  /** True if the answer stops at its limit. */
+  /** True if the answer is cut off at the token limit. */
   readonly isCut?: boolean
-  /** Answer with an error: overloaded; too many requests, to be retried after two seconds; a wrong key; a prompt that is too long. */
+  /**
+   * Error returned instead of a reply: the endpoint is overloaded, the rate limit is exceeded (retry after two seconds), the key is
+   * wrong, or the prompt is too long.
+   */
   readonly refuses?: 'overloaded' | 'rate-limited' | 'unauthorized' | 'too-long'
-  /** Failure after a part of the text: the connection breaks, nothing more comes, or the stream ends without its final event. */
+  /** Failure after part of the text: the connection breaks, nothing more is sent, or the stream ends without its final event. */
   readonly breaks?: 'drop' | 'stall' | 'end'
-  /** True if the answer never begins. */
+  /** True if no answer is ever sent. */
   readonly isSilent?: boolean
 }
 
-/** A model, and an endpoint that can be scripted. */
+/** A model under test, with its scriptable endpoint. */
 export interface ModelScene {
   readonly model: Model
-  /** Name of a model that the endpoint has. */
+  /** Name of a model that the endpoint provides. */
   readonly name: string
-  /** Sets the endpoint's answers to its next requests, one each. */
+  /** Sets the answers to the endpoint's next requests, one for each request. */
   readonly answers: (...answers: readonly ModelAnswer[]) => void
-  /** Returns the number of requests that the endpoint has received. */
+  /** Returns the number of requests received by the endpoint. */
   readonly received: () => number
 }
 
-/** A rule for models, and its test: `run` throws if the model breaks it. */
+/** A rule for models, with its test. `run` throws if the model breaks the rule. */
 export interface ModelCase {
   readonly title: string
   readonly run: (scene: ModelScene) => Promise<void>
 }
 
-/** Text long enough to come in several parts. */
+/** Text that is long enough to be sent in several deltas. */
 export const long = 'The parser reads the file line by line and stops at the first string that is not closed.'
 
 const hello: readonly Block[] = [{ type: 'text', text: 'Why does the parser fail?' }]
@@ -82,7 +88,7 @@ export const isRetryable = (error: ModelError): boolean => 'retryable' in error 
 export const textOf = (content: readonly Block[]): string =>
   content.flatMap((block) => (block.type === 'text' ? block.text : [])).join('')
 
-/** Returns the content conveyed by events, one text per block index. */
+/** Returns the content in the deltas of a stream, one text per block index. */
 export const contentOfEvents = (events: readonly ReplyEvent[]): readonly string[] => {
   const told: string[] = []
   for (const event of events) {

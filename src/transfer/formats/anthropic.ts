@@ -25,7 +25,7 @@ const owned = [
   'awaits',
 ]
 
-/** Format for requests of the Messages API: messages that no other format recognises. */
+/** Format for requests of the Messages API. It accepts all messages that no other format recognises. */
 export const anthropic: DocumentFormat = {
   name: 'anthropic',
   recognises: () => true,

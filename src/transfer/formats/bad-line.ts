@@ -1,7 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { parseJson } from './source.ts'
 
-/** Returns the line (1-based) at which a text stops being JSON; the last one if it is cut off. The parser's message may not name it. */
+/**
+ * Returns the line (1-based) at which a text stops being JSON; for a text that is cut off, the last line. The parser's message may not
+ * name the line.
+ */
 export const badLineOf = (text: string, complaint: string): number => {
   const named = /line (\d+)/.exec(complaint)?.[1]
   if (named !== undefined) return Number(named)

@@ -6,13 +6,16 @@ import { openAi } from './openai.ts'
 import { pi } from './pi.ts'
 import { roo } from './roo.ts'
 
-/** The library's formats that are recognised by a line, in the order in which they are tried. */
+/** The library's formats that are recognised by a single line, in the order in which they are tried. */
 export const lineFormats: readonly LineFormat[] = [pi, claudeCode]
 
-/** The library's formats that are recognised by their messages. The last one accepts what no other recognises. */
+/**
+ * The library's formats that are recognised by their messages, in the order in which they are tried. The last one accepts messages that
+ * no other format recognises.
+ */
 export const documentFormats: readonly DocumentFormat[] = [roo, openAi, anthropic]
 
-/** Readers of other programs' sessions, by format. */
+/** Readers of other programs' sessions, by name of the format. */
 export const readers: ReadonlyMap<string, LineFormat['read']> = new Map([
   ...lineFormats.map(({ name, read }) => [name, read] as const),
   ...documentFormats.map((format) => [format.name, documents(format)] as const),

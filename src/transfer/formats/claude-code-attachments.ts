@@ -3,12 +3,12 @@ import { type AnyBlock, type Block, isBlock, unknownBlock } from '../../events/b
 import { type Fields, isFields } from '../../events/json.ts'
 import { stringOf } from './source.ts'
 
-/** The message that the model saw for an attachment, or the reason for leaving it out. */
+/** The message in which the model saw an attachment, or the reason for leaving the attachment out. */
 type Attached =
   | { readonly message: NewMessage; readonly isInferred: boolean }
   | { readonly leftOut: string; readonly isUnknown: boolean }
 
-/** Types of attachments that the client does not send. */
+/** Types of attachments that the client does not send to the model. */
 const silent = new Set<unknown>([
   'already_read_file',
   'command_permissions',
@@ -23,12 +23,12 @@ const silent = new Set<unknown>([
   'structured_output',
 ])
 
-/** Hooks whose plain output is sent. */
+/** Hooks whose plain output the client sends to the model. */
 const heard = new Set<unknown>(['SessionStart', 'UserPromptSubmit'])
 
 /**
- * Returns the message for an attachment, which Claude Code makes when it sends it. Newer versions record that message (`rendered`);
- * files of older ones contain only its source, not the client's own words around it.
+ * Returns the message for an attachment. Claude Code creates this message when it sends the attachment. Newer versions record the
+ * message (`rendered`); files of older versions contain only its source, without the client's own words around it.
  */
 export const attachmentIn = (entry: Fields, attachment: Fields): Attached => {
   const holder = [attachment, entry].find((fields) => fields['rendered'] !== undefined)
@@ -59,7 +59,10 @@ const contentOf = (rendered: unknown): readonly Block[] =>
       return typeof each === 'string' && each.trim() !== '' ? [textBlock(each)] : []
     })
 
-/** Returns the blocks that the model sees of an older attachment; empty if it sees nothing, undefined if that is unknown. */
+/**
+ * Returns the blocks that the model sees for an attachment recorded by an older version; empty if it sees nothing, undefined if that is
+ * unknown.
+ */
 const seenOf = (attachment: Fields): readonly Block[] | undefined => {
   const { type, content, filename, hookName } = attachment
   const name = String(hookName)
@@ -116,7 +119,7 @@ const nameOf = ({ filename, path, uri }: Fields): string => String(filename ?? p
 
 const fieldIn = (value: unknown, name: string): unknown => (isFields(value) ? value[name] : undefined)
 
-/** Returns the lines of a text or of a list of texts; undefined if there are none. */
+/** Returns a text, or a list of texts joined by newlines; undefined if the result is empty. */
 const linesIn = (value: unknown): string | undefined =>
   stringOf(
     [value]
@@ -125,7 +128,7 @@ const linesIn = (value: unknown): string | undefined =>
       .join('\n'),
   )
 
-/** Returns one text block whose last part is the recorded text; no block without it. */
+/** Returns one text block that joins these parts by newlines. Returns no block if the last part, the recorded text, is undefined. */
 const textOf = (parts: readonly (string | undefined)[]): readonly Block[] =>
   parts.at(-1) === undefined ? [] : [textBlock(parts.join('\n'))]
 
@@ -139,7 +142,7 @@ const changes = (what: string, added: unknown, removed: unknown): readonly Block
   ...textOf([`${what} removed:`, linesIn(removed)]),
 ]
 
-/** Returns a file's text, image, document or cells, preceded by its name. */
+/** Returns blocks with a file's name and its text, image, document or cells. */
 const fileBlocks = (name: string, content: unknown): readonly Block[] => {
   const file = fieldIn(content, 'file')
   const { base64, type: media, content: text, cells } = isFields(file) ? file : { content }

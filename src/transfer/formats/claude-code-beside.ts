@@ -2,15 +2,18 @@ import { type Fields, isFields } from '../../events/json.ts'
 import type { PlannedNote } from './plan.ts'
 import { digest, type ImportNotes, stringOf, timeOf } from './source.ts'
 
-/** Annotations in a session beside its messages: its titles, and the tool call that started each subagent. */
+/** Annotations of a session other than its messages: its titles, and the tool call that started each subagent. */
 export interface SessionAnnotations {
-  /** Records what an entry says about subagents. */
+  /** Records the subagent that an entry mentions and the tool call that started it. */
   readonly see: (fields: Fields) => void
-  /** Records an entry that is a title; returns false for any other entry. */
   readonly title: (fields: Fields) => boolean
-  /** @param has reports whether an entry with this uuid is in the file: a summary may belong to another session */
+  /**
+   * Returns the session's titles as notes.
+   *
+   * @param has reports whether an entry with this uuid is in the file, because a summary may belong to another session
+   */
   readonly titles: (has: (uuid: unknown) => boolean) => readonly PlannedNote[]
-  /** The call that started each subagent, by agent id, in the order in which they are first named. */
+  /** Id of the tool call that started each subagent, by agent id, in the order in which the file first names the agents. */
   readonly calls: ReadonlyMap<string, string>
 }
 
@@ -48,7 +51,7 @@ const textIn = ({ type, summary, customTitle, aiTitle }: Fields): string | undef
   return type === 'ai-title' ? stringOf(aiTitle) : undefined
 }
 
-/** Returns the titles in force, in sequence. A title chosen by the user stays until the user chooses another. */
+/** Returns the titles in order, without repeated or overridden ones. A title chosen by the user stays until the user chooses another. */
 const planned = (
   found: readonly Title[],
   has: (uuid: unknown) => boolean,
@@ -75,7 +78,7 @@ const planned = (
   return titles
 }
 
-/** Returns the subagent that an entry is about, and the call that started it. */
+/** Returns the id of the subagent that an entry is about and of the tool call that started it. */
 const startIn = ({
   toolUseResult,
   message,

@@ -6,24 +6,24 @@ import type { LazyList, Shelf } from './shelf.ts'
 import { type FileEntry, lostParent, type ImportNotes, placeIn, stringOf, timeOf } from './source.ts'
 import { type StepList, stepsOn } from './steps.ts'
 
-/** One chain of a session, from the entries read so far: messages are added to it, and steps are hidden. */
+/** One chain of a session (the main conversation or a subagent), built from the entries read so far. */
 export interface SessionChain {
   readonly notes: ImportNotes
   readonly queue: Pick<Queue, 'due'>
   readonly steps: StepList
-  /** Step from which the children of an entry continue, by the entry's uuid. */
+  /** The step from which the children of each entry continue, by uuid of the entry. */
   readonly links: Map<unknown, Parent>
-  /** Compactions without a summary so far, by uuid. */
+  /** Boundary entries of compactions whose summary has not been read yet, by uuid. */
   readonly boundaries: Map<unknown, Fields>
-  /** Compactions, by the last step that each hides. */
+  /** Compactions, by the last step that each one hides. */
   readonly compactions: Map<Parent, Node>
-  /** Uuids of entries that were recorded again right before the next one. */
+  /** Uuids of entries that were recorded a second time right before the next entry. */
   readonly copies: Set<unknown>
   /** Rounds, by the id of the assistant message. */
   readonly rounds: Map<string, Round>
-  /** Rounds, by the id of a call. */
+  /** Rounds, by the id of a tool call. */
   readonly callers: Map<string, Round>
-  /** The step added last. */
+  /** The step that was added last; undefined before the first one. */
   head: Parent
   /** Time of the last tool result, ISO 8601. */
   answered: string | undefined
@@ -44,8 +44,9 @@ export const newChain = (notes: ImportNotes, shelf: Shelf, queue: Pick<Queue, 'd
 })
 
 /**
- * Returns an entry with its true parent. A second compaction in the same process records again what the first one hid, and the next
- * entry names the last copy as its parent, although the conversation continued from the end of the chain.
+ * Returns an entry with its true parent. When a process compacts for the second time, it records the entries hidden by the first
+ * compaction again. The next entry then names the last copy as its parent, although the conversation continued from the end of the
+ * chain.
  */
 export const afterCopies = (thread: SessionChain, entry: FileEntry): FileEntry => {
   const { copies, links, compactions, notes, head } = thread
@@ -66,14 +67,13 @@ export const afterCopies = (thread: SessionChain, entry: FileEntry): FileEntry =
   return { ...entry, fields: { ...entry.fields, ...parent } }
 }
 
-/** Id and time of a step. */
 export interface StepIdentity {
   readonly ref: string
   readonly time?: string
 }
 
 interface More extends Partial<Pick<Node, 'round' | 'isAnswer' | 'results' | 'marker'>> {
-  /** Step after which this one is shown, if it hides the steps in between. */
+  /** Step after which the new step is shown, if the new step hides the steps in between. */
   readonly shownAfter?: Parent
 }
 
@@ -92,8 +92,8 @@ export const link = ({ links }: SessionChain, { uuid }: Fields, node: Parent): v
 }
 
 /**
- * Returns the step after which an entry with this parent comes. If the parent is not in the file (cut off, or skipped), the entry
- * follows the one before it.
+ * Returns the step after which to place an entry with this parent. If the parent is not in the file (cut off or skipped), the entry is
+ * placed after the one before it.
  */
 export const after = ({ links, notes, head }: SessionChain, uuid: unknown): Parent => {
   if (links.has(uuid)) return endOf(links.get(uuid))
@@ -102,11 +102,11 @@ export const after = ({ links, notes, head }: SessionChain, uuid: unknown): Pare
   return head
 }
 
-/** Passes an entry that is not a step: its children continue from its parent. */
+/** Skips an entry that is not a step. The entry's children continue from its parent. */
 export const pass = (thread: SessionChain, fields: Fields): void =>
   link(thread, fields, after(thread, fields['parentUuid']))
 
-/** Makes the next step the head, preceded by a rewind if it does not follow the last step. */
+/** Makes the next step the head of the chain. If the step does not follow the current head, adds a rewind first. */
 export const place = (
   thread: SessionChain,
   placed: StepIdentity,
@@ -136,13 +136,16 @@ export const place = (
   return { ref, ...timed }
 }
 
-/** Notes a message that continues from before a compaction: only the file's tree shows that the model no longer saw the summary. */
+/**
+ * Notes in the report that a message continues from before a compaction. Only the file's tree shows that the model no longer saw the
+ * summary.
+ */
 export const noteReturn = ({ head, notes }: SessionChain, parent: Parent): void => {
   if (head?.compaction && (parent?.compaction?.index ?? -1) < head.compaction.index)
     notes.note('a message continues from before a compaction: taken for a rewind that ends the compaction')
 }
 
-/** Like `place`, for an entry: its children continue from the step. */
+/** Like `place`, but for an entry. The entry's children continue from the new step. */
 export const begin = (
   thread: SessionChain,
   entry: FileEntry,
@@ -155,15 +158,18 @@ export const begin = (
 }
 
 /**
- * Milliseconds before the last result within which a prompt that left the queue counts as sent: the client empties the queue right
- * after the results, which are recorded within seconds. Prompts that left earlier were withdrawn.
+ * Maximum time, in milliseconds, by which a prompt may leave the queue before the last tool result and still count as sent. The client
+ * empties the queue right after the results, which are recorded within seconds; prompts that left earlier were withdrawn.
  */
 const longestWait = 10_000
 
 const isEarly = (left: string | undefined, answered: string | undefined): boolean =>
   left !== undefined && answered !== undefined && Date.parse(answered) - Date.parse(left) > longestWait
 
-/** Places prompts typed in the meantime where they were sent: after the tool results, before messages from `time` or later. */
+/**
+ * Adds the prompts typed during a turn at the point where they were sent: after the tool results, and before messages from `time` or
+ * later. Returns the last step.
+ */
 export const settle = (thread: SessionChain, parent: Parent, time: string | undefined): Parent => {
   const { notes, queue, steps } = thread
   let from = parent
@@ -180,11 +186,11 @@ export const settle = (thread: SessionChain, parent: Parent, time: string | unde
   return from
 }
 
-/** Like `settle`, for the place before an entry given by its parent. */
+/** Like `settle`, but for the point before an entry, according to the entry's parent and time. */
 export const settleBefore = (thread: SessionChain, { fields }: FileEntry): Parent =>
   settle(thread, after(thread, fields['parentUuid']), timeOf(fields['timestamp']))
 
-/** Returns the steps once all entries have been read. */
+/** Returns the steps of a chain. Called once all entries have been read. */
 export const finish = (thread: SessionChain): LazyList<ImportStep> => {
   settle(thread, thread.head, undefined)
   for (const _ of thread.boundaries)

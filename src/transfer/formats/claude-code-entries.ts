@@ -20,7 +20,7 @@ const reasons = new Map<string, string>([
 export const reasonFor = (type: unknown): string =>
   reasons.get(String(type)) ?? 'not a message, and of an unknown kind'
 
-/** Returns the message of a `user` or `assistant` entry as recorded; its content may not match the schema. */
+/** Returns the message of a `user` or `assistant` entry as recorded. Its content is not checked and may not match the schema. */
 export const messageOf = (role: 'user' | 'assistant', fields: Fields, message: Fields): NewMessage => {
   const id = stringOf(role === 'assistant' ? (message['id'] ?? fields['uuid']) : fields['uuid'])
   return {

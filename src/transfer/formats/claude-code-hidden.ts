@@ -23,7 +23,10 @@ export const boundary = (thread: SessionChain, fields: Fields): void => {
   thread.boundaries.set(fields['uuid'], fields)
 }
 
-/** Returns the step after which a summary comes: the path to it includes everything that it hides and everything that the client kept. */
+/**
+ * Returns the step after which to place a summary, so that the path to the summary includes every step that it hides and every step
+ * that the client kept.
+ */
 const endOfKept = ({ head, tail, isBefore }: Kept, named: Parent, last: Parent): Parent => {
   if (isBefore) return firstAfter(tail, last) ? last : named
   // The client may name the last message that the summary hides.
@@ -67,7 +70,7 @@ const noteCompaction = ({ head, compactions }: SessionChain, hidden: Node): void
   compactions.set(hidden, head)
 }
 
-/** Moves the entries that the client kept to after the summary, even if they name a parent that the summary hides. */
+/** Moves the entries that the client kept to after the summary, even entries whose named parent is hidden by the summary. */
 const relink = ({ links, head }: SessionChain, uuids: readonly unknown[], from: Parent): void => {
   const kept = new Set<Parent>()
   for (let each = head?.parent; each && each !== from?.parent; each = each.parent) kept.add(each)
@@ -75,8 +78,8 @@ const relink = ({ links, head }: SessionChain, uuids: readonly unknown[], from: 
 }
 
 /**
- * The first and the last step that the client kept at a compaction, whether they come before its summary, and the uuids of all kept
- * entries.
+ * The steps that the client kept at a compaction: the first and the last one, whether they come before the summary, and the uuids of
+ * all kept entries.
  */
 interface Kept {
   readonly head: Parent
@@ -85,7 +88,10 @@ interface Kept {
   readonly uuids: readonly unknown[]
 }
 
-/** Returns the messages that the client kept according to a boundary: newer versions list them. The anchor comes right before them. */
+/**
+ * Returns the messages that the client kept at a compaction, according to the boundary entry. Newer versions list these messages. The
+ * entry named as the anchor comes right before them.
+ */
 const keptIn = ({ links, head: last }: SessionChain, marked: Fields | undefined): Kept => {
   const { preservedMessages, preservedSegment } = fieldsOf(marked?.['compactMetadata'])
   const { uuids, allUuids } = fieldsOf(preservedMessages)
@@ -104,7 +110,7 @@ const keptIn = ({ links, head: last }: SessionChain, marked: Fields | undefined)
   }
 }
 
-/** Adds an edit for each message with cleared tool results. */
+/** Adds an edit for each message with tool results that the client cleared. */
 export const microcompact = (thread: SessionChain, entry: FileEntry): void => {
   const { notes, steps } = thread
   const { parentUuid, microcompactMetadata } = entry.fields

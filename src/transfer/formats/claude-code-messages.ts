@@ -12,7 +12,7 @@ export const user = (thread: SessionChain, entry: FileEntry, message: NewMessage
   say(thread, entry, message, entry.fields['isMeta'] === true)
 }
 
-/** Adds a remark by the client or a hook to a message of the user or a tool result. */
+/** Adds a remark by the client or a hook about a user message or a tool result. */
 export const remark = (thread: SessionChain, entry: FileEntry, message: NewMessage): void =>
   say(thread, entry, message, true)
 
@@ -29,8 +29,8 @@ const say = (thread: SessionChain, entry: FileEntry, message: NewMessage, isRema
 }
 
 /**
- * Finds the place of a message of results or a remark. Parallel calls have sibling results, and hooks add remarks to them: the round
- * puts them in sequence.
+ * Finds the step after which to place a message of tool results or a remark. In the file, the results of parallel calls are siblings,
+ * and hooks add remarks to them; the round puts all of these in sequence.
  */
 const seatOf = (
   { callers, head }: SessionChain,
@@ -45,13 +45,17 @@ const seatOf = (
   return round?.followed === true ? { from: head, round: undefined } : { from: parent, round }
 }
 
-/** Adds a prompt typed in the meantime, recorded at the place where it was sent. */
+/** Adds a prompt that was typed while the agent worked, at the point where it was sent. */
 export const addQueued = (thread: SessionChain, entry: FileEntry, message: NewMessage): void => {
   const parent = after(thread, entry.fields['parentUuid'])
   thread.steps.add({ type: 'message', ...begin(thread, entry, parent, { isAnswer: true }), message })
 }
 
-/** @param id id of the message: the recorder writes one line for each of its blocks */
+/**
+ * Adds a line of an assistant message.
+ *
+ * @param id id of the message; the recorder writes one line for each of the message's blocks
+ */
 export const assistant = (
   thread: SessionChain,
   entry: FileEntry,
@@ -83,8 +87,8 @@ export const assistant = (
 }
 
 /**
- * Returns the reply that a line continues, joined as the client does: one with the same id, with only tool results in between. An id
- * alone is not reliable: routers repeat it, and the API did once.
+ * Returns the reply that a line continues. Lines are joined as the client joins them: they have the same message id, with only tool
+ * results in between. The id alone is not reliable, because routers repeat it and the API once did.
  */
 const continued = (
   { links, rounds, head }: SessionChain,
@@ -104,7 +108,7 @@ const continued = (
   return isOther ? undefined : found
 }
 
-/** Adds another line of the same message; the last line has the outcome of the call. */
+/** Adds the content of another line of the same message. The last line contains the outcome of the model call. */
 const extend = (
   thread: SessionChain,
   round: Round,

@@ -4,7 +4,7 @@ import { digest, type FileEntry, messageProblem, type ImportNotes, stringOf, tim
 
 /** A prompt typed while the agent worked, or a report from a background task. */
 export interface QueuedPrompt {
-  /** Id that is the same in every later, longer version of the file. */
+  /** Id of the prompt; the same in every later, longer version of the file. */
   readonly ref: string
   readonly kind: 'queued prompt' | 'queued notice' | 'task record'
   readonly message: NewMessage
@@ -14,34 +14,37 @@ export interface QueuedPrompt {
 
 /** A queued prompt that was sent in the middle of a turn. */
 export interface SentPrompt extends QueuedPrompt {
-  /** Time when it left the queue, ISO 8601; the next request after that contains it. */
+  /** Time when the prompt left the queue, ISO 8601. The next request after this time contains the prompt. */
   readonly at: string | undefined
-  /** True if the file says that it was sent; otherwise that is inferred from the time when it left the queue. */
+  /** True if the file says that the prompt was sent. Otherwise, that is inferred from the time when the prompt left the queue. */
   readonly isCertain: boolean
 }
 
-/** The prompts waiting to be sent. */
+/** The queue of prompts waiting to be sent. */
 export interface Queue {
   /** Applies a `queue-operation` entry. */
   readonly operate: (entry: FileEntry) => void
-  /** Removes a prompt that was sent as a separate entry, a message or an attachment, so that it is not sent twice. */
+  /** Removes a prompt that was sent as an entry of its own (a message or an attachment), so that it is not added twice. */
   readonly said: (text: string, as: 'user' | 'attachment') => void
-  /** Takes the prompts sent in the middle of a turn before this time (undefined: by the end of the file). */
+  /**
+   * Removes and returns the prompts that were sent in the middle of a turn before this time; undefined means before the end of the
+   * file.
+   */
   readonly due: (time: string | undefined) => readonly SentPrompt[]
-  /** Treats prompts still in the queue as withdrawn. Returns the refs of everything ever queued. */
+  /** Treats the prompts still in the queue as withdrawn, and returns the refs of all prompts that were ever queued. */
   readonly finish: () => readonly string[]
 }
 
 const ownEntry = 'what the user typed ahead; it has its own entry where it was sent'
 const takenBack = 'taken back before it was sent'
 const started = 'a record that a background task began; the model does not see it'
-/** Order in which entries leave the queue if the file does not say which one does. */
+/** Order in which kinds of prompts leave the queue if the file does not say which prompt did. */
 const kinds: readonly QueuedPrompt['kind'][] = ['queued prompt', 'queued notice', 'task record']
 
 /**
- * Returns Claude Code's queue. `enqueue` has the text. `remove` sends the first prompt in the middle of a turn, or the first notice if
- * no prompt is waiting, or drops the record of a task; `dequeue` sends it after the turn, as an entry; `popAll` returns all of them for
- * editing.
+ * Returns a model of Claude Code's queue. `enqueue` adds a text. `remove` sends the first prompt in the middle of a turn (the first
+ * notice, if no prompt is waiting) or drops the record of a task. `dequeue` sends a prompt after the turn, as an entry of its own.
+ * `popAll` gives all prompts back to the user for editing.
  */
 export const queueOf = (notes: ImportNotes): Queue => {
   let waiting: readonly QueuedPrompt[] = []
@@ -127,7 +130,7 @@ export const queueOf = (notes: ImportNotes): Queue => {
   return { operate, said, due, finish }
 }
 
-/** The queue of a subagent, which gets no typed prompts. */
+/** The queue of a subagent, which receives no typed prompts. */
 export const noQueue: Pick<Queue, 'due'> = { due: () => [] }
 
 const queuedIn = ({ fields }: FileEntry, refs: Map<string, number>): QueuedPrompt | string => {
@@ -160,7 +163,7 @@ export const kindOf = (text: string): QueuedPrompt['kind'] =>
       ? 'task record'
       : 'queued prompt'
 
-/** Returns the text of a content, trimmed. */
+/** Returns the text of a message's content, trimmed. */
 export const textOf = (content: unknown): string => {
   if (typeof content === 'string') return content.trim()
   const blocks: readonly unknown[] = Array.isArray(content) ? content : []

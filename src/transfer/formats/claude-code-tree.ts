@@ -3,38 +3,40 @@ import type { ImportStep } from './plan.ts'
 import { blocksOf } from './steps.ts'
 import { type Block, isBlock } from '../../events/blocks.ts'
 
-/** A step in the session's tree. `first` is the first step on its path. */
+/** A step in the session's tree. `first` is the ref of the first step on the path to it. */
 export interface Node {
   readonly ref: string
-  /** Index of the step. */
   readonly index: number
   readonly first: string
   readonly parent: Node | undefined
   readonly round: Round | undefined
-  /** True for tool results, or a step that directly follows them: the client sends prompts typed in the meantime there. */
+  /**
+   * True if the step contains tool results or directly follows a step that does. At these points the client sends prompts typed in the
+   * meantime.
+   */
   readonly isAnswer: boolean
-  /** For a message of tool results: the call that it answers, or a list of several. */
+  /** For a message of tool results, the id of the call that it answers, or a list of several ids. */
   readonly results: string | readonly string[] | undefined
-  /** Set for a step that is not a message. */
+  /** The edit or compaction that the step makes; undefined for a message. */
   readonly marker: Edit | Compaction | undefined
-  /** Step from which children of this one continue instead: the client relinks what a compaction keeps. */
+  /** Step from which children of this step continue instead. The client relinks the messages that a compaction keeps. */
   next: Node | undefined
-  /** The last compaction on its path. */
+  /** The last compaction on the path to the step. */
   compaction: Node | undefined
 }
 
-/** A step that replaces the shown content of the message of tool results with this ref. */
+/** An edit that replaces the shown content of the tool-result message with the ref `edits`. */
 interface Edit {
   readonly edits: string
 }
 
 interface Compaction {
-  /** Last step that it hides, and whether it keeps the steps after that one. */
+  /** Last step that the compaction hides. If `keeps` is true, the steps after it stay shown. */
   readonly hidden: Node
   readonly keeps: boolean
 }
 
-/** A message of tool results, some of them cleared. */
+/** A message of tool results in which some results have been cleared. */
 interface Cleared {
   /** Ref of the message whose shown content changes. */
   readonly ref: string
@@ -44,12 +46,12 @@ interface Cleared {
 
 /** An assistant message and the results of its calls, in file order. */
 export interface Round {
-  /** Id of the message. Some routers give every message the same one. */
+  /** Id of the assistant message. Some routers give every message the same id. */
   readonly id: string | undefined
-  /** Parent named by its first line. */
+  /** Parent named by the first line of the assistant message. */
   readonly parent: unknown
   readonly requestId: string | undefined
-  /** Index of the message among the steps. */
+  /** Index of the assistant message in the list of steps. */
   index: number
   /** Last step of the round, from which children of any of its entries continue. */
   tip: Node | undefined
@@ -58,30 +60,30 @@ export interface Round {
 
 export type Parent = Node | undefined
 
-/** Returns the step after which the children of this one are placed. */
+/** Returns the step after which the children of a step are placed. */
 export const endOf = (node: Parent): Parent => {
   let end = node?.round?.tip ?? node
   while (end?.next) end = end.next
   return end
 }
 
-/** True if a step is on the path to another. */
+/** Reports whether a step is on the path to another step. */
 export const leadsTo = (node: Parent, end: Parent): boolean =>
   node === end || firstAfter(node, end) !== undefined
 
-/** True if a compaction is on the path to a step. */
+/** Reports whether a compaction is on the path to a step. */
 export const isCompacted = (by: Node, end: Parent): boolean => {
   for (let each = end?.compaction; each; each = each.parent?.compaction) if (each === by) return true
   return false
 }
 
-/** Returns the step right after `node` on the path to `end`. */
+/** Returns the step right after `node` on the path to `end`; undefined if `node` is not on that path. */
 export const firstAfter = (node: Parent, end: Parent): Parent => {
   for (let each = node && end; each; each = each.parent) if (each.parent === node) return each
   return undefined
 }
 
-/** Returns the reply with this id that a step belongs to or answers, unless one of the calls was answered since. */
+/** Returns the reply with this id that a step belongs to or answers; undefined if one of the calls has been answered since that reply. */
 export const replyBefore = (node: Parent, id: string, calls: readonly string[]): Round | undefined => {
   for (let each = node; each; each = each.parent) {
     const { round } = each
@@ -92,11 +94,17 @@ export const replyBefore = (node: Parent, id: string, calls: readonly string[]):
   return undefined
 }
 
-/** Returns the last step that a compaction after `parent` hides: the last of all, or the one before the part that the client kept. */
+/**
+ * Returns the last step that a compaction after `parent` hides: the last shown step or, if the client kept some messages, the one
+ * before them.
+ */
 export const lastHidden = (parent: Parent, kept: Parent): Parent =>
   lastShown(kept && leadsTo(kept, parent) ? kept.parent : parent)
 
-/** Returns the step that is shown last: an edit takes the place of its message, and a compaction comes before what it keeps. */
+/**
+ * Returns the step that is shown last on a path. Edits are skipped because an edit is shown in place of its message, and compactions
+ * that keep steps because a compaction is shown before the steps that it keeps.
+ */
 export const lastShown = (parent: Parent): Parent => {
   let node = parent
   while (node?.marker && ('edits' in node.marker || node.marker.keeps)) node = node.parent
@@ -106,7 +114,7 @@ export const lastShown = (parent: Parent): Parent => {
 /** Text that the client shows in place of a cleared result. */
 const cleared = '[Old tool result content cleared]'
 
-/** Returns the shown messages with any of these results, with those results cleared, in path order. */
+/** Returns the shown messages on a path that contain any of these results, with those results cleared, in path order. */
 export const clear = (
   parent: Parent,
   ids: ReadonlySet<unknown>,
@@ -144,6 +152,6 @@ const shownBy = (step: ImportStep | undefined): readonly Block[] =>
 export const callIds = (content: readonly Block[]): readonly string[] =>
   content.flatMap((block) => (isBlock(block, 'tool_use') ? [block.id] : []))
 
-/** Returns the calls that a message answers. */
+/** Returns the ids of the calls that a message answers. */
 export const resultIds = (message: NewMessage): readonly string[] =>
   blocksOf(message).flatMap((block) => (isBlock(block, 'tool_result') ? [block.tool_use_id] : []))

@@ -30,7 +30,6 @@ import {
   stringOf,
 } from './source.ts'
 
-/** Format for Claude Code sessions. */
 export const claudeCode: LineFormat = {
   name: 'claude-code',
   recognises: (fields) =>
@@ -40,8 +39,8 @@ export const claudeCode: LineFormat = {
 }
 
 /**
- * Reads Claude Code's JSONL: one entry per line, a tree by `uuid` and `parentUuid`, ordered by time. The session is one conversation;
- * each subagent (`agentId`, or the root of a sidechain) is another.
+ * Reads Claude Code's JSONL. Each line is an entry; the entries form a tree by `uuid` and `parentUuid` and are ordered by time. The
+ * session is one conversation, and each subagent (`agentId`, or the root of a sidechain) is another.
  */
 const readClaudeCode = (notes: ImportNotes, shelf: Shelf): LineReader<readonly ConversationPlan[]> => {
   const session = sessionOf(notes, shelf)
@@ -56,7 +55,10 @@ const readClaudeCode = (notes: ImportNotes, shelf: Shelf): LineReader<readonly C
   return { read, finish }
 }
 
-/** Passes the entries on, delaying an entry that the recorder wrote one line before its parent. */
+/**
+ * Returns a reader that passes entries on. An entry that the recorder wrote one line before its parent is delayed until after the
+ * parent.
+ */
 const inOrder = ({
   read: forward,
   has,
@@ -84,7 +86,7 @@ const inOrder = ({
 
 interface Session {
   readonly read: (entry: FileEntry) => void
-  /** Reports whether an entry with this uuid was read. */
+  /** Reports whether an entry with this uuid has been read. */
   readonly has: (uuid: unknown) => boolean
   readonly finish: () => readonly ConversationPlan[]
 }
@@ -141,7 +143,7 @@ const sessionOf = (notes: ImportNotes, shelf: Shelf): Session => {
   return { read, has: (uuid) => seen.has(uuid), finish }
 }
 
-/** Reports repeated entries, and entries that have other content under the same id. */
+/** Returns a function that reports whether an entry's id has been read before, and notes whether the content was the same. */
 const repeats =
   (seen: Map<unknown, number>, notes: ImportNotes): ((fields: Fields) => boolean) =>
   ({ uuid, type, message }) => {
@@ -155,7 +157,10 @@ const repeats =
     return before !== undefined
   }
 
-/** Returns the agent of a sidechain's entry; for older entries, which do not name it, the uuid of the chain's first entry. */
+/**
+ * Returns a function that identifies the sidechain of an entry: by its agent or, for older entries, which do not name the agent, by the
+ * uuid of the chain's first entry.
+ */
 const sidechainRoots = (): ((fields: Fields) => string) => {
   const roots = new Map<string, string>()
   return ({ agentId, uuid, parentUuid }) => {

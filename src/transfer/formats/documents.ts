@@ -15,8 +15,8 @@ import {
 } from './source.ts'
 
 /**
- * Reads the conversations in a JSON document (a list of messages, one object, or a list of objects) or in JSONL with one object per
- * line. JSONL is read line by line; a document is held in memory.
+ * Returns a reader of the conversations in a JSON document (a list of messages, one object, or a list of objects) or in JSONL with one
+ * object per line. JSONL is read line by line; a document is held in memory.
  */
 export const documents =
   ({ parse }: DocumentFormat) =>
@@ -49,13 +49,12 @@ export const documents =
     return { read, finish }
   }
 
-/** Joins the text of these lines. */
 export const textOf = (lines: readonly FileLine[]): string => lines.map(({ text }) => text).join('\n')
 
 const messagesIn = (owner: Fields): unknown => owner['messages'] ?? owner['traj']
 const hasMessages = (value: unknown): value is Fields => isFields(value) && Array.isArray(messagesIn(value))
 
-/** True if a line contains a whole conversation; no line of a longer document does. */
+/** Reports whether a line contains a whole conversation. No single line of a multi-line document does. */
 const hasConversation = (text: string): boolean => valuesOf(text).values.some(hasMessages)
 
 const draftsOf = (document: unknown, line: number, notes: ImportNotes): readonly ConversationDraft[] => {

@@ -1,5 +1,5 @@
 /**
- * Edition of the library's output from files. It is raised whenever the output for any file changes, so that files whose import was
- * noted under an earlier edition are read again. A test compares the output for the samples.
+ * Edition of the readers of session files. It is raised whenever their output for any file changes, so that files imported under an
+ * earlier edition are read again. A test compares the output for sample files.
  */
 export const readingEdition = 1

@@ -16,7 +16,7 @@ export type ImportError =
 export interface UnknownFormat {
   readonly _tag: 'UnknownFormat'
   readonly message: string
-  /** Set if the file is empty, or a session without messages. */
+  /** True if the file is empty, or a session without messages. */
   readonly isWithoutMessages?: true
 }
 
@@ -24,7 +24,7 @@ export interface UnknownFormat {
 export interface UnsupportedFormat {
   readonly _tag: 'UnsupportedFormat'
   readonly message: string
-  /** Description of the file: "a Codex rollout". */
+  /** Description of the file, such as "a Codex rollout". */
   readonly found: string
 }
 
@@ -38,7 +38,7 @@ export interface BadLine {
   readonly problem: string
 }
 
-/** The file, or the source of its bytes, failed while it was read. */
+/** The file, or the source of its bytes, failed while it was being read. */
 export interface FileUnreadable {
   readonly _tag: 'FileUnreadable'
   readonly message: string
@@ -54,12 +54,12 @@ export interface TemporaryFileFailed {
   readonly cause: unknown
 }
 
-/** The conversation in the store has changed, so that the rest of the file no longer fits. */
+/** The conversation in the store has changed since the file was imported, so that the rest of the file no longer fits. */
 export interface ImportDiverged {
   readonly _tag: 'ImportDiverged'
   readonly message: string
   readonly conversation: string
-  /** The first entry of the file that does not fit. */
+  /** Ref of the first entry of the file that does not fit. */
   readonly ref: string
 }
 
@@ -74,7 +74,7 @@ export const unknownFormat = (problem: string, condition = 'it is one'): Unknown
   message: `${problem}; if ${condition}, name its format (${formats.slice(0, -1).join(', ')} or ${formats.at(-1)})`,
 })
 
-/** A database written by this program. */
+/** Description of a database written by this library. */
 export const aStore = 'a store'
 
 export const unsupportedFormat = (found: string): UnsupportedFormat => ({

@@ -13,30 +13,36 @@ export interface ReadableConversation {
 
 /** Settings of one export. */
 export interface ExportOptions {
-  /** The last position of the export: it exists. Default: the last one. */
+  /** Last position to export; the position must exist. Default: the conversation's last position. */
   readonly at?: number | undefined
-  /** Makes unreadable what must not be there; not in `palimpsest`, which is to the byte. */
+  /** Redacts a value before it is written. Not used by the `palimpsest` format, whose output is exact to the byte. */
   readonly redact?: (<A>(value: A) => A) | undefined
-  /** JSON on one line. */
+  /** True to write JSON on one line. */
   readonly isCompact?: boolean | undefined
 }
 
-/** A format that conversations are exported in. */
+/** A format in which conversations are exported. */
 export interface FormatExporter {
-  /** The extension of its files' names, without the dot. */
+  /** File name extension of the format, without the dot. */
   readonly extension: string
-  /** The kind of text: `lines` of JSON, one value in `json`, a `document` that is safe to show, or `text` that may contain control characters. */
+  /**
+   * Kind of output: `lines` of JSON, a single `json` value, a `document` that is safe to show, or `text` that may contain control
+   * characters.
+   */
   readonly kind: 'lines' | 'json' | 'document' | 'text'
-  /** True if it takes the whole log into memory. The others take some events, and `json` what the model sees. */
+  /**
+   * True if the export loads the whole log into memory. Other exports load some of the events at a time or, for `json`, the effective
+   * history.
+   */
   readonly isOfLog: boolean
-  /** Writes a conversation, in pieces. Throws a `ReadError`. */
+  /** Yields the exported conversation in pieces. Iteration throws a `ReadError`. */
   readonly pieces: (chat: ReadableConversation, options: ExportOptions) => AsyncGenerator<string, void>
 }
 
-/** Leaves a value as it is. */
+/** Returns a value unchanged, that is, without redaction. */
 export const leaveAsIs = <A>(value: A): A => value
 
-/** Exports by what writes a whole log. */
+/** Returns an exporter based on a function that writes a whole log. */
 export const exporterOfLog = (
   extension: string,
   write: (log: Log, conversation: string) => Iterable<string>,

@@ -2,8 +2,8 @@
 const device = /^(?:con|prn|aux|nul|conin\$|conout\$|com\d|lpt\d)(?:\.|$)/i
 
 /**
- * Returns a file name for a conversation that is valid on every system: without a colon, which ids may contain; not a Windows device;
- * neither hidden nor a command-line option, as names that begin with a dot or a dash are.
+ * Returns a file name for a conversation that is valid on every system. Colons, which ids may contain, become dashes. A name that is a
+ * Windows device, or that begins with a dot (a hidden file) or a dash (a command-line option), is prefixed with `_`.
  */
 export const fileNameOf = (id: string, extension: string): string => {
   const name = `${id.replaceAll(':', '-')}.${extension}`

@@ -4,11 +4,11 @@ import { hasAll } from './format.ts'
 
 /** A program's format that is recognised but not supported. */
 interface Foreign {
-  /** Description of its files: "a Codex rollout". */
+  /** Description of the format's files, such as "a Codex rollout". */
   readonly name: string
-  /** Reports whether an object has this format: a line, a document, an element of a list, or a message of any of these. */
+  /** Reports whether an object has this format. The object is a line, a document, an element of a list, or a message in any of these. */
   readonly shows: (fields: Fields) => boolean
-  /** Set if a supported line format would accept it: it is tried before those. */
+  /** True if a supported line format would accept such an object as well. This format is then tried before the supported ones. */
   readonly isAlike?: true
 }
 
@@ -29,7 +29,7 @@ const areLists = (...values: readonly unknown[]): boolean => values.every(Array.
 const hasTyped = (list: unknown, ...types: readonly unknown[]): boolean =>
   objectsIn(list).some(({ type }) => types.includes(type))
 
-/** Excludes pi's messages, which look the same but contain a time. */
+/** Reports whether a line is a message of a Factory Droid session. Messages of pi look the same but contain a time. */
 const isDroidMessage = ({ type, id, message }: Fields): boolean =>
   type === 'message' &&
   isText(id) &&
@@ -37,7 +37,7 @@ const isDroidMessage = ({ type, id, message }: Fields): boolean =>
   isText(message['role']) &&
   !hasAll(message, 'timestamp')
 
-/** Formats in the order in which they are tried: more specific ones first. */
+/** Unsupported formats in the order in which they are tried: more specific ones first. */
 const foreign: readonly Foreign[] = [
   {
     name: 'a Codex rollout',
@@ -165,10 +165,13 @@ const foreign: readonly Foreign[] = [
 
 const alike = foreign.filter(({ isAlike }) => isAlike)
 
-/** Returns the known but unsupported format of a line that a supported line format would accept. */
+/**
+ * Returns a description of the unsupported format of a line that a supported line format would accept as well; undefined if the line
+ * has no such format.
+ */
 export const alikeIn = (fields: Fields): string | undefined => alike.find(({ shows }) => shows(fields))?.name
 
-/** Returns the known but unsupported format of a line or a document. */
+/** Returns a description of the unsupported format of a line or a document; undefined if it has no known unsupported format. */
 export const foreignIn = (value: unknown): string | undefined => {
   const owners = objectsIn(Array.isArray(value) ? value : [value])
   const all = [...owners, ...owners.flatMap(({ messages }) => objectsIn(messages))]
@@ -178,7 +181,7 @@ export const foreignIn = (value: unknown): string | undefined => {
 // The application id in the header of an SQLite file.
 const storeMark = 'PALI'
 
-/** Returns the known but unsupported format of a text that is not JSON. */
+/** Returns a description of the unsupported format of a text that is not JSON; undefined if it has no known unsupported format. */
 export const foreignText = (text: string): string | undefined =>
   /^\s*# aider chat started at/.test(text)
     ? 'an aider chat'

@@ -4,18 +4,22 @@ import type { BuiltInFormat, ConversationPlan } from './plan.ts'
 import type { Shelf } from './shelf.ts'
 import type { LineReader, ImportNotes } from './source.ts'
 
-/** A format of JSON Lines. */
+/** A file format based on JSON Lines. */
 export interface LineFormat<A = readonly ConversationPlan[]> {
   readonly name: BuiltInFormat
-  /** Reports whether a line with these fields shows that the file has this format. */
+  /** Reports whether a line with these fields indicates that the file has this format. */
   readonly recognises: (fields: Fields) => boolean
   readonly read: (notes: ImportNotes, shelf: Shelf) => LineReader<A>
 }
 
-/** A format of lists of messages, in a JSON document or one per line. */
+/** A file format that consists of lists of messages, in one JSON document or one list per line. */
 export interface DocumentFormat {
   readonly name: BuiltInFormat
-  /** @param owner the object that contains the messages; empty if there is none */
+  /**
+   * Reports whether these messages indicate that the file has this format.
+   *
+   * @param owner the object that contains the messages; empty if the file is just a list of messages
+   */
   readonly recognises: (messages: readonly Fields[], owner: Fields) => boolean
   readonly parse: (draft: ConversationDraft, notes: ImportNotes, shelf: Shelf) => readonly ConversationPlan[]
 }

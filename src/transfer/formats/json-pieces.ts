@@ -18,7 +18,11 @@ export function* jsonPieces(value: unknown, isPretty: boolean, depth = 2): Gener
   yield piece
 }
 
-/** @param margin beginning of each line */
+/**
+ * Yields the parts of a JSON text.
+ *
+ * @param margin newline and indentation at the beginning of each line
+ */
 function* partsOf(value: unknown, isPretty: boolean, depth: number, margin: string): Generator<string> {
   if (depth === 0 || !isPlain(value)) {
     const json = JSON.stringify(value, undefined, isPretty ? 2 : undefined)
@@ -42,5 +46,5 @@ function* partsOf(value: unknown, isPretty: boolean, depth: number, margin: stri
 const isPlain = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !('toJSON' in value)
 
-/** True if JSON cannot represent a value: objects omit it, arrays write null. */
+/** Reports whether JSON cannot represent a value. Objects omit such a value, and arrays contain null in its place. */
 const isLeftOut = (value: unknown): boolean => value === undefined || typeof value === 'function'

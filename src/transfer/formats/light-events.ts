@@ -2,13 +2,13 @@ import type { ConversationEvent, EventData } from '../../events/events.ts'
 import type { Shelf } from './shelf.ts'
 import { unimportant } from './stage.ts'
 
-/** Builds the events of a conversation for a plan: the content of messages stays on the shelf until it is read. */
+/** Returns a function that prepares events for planning. The content of a message is put on the shelf and read only when needed. */
 export const lightEvents =
   (shelf: Shelf) =>
   (event: ConversationEvent): ConversationEvent =>
     event.type === 'MessageAppended' ? new Said(event, shelf) : event
 
-/** A class, so that there is one getter in total instead of one per message. */
+/** A message event whose content is on the shelf. It is a class so that all messages share one getter. */
 class Said implements ConversationEvent<'MessageAppended'> {
   readonly type = 'MessageAppended'
   readonly id = ''

@@ -8,11 +8,14 @@ import { stepsOn } from './steps.ts'
 import { type Fields, isFields } from '../../events/json.ts'
 import { digest, type FileEntry, idOf, messageProblem, type ImportNotes, stringOf } from './source.ts'
 
-/** Returns the blocks of a content: a string is one text block. Anything but a list is passed on, to be reported as a bad line. */
+/**
+ * Returns the blocks of a message's content; a string becomes one text block. Any other value is returned unchanged, to be reported as
+ * a bad line if it is not a list.
+ */
 export const blocksOf = (content: unknown): readonly Block[] =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : (content as readonly Block[])
 
-/** Reports fields that a message cannot have. */
+/** Notes the fields of an entry that messages cannot have, and that are therefore left out. */
 export const leaveOutFields = (fields: Fields, known: ReadonlySet<string>, notes: ImportNotes): void => {
   for (const field of Object.keys(fields))
     if (!known.has(field)) notes.leftOut(`field ${field}`, 'messages have no such field')
@@ -25,26 +28,26 @@ export interface ConversationDraft {
   readonly messages: readonly FileEntry[]
 }
 
-/** Returns the other fields of the object that contains the messages, except the `known` ones. */
+/** Returns the fields of the object that contains the messages, except the `known` ones; undefined if no fields are left. */
 export const parametersOf = (owner: Fields, known: readonly string[]): Configuration['parameters'] => {
   const rest = Object.entries(owner).filter(([field]) => !known.includes(field))
   return rest.length > 0 ? Object.fromEntries(rest) : undefined
 }
 
-/** A message of a list as the model saw it. */
+/** A message from a list, as the model saw it. */
 export interface RoleContent {
   readonly role: Role
   readonly content: readonly Block[]
 }
 
-/** A message with its place in the file; `kind` is the file's own term for it. */
+/** A message from a list, with its line in the file. `kind` is the file's own term for the message. */
 export interface ListedMessage {
   readonly line: number
   readonly kind: string
   readonly said: RoleContent
 }
 
-/** Yields the steps of a list of messages: the configuration first, if there is one, then the messages. */
+/** Returns the steps of a list of messages: the configuration first, if it is not empty, then the messages. */
 export const listSteps = (
   configuration: Configuration,
   messages: readonly ListedMessage[],
@@ -69,7 +72,10 @@ export const listSteps = (
   return steps.list()
 }
 
-/** Returns a plan with the id from the file, or one derived from its content. Conversations with the same content are numbered. */
+/**
+ * Returns a plan whose id is taken from the file or derived from the content; empty if the conversation has no steps. Conversations
+ * with the same content get numbered ids.
+ */
 export const planOf = (
   format: string,
   { owner }: ConversationDraft,
@@ -82,7 +88,7 @@ export const planOf = (
   return [{ id: idOf(id), steps }]
 }
 
-/** Returns the objects of a list, each with its line. */
+/** Returns the objects of a list, each with its line. Elements that are not objects are reported as bad. */
 export const entriesOfList = (list: unknown, line: number, notes: ImportNotes): readonly FileEntry[] => {
   if (!Array.isArray(list)) return []
   return list.flatMap((fields: unknown, index) => {

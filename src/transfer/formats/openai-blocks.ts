@@ -3,7 +3,7 @@ import { type AnyBlock, type Block, unknownBlock } from '../../events/blocks.ts'
 import { type Fields, isFields } from '../../events/json.ts'
 import { parseJson, stringOf } from './source.ts'
 
-/** Returns the blocks of a message's content: a string, a list of parts, or nothing. Unknown parts are kept unchanged. */
+/** Returns the blocks of a message's content, which is a string, a list of parts, or absent. Unknown parts are kept unchanged. */
 export const blocksOfParts = (content: unknown): readonly Block[] => {
   if (content === null || content === undefined || content === '') return []
   if (typeof content === 'string') return [{ type: 'text', text: content }]
@@ -22,7 +22,7 @@ const blockOf = (part: AnyBlock): Block => {
     : { type: 'image', source: { type: 'url', url } }
 }
 
-/** Returns the tool calls of an assistant message; a call without an id gets one from its place. */
+/** Returns the tool calls of an assistant message as blocks. A call without an id gets one derived from its position in the file. */
 export const callsOf = (
   { tool_calls: calls, function_call: legacy }: Fields,
   index: number,
@@ -44,7 +44,7 @@ export const callsOf = (
   })
 }
 
-/** Returns the arguments as JSON; as text if the model wrote invalid JSON. */
+/** Returns the arguments of a call as JSON, or as text if the model wrote invalid JSON. */
 const inputOf = (text: unknown): unknown => {
   if (typeof text !== 'string') return text ?? {}
   if (text.trim() === '') return {}
@@ -52,7 +52,7 @@ const inputOf = (text: unknown): unknown => {
   return E.isRight(parsed) ? parsed.right : text
 }
 
-/** Converts a tool or legacy function to the Messages API's form. */
+/** Converts the definition of a tool or legacy function to the form of the Messages API. */
 export const toolOf = (tool: Fields): Fields => {
   const { function: definition } = tool
   const made = isFields(definition) ? definition : tool

@@ -25,8 +25,8 @@ const ids = ['id', 'session_id', 'conversation_id']
 const owned = [...ids, ...outcome, 'messages', 'traj', 'tools', 'functions', 'model']
 
 /**
- * Format for requests of OpenAI Chat, and for experiments with it: recognised by calls, roles, a leading system message, or function
- * tools.
+ * Format for OpenAI Chat requests and for records of experiments with them. It is recognised by tool calls, roles, a leading system
+ * message, or function tools.
  */
 export const openAi: DocumentFormat = {
   name: 'openai',
@@ -38,7 +38,7 @@ export const openAi: DocumentFormat = {
   parse: (draft, notes, shelf) => parseOpenAi(draft, notes, shelf),
 }
 
-/** Parses OpenAI's Chat format. Leading system or developer messages are the system prompt. */
+/** Parses OpenAI's Chat format. Leading system or developer messages become the system prompt. */
 const parseOpenAi = (
   draft: ConversationDraft,
   notes: ImportNotes,
@@ -77,7 +77,7 @@ const configurationOf = (owner: Fields, leading: readonly FileEntry[], notes: Im
   }
 }
 
-/** Tracks calls in the legacy format, which has no call ids: a result belongs to the last call. */
+/** Returns the state that assigns results to calls in the legacy format, which has no call ids: a result belongs to the last call. */
 const functionCalls = (): { last: string } => ({ last: 'call_0' })
 
 const sayOf = (fields: Fields, index: number, calls: { last: string }): RoleContent => {

@@ -17,21 +17,21 @@ import {
 
 interface Chain {
   readonly id: string
-  /** Places of its events on the shelf. */
+  /** Places of the conversation's events on the shelf. */
   readonly places: number[]
   hash: string
-  /** Position of the first event; in a fork, right after the parent's event. */
+  /** Position of the conversation's first event; in a fork, the position right after the parent's event. */
   readonly start: number
   readonly parent: { readonly conversation: string; readonly position: number } | undefined
 }
 
-/** The notes of a conversation. */
+/** The notes of a conversation read so far, with the hash of the last one. */
 interface NoteChain {
   readonly places: number[]
   hash: string | null
 }
 
-/** The output of `palimpsest export` (write-palimpsest.ts). */
+/** Format for the output of `palimpsest export` (write-palimpsest.ts). */
 export const palimpsest: LineFormat<readonly StoredConversation[]> = {
   name: 'palimpsest',
   recognises: (fields) => hasAll(fields, 'conversation', 'revision', 'id', 'type', 'data', 'metadata'),
@@ -39,9 +39,9 @@ export const palimpsest: LineFormat<readonly StoredConversation[]> = {
 }
 
 /**
- * Reads Palimpsest's own JSONL: one event per line, `{conversation, revision, id, type, data, metadata}`, by revision within each
- * conversation. Every event is decoded, and every link of the hash chain is checked. An event that does not follow the one before it is
- * a bad line.
+ * Reads Palimpsest's own JSONL: one event per line, `{conversation, revision, id, type, data, metadata}`, in order of revision within
+ * each conversation. Every event is decoded, and every link of the hash chain is checked. An event that does not follow the one before
+ * it is reported as a bad line.
  */
 const readPalimpsest = (notes: ImportNotes, shelf: Shelf): LineReader<readonly StoredConversation[]> => {
   const chains = new Map<string, Chain>()
@@ -97,7 +97,7 @@ const follow = (
   return decoded
 }
 
-/** The event of a line, before it is known to follow another one. */
+/** The event of a line, before its revision and hash have been checked. */
 interface Placed {
   readonly conversation: string
   readonly revision: unknown
@@ -119,7 +119,7 @@ const placedIn = (fields: FileEntry['fields']): E.Either<string, Placed> => {
   return E.right({ conversation, revision, stored })
 }
 
-/** Checks a note against the earlier lines: notes of a conversation come after its events. */
+/** Checks that a note follows the earlier lines, and stores it. The notes of a conversation come after its events. */
 const followNote = (
   { fields }: FileEntry,
   chains: ReadonlyMap<string, Chain>,
@@ -154,7 +154,10 @@ const startOf = (data: unknown, type: unknown): number => {
 const parentOf = (event: ConversationEvent): Chain['parent'] =>
   event.type === 'Forked' ? event.data.from : undefined
 
-/** Returns the hash that a fork must name: of its parent's event if that is already in the file, otherwise the one it names. */
+/**
+ * Returns the hash that the first event of a fork must contain: the hash of the parent's event if this event is already in the file,
+ * otherwise the hash that the fork names.
+ */
 const forkPrev = (
   { data: { from } }: ConversationEvent<'Forked'>,
   chains: ReadonlyMap<string, Chain>,
@@ -170,7 +173,7 @@ const forkPrev = (
   return place === undefined ? from.hash : hashOf(readerOf(shelf)(place))
 }
 
-/** Sorts the chains: parents before their forks. */
+/** Returns the chains in an order in which parents come before their forks. */
 const inOrder = (chains: ReadonlyMap<string, Chain>): readonly Chain[] => {
   const depth = (chain: Chain): number => {
     let steps = 0

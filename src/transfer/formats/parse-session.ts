@@ -29,16 +29,16 @@ import {
 
 /** Options for reading a session file. */
 export interface SessionOptions {
-  /** Name of the file, for messages. */
+  /** Name of the file, used in messages. */
   readonly file: string
   /** Format of the file. Default: detected from its content. */
   readonly format?: Format | undefined
   /**
-   * Id of the conversation; the second and later ones in a file get `-2`, `-3` appended. Default: the id in the file, or one derived
-   * from the content.
+   * Id of the conversation. The second and later conversations of a file get `-2`, `-3` and so on appended. Default: the id in the
+   * file, or one derived from the content.
    */
   readonly id?: string | undefined
-  /** Skip unreadable lines, and list them in the report. Default false: the first one is an error. */
+  /** True to skip unreadable lines and list them in the report. Default false: the first unreadable line is an error. */
   readonly skipBadLines?: boolean | undefined
 }
 
@@ -49,9 +49,9 @@ export interface SessionFile extends SessionOptions {
 type Result = E.Either<ImportError, ImportPlan | StoredImport>
 
 /**
- * Reads a session from another program, or from this one: the steps that import it, and a report on every entry. Writes nothing.
- * Errors: `UnknownFormat`, `UnsupportedFormat`; `BadLine` for a torn or malformed line; `InvalidInput` for an invalid `id`, or one that
- * would rename one of several stored conversations.
+ * Reads a session written by another program or by this library. Returns the steps that import the session, and a report on every
+ * entry. Writes nothing. Errors: `UnknownFormat`, `UnsupportedFormat`; `BadLine` for a torn or malformed line; `InvalidInput` for an
+ * invalid `id`, or an `id` for a file with several stored conversations, which keep their ids.
  */
 export const parseSession = ({ text, ...options }: SessionFile): Result => {
   const reader = sessionReader(options, createImportNotes())
@@ -59,7 +59,10 @@ export const parseSession = ({ text, ...options }: SessionFile): Result => {
   return reader.finish()
 }
 
-/** Like `parseSession`, line by line. Lines are kept in memory until the format is known, and those of a JSON document until the end. */
+/**
+ * Returns a reader that does the work of `parseSession` line by line. Lines are kept in memory until the format is known; those of a
+ * JSON document, until the end.
+ */
 export const sessionReader = (
   { file, format, id, skipBadLines = false }: SessionOptions,
   notes: ImportNotes,
@@ -111,7 +114,7 @@ export const sessionReader = (
   return { read, finish }
 }
 
-/** Maximum number of lines to examine: not every line reveals its format. */
+/** Maximum number of lines to examine in order to detect the format, because not every line reveals it. */
 const mostLooked = 50
 
 type Unreported = Omit<ImportPlan, 'report'> | Omit<StoredImport, 'report'>
@@ -135,7 +138,7 @@ const readerOf = (format: Format, notes: ImportNotes, shelf: Shelf): FormatReade
   return { plan, finish: (id) => E.right({ format, conversations: plansUnder(id, plan.finish()) }) }
 }
 
-/** Reads a file of a registered format, entirely in memory. */
+/** Returns a reader of a file in a registered format. The whole file is held in memory. */
 const ownReader = ({ parse }: SessionFormat, notes: ImportNotes): LineReader<readonly ConversationPlan[]> => {
   const held: FileLine[] = []
   return {
@@ -182,7 +185,7 @@ const plansUnder = (
     }))
 }
 
-/** Renames the target of a note that links to another conversation of the file. */
+/** Returns a function that renames the target of a link to another conversation of the same file. */
 const linkedUnder =
   (renamed: ReadonlyMap<string, string>) =>
   (note: PlannedNote): PlannedNote => {

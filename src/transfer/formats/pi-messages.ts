@@ -6,7 +6,7 @@ import { stringOf } from './source.ts'
 /** A pi message as the model sees it, or the reason why the model does not see it. */
 export type PiMessage = { readonly message: NewMessage } | { readonly leftOut: string }
 
-/** Converts a message as pi's `convertToLlm` does: its role, and pi's wording. */
+/** Converts a message as pi's `convertToLlm` does, with the same role and wording. */
 export const messageOf = (message: Fields): PiMessage => {
   const { role, content } = message
   switch (role) {
@@ -36,13 +36,13 @@ const textMessage = (text: string): NewMessage & { readonly content: readonly Bl
   content: [{ type: 'text', text }],
 })
 
-/** Returns the message with which pi shows the summary of a compaction to the model. */
+/** Returns the message in which pi shows the summary of a compaction to the model. */
 export const compactionMessage = (summary: string): ReturnType<typeof textMessage> =>
   textMessage(
     `The conversation history before this point was compacted into the following summary:\n\n<summary>\n${summary}\n</summary>`,
   )
 
-/** Returns the message with which pi tells the model about a branch that the user abandoned. */
+/** Returns the message in which pi tells the model about a branch that the user abandoned. */
 export const branchMessage = (summary: string): NewMessage =>
   textMessage(
     `The following is a summary of a branch that this conversation came back from:\n\n<summary>\n${summary}</summary>`,
@@ -62,7 +62,10 @@ const bashText = ({ command, output, cancelled, exitCode, truncated, fullOutputP
       : '',
   ].join('')
 
-/** Returns the blocks of a content. Anything but a list of blocks is passed on, to be reported as a bad line. */
+/**
+ * Returns the blocks of a message's content. A value that is neither a string nor a list is returned unchanged, to be reported as a bad
+ * line.
+ */
 export const blocksOf = (content: unknown): readonly Block[] => {
   if (typeof content === 'string') return [{ type: 'text', text: content }]
   return Array.isArray(content)
@@ -116,7 +119,10 @@ const originOf = ({ model, stopReason, usage }: Fields): NonNullable<NewMessage[
   ...(isFields(usage) && { usage: usageOf(usage) }),
 })
 
-/** Renames usage fields as in the Messages API, so that all conversations are counted in the same way; the cost is kept. */
+/**
+ * Renames usage fields as in the Messages API, so that all conversations are counted in the same way. Other fields, such as the cost,
+ * are kept.
+ */
 const usageOf = ({ input, output, cacheRead, cacheWrite, ...rest }: Fields): Fields => ({
   ...(input !== undefined && { input_tokens: input }),
   ...(output !== undefined && { output_tokens: output }),

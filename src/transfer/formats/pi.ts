@@ -23,21 +23,21 @@ import {
   timeOf,
 } from './source.ts'
 
-/** An entry's place in the session's tree. In the early format, each entry follows the one before it. */
+/** An entry in the session's tree. In files of the early version, each entry is the child of the one before it. */
 interface Node {
   readonly id: string
   readonly index: number
   readonly parent: Node | undefined
-  /** Last step on the path through this entry; undefined before the first. */
+  /** Ref of the last step on the path through this entry; undefined before the first step. */
   readonly step: string | undefined
   readonly isMessage: boolean
   readonly configuration: Configuration
 }
 
-/** The step made from an entry. */
+/** The content of the step made from an entry. */
 type Mapped = Extract<StepBody, { readonly type: 'message' | 'condense' | 'configure' }>
 
-/** Format for pi sessions, recognised by the header; if that is torn, by a message without Claude Code's fields. */
+/** Format for pi sessions. It is recognised by the header or, if the header is torn, by a message without Claude Code's fields. */
 export const pi: LineFormat = {
   name: 'pi',
   recognises: (fields) =>
@@ -198,7 +198,10 @@ const configure = (
   return type === 'session' && isSame ? undefined : { type: 'configure', configuration }
 }
 
-/** Hides everything shown before the first entry that pi kept; without such an entry, hides everything. */
+/**
+ * Returns the step for a compaction. It hides all messages before the first entry that pi kept, or all messages if no such entry is
+ * found.
+ */
 const compact = (fields: Fields, node: Node, { nodes, order, notes }: Context): Mapped | undefined => {
   const { summary, tokensBefore, firstKeptEntryId, firstKeptEntryIndex } = fields
   const path = pathTo(node.parent)

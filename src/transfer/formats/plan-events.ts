@@ -14,23 +14,18 @@ import { blocksOf } from './steps.ts'
 export interface PlannedEvent {
   readonly event: Event
   readonly commandId: string
-  /** Time of the event according to the file, ISO 8601, UTC. */
+  /** Time of the event according to the file, in ISO 8601, UTC. */
   readonly time?: string
 }
 
 /**
  * Plans the events that the steps of a plan add to a conversation, in order.
  *
- * A step that is already in the log (by its command id, `import:<format>:<ref>`) adds nothing: importing the same file again adds no
- * event, and a file that has grown adds only what is new. If the last message of an earlier import was recorded only in part, the
- * conversation is rewound to before it and continues with the whole message. If the file now has an entry before those it had (written
- * late, or left out by an earlier version of the importer), the conversation is rewound to there, and the entries after it are imported
- * again. The import records what happened: a slice that separates a call from its result is not refused.
+ * A step that is already in the log (found by its command id, `import:<format>:<ref>`) adds nothing: importing the same file again adds no event, and a file that has grown adds only its new steps. If an earlier import recorded only part of the last message, the conversation is rewound to before that message and continues with the whole message. If the file now has an entry before those already imported (written late, or left out by an earlier version of the importer), the conversation is rewound to that point, and the entries after it are imported again. An import records the past, so a slice that separates a call from its result is not refused.
  *
  * @param log the whole lineage of the conversation, from its first event; empty if it is not in the store
  * @returns events for the positions from `log.length`
- * Errors: `ImportDiverged` if the log has other messages or rewinds after the part that it shares with the file, or a marker's slice is
- * no longer shown.
+ * Errors: `ImportDiverged` if the log has other messages or rewinds after the part that it shares with the file, or if a marker's slice is no longer shown.
  */
 export const planEvents = (
   plan: ConversationPlan,
@@ -46,10 +41,10 @@ export const planEvents = (
   }
 }
 
-/** The planned events, one by one; yields undefined where other work can run in between. */
+/** A generator of the planned events, one at a time. It yields undefined where other work can run in between. */
 export type PlanGenerator = Generator<PlannedEvent | void, E.Either<ImportError, void>>
 
-/** `planEvents`, one event at a time, so that they need not all be in memory. */
+/** Like `planEvents`, but yields one event at a time, so that the events need not all be in memory. */
 export function* planEachEvent(
   { id, steps, withdrawn = [] }: ConversationPlan,
   format: Format,
@@ -62,9 +57,9 @@ export function* planEachEvent(
   }
   const positions = new Map<string, number>()
   const current = stage(log)
-  /** Index of the step of each planned event. */
+  /** Index of the step from which each planned event was made. */
   const stepOf: number[] = []
-  /** Position of the last step that is in the log. */
+  /** Position of the last processed step that is already in the log. */
   let lastKnown: number = START
   // Of the command ids of steps that are imported again.
   let suffix = ''
@@ -112,8 +107,8 @@ export function* planEachEvent(
 }
 
 /**
- * Reports whether the rest of a file follows on the part that the conversation has: no message or rewind has come since. Markers and
- * configurations in between do not matter.
+ * Reports whether the rest of a file can continue the part already in the conversation, that is, whether no message or rewind has been
+ * added since. Markers and configurations added since do not matter.
  */
 function* follows(log: Log, lastKnown: number): SliceGenerator<boolean> {
   const from = resolve(log, lastKnown)
@@ -138,7 +133,7 @@ function* refsOf(
   return refs
 }
 
-/** Reports whether an import wrote all events from a position on, from entries that the file still has. */
+/** Reports whether all events from a position on were written by an import, from entries that the file still contains. */
 function* areOf(
   log: Log,
   from: number,
@@ -156,7 +151,7 @@ function* areOf(
   return true
 }
 
-/** True if the event is this message, recorded before the file had all of its blocks. */
+/** Reports whether an event is the message of a step, recorded before the file contained all of its blocks. */
 const isPartOf = (event: Event | undefined, step: ImportStep): step is StepOf<'message'> =>
   event?.type === 'MessageAppended' &&
   step.type === 'message' &&

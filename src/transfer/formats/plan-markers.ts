@@ -10,16 +10,16 @@ import type { Stage } from './stage.ts'
 
 export type StepOf<T extends StepType> = Extract<ImportStep, { readonly type: T }>
 export type EventPlanResult = E.Either<ImportError, Event>
-/** Context in which a step becomes an event. */
+/** State of the import that is needed to turn a step into an event. */
 export interface StepContext {
   readonly id: string
   readonly current: Stage
   readonly positions: ReadonlyMap<string, number>
-  /** Returns the event at a position with all of its content. */
+  /** Returns the event at a position, including its content. */
   readonly eventAt: (position: number) => ConversationEvent | undefined
 }
 
-/** Builds the marker of a step, for what is shown at that point. */
+/** Builds the marker event of a step, based on the effective history at that point. */
 export function* markerOf(
   step: StepOf<'condense' | 'truncate'>,
   place: StepContext,
@@ -39,7 +39,7 @@ export function* markerOf(
   return E.right(withView({ type: 'Condensed', data }, current.state()))
 }
 
-/** `factsOf`, with the content of one item at a time in memory. */
+/** Like `factsOf`, but with the content of only one item at a time in memory. */
 function* factsOfAll(
   hidden: readonly number[],
   summary: readonly Message[],
@@ -59,7 +59,10 @@ function* factsOfAll(
   return { ...facts, tokens: { ...facts.tokens, before } }
 }
 
-/** Removes the content of a message: a marker needs only its length and its code-execution container. */
+/**
+ * Returns a message without its content. A marker needs only the message's length, which is counted separately, and its code-execution
+ * container.
+ */
 const withoutContent = ({ origin, ...item }: MessageItem): MessageItem => ({
   ...item,
   content: [],

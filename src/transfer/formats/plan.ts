@@ -10,22 +10,22 @@ export type BuiltInFormat = (typeof formats)[number]
 /** Name of a format: one of the library's own, or a registered one. */
 export type Format = BuiltInFormat | (string & Record<never, never>)
 
-/** A session of another program, as steps. */
+/** The plan for importing a session of another program. */
 export interface ImportPlan {
   readonly format: Format
   readonly conversations: readonly ConversationPlan[]
   readonly report: ImportReport
 }
 
-/** Conversations of a store, to be written unchanged: ids, metadata and hash chain included. */
+/** The plan for importing stored conversations unchanged, including their ids, metadata and hash chain. */
 export interface StoredImport {
   readonly format: 'palimpsest'
-  /** Conversations; a fork comes after its parent if the file has both. */
+  /** The conversations of the file. A fork comes after its parent if the file contains both. */
   readonly conversations: readonly StoredConversation[]
   readonly report: ImportReport
 }
 
-/** True if a file has stored events, to be written unchanged. */
+/** Reports whether a plan consists of stored events, which are written unchanged. */
 export const isStored = (plan: ImportPlan | StoredImport): plan is StoredImport =>
   plan.format === 'palimpsest'
 
@@ -33,21 +33,21 @@ export interface StoredConversation {
   readonly id: string
   /** Events by revision, from 0, without gaps. */
   readonly events: LazyList<StoredEvent>
-  /** Events of its notes, in the same form. */
+  /** Events of the conversation's notes, by revision, from 0, without gaps. */
   readonly notes?: LazyList<StoredEvent>
 }
 
-/** One conversation of a file. `id` fits `conversationIdSchema`. */
+/** The plan for importing one conversation of a file. `id` conforms to `conversationIdSchema`. */
 export interface ConversationPlan {
   readonly id: string
   readonly steps: LazyList<ImportStep>
   /** Refs of steps that a shorter version of the file may have had and that this version withdraws. */
   readonly withdrawn?: readonly string[]
-  /** Notes and links to record beside it. */
+  /** Notes and links to record for the conversation. */
   readonly notes?: LazyList<PlannedNote>
 }
 
-/** A note or link in a file. `ref` is unique within the conversation, and the same in every later version of the file. */
+/** A note or link in a file. `ref` is unique within the conversation and stays the same in every later version of the file. */
 export type PlannedNote = { readonly ref: string; readonly time?: string } & (
   | { readonly type: 'Noted'; readonly data: Omit<NoteFact<'Noted'>['data'], 'at'> }
   | { readonly type: 'Linked'; readonly data: Omit<NoteFact<'Linked'>['data'], 'at'> }
@@ -56,22 +56,25 @@ export type PlannedNote = { readonly ref: string; readonly time?: string } & (
 /**
  * One step of a session, in file order.
  *
- * 1. `ref` is unique in the conversation, and the same in every later, longer version of the file.
+ * 1. `ref` is unique within the conversation and stays the same in every later, longer version of the file.
  * 2. Everything that a step refers to comes before it.
- * 3. `time` is ISO 8601, UTC.
+ * 3. `time` is in ISO 8601, UTC.
  */
 export type ImportStep = { readonly ref: string; readonly time?: string } & StepBody
-/** The content of a step, without the file's entry that it comes from. */
+/** The content of a step, without its ref and time. */
 export type StepBody =
   | { readonly type: 'message'; readonly message: NewMessage }
   | ({ readonly type: 'condense'; readonly covers: RefCovers } & Condensation)
   | { readonly type: 'truncate'; readonly covers: RefCovers; readonly reason?: string }
-  /** The next step continues after this step; null: from the empty conversation. */
+  /** A rewind: the next step continues after the step `to`; null means from the empty conversation. */
   | { readonly type: 'rewind'; readonly to: string | null }
   | { readonly type: 'configure'; readonly configuration: Configuration }
 export type StepType = ImportStep['type']
 
-/** A slice of what is shown, by the refs of its first and last step. A hidden step stands for the marker that hides it. */
+/**
+ * A slice of the effective history, given by the refs of its first and last step. A step that is hidden stands for the marker that
+ * hides it.
+ */
 export interface RefCovers {
   readonly first: string
   readonly last: string
@@ -87,7 +90,7 @@ interface Condensation {
 export interface ImportReport {
   /** Number of imported entries, per kind. */
   readonly mapped: readonly Tally[]
-  /** Number of entries and fields left out, per kind, and the reason. */
+  /** Number of entries and fields left out, per kind, with the reason. */
   readonly leftOut: readonly (Tally & { readonly reason: string })[]
   /** Bad lines in file order; empty unless bad lines were skipped. */
   readonly badLines: readonly BadLineNote[]

@@ -15,7 +15,10 @@ import { linesOf, parseJson, valuesOf } from './source.ts'
 
 type Recognised = E.Either<UnknownFormat | UnsupportedFormat, Format>
 
-/** Recognises the format of a session file by one of its lines; undefined if the line does not reveal it. Errors: `UnsupportedFormat`. */
+/**
+ * Recognises the format of a session file from one of its lines; returns undefined if the line does not reveal the format. Errors:
+ * `UnsupportedFormat`.
+ */
 export const recogniseLine = (line: string): Recognised | undefined => {
   for (const fields of valuesOf(line.replace(/^[\s\0]+/, '')).values.filter(isFields)) {
     const alike = alikeIn(fields)
@@ -29,7 +32,7 @@ export const recogniseLine = (line: string): Recognised | undefined => {
   return undefined
 }
 
-/** Recognises the format of a session file by its whole text. Errors: `UnknownFormat`, `UnsupportedFormat`. */
+/** Recognises the format of a session file from its whole text. Errors: `UnknownFormat`, `UnsupportedFormat`. */
 export const recogniseText = (text: string): Recognised => {
   if (text.trim() === '') return E.left(emptyFile)
   const whole = parseJson(text)
@@ -40,7 +43,7 @@ export const recogniseText = (text: string): Recognised => {
   return format ? E.right(format) : E.left(unknownFormat('not a session in any known format'))
 }
 
-/** True if the first line is complete JSON, and so not part of a truncated document. */
+/** Reports whether the first line is complete JSON, and so not part of a truncated document. */
 const isLines = (text: string): boolean => {
   for (const line of linesOf(text)) if (line.text.trim() !== '') return valuesOf(line.text).values.length > 0
   return false
@@ -65,7 +68,7 @@ const formatOfRequest = (owner: Fields, list: readonly unknown[]): Format | unde
   return documentFormats.find(({ recognises }) => recognises(messages, owner))?.name
 }
 
-/** Returns the format of a truncated document, so that the reader can name the line. */
+/** Returns the format of a truncated document, so that its reader can report the line at which the document is cut off. */
 const formatOfTorn = (text: string): Format | undefined => {
   if (!/^\s*[[{]/.test(text)) return undefined
   if (/"traj"|"tool_calls"|"role"\s*:\s*"(?:tool|developer)"/.test(text)) return 'openai'

@@ -9,26 +9,32 @@ import type { ImportNotes } from './source.ts'
 export interface SessionConversation {
   /** Id of the conversation. Invalid characters are replaced. The second conversation with the same id gets `-2`, and so on. */
   readonly id: string
-  /** Steps in order. Importing a longer version of the file continues after the known refs. */
+  /** Steps in order. An import of a longer version of the file continues after the refs that are already known. */
   readonly steps: readonly ImportStep[]
 }
 
-/** A format of session files. */
+/** A custom format of session files. */
 export interface SessionFormat {
-  /** Name for `format` and `--format`: a–z 0–9 -, beginning with a letter. Imported events have it in their actor's id. */
+  /**
+   * Name of the format, for `format` and `--format`: a–z 0–9 -, beginning with a letter. Imported events have this name as their
+   * actor's id.
+   */
   readonly name: string
   /**
-   * Reports whether a file with this line has this format. Called with the first 50 non-blank lines, before the library's own formats
-   * are tried.
+   * Reports whether a line indicates that the file has this format. Called with the first 50 non-blank lines, before the library's own
+   * formats are tried.
    */
   readonly recognises: (line: string) => boolean
-  /** Reads a whole file. Reports each entry's outcome to `notes`; a `bad` line ends the import unless bad lines are skipped. */
+  /**
+   * Reads a whole file and reports the outcome of each entry to `notes`. A line reported as `bad` ends the import unless bad lines are
+   * skipped.
+   */
   readonly parse: (text: string, notes: Omit<ImportNotes, 'report'>) => readonly SessionConversation[]
   /** Writes a conversation in pieces, for `palimpsest export --format NAME`. */
   readonly write?: (log: Log, conversation: string) => Iterable<string>
 }
 
-/** Another format has this name. */
+/** Another format already has this name. */
 export interface FormatTaken {
   readonly _tag: 'FormatTaken'
   readonly message: string
@@ -44,13 +50,13 @@ const formatTaken = (format: string): FormatTaken => ({
 const key: unique symbol = Symbol.for('palimpsest.formats')
 const process: typeof globalThis & { [key]?: Map<string, SessionFormat> } = globalThis
 
-/** Returns the formats that users have registered, by name, shared by all copies of the library in the process. */
+/** Returns the formats that users have registered, by name. They are shared by all copies of the library in the process. */
 export const ownFormats = (): Map<string, SessionFormat> => (process[key] ??= new Map())
 
 /** Returns the names of all import formats. */
 export const formatNames = (): readonly string[] => [...formats, ...ownFormats().keys()]
 
-/** Writes a whole log in pieces, except the events whose hashes are given by position. */
+/** A function that writes a whole log in pieces. Of the events in `withheld`, by position, it writes only the hash. */
 export type WriteLog = (
   log: Log,
   conversation: string,
@@ -61,14 +67,17 @@ const documents = {
   vcon: async (): Promise<WriteLog> => (await import('./vcon/vcon.ts')).vcon,
   prov: async (): Promise<WriteLog> => (await import('./prov/prov.ts')).prov,
 }
-/** The library's formats that are a function of the log, for other programs. */
+/** Names of the library's export formats for other programs whose output depends only on the log. */
 export type DocumentFormatName = keyof typeof documents
 
-/** Returns the library's writer of logs for other programs; undefined if the library has no such format. */
+/**
+ * Returns the function that writes a log in one of the library's formats for other programs; undefined if the library has no such
+ * format.
+ */
 export const documentWriter = async (format: string): Promise<WriteLog | undefined> =>
   Object.hasOwn(documents, format) ? documents[format as DocumentFormatName]() : undefined
 
-/** The library's formats that can be exported, but for `html`, which needs the page: the server has its exporter. */
+/** The library's export formats. `html` is not included because it needs the page; the server contains its exporter. */
 const exporters: ReadonlyMap<string, () => Promise<FormatExporter>> = new Map([
   ['palimpsest', async () => (await import('./write-palimpsest.ts')).palimpsestExporter],
   ['anthropic', async () => (await import('./write-anthropic.ts')).anthropicExporter],
@@ -77,7 +86,7 @@ const exporters: ReadonlyMap<string, () => Promise<FormatExporter>> = new Map([
   ['prov', async () => exporterOfLog('jsonld', await documents.prov())],
 ])
 
-/** Finds what exports in a format, registered or the library's; undefined if nothing does. */
+/** Returns the exporter for a format, either registered or built in; undefined if the format is unknown or cannot be exported. */
 export const exporterOf = async (format: string): Promise<FormatExporter | undefined> => {
   const write = ownFormats().get(format)?.write
   return write ? exporterOfLog('txt', write) : exporters.get(format)?.()
@@ -96,7 +105,7 @@ const taken: ReadonlySet<string> = new Set<string>([...formats, ...exporters.key
 
 /**
  * Registers a custom format for imports and exports in the whole process. Registering the same object again changes nothing. Errors:
- * `FormatTaken`; `InvalidInput`, whose path names what is missing.
+ * `FormatTaken`; `InvalidInput`, whose path names the field that is missing or invalid.
  */
 export const registerFormat = (format: SessionFormat): E.Either<FormatTaken | InvalidInput, void> => {
   if (typeof format !== 'object' || format === null)

@@ -25,7 +25,7 @@ const tags = [
 ]
 const known = new Set(['role', 'content', 'ts', ...tags])
 
-/** Format for Roo Code sessions: only its messages have times and tags. */
+/** Format for Roo Code sessions. It is recognised by its messages, the only ones with times and tags. */
 export const roo: DocumentFormat = {
   name: 'roo',
   recognises: (messages) =>
@@ -34,8 +34,8 @@ export const roo: DocumentFormat = {
 }
 
 /**
- * Parses Roo Code's `api_conversation_history.json`: messages, some of which are tagged as hidden by a summary or a truncation marker.
- * A tag counts only if the file has the summary or marker that it names.
+ * Parses Roo Code's `api_conversation_history.json`, a list of messages. Some messages are tagged as hidden by a summary or a
+ * truncation marker. A tag counts only if the file contains the summary or marker that it names.
  */
 const parseRoo = (entries: readonly FileEntry[], notes: ImportNotes): readonly ConversationPlan[] => {
   const messages = readMessages(entries, notes)
@@ -85,7 +85,10 @@ const readMessages = (entries: readonly FileEntry[], notes: ImportNotes): readon
   })
 }
 
-/** Returns a function that makes refs from times: summaries are inserted between older messages, so indexes change. */
+/**
+ * Returns a function that derives refs from times. Indexes are not used because they change when summaries are inserted between older
+ * messages.
+ */
 const refMaker = (): ((fields: Fields) => string) => {
   const seen = new Map<string, number>()
   return ({ ts, role, content }) => {
@@ -97,8 +100,8 @@ const refMaker = (): ((fields: Fields) => string) => {
 }
 
 /**
- * Returns every message in its place. A summary or marker hides what comes before it; a message that names an earlier one is hidden at
- * once.
+ * Returns the steps of all messages, in file order. A summary or marker hides messages before it. A message that is hidden by an
+ * earlier one is truncated right after it is added.
  */
 const stepsOf = (messages: readonly RooMessage[], notes: ImportNotes): readonly ImportStep[] => {
   const members = new Map<string, Set<string>>()
@@ -125,7 +128,7 @@ const stepsOf = (messages: readonly RooMessage[], notes: ImportNotes): readonly 
   return steps
 }
 
-/** A slice of the shown items, by index, both ends inclusive. */
+/** A slice of the shown items, by index, with both ends inclusive. */
 type Run = readonly [first: number, last: number]
 
 const runsOf = (shown: readonly string[], hidden: ReadonlySet<string> = new Set()): readonly Run[] => {
@@ -140,8 +143,8 @@ const runsOf = (shown: readonly string[], hidden: ReadonlySet<string> = new Set(
 }
 
 /**
- * Hides the slices of a summary or marker. A marker hides one slice. If a summary hides several, or its slice does not reach up to it,
- * the slices are truncated and the summary is a message: the result shown is the same.
+ * Returns the steps for a message and the slices that it hides. If it hides a single slice that extends up to it, the result is one
+ * condense or truncate step. Otherwise, each slice is truncated and the message is added after them; the effective history is the same.
  */
 const hide = (each: RooMessage, runs: readonly Run[], shown: string[]): readonly ImportStep[] => {
   const { ref, message, marker } = each

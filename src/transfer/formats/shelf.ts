@@ -1,6 +1,6 @@
-/** Storage for the values that an import reads until they are written: a session may not fit in memory. */
+/** Storage for the values that an import reads, until they are written: a session may not fit in memory. */
 export interface Shelf {
-  /** Stores a JSON value and returns its place, from which to read it. */
+  /** Stores a JSON value and returns its place, with which `get` reads it. */
   readonly put: (value: unknown) => number
   readonly get: (place: number) => unknown
   /** Like `put`, for a text, without encoding it as JSON. Lone surrogates are lost. */
@@ -8,21 +8,20 @@ export interface Shelf {
   readonly getText: (place: number) => string
 }
 
-/** Returns a shelf that keeps the values in memory. */
 export const memoryShelf = (): Shelf => {
   const values: unknown[] = []
   const put = (value: unknown): number => values.push(value) - 1
   return { put, get: (place) => values[place], putText: put, getText: (place) => String(values[place]) }
 }
 
-/** Values in order, not necessarily in memory. Arrays are lazy lists too. */
+/** A list of values that need not be in memory. Arrays are lazy lists too. */
 export interface LazyList<A> extends Iterable<A> {
   readonly length: number
   readonly at: (index: number) => A | undefined
   readonly slice: (start: number) => LazyList<A>
 }
 
-/** Returns a list of the values at these places of a shelf. */
+/** Returns a lazy list of the values at these places on a shelf. */
 export const listOn = <A>(places: readonly number[], read: (place: number) => A): LazyList<A> => ({
   length: places.length,
   at: (index) => {

@@ -7,11 +7,11 @@ import { dataSchemas } from '../../events/events.ts'
 import { copyJson, type Fields, isFields, parseBoundedJson, tooDeep } from '../../events/json.ts'
 import type { BadLineNote, ImportReport, Tally } from './plan.ts'
 
-/** Returns the value if it is a non-empty string. */
+/** Returns the value if it is a non-empty string; otherwise undefined. */
 export const stringOf = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined
 
-/** Times that are already in the stored form, on days that every month has. */
+/** Pattern of times that are already in the stored form. It accepts only days 1 to 28, which every month has. */
 const isoTime = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/
 
 /** Converts a date, given as text or in milliseconds, to ISO 8601 in UTC; undefined for anything else. */
@@ -22,13 +22,13 @@ export const timeOf = (value: unknown): string | undefined => {
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
 }
 
-/** Returns 16 hex digits that are the same for equal JSON. */
+/** Returns a digest of 16 hex digits that is the same for equal JSON. */
 export const digest = (value: unknown): string => hash('sha256', JSON.stringify(value) ?? '').slice(0, 16)
 
 /**
- * Makes a conversation id from a text: invalid characters become `-`, and it begins with a letter or a digit, unlike command-line
- * options. If two texts might become equal (other alphabets, another beginning, very long ones), a digest of the text distinguishes
- * them.
+ * Makes a conversation id from a text. Invalid characters become `-`, and the id begins with a letter or a digit, so that it cannot be
+ * mistaken for a command-line option. If different texts might give the same id (other alphabets, another beginning, very long texts),
+ * a digest of the text is appended.
  */
 export const idOf = (text: string): string => {
   const fitting = text.replaceAll(/[^A-Za-z0-9._:-]/g, '-')
@@ -38,14 +38,14 @@ export const idOf = (text: string): string => {
     : `${id.slice(0, 170) || 'session'}-${digest(text)}`
 }
 
-/** One entry of a file. `line` is 1-based; `part` counts the objects of a line from 1. */
+/** One entry of a file. `line` is 1-based; `part` is the number of the object within its line, from 1. */
 export interface FileEntry {
   readonly line: number
   readonly part?: number
   readonly fields: Fields
 }
 
-/** Returns the ref of an entry without an id. */
+/** Returns the ref of an entry without an id, derived from its line. */
 export const placeIn = ({ line, part = 1 }: FileEntry): string =>
   part === 1 ? `line-${line}` : `line-${line}.${part}`
 
@@ -55,7 +55,7 @@ export const lostParent =
 export const sameEntry = 'the same entry again'
 export const otherEntry = 'another entry has the same id and other content: the first one is imported'
 
-/** Collects the outcome of each entry while a file is read. */
+/** A collector of the outcome of each entry while a file is read. */
 export interface ImportNotes {
   readonly mapped: (kind: string) => void
   readonly leftOut: (kind: string, reason: string) => void
@@ -90,17 +90,16 @@ export const createImportNotes = (): ImportNotes => {
 export interface FileLine {
   readonly line: number
   readonly text: string
-  /** Set if it ends with the file, without a newline. */
+  /** True if the line ends with the file, without a newline. */
   readonly isOpen?: boolean
 }
 
-/** Reads a file of one format line by line, including blank lines. */
+/** A reader of a file in one format, line by line. Blank lines are passed to it as well. */
 export interface LineReader<A> {
   readonly read: (line: FileLine) => void
   readonly finish: () => A
 }
 
-/** Yields the lines of a text. */
 export function* linesOf(text: string): Generator<FileLine> {
   let line = 1
   for (let start = 0; start < text.length; line++) {
@@ -112,8 +111,8 @@ export function* linesOf(text: string): Generator<FileLine> {
 }
 
 /**
- * Yields the JSON objects of a line: one, several if a writer left out the newline, none for a blank line. Text that is not JSON is
- * reported as bad and skipped; a whole object after it is read.
+ * Yields the JSON objects of a line: one, several if a writer left out the newline, or no object for a blank line. Text that is not
+ * JSON is reported as bad and skipped; a complete object after it is read.
  */
 export function* entriesIn(given: FileLine, notes: ImportNotes): Generator<FileEntry> {
   const { line } = given
@@ -122,7 +121,7 @@ export function* entriesIn(given: FileLine, notes: ImportNotes): Generator<FileE
     else notes.bad(line, 'not a JSON object')
 }
 
-/** Returns the JSON values of a line. Text that is not JSON is reported as bad; a whole object after it is one of the values. */
+/** Returns the JSON values of a line. Text that is not JSON is reported as bad; a complete object after it is one of the values. */
 export const valuesOfLine = ({ line, text, isOpen }: FileLine, notes: ImportNotes): readonly unknown[] => {
   const values: unknown[] = []
   const wholeIn = searcher(mostEffort * text.length)
@@ -148,12 +147,12 @@ export const valuesOfLine = ({ line, text, isOpen }: FileLine, notes: ImportNote
   return values
 }
 
-/** Maximum number of characters to parse in search of a whole object in a damaged line, as a multiple of its length. */
+/** Maximum number of characters to parse when searching a damaged line for a complete object, as a multiple of the line's length. */
 const mostEffort = 32
 
 /**
- * Returns a function that finds the rest after a damaged beginning, if whole objects end the text. All its searches together parse
- * about `effort` characters.
+ * Returns a function that skips the damaged beginning of a text and returns the rest, if the text ends with complete objects. All its
+ * searches together parse about `effort` characters.
  */
 const searcher = (effort: number) => {
   let most = effort
@@ -170,7 +169,7 @@ const searcher = (effort: number) => {
   }
 }
 
-/** Returns the consecutive JSON values in a text, and the parser's message about the rest. */
+/** Returns the consecutive JSON values at the beginning of a text, and the parser's message about the rest. */
 export const valuesOf = (
   text: string,
 ): { readonly values: readonly unknown[]; readonly problem?: string; readonly rest: string } => {
@@ -198,7 +197,7 @@ export const valuesOf = (
 
 const whitespace = /[ \t\n\r]*/y
 const simple = /(?:-?(?:0|[1-9]\d*)|true|false|null)(?=[\s"[\]{},:]|$)/y
-/** Characters that determine the end of an object or a list. */
+/** Pattern of the characters that determine the end of an object or an array. */
 const marks = /["[\]{}]/g
 
 /** Returns the end of a match that begins at this index; undefined if there is no match. */
@@ -207,7 +206,7 @@ const matchedAt = (pattern: RegExp, text: string, at: number): number | undefine
   return pattern.test(text) ? pattern.lastIndex : undefined
 }
 
-/** Returns the apparent end of the value that begins at this index, after whitespace; undefined if only the parser can tell. */
+/** Returns the presumed end of the value that begins at this index, after whitespace; undefined if only the parser can find it. */
 const endOfValue = (text: string, from: number): number | undefined => {
   const at = matchedAt(whitespace, text, from) ?? from
   if (!/["[{]/.test(text.charAt(at))) return matchedAt(simple, text, at)
@@ -224,7 +223,7 @@ const endOfValue = (text: string, from: number): number | undefined => {
   }
 }
 
-/** Returns the end of the string whose first character is at this index. */
+/** Returns the index after the closing quote of the string whose first character is at this index. */
 const endOfString = (text: string, from: number): number | undefined => {
   for (let quote = text.indexOf('"', from); quote >= 0; quote = text.indexOf('"', quote + 1)) {
     let before = quote - 1
@@ -239,14 +238,13 @@ const positionIn = (complaint: string): number | undefined => {
   return position === undefined ? undefined : Number(position)
 }
 
-/** Number of characters to parse first. */
 const firstPart = 256
-/** Distance from the end of a part within which a parser's message may be caused by that end, in characters. */
+/** Number of characters at the end of a part in which an error may be caused by the cut rather than by the text. */
 const margin = 16
 
 /**
- * Like `parseJson`, for text that begins at an index. The time that the parser takes to report an error grows with the whole text, even
- * if the error is near the start, so it gets a part first, and a larger part if that is inconclusive.
+ * Like `parseJson`, but for the text from an index on. The time that the parser takes to report an error grows with the length of the
+ * text, even if the error is near its start. Therefore only a part is parsed first, and a larger part if the result is inconclusive.
  */
 const parseAt = (text: string, at: number): E.Either<string, unknown> => {
   for (let size = firstPart; ; size *= 4) {
@@ -257,14 +255,14 @@ const parseAt = (text: string, at: number): E.Either<string, unknown> => {
   }
 }
 
-/** Returns the value of a JSON text, or the parser's message. */
+/** Parses a JSON text. Returns its value or the parser's error message. */
 export const parseJson = (text: string): E.Either<string, unknown> =>
   E.tryCatch(
     () => parseBoundedJson(text),
     (error) => (error instanceof Error ? error.message : String(error)),
   )
 
-/** Returns the reason why a message cannot be stored; undefined if it can. */
+/** Returns the reason why a message cannot be stored; undefined if it can be stored. */
 export const messageProblem = ({ role, content, messageId, origin }: NewMessage): string | undefined => {
   const data = { role, content: typeof content === 'string' ? [] : content, messageId, origin }
   const copied = copyJson(data)

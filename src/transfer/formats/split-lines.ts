@@ -1,7 +1,7 @@
 import { constants, isUtf8 } from 'node:buffer'
 import type { FileLine, LineReader, ImportNotes } from './source.ts'
 
-/** Accepts the bytes of a file in pieces, split anywhere. */
+/** A receiver of the bytes of a file in pieces, which may be split anywhere. */
 export interface Splitter {
   readonly push: (piece: Uint8Array) => void
   readonly finish: () => void

@@ -13,25 +13,28 @@ import {
 } from '../../projections/outline.ts'
 import { type Log, lastOf } from '../../projections/path.ts'
 
-/** A conversation during an import: its log so far, and what is shown at its end. */
+/** A conversation during an import: its log so far, and the effective history at its end. */
 export interface Stage {
   readonly events: Log
-  /** Adds the next event, in constant time except for markers. For a message, only its place is kept. */
+  /** Adds the next event, in constant time except for markers. The content of a message is not kept. */
   readonly add: (event: Event) => void
-  /** Prepares `slice` and `state`, in slices; run it before either. After a rewind, takes time in proportion to the path. */
+  /**
+   * Prepares `slice` and `state`; call it before either of them. It works in slices, so that other work can run in between. After a
+   * rewind, it takes time proportional to the length of the path.
+   */
   readonly look: () => Generator<void, void>
   /**
-   * Returns the shown positions from one through another; a hidden position stands for the marker that hides it. Undefined if they are
-   * not shown in that order.
+   * Returns the shown positions from `first` to `last`, both inclusive. A hidden position stands for the marker that hides it. Returns
+   * undefined if the two positions are not shown in that order.
    */
   readonly slice: (first: number | undefined, last: number | undefined) => readonly number[] | undefined
-  /** Returns the basis of a marker's view. */
+  /** Returns the state from which a marker's view is built. */
   readonly state: () => ViewBasis
 }
 
 /**
- * Placeholder metadata: no result of a stage depends on it, and separate metadata for each event would take much memory in a large
- * import.
+ * Placeholder metadata. No result of a stage depends on the metadata, and separate objects for each event would take much memory in a
+ * large import.
  */
 export const unimportant: ConversationEvent['metadata'] = {
   schema: currentSchema,
@@ -87,14 +90,14 @@ export const stage = (log: Log): Stage => {
   return { events, add, look, slice, state }
 }
 
-/** The state of the path. */
+/** The state of the path at the end of the log. */
 interface Look {
   readonly draft: OutlineDraft
-  /** The marker that hides each position directly. */
+  /** Position of the marker that directly hides an item, by position of the item. */
   readonly hiddenBy: ReadonlyMap<number, number>
   /** Returns the number of events on the path after the last one with a view. */
   readonly sinceView: () => number
-  /** Adds the path's next event, with the slots that it hid or restored. */
+  /** Adds the next event of the path, with the slots that it hid or restored. */
   readonly take: (event: ConversationEvent, slots: readonly Slot[] | undefined) => void
 }
 

@@ -3,12 +3,12 @@ import type { Block } from '../../events/blocks.ts'
 import type { ImportStep } from './plan.ts'
 import { type LazyList, listOn, type Shelf } from './shelf.ts'
 
-/** The steps of a conversation found so far. Only their places are in memory. */
+/** The steps of a conversation found so far. Only their places on the shelf are in memory. */
 export interface StepList {
   /** Returns the number of steps, which is the index of the next one. */
   readonly count: () => number
   readonly add: (step: ImportStep) => void
-  /** Adds blocks to the message at this index, and newer fields to its origin. */
+  /** Appends blocks to the message at this index, and adds newer fields to the message's origin. */
   readonly extend: (index: number, more: More) => void
   readonly at: (index: number) => ImportStep | undefined
   readonly list: () => LazyList<ImportStep>
@@ -19,7 +19,7 @@ interface More {
   readonly origin: NewMessage['origin'] | undefined
 }
 
-/** An extension of the message stored at another place. */
+/** An addition to the message stored at the place `before`. */
 interface Extension extends More {
   readonly before: number
 }
@@ -62,6 +62,6 @@ const extended = (message: NewMessage, extensions: readonly More[]): NewMessage 
   origin: Object.assign({}, message.origin, ...extensions.map(({ origin }) => origin)) as object,
 })
 
-/** Returns the blocks of a message: a string is one text block. */
+/** Returns the blocks of a message. A string becomes one text block. */
 export const blocksOf = ({ content }: NewMessage): readonly Block[] =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : content

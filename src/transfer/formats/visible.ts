@@ -5,8 +5,8 @@ const controls =
   /[\u0000-\u001f\u007f-\u009f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu
 
 /**
- * Makes a line of text safe to show on a terminal: no character moves the cursor, changes a colour or reorders the text. A recorded
- * tool output may contain such characters. ESC becomes `␛`, U+202E `\u{202e}`, a tab two spaces.
+ * Makes a line of text safe to show on a terminal, so that no character moves the cursor, changes a colour or reorders the text;
+ * recorded tool output may contain such characters. ESC becomes `␛`, U+202E becomes `\u{202e}`, and a tab becomes two spaces.
  */
 export const visible = (text: string): string => text.toWellFormed().replaceAll(controls, picture)
 
@@ -20,14 +20,14 @@ const picture = (control: string): string => {
 /** Like `visible`, for multi-line text. */
 export const visibleLines = (text: string): string => text.split('\n').map(visible).join('\n')
 
-/** Like `visible`, for a document: keeps tabs and line ends, including those of Windows. */
+/** Like `visible`, but for a document: tabs and line ends are kept. Windows line ends become plain newlines. */
 export const visibleDocument = (text: string): string =>
   text
     .toWellFormed()
     .replaceAll('\r\n', '\n')
     .replaceAll(controls, (control) => (control === '\n' || control === '\t' ? control : picture(control)))
 
-/** Escapes raw control characters in JSON: the same value for a parser, and harmless on a terminal. */
+/** Escapes raw control characters in JSON. The text has the same value for a parser and is harmless on a terminal. */
 export const visibleJson = (json: string): string =>
   json.replaceAll(controls, (control) => (control === '\n' ? control : escaped(control)))
 

@@ -45,7 +45,7 @@ export const anthropicRequest = (effective: Effective, options: RenderOptions = 
   }
 }
 
-/** Exports the body of a Messages API request. */
+/** An exporter that writes the effective history as the body of a Messages API request. */
 export const anthropicExporter: FormatExporter = {
   extension: 'json',
   kind: 'json',

@@ -6,12 +6,12 @@ import { type ExportOptions, type FormatExporter, type ReadableConversation, lea
 import { visibleDocument } from './visible.ts'
 
 /**
- * Exports the full history as a document to read: every message and marker in order, those of abandoned branches too, and why the model
- * no longer sees it.
+ * An exporter that writes the full history as a readable document: every message and marker in order, including those of abandoned
+ * branches, and the reason why the model no longer sees an entry.
  */
 export const markdownExporter: FormatExporter = { extension: 'md', kind: 'document', isOfLog: false, pieces }
 
-/** Reads the log twice: first for what became of each entry, then for what it says. */
+/** Yields the document in pieces. Reads the log twice: first for the status of each entry, then for the content. */
 async function* pieces(
   chat: ReadableConversation,
   { at, redact = leaveAsIs }: ExportOptions,
@@ -32,7 +32,7 @@ async function* pieces(
   yield '\n'
 }
 
-/** Leaves out what an event says, for what needs only where it is and what it hides. */
+/** Returns an event without its content, for callers that need only its position and the entries that it hides. */
 export const withoutContent = (event: ConversationEvent): ConversationEvent => {
   if (event.type === 'MessageAppended') {
     const { role, messageId } = event.data
@@ -41,7 +41,7 @@ export const withoutContent = (event: ConversationEvent): ConversationEvent => {
   return event.type === 'Condensed' ? { ...event, data: { ...event.data, summary: [] } } : event
 }
 
-/** Returns the paragraphs before the entries; the entries' content does not affect them. */
+/** Returns the paragraphs before the entries. They do not depend on the content of the entries. */
 export const markdownHead = (conversation: string, entries: readonly Entry[]): readonly string[] => {
   const messages = entries.filter(({ kind }) => kind === 'message').length
   const shown = entries.filter(({ status }) => status === 'active').length
@@ -51,7 +51,6 @@ export const markdownHead = (conversation: string, entries: readonly Entry[]): r
   ].map(visibleDocument)
 }
 
-/** Yields the paragraphs of an entry. */
 export function* entryParts(entry: Entry): Generator<string> {
   for (const part of partsOf(entry)) yield visibleDocument(part)
 }
@@ -141,7 +140,7 @@ const quote = (text: string): string =>
         .map((line) => `> ${line}`.trimEnd())
         .join('\n')
 
-/** Wraps a text in a fence longer than any in it. */
+/** Wraps a text in a Markdown fence that is longer than any fence in the text. */
 const fence = (text: string, language = ''): string => {
   let longest = 2
   for (const [run] of text.matchAll(/`{3,}/g)) longest = Math.max(longest, run.length)

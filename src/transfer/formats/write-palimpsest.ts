@@ -2,21 +2,27 @@ import type { PlacedEvent } from '../../conversation/reading/stored-events.ts'
 import type { FormatExporter, ReadableConversation } from './exporter.ts'
 
 /**
- * Returns an event as a line of Palimpsest's own JSONL, without the newline. Lossless: `data` and `metadata` are written byte for byte,
- * so an import gives the same events, ids and hash chain.
+ * Returns an event as a line of Palimpsest's own JSONL, without the newline. The format is lossless: `data` and `metadata` are written
+ * byte for byte, so an import gives the same events, ids and hash chain.
  */
 export const palimpsestLine = ({ conversation, revision, id, type, data, metadata }: PlacedEvent): string =>
   `{"conversation":${JSON.stringify(conversation)},"revision":${revision},"id":${JSON.stringify(id)},` +
   `"type":${JSON.stringify(type)},"data":${data},"metadata":${metadata}}`
 
-/** Yields the lines of many events, each with its newline, one at a time, so that a conversation of any length takes little memory. */
+/**
+ * Yields the lines of events, each with its newline. Only one event is held at a time, so a conversation of any length takes little
+ * memory.
+ */
 export async function* palimpsestLines(
   events: AsyncIterable<PlacedEvent> | Iterable<PlacedEvent>,
 ): AsyncGenerator<string, void> {
   for await (const event of events) yield `${palimpsestLine(event)}\n`
 }
 
-/** The events of a conversation through a position of its own, with the notes that were recorded until then. */
+/**
+ * Yields the stored events and notes of a conversation and its parents, without the conversation's own events and notes after position
+ * `at`.
+ */
 async function* eventsThrough(chat: ReadableConversation, at: number): AsyncGenerator<PlacedEvent, void> {
   let start = 0
   for await (const event of chat.stored()) {
@@ -38,7 +44,7 @@ const forkedAt = ({ data }: PlacedEvent): number => (JSON.parse(data) as Placing
 const positionOf = ({ type, data, revision }: PlacedEvent, start: number): number =>
   type === 'Noted' || type === 'Linked' ? ((JSON.parse(data) as Placing).at ?? -1) : start + revision
 
-/** Exports every event as it is stored; those that cannot be read too, if no position is named. */
+/** An exporter that writes every event as it is stored. If no position is given, this includes events that cannot be decoded. */
 export const palimpsestExporter: FormatExporter = {
   extension: 'jsonl',
   kind: 'lines',

@@ -1,4 +1,4 @@
-/** Returns the longest prefix of a text of at most this many bytes of UTF-8; never ends inside a character. */
+/** Returns the longest prefix of `text` that takes at most `bytes` bytes in UTF-8 and does not split a character. */
 export const beginningOf = (text: string, bytes: number): string => {
   const start = Buffer.from(text.slice(0, Math.max(0, bytes)))
   let end = Math.min(start.length, Math.max(0, bytes))
@@ -6,7 +6,7 @@ export const beginningOf = (text: string, bytes: number): string => {
   return text.slice(0, wholeAt(text, start.toString('utf8', 0, end).length))
 }
 
-/** Returns the longest suffix of a text of at most this many bytes of UTF-8. */
+/** Returns the longest suffix of `text` that takes at most `bytes` bytes in UTF-8 and does not split a character. */
 export const endOf = (text: string, bytes: number): string => {
   if (bytes <= 0) return ''
   const rest = Buffer.from(text.slice(-bytes))
@@ -16,10 +16,10 @@ export const endOf = (text: string, bytes: number): string => {
   return text.slice(wholeAt(text, at) === at ? at : at + 1)
 }
 
-/** True if a byte continues a character. */
+/** True if the byte is a UTF-8 continuation byte. */
 const isInside = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80
 
-/** Returns the index, or the one before it if it lies between the halves of a surrogate pair. */
+/** Returns `index`, or `index - 1` if it would split a surrogate pair. */
 const wholeAt = (text: string, index: number): number => {
   const isParting = /[\uDC00-\uDFFF]/.test(text[index] ?? '') && /[\uD800-\uDBFF]/.test(text[index - 1] ?? '')
   return isParting ? index - 1 : index

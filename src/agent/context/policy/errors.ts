@@ -1,16 +1,16 @@
 import type { Covers } from '../../../events/events.ts'
 import type { ItemTokens } from '../tokens/tokens.ts'
 
-/** Error: the items that must stay are too large, so hiding the rest does not help. Nothing was hidden. */
+/** Error: the items that may not be hidden are too large by themselves. Nothing was hidden. */
 export interface ContextTooLarge {
   readonly _tag: 'ContextTooLarge'
   readonly message: string
-  /** Tokens of the context with everything hidden that may be, and the most allowed. */
+  /** Tokens of the context after hiding everything that may be hidden; `allowed` is the limit. */
   readonly used: number
   readonly allowed: number
   /** Tokens of the system prompt and the tools. */
   readonly prompt: number
-  /** The items that must stay, largest first. */
+  /** Items that may not be hidden, largest first. */
   readonly items: readonly ItemTokens[]
 }
 
@@ -31,7 +31,7 @@ export const contextTooLarge = (
   }
 }
 
-/** Converts `ContextTooLarge` into the API's wording, for a context that the API has refused. */
+/** Replaces the message of a `ContextTooLarge` with that of the API that refused the context, and adds the largest items. */
 export const withApiWording = (
   error: ContextTooLarge,
   { message }: { readonly message: string },
@@ -43,17 +43,17 @@ export const withApiWording = (
     .join(', ')}`,
 })
 
-/** The summary is not smaller than what it would replace. Nothing was written. */
+/** Error: the summary is not smaller than the slice that it would replace. Nothing was written. */
 export interface ContextGrew {
   readonly _tag: 'ContextGrew'
   readonly message: string
   readonly covers: Covers
-  /** Estimated tokens of the slice, and of the summary. */
+  /** Estimated tokens of the slice; `after` is the estimate for the summary. */
   readonly before: number
   readonly after: number
 }
 
-/** The slice holds only summaries and truncations, no message, so there is nothing new to summarize. Nothing was written. */
+/** Error: the slice holds no messages, only summaries and truncations, so there is nothing new to summarize. Nothing was written. */
 export interface NothingNew {
   readonly _tag: 'NothingNew'
   readonly message: string

@@ -1,6 +1,9 @@
 import { type Block, textBlock, unknownBlock } from '../../../events/blocks.ts'
 
-/** Returns bytes as a picture, a document or a text, if they are one; else as a note that they are recorded but not shown. */
+/**
+ * Converts bytes into an image or document block, or into text if they are valid UTF-8; other bytes are recorded but shown only as a
+ * note.
+ */
 export const bytesBlocks = (bytes: Buffer): string | readonly Block[] => {
   const data = bytes.toString('base64')
   const shown = mediaBlock(mediaTypeOf(bytes), data)
@@ -30,7 +33,7 @@ export const mediaBlock = (mediaType: string | undefined, data: string): Block |
         source: { type: 'base64', media_type: mediaType, data },
       }
 
-/** Detects a file's media type from its first bytes, not its name: the API refuses a picture with the wrong type. */
+/** Detects the media type from a file's first bytes rather than its name, because the API refuses an image declared with the wrong type. */
 export const mediaTypeOf = (bytes: Buffer): string | undefined => {
   const begins = (signature: string, at = 0): boolean =>
     bytes.toString('latin1', at, at + signature.length) === signature
@@ -43,7 +46,7 @@ export const mediaTypeOf = (bytes: Buffer): string | undefined => {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Decodes the bytes as UTF-8 text; undefined if they are not text. */
+/** Decodes bytes as UTF-8; returns undefined if they are not text. */
 export const utf8Of = (bytes: Buffer): string | undefined => {
   if (bytes.includes(0)) return undefined
   try {
@@ -55,10 +58,13 @@ export const utf8Of = (bytes: Buffer): string | undefined => {
 
 const dataUrl = /^data:[^,]*;base64,/
 
-/** Returns Base64 without the prefix of a data URL. */
+/** Removes the prefix of a data URL, leaving the Base64 data. */
 export const base64In = (given: string): string => given.replace(dataUrl, '')
 
-/** Returns the picture or document if a model can be shown it; else a note that it is recorded but not shown. */
+/**
+ * Converts Base64 data into an image or document block if a model can be shown its type, else into a note that it is recorded but not
+ * shown.
+ */
 export const pictureBlocks = (given: string, mimeType: unknown): readonly Block[] => {
   const data = base64In(given)
   const shown = mediaBlock(mediaTypeOf(Buffer.from(data, 'base64')), data)

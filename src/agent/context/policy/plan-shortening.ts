@@ -5,13 +5,13 @@ import { limitResults, type ResultLimit, resultBytes } from './result-limit.ts'
 import type { TokenCount } from '../tokens/tokens.ts'
 import type { TruncationStep } from './truncation.ts'
 
-/** An edit that cuts the results shown by an item to at most this many bytes. */
+/** Edit that shortens each tool result of an item to at most `bytes` bytes. */
 export interface ResultCut {
   readonly covers: Covers
   readonly bytes: number
 }
 
-/** Smallest size to which a result is cut, in bytes. */
+/** Minimum size of a shortened result, in bytes. */
 const fewestBytes = 500
 
 interface Shortened {
@@ -20,12 +20,13 @@ interface Shortened {
 }
 
 /**
- * Plans the edits that make the items that cannot be hidden fit: results are cut to half of the largest, then to a quarter, and so on,
- * no further than needed. The edits precede truncations, which may change what the API's counts cover, so they are tried in that order.
+ * Plans edits that shorten tool results in the items that may not be hidden: to half the size of the largest result, then to a quarter,
+ * and so on, until the context fits. The edits are written before the truncations and counted in that order, because a truncation may
+ * change which of the API's counts still apply.
  *
- * @param left the history once everything that may be truncated is
+ * @param left the history after everything that may be truncated has been truncated
  * @param countLeft counts the tokens of an edited history after the same truncations
- * @returns the edits, empty if there is nothing to cut, and the tokens that remain after them
+ * @returns the edits, empty if there is nothing to shorten, and the remaining tokens
  */
 export const planShortening = (
   effective: Effective,
@@ -71,7 +72,7 @@ export const shortResults = (item: Item, limit: ResultLimit): readonly Block[] |
   return content && limitResults(content, limit)
 }
 
-/** Returns the content of a message with results, as appended or edited. */
+/** Returns the content of an item that is a user message with tool results, as appended or as edited; undefined for other items. */
 const resultsIn = (item: Item): readonly Block[] | undefined => {
   const [message, ...others] = messagesOf(item)
   const isOne = message?.role === 'user' && others.length === 0

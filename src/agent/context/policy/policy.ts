@@ -22,41 +22,41 @@ import { planShortening, type ResultCut } from './plan-shortening.ts'
 import { type TruncationStep, truncation } from './truncation.ts'
 
 interface Measured {
-  /** Tokens of the request as it is, and the most it may have. */
+  /** Tokens of the current request; `allowed` is the limit. */
   readonly used: number
   readonly allowed: number
-  /** Tokens said since the last attempt to condense, if there was one. */
+  /** Tokens added to the conversation since the last attempt to condense, if there was one. */
   readonly said?: number
-  /** Correction of the estimates that a refusal by the API implies. */
+  /** Correction of our token estimates that follows from the API's refusal. */
   readonly learned?: TokenCorrection
 }
-/** Plan for a context before the next request, by `type`. */
+/** Plan for the context before the next request: nothing, condense, truncate or shorten. */
 export type ContextPlan =
   | (Measured & { readonly type: 'nothing' })
-  /** Show this slice as a summary. It holds at least one message, and is safe to hide. */
+  /** Replace the slice `covers` with a summary. The slice contains at least one message, and all of it may be hidden. */
   | (Measured & { readonly type: 'condense'; readonly covers: Covers })
-  /** Hide these slices, in order; the context then fits or, after a refusal, is smaller. */
+  /** Truncate these slices, in order. The context then fits or, after a refusal by the API, is smaller. */
   | (Measured & { readonly type: 'truncate'; readonly covers: readonly Covers[] })
-  /** Shorten the results of these items: otherwise the items that must stay do not fit. */
+  /** Shorten the tool results of these items, because the items that may not be hidden are too large otherwise. */
   | (Measured & { readonly type: 'shorten'; readonly edits: readonly ResultCut[] })
 
-/** Conditions of a decision besides the history and the settings. */
+/** Inputs of the decision besides the history and the settings. */
 export interface PolicyConditions {
-  /** False if condensing has just failed or is impossible. */
+  /** True unless condensing is impossible or has just failed. */
   readonly canCondense: boolean
-  /** The API's refusal of the request for this history, if it refused it. */
+  /** The API's refusal of the request, if it refused this history as too long. */
   readonly refused?: ContextRefusal | undefined
 }
 
-/** Fraction of the window that must be said since the last condense before the next one. */
+/** Minimum of new tokens between two attempts to condense, as a fraction of the window. */
 const wait = 0.1
 
 /**
- * Decides whether and how to make the context smaller, from the arguments alone. It never hides the task, the user's newest turn or the
- * end, and never separates a call from its result. It terminates, as each plan carried out makes the history smaller: a slice to
- * condense holds a message, and after a truncation the context fits.
+ * Decides whether and how to reduce the context, from the arguments alone. The plan never hides the first messages (the task), the
+ * user's newest turn or the last items, and never separates a tool call from its result. Repeated planning terminates, because each
+ * plan makes the history smaller: a slice to condense contains a message, and after a truncation the context fits.
  *
- * Between two plans to condense, a tenth of the window must have been said according to the log, even if the first one failed.
+ * Between two attempts to condense, even if the first one failed, messages of at least a tenth of the window must have been added to the log.
  *
  * @returns `InvalidInput` for invalid settings, `ContextTooLarge` if neither hiding everything that may be hidden nor shortening results helps
  */
@@ -99,7 +99,10 @@ export const manageContext = (
     : shorter(step)
 }
 
-/** Finds the largest slice with a message; if condensing it leaves more than the target, keeps fewer messages at the end. */
+/**
+ * Returns the slice to condense: the largest one that contains a message. If condensing that slice would leave more than the target,
+ * fewer messages are kept at the end.
+ */
 const toCondense = (effective: Effective, limits: ContextLimits, count: TokenCount): Covers | undefined => {
   const size = ({ from, to }: Region): number => {
     let tokens = 0
@@ -128,7 +131,7 @@ const tooLarge = ({ items, total, prompt }: TokenCount, allowed: number): Contex
   )
 
 /**
- * Checks that a summary may replace a slice, before it is recorded.
+ * Checks, before a summary is recorded, that it may replace the slice.
  *
  * @returns estimated tokens of the slice and of the summary; `NothingNew` if the slice holds no message (or is not shown),
  * `ContextGrew` if the summary is not smaller

@@ -4,12 +4,12 @@ import type { TokenCount } from '../tokens/tokens.ts'
 
 /** Refusal of a request as too long by an API. */
 export interface ContextRefusal {
-  /** Tokens of the request and of the model's window, if the API named them. */
+  /** Tokens of the request, if the error message names them; `maximum` is the size of the model's window. */
   readonly tokens?: number
   readonly maximum?: number
 }
 
-/** Reads the token counts from an API's error message. */
+/** Reads the token counts of the request and of the window from an API's error message. */
 export const refusalOf = ({ message }: { readonly message: string }): ContextRefusal => {
   const [, found, most] = /([\d,]+) tokens > ([\d,]+)/.exec(message) ?? []
   if (found && most) return { tokens: numberOf(found), maximum: numberOf(most) }
@@ -21,11 +21,14 @@ export const refusalOf = ({ message }: { readonly message: string }): ContextRef
   return tokens && maximum ? { tokens: numberOf(tokens), maximum: numberOf(maximum) } : {}
 }
 
-/** Returns a pattern for errors of Chat Completions endpoints that finds the number (`N`) in any of these wordings. */
+/**
+ * Returns a case-insensitive pattern for error messages of Chat Completions endpoints that captures the number at `N` in any of these
+ * forms.
+ */
 const either = (...forms: readonly string[]): RegExp =>
   new RegExp(forms.map((form) => form.replaceAll('N', '([\\d,]+)')).join('|'), 'i')
 
-/** Wordings of the window's size. */
+/** Error wordings that name the size of the context window. */
 const limits = either(
   '(?:context|prompt|model) length (?:is|of)(?: only)? N',
   'must be <= ?N',
@@ -42,7 +45,7 @@ const limits = either(
   'n_ctx:? \\(?N',
   '`inputs` must have less than N',
 )
-/** Wordings of the request's size, without the answer. */
+/** Error wordings that name the size of the request, without the answer. */
 const uses = either(
   'N (?:in the messages|in your prompt|of text input|input tokens|`inputs` tokens|tokens\\) (?:exceeds|is longer))',
   'resulted in N tokens',
@@ -60,12 +63,12 @@ const uses = either(
 
 const numberOf = (digits: string): number => Number(digits.replaceAll(',', ''))
 
-/** Fraction of the context to keep if all that is known is that it is too long. */
+/** Fraction of the context to keep if the API does not say by how much the context is too long. */
 const smaller = 0.75
 
 /**
- * Returns the most tokens, by our count, for a context of `total` tokens that the API refused: fewer than `total`, in the proportion
- * that its message gives.
+ * Returns the limit, by our own count, for a context of `total` tokens that the API refused. The limit is less than `total`, in the
+ * proportion that the API's message gives.
  */
 export const allowanceAfter = (
   { tokens, maximum }: ContextRefusal,

@@ -11,16 +11,16 @@ import {
 } from '../../../projections/effective.ts'
 
 /**
- * Items that one marker may hide together: from index `from` up to, but not including, `to`; `from` < `to`.
+ * Items that one marker may hide together, from index `from` up to, but not including, `to`; `from` < `to`.
  *
- * 1. It holds neither the first messages (the task), nor the user's newest turn, nor the last items.
+ * 1. The region includes neither the first messages (the task), nor the user's newest turn, nor the last items.
  * 2. A message that was edited in place counts as a message.
- * 3. No tool call is separated from its result at `from`, at `to`, or at a `cutAt`.
+ * 3. No tool call is separated from its result at `from`, at `to`, or at an index returned by `cutAt`.
  */
 export interface Region {
   readonly from: number
   readonly to: number
-  /** Returns a valid end for a slice that hides at least the items before the index; at most `to`. */
+  /** Returns the first index from `index` on, at most `to`, at which a cut separates no tool call from its result. */
   readonly cutAt: (index: number) => number
 }
 
@@ -29,7 +29,10 @@ interface Kept {
   readonly keepLast: number
 }
 
-/** Returns the regions that may be hidden: before the user's newest turn, after it, or both, in this order. */
+/**
+ * Returns the regions that may be hidden, in order. If the user's newest turn is between the kept messages at both ends, it separates
+ * two regions.
+ */
 export const regionsOf = (effective: Effective, { keepFirst, keepLast }: Kept): readonly Region[] => {
   const { items } = effective
   const messages = items.flatMap((item, index) => (messageIn(item) ? [index] : []))
@@ -58,13 +61,13 @@ const beginsTurn = (item: Item): boolean => {
   return message !== undefined && isTurn(message)
 }
 
-/** Converts a range of indices (`to` not included) into a marker's `covers`. */
+/** Converts a range of item indices (`to` excluded) into a marker's `covers`. */
 export const coversOf = ({ items }: Effective, from: number, to: number): Covers => ({
   first: items[from]?.position ?? 0,
   last: items[to - 1]?.position ?? 0,
 })
 
-/** Returns the history as it is if the next event truncates the slice; without the outline's slots, which counting does not need. */
+/** Returns the history after a hypothetical truncation of the slice. The outline is not updated, because counting does not need it. */
 export const truncateSlice = (effective: Effective, covers: Covers): Effective => {
   const hidden = sliceOf(effective, covers)
   const [first] = hidden

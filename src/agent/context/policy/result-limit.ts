@@ -9,25 +9,31 @@ export const readerName = 'read_result'
 
 export interface ResultLimit {
   /**
-   * Largest size of a result shown whole, in bytes of UTF-8, including the JSON around its texts; a picture or document counts as a
-   * text of as many tokens.
+   * Maximum size of a result that is shown in full, in UTF-8 bytes, including the JSON around its texts. A picture or document counts
+   * as text with the same number of tokens.
    */
   readonly bytes: number
-  /** Message to the model about the rest: the reader tool can read it, it is in the log, or it is lost. */
+  /**
+   * Availability of the omitted part, as stated in the note to the model: readable with `read_result`, only recorded in the log, or
+   * lost.
+   */
   readonly rest: 'readable' | 'recorded' | 'lost'
 }
 
-/** Bytes per token. */
+/** Assumed bytes of text per token. */
 const textBytes = 3.3
 
-/** Returns the size of a result, in the bytes that the limit counts. */
+/** Returns the size of a result, in bytes as counted against the limit. */
 export const resultBytes = ({ content = '' }: KnownBlock<'tool_result'>): number =>
   typeof content === 'string' ? Buffer.byteLength(content) : bytesOf(resultBlocksIn(content))
 
 const bytesOf = (blocks: readonly Block[]): number =>
   blocks.reduce((sum, block) => sum + blockBytes(block), 0)
 
-/** Returns the size of a text, or the text equivalent of a picture or document, plus the JSON around it: many small blocks are large. */
+/**
+ * Returns a block's size in bytes, including its JSON, because many small blocks add up. A picture or document counts as text with the
+ * same number of tokens.
+ */
 const blockBytes = (block: Block): number => {
   if (isBlock(block, 'text')) return Buffer.byteLength(block.text) + jsonBytes({ ...block, text: '' })
   if (isBlock(block, 'image') || isBlock(block, 'document'))
@@ -35,14 +41,17 @@ const blockBytes = (block: Block): number => {
   return jsonBytes(block)
 }
 
-/** Bytes of a block as JSON, including the comma after it. */
+/** Returns the size of a block as JSON, in bytes, including a comma after it. */
 const jsonBytes = (block: object): number => Buffer.byteLength(JSON.stringify(block)) + 1
 
-/** Returns the blocks of a result that are shown to a model; blocks are numbered by their index in this list. */
+/** Returns the blocks of a result that are shown to the model. Block numbers are indices into this list. */
 export const resultBlocksIn = (content: readonly unknown[]): readonly Block[] =>
   content.filter((block) => isWellShaped(block)).filter(({ type }) => isResultType(type))
 
-/** Reduces each result larger than both the limit and a note to its head and tail; undefined if no result is. */
+/**
+ * Shortens each result that exceeds both the limit and the size of the note, to its beginning and end. Returns undefined if no result
+ * is too large.
+ */
 export const limitResults = (content: readonly Block[], limit: ResultLimit): readonly Block[] | undefined => {
   const isLarge = (block: Block): block is KnownBlock<'tool_result'> =>
     isBlock(block, 'tool_result') && resultBytes(block) > Math.max(limit.bytes, noteBytes(block.tool_use_id))
@@ -51,27 +60,26 @@ export const limitResults = (content: readonly Block[], limit: ResultLimit): rea
     : undefined
 }
 
-/** Says how a model with these tools can access the rest of a result. */
+/** Returns `readable` if the tools include the one that reads omitted parts of results, else `recorded`. */
 export const restFor = (tools: { readonly [name: string]: unknown }): ResultLimit['rest'] =>
   Object.hasOwn(tools, readerName) ? 'readable' : 'recorded'
 
-/** Builds the message of results: whole and, if shortened, with the content that the model is shown. */
+/** Builds the message that holds tool results: in full and, if any are too large, also as shortened for the model. */
 export const resultMessage = (content: readonly Block[], limit: ResultLimit): NewMessage => {
   const shown = limitResults(content, limit)
   const policy = { of: 'result' as const, used: largestResult(content), allowed: limit.bytes }
   return { role: 'user', content, ...(shown && { shown: { content: shown, policy } }) }
 }
 
-/** Largest total size of a message's results, in bytes, if they cannot be recorded whole. */
+/** Maximum total size, in bytes, of a message's results if they cannot be recorded in full. */
 const mostBytes = 4 * 1024 * 1024
 
-/** Builds the message of results that are too large to record: only the content that the model is shown. */
+/** Builds the message for tool results that are too large to record: it holds only the shortened content that the model is shown. */
 export const recordableMessage = (content: readonly Block[], maxResult: number): NewMessage => {
   const bytes = Math.min(maxResult, Math.floor(mostBytes / content.length))
   return { role: 'user', content: limitResults(content, { bytes, rest: 'lost' }) ?? content }
 }
 
-/** Returns the size of a message's largest result. */
 const largestResult = (content: readonly Block[]): number =>
   content.reduce(
     (most, block) => (isBlock(block, 'tool_result') ? Math.max(most, resultBytes(block)) : most),
@@ -93,7 +101,7 @@ interface Cut {
   readonly tail: string
 }
 
-/** Returns the largest size of the note in bytes; it names only numbers and the call. */
+/** Returns an upper bound, in bytes, for the note about the omitted part; only the numbers and the call's id vary. */
 const noteBytes = (id: string): number => 200 + Buffer.byteLength(id)
 
 const cutText = (text: string, id: string, { bytes, rest }: ResultLimit): Cut => {
@@ -115,7 +123,7 @@ const howToRead = (rest: ResultLimit['rest'], id: string, from: number): string 
     : 'The result was too large to be recorded: ask for less at once.'
 }
 
-/** Joins the texts into one and cuts it; keeps other blocks if they fit, and names them if not. */
+/** Joins the texts of a result and cuts them to the limit. Other blocks are kept if they fit, else only named. */
 const cutBlocks = (blocks: readonly Block[], id: string, limit: ResultLimit): readonly Block[] => {
   const text = textIn(blocks)
   const others = blocks.flatMap((block, index) => (isBlock(block, 'text') ? [] : [{ block, index }]))
@@ -144,6 +152,6 @@ const cutBlocks = (blocks: readonly Block[], id: string, limit: ResultLimit): re
   return [...(shown === '' ? [] : [textBlock(shown)]), ...kept]
 }
 
-/** Returns the texts of the blocks, one per line. */
+/** Returns the text of all text blocks, joined by newlines. */
 export const textIn = (blocks: readonly Block[]): string =>
   blocks.flatMap((block) => (isBlock(block, 'text') ? [block.text] : [])).join('\n')

@@ -6,32 +6,35 @@ import { type InvalidInput, invalidInput } from '../../../events/errors.ts'
 const tokens = z.int().min(1)
 const percents = z.number().min(5).max(100)
 
-/** Limits of the context's size, and how to stay below them. */
+/** Settings for the maximum size of the context, and for condensing and truncating to stay below it. */
 export interface ContextSettings {
   /** The model's context window, in tokens. */
   readonly window: number
-  /** The most tokens of the model's answer, reserved in the window. */
+  /** Maximum tokens of the model's answer; reserved in the window unless `reserved` is given. */
   readonly maxOutput?: number | undefined
   /** Tokens of the window reserved for the answer. Default: `maxOutput`, else 8,192. */
   readonly reserved?: number | undefined
-  /** Fraction of the window kept free because counts are inexact; 0 ≤ buffer < 1. Default 0.1. */
+  /** Fraction of the window kept free because token counts are inexact; 0 ≤ buffer < 1. Default 0.1. */
   readonly buffer?: number | undefined
-  /** Condense automatically. Default true; if false, excess content is truncated, and a refusal by the API ends the turn. */
+  /** True to condense automatically (the default). If false, excess content is truncated, and a refusal by the API ends the turn. */
   readonly automatic?: boolean | undefined
-  /** Percentage of the window from which to condense, 5 to 100. Default 100: when the context would not fit. */
+  /** Percentage of the window at which condensing starts, 5 to 100. Default 100: only when the context would not fit. */
   readonly percentage?: number | undefined
   /** Percentages for individual models, by name; -1 means `percentage`. */
   readonly profiles?: { readonly [model: string]: number } | undefined
   /**
-   * A condense leaves at most this fraction of the tokens that triggered it, 0 < target ≤ 1; if necessary, it keeps fewer messages at
-   * the end than `keepLast`. Default 0.5.
+   * Maximum size of the context after a condense, as a fraction of the size at which condensing starts; 0 < target ≤ 1. If necessary,
+   * fewer messages than `keepLast` are kept at the end. Default 0.5.
    */
   readonly target?: number | undefined
-  /** Number of messages always kept at the beginning, at least the task. Default 1. */
+  /** Number of messages always kept at the beginning, at least 1 (the task). Default 1. */
   readonly keepFirst?: number | undefined
-  /** Number of messages kept at the end; fewer if the context cannot become small enough otherwise. Default 3. */
+  /** Number of messages kept at the end, or fewer if the context does not fit otherwise. Default 3. */
   readonly keepLast?: number | undefined
-  /** Fraction of the hideable content that a truncation hides, repeated until the context fits; 0 < fraction ≤ 1. Default 0.5. */
+  /**
+   * Fraction of the items after the kept first messages that a truncation hides; repeated until the context fits. 0 < fraction ≤ 1.
+   * Default 0.5.
+   */
   readonly fraction?: number | undefined
 }
 
@@ -54,14 +57,14 @@ export const settingsSchema = z.strictObject({
   fraction: z.number().gt(0).max(1).optional(),
 })
 
-/** Settings for one model, with all defaults filled in. */
+/** Context settings for one model, with all defaults filled in. */
 export interface ContextLimits {
   readonly window: number
-  /** The most tokens of a request: the window without the buffer and the reserved output; ≥ 1. */
+  /** Maximum tokens of a request: the window minus the buffer and the reserved output; ≥ 1. */
   readonly allowed: number
   readonly automatic: boolean
   readonly percentage: number
-  /** The most tokens that a condense should leave. */
+  /** Maximum tokens that should remain after a condense. */
   readonly target: number
   readonly keepFirst: number
   readonly keepLast: number
@@ -74,11 +77,11 @@ const defaultBuffer = 0.1
 const reservedBy = ({ maxOutput, reserved }: ContextSettings): number =>
   reserved ?? maxOutput ?? defaultReserved
 
-/** Returns the most tokens of a request in a window of this size. */
+/** Returns the maximum tokens of a request for a window of this size. */
 export const allowanceIn = (window: number, settings: ContextSettings): number =>
   Math.floor(window * (1 - (settings.buffer ?? defaultBuffer))) - reservedBy(settings)
 
-/** Returns the smallest window that leaves room for a request. */
+/** Returns the smallest window, in tokens, that leaves room for a request. */
 const leastWindow = (reserved: number, buffer: number = defaultBuffer): number =>
   Math.ceil((reserved + 1) / (1 - buffer))
 

@@ -5,14 +5,14 @@ import { sliceOf } from '../../../projections/effective.ts'
 import type { ContextLimits } from './settings.ts'
 import { countTokens, type TokenCount } from '../tokens/tokens.ts'
 
-/** A history after truncating the named slices, and its tokens. */
+/** History after truncating the slices `covers`, with its token count. */
 export interface TruncationStep {
   readonly effective: Effective
   readonly count: TokenCount
   readonly covers: readonly Covers[]
 }
 
-/** Truncates as little of the history as makes it fit; if nothing does, everything that may be truncated. */
+/** Finds the smallest truncation after which the history fits; if none is enough, truncates everything that may be truncated. */
 export const truncation = (
   effective: Effective,
   limits: ContextLimits,
@@ -33,7 +33,10 @@ export const truncation = (
   return smallest
 }
 
-/** Returns the ends of the slices of a region that hide this fraction of its items, then this fraction of the rest, and so on. */
+/**
+ * Returns the ends of ever longer slices from the region's beginning: the first hides `fraction` of the items, and each longer one
+ * `fraction` of the rest.
+ */
 const cutsOf = ({ from, to, cutAt }: Region, length: number, fraction: number): readonly number[] => {
   const chosen = new Set<number>()
   for (let wished = from; wished < to;) {

@@ -22,25 +22,25 @@ import { receiptsOfSummary } from '../../receipts/summary-request.ts'
 
 export interface CondenseStep extends SummaryInput {
   readonly summarizer: Summarizer
-  /** Writes the condense: the `condense` method of the conversation that `effective` belongs to. */
+  /** The `condense` method of the conversation that `effective` was read from, which records the summary. */
   readonly condense: ConversationHandle['condense']
-  /** `markers`: do not refuse because of later markers and restores. */
+  /** With `markers`, later markers and restores do not cause a refusal. */
   readonly tolerate?: 'markers' | undefined
   /**
-   * Reads what is shown now: the conversation's `context` method. If given, later events do not cause a refusal as long as the slice
-   * and the item after it are shown unchanged.
+   * The conversation's `context` method, which reads the current effective history. If given, later events do not cause a refusal as
+   * long as the slice and the item after it are shown unchanged.
    */
   readonly context?: ConversationHandle['context'] | undefined
 }
 export type CondenseError = (SummaryError | NothingNew | ContextGrew | WriteError | ReadError) & {
-  /** The failed calls to a model, including those for a summary that was not recorded. */
+  /** Failed calls to a model, including calls for a summary that was not recorded. */
   readonly failed?: readonly FailedCall[]
 }
 
 /**
- * Condenses a slice: obtains a summary, and records it if it is valid (else `SummaryFailed`), it is smaller than what it replaces (else
- * `ContextGrew`), and nothing was written since `effective.at` or, with `context`, nothing that changes the slice (else
- * `StaleContext`). If anything fails, nothing is written; `NothingNew` is returned before the summarizer is called.
+ * Summarizes a slice and records the summary if it is valid (else `SummaryFailed`) and smaller than the slice (else `ContextGrew`), and
+ * nothing was written since `effective.at` or, with `context`, nothing that changes the slice (else `StaleContext`). If anything fails,
+ * nothing is written; `NothingNew` is returned before the summarizer is called.
  */
 export const condenseWith = (step: CondenseStep): Promise<E.Either<CondenseError, WriteResult>> =>
   run(condensing(step))
@@ -61,7 +61,7 @@ async function* condensing(step: CondenseStep): Steps<CondenseError, WriteResult
   }
 }
 
-/** Lists the calls made for a summary that was not recorded; the last one carries the usage of all of them. */
+/** Lists the calls made for a summary that was not recorded. The last one carries the usage of all calls. */
 const callsIn = (origin: Origin, { _tag, message }: CondenseError): readonly FailedCall[] => {
   const { usage, ...told } = origin
   const parts = origin.context ? receiptsOfSummary(origin.context).slice(1) : []
@@ -69,7 +69,7 @@ const callsIn = (origin: Origin, { _tag, message }: CondenseError): readonly Fai
   return [...parts.map(() => failedCallOf(of)), failedCallOf({ ...of, usage })]
 }
 
-/** Number of times that recording a summary is retried because of concurrent events. */
+/** Maximum number of retries if concurrent events prevent a summary from being recorded. */
 const maxStale = 10
 
 async function* record(
@@ -89,7 +89,7 @@ async function* record(
   }
 }
 
-/** Reports whether a slice, and the item after it, are shown unchanged, so that the summary is still accurate. */
+/** Reports whether a slice and the item after it are shown unchanged, so that a summary of the slice is still accurate. */
 const isShownAsBefore = ({ first, last }: Covers, before: Effective, now: Effective): boolean => {
   const from = (effective: Effective): readonly number[] => {
     const positions = effective.items.map(({ position }) => position)
@@ -100,7 +100,7 @@ const isShownAsBefore = ({ first, last }: Covers, before: Effective, now: Effect
   return earlier.slice(0, earlier.indexOf(last) + 2).every((position, index) => position === shown[index])
 }
 
-/** Calls the user's summarizer, which may throw. */
+/** Calls the user's summarizer. An exception becomes `SummaryFailed`; an abort becomes `ModelAborted`. */
 const asked = async (
   summarizer: Summarizer,
   input: SummaryInput,
@@ -114,10 +114,10 @@ const asked = async (
   }
 }
 
-/** Blocks that make sense by themselves in a user message. Most others would be omitted from requests. */
+/** Types of blocks allowed in a summary: they make sense by themselves in a user message. Most others would be omitted from requests. */
 const summaryTypes: ReadonlySet<string> = new Set(['text', 'image', 'document'])
 
-/** Fields from which pictures and documents are measured. */
+/** Fields used to estimate the size of pictures and documents. */
 const sourceSchema = z.object({
   data: z.string().optional(),
   content: z.union([z.string(), z.array(blockSchema)]).optional(),
@@ -132,7 +132,7 @@ const summarizedSchema = z.object({
   origin: originSchema.optional(),
 })
 
-/** Extracts the summary from a summarizer's answer. */
+/** Extracts and checks the summary in a summarizer's answer. */
 const summaryIn = (answer: unknown): E.Either<SummaryError, SummaryResult> => {
   if (isTagged(answer) && answer._tag === 'Left' && isTagged(answer.left))
     return E.left(answer.left as SummaryError)

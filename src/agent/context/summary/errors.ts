@@ -1,15 +1,15 @@
 import type { FailedCall } from '../../models/model.ts'
 
-/** The model returned no usable summary. Nothing was written. */
+/** Error: the summarizer produced no usable summary. Nothing was written. */
 export interface SummaryFailed {
   readonly _tag: 'SummaryFailed'
   readonly message: string
   /**
-   * The reply's stop reason, if the reply is incomplete; `blank`: it has no visible content; `invalid`: the summarizer's result is not
-   * a summary; `too_large`: the content to summarize does not fit into a request; `threw`: the summarizer threw `cause`.
+   * Stop reason of an incomplete reply, or one of: `blank`, the summary has no visible content; `invalid`, the summarizer's result is
+   * not a summary; `too_large`, the content to summarize does not fit into a request; `threw`, the summarizer threw `cause`.
    */
   readonly reason: string
-  /** The calls that failed. */
+  /** Failed calls to the model, if any. */
   readonly failed?: readonly FailedCall[]
   readonly cause?: unknown
 }

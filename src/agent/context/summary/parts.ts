@@ -6,9 +6,9 @@ import { estimate, estimatePrompt } from '../tokens/estimate.ts'
 import { itemsLeft, requestOfSummary, type SummaryOptions } from '../../receipts/summary-request.ts'
 
 /**
- * Builds the next request for a summary: of the rest of the slice, if that is at most `allowed` tokens, else of as many items from its
- * beginning as fit and can be cut off without separating a call from its result. If even the first of them does not fit, its longest
- * texts are cut, then its pictures omitted.
+ * Chooses the content of the next request for a summary: the rest of the slice if it fits into `allowed` tokens, else as many of its
+ * first items as fit, without separating a tool call from its result. If even the smallest such part does not fit, its longest texts
+ * are cut, and then its pictures omitted.
  *
  * @param correction the factor of the estimates
  */
@@ -32,14 +32,13 @@ export const nextRequest = (
   return shortest ? E.right(shortest) : E.left(summaryFailed('too_large', tooLarge(part, allowed)))
 }
 
-/** Estimates the tokens of a request for a summary. */
 export const estimateOfSummary = (effective: Effective, options: SummaryOptions): number => {
   const { system, tools, messages } = requestOfSummary(effective, options)
   const blocks = messages.flatMap(({ content }) => content)
   return estimatePrompt(system, tools) + estimate(blocks)
 }
 
-/** Returns the positions where a part may end. */
+/** Returns the positions at which a part of the slice may end without separating a tool call from its result. */
 const endsOf = (effective: Effective, options: SummaryOptions): readonly number[] => {
   const items = itemsLeft(effective, options)
   const calls = callsOf({ ...effective, items })
@@ -47,11 +46,11 @@ const endsOf = (effective: Effective, options: SummaryOptions): readonly number[
   return [...safe.map(({ position }) => position), options.covers.last]
 }
 
-/** A token is at most four characters on average, and a text shorter than this minimum is useless. */
+/** Upper bound for the average number of characters per token. `fewestCharacters` is the length below which a text is useless. */
 const charactersPerToken = 4
 const fewestCharacters = 200
 
-/** Returns increasingly reduced views of the same items, in the order to try them. */
+/** Returns options that cut the texts shorter and shorter, first with the pictures, then without them, in the order to try. */
 const cutDowns = (part: SummaryOptions, allowed: number): readonly SummaryOptions[] =>
   [...new Set([part.images, false])].flatMap((images) => {
     const all: SummaryOptions[] = []

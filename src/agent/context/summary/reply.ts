@@ -4,7 +4,7 @@ import type { Origin } from '../../../events/events.ts'
 import { summaryFailed, type SummaryFailed } from './errors.ts'
 import type { Reply } from '../../models/model.ts'
 
-/** Stop reasons of complete replies. A reply without one is complete, too: a model returns only complete replies. */
+/** Stop reasons of complete replies. A missing stop reason counts as complete, because a `Model` returns only complete replies. */
 const wholeStops: ReadonlySet<unknown> = new Set(['end_turn', 'stop_sequence', undefined])
 
 const advice: Readonly<Record<string, string>> = {
@@ -12,7 +12,7 @@ const advice: Readonly<Record<string, string>> = {
   refusal: 'the model refused to summarize: use another model or other instructions, or truncate',
 }
 
-/** Returns the texts of a complete summary: at least one, none of them blank. */
+/** Returns the texts of a complete summary, at least one and none of them blank; otherwise `SummaryFailed`. */
 export const textsOf = ({ content, origin }: Reply): E.Either<SummaryFailed, readonly string[]> => {
   const { stopReason } = origin
   if (!wholeStops.has(stopReason)) {
@@ -27,12 +27,12 @@ export const textsOf = ({ content, origin }: Reply): E.Either<SummaryFailed, rea
   return texts.length > 0 ? E.right(texts) : E.left(summaryFailed('blank', blank))
 }
 
-/** True if a text is not blank; requests need that. */
+/** True if the text is not blank: requests may not contain blank texts. */
 export const isVisible = (text: string): boolean => text.trim() !== ''
 
 type Usage = NonNullable<Origin['usage']>
 
-/** Adds up the numbers of two usages, at every depth; other values are taken from the later one. */
+/** Adds up the numbers of two usages at every depth; other values are taken from `other`. */
 export const sumOfUsage = (one: Usage, other: Usage): Usage => {
   const entries = Object.entries(other).map(([key, value]): readonly [string, unknown] => {
     const before = one[key]

@@ -17,25 +17,25 @@ const tooLate = `must be at most ${longestTimer} milliseconds, 24 days: omit it 
 /** Selects the texts to preserve word for word from the items to be summarized. */
 export type PinnedTextSelector = (items: readonly Item[]) => readonly string[]
 
-/** Settings of the summarizer. */
+/** Settings of a summarizer that calls a model. */
 export interface SummarizerSettings {
-  /** The model that summarizes; it may differ from the conversation's. */
+  /** Model that writes the summaries; it may differ from the conversation's model. */
   readonly model: string
-  /** The model's context window, in tokens. A tenth of it stays free, as estimates are inexact. */
+  /** The model's context window, in tokens. A tenth of it is kept free, because estimates are inexact. */
   readonly window: number
-  /** The most tokens of a summary. Default 4,096. */
+  /** Maximum tokens of a summary. Default 4,096. */
   readonly maxTokens?: number | undefined
   /** Instructions that replace the default ones. */
   readonly instructions?: string | undefined
-  /** True if the model accepts pictures and documents; if not, a note replaces each. Default true. */
+  /** True if the model accepts pictures and documents; otherwise each is replaced with a note. Default true. */
   readonly images?: boolean | undefined
-  /** Time limit for a summary with all its parts, in milliseconds. Default: no limit. */
+  /** Time limit for a whole summary, including all its parts, in milliseconds. Default: no limit. */
   readonly deadline?: number | undefined
   /** Milliseconds without any sign of a reply after which a call counts as stalled. Default 60,000. */
   readonly stallTimeout?: number | undefined
-  /** Number of retries of each call that failed for a transient reason. Default 3. */
+  /** Maximum number of retries of each call after transient failures. Default 3. */
   readonly maxRetries?: number | undefined
-  /** Texts appended to the summary word for word, each as a block. Blank ones are omitted. */
+  /** Texts appended to the summary word for word, each as a separate block. Blank texts are omitted. */
   readonly pinned?: readonly string[] | PinnedTextSelector | undefined
 }
 
@@ -58,10 +58,10 @@ export const settingsSchema = z.strictObject({
     .optional(),
 })
 
-/** Settings with all defaults filled in. */
+/** Summarizer settings with all defaults filled in. */
 export interface SummaryLimits {
   readonly model: string
-  /** The most tokens of a request: 90 % of the window, minus the summary; ≥ 1. */
+  /** Maximum tokens of a request: 90 % of the window, minus `maxTokens`; ≥ 1. */
   readonly allowed: number
   readonly maxTokens: number
   readonly deadline: number | undefined
@@ -73,7 +73,7 @@ export interface SummaryLimits {
 const defaultMaxTokens = 4_096
 const buffer = 0.1
 
-/** Resolves the settings. Errors: `InvalidInput` for misspelt or impossible settings. */
+/** Fills in the defaults of the settings. Errors: `InvalidInput` for misspelt or impossible settings. */
 export const summaryLimitsOf = (settings: SummarizerSettings): E.Either<InvalidInput, SummaryLimits> => {
   const checked = check(settingsSchema, settings)
   if (E.isLeft(checked)) return checked

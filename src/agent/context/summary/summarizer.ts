@@ -29,7 +29,7 @@ export interface SummaryInput {
   readonly covers: Covers
   readonly signal?: AbortSignal | undefined
 }
-/** Content that replaces the slice, as a user message, and its origin. */
+/** Summary, as the content of a user message that replaces the slice, and its origin. */
 export interface SummaryResult {
   readonly blocks: readonly Block[]
   readonly origin?: Origin
@@ -37,7 +37,7 @@ export interface SummaryResult {
 export type SummaryError = ModelError | SummaryFailed | InvalidInput
 
 /**
- * Summarizes a slice. Writes nothing.
+ * Function that summarizes a slice. It writes nothing to the log.
  *
  * @example
  * import { messagesOf, sliceOf, type Summarizer } from 'palimpsest'
@@ -55,8 +55,8 @@ export type Summarizer = (
 ) => Promise<SummaryResult | E.Either<SummaryError, SummaryResult>>
 
 /**
- * Returns a summarizer that calls a model. A slice too large for one request is summarized in parts, each after the summary of the
- * preceding ones. `origin.usage` is the total of all requests, `origin.context` the receipt of the last one. Details:
+ * Returns a summarizer that calls a model. A slice too large for one request is summarized in parts; each request then begins with the
+ * summary of the preceding parts. `origin.usage` is the total of all requests, `origin.context` the receipt of the last one. Details:
  * docs/summaries.md. Errors: `InvalidInput` for invalid settings, `SummaryFailed` for a reply that is not a complete summary,
  * `ModelAborted` for an abort or a missed deadline.
  */
@@ -140,24 +140,23 @@ async function* summarize(
   }
 }
 
-/** A reply, and the request it answers. */
 interface Answer {
   readonly asked: SummaryOptions
   readonly request: SummaryRequest
   readonly texts: readonly string[]
   readonly origin: Origin
-  /** The most tokens of a request, given the API's refusals so far. */
+  /** Maximum tokens of a request, lowered after each refusal by the API. */
   readonly allowed: number
 }
 
 /**
- * Estimates may be too low: if the API finds a request too long, the next one is smaller by this factor, up to this many times per
- * part.
+ * Factor by which a request is made smaller if the API finds it too long, because estimates may be too low. `retries` is the maximum
+ * number of such attempts per part.
  */
 const shrink = 0.75
 const retries = 3
 
-/** Requests a summary of the rest of the slice, or of as much of it as fits. */
+/** Asks the model to summarize the rest of the slice, or as much of it as fits into a request. */
 async function* ask(
   model: Model,
   limits: Omit<SummaryLimits, 'options'> & { readonly options: SummaryOptions },

@@ -14,22 +14,22 @@ import { ok, type Steps, task } from '../../../result/steps.ts'
 import { countTokens, type TokenCount } from './tokens.ts'
 
 export interface CountOptions extends PositionOption {
-  /** Client of the API, or any other `Model`, that also counts. */
+  /** SDK client or other `Model` that also counts the tokens. */
   readonly client?: AnthropicClient | Model | undefined
-  /** Model to count for, if none is configured. */
+  /** Model to count for, if the conversation has no configured model. */
   readonly model?: string | undefined
 }
 
 /** Tokens according to the log and, if a client was given, to the API. */
 export interface TokenReport extends TokenCount {
   /**
-   * Present only if the model is to reply next: the API does not count a request that is empty or ends in a reply. After a reply with
-   * its usage, `total` is the API's count.
+   * Token count by the API, present only if the model is to reply next: the API does not count a request that is empty or ends in a
+   * reply. After a reply with usage, `total` is already the API's count.
    */
   readonly exact?: number
 }
 
-/** Reports whether a value may be a client or a `Model`. */
+/** Reports whether a value looks like an SDK client or a `Model`. */
 export const isClient = (value: unknown): boolean => {
   // A function has a `call`, too.
   if (typeof value !== 'object' || value === null) return false
@@ -46,8 +46,8 @@ export const modelOf = (client: AnthropicClient | Model): Model =>
   'call' in client ? guardModel(client) : anthropicModel(client)
 
 /**
- * Counts the tokens of a conversation's next request: from the log and, if a client is given and the model is to reply next, by the
- * API.
+ * Counts the tokens of a conversation's next request from the log and, if a client is given and the model is to reply next, also with
+ * the API.
  */
 export const tokensOf = (
   chat: ConversationHandle,

@@ -13,20 +13,20 @@ import { tokensByBytes } from '../../../projections/tokens.ts'
 
 // What the API's documentation says about pictures and PDF files; docs/adr/0010-counting-tokens.md.
 
-/** A picture counts one token per square of this many pixels; partial squares count as whole ones. */
+/** Side length, in pixels, of the square that counts as one token of a picture. Partial squares count as whole ones. */
 const patch = 28
 /**
- * Larger pictures are scaled down to this many pixels on the long edge, and to this many tokens: the limits of the models that accept
- * most.
+ * Length, in pixels, to which the long edge of a larger picture is scaled down. `maxPictureTokens` is the maximum token count of a
+ * picture. Both are the limits of the models that accept the most.
  */
 const maxEdge = 2_576
 const maxPictureTokens = 4_784
-/** Tokens of a page, its text and its picture; the documentation says 1,500 to 3,000. */
+/** Estimated tokens of a document page, including its text and its picture; the documentation says 1,500 to 3,000. */
 const pageTokens = 3_000
-/** Bytes per page of a PDF file whose pages cannot be counted. */
+/** Assumed bytes per page of a PDF file whose pages cannot be counted. */
 const pageBytes = 50_000
 
-/** Tokens of a tool result besides its content: a least-squares fit over 456 requests of a real session. */
+/** Tokens of a tool result in addition to its content, from a least-squares fit over 456 requests of a real session. */
 const resultTokens = 13
 
 /** Estimates the tokens of the system prompt and the tools: an integer ≥ 0. */
@@ -38,8 +38,8 @@ export const estimatePrompt = (
   (tools ? tokensByBytes([unknownBlock({ type: 'tools', tools })]) : 0)
 
 /**
- * Estimates the tokens of the blocks, an integer ≥ 0: pictures and documents by their size, the rest by bytes. Never stored as
- * `tokens`.
+ * Estimates the tokens of the blocks, an integer ≥ 0: pictures and documents by their size, other blocks by their bytes. The estimates
+ * are never stored as `tokens`.
  */
 export const estimate = (blocks: readonly Block[]): number =>
   blocks.reduce((sum, block) => sum + blockTokens(block), 0)
@@ -54,7 +54,7 @@ const blockTokens = (block: Block): number => {
   )
 }
 
-/** True if a block in a tool result is sent; others are omitted. */
+/** Reports whether a block in a tool result is sent to the model; other blocks are omitted. */
 const isShown = (block: unknown): block is Block => isWellShaped(block) && isResultType(block.type)
 
 const pictureTokens = (source: BlockSource): number => {

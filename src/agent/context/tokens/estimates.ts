@@ -4,9 +4,9 @@ import { estimate } from './estimate.ts'
 import { inputOf, tokensIn } from './usage.ts'
 
 /**
- * Returns the origin of a reply, with estimates for the token counts that its endpoint did not report: some report none.
+ * Adds estimates to a reply's origin where the endpoint did not report token counts.
  *
- * @param input estimated tokens of its request
+ * @param input returns the estimated tokens of the reply's request
  */
 export const withEstimates = (origin: Origin, input: () => number, content: readonly Block[]): Origin => {
   const { usage = {} } = origin

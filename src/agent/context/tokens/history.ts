@@ -4,7 +4,7 @@ import { lastOf, type Log } from '../../../projections/path.ts'
 import { measure } from './measure.ts'
 import { countTokens, type ItemTokens, type TokenCount } from './tokens.ts'
 
-/** An item of the full history with its tokens, now or when it was last shown. */
+/** Item of the full history with its tokens, at present or when the item was last shown. */
 export interface EntryTokens extends ItemTokens {
   readonly kind: Item['kind']
   readonly status: EntryStatus
@@ -12,18 +12,18 @@ export interface EntryTokens extends ItemTokens {
 /** Tokens saved by a condense. */
 export interface CondenseSavings {
   readonly marker: number
-  /** Tokens of the items it hid, and of its summary. */
+  /** Tokens of the items that the condense hid; `after` is the count for its summary. */
   readonly before: number
   readonly after: number
   readonly saved: number
 }
-/** Tokens of a conversation: of the next request, of every item on the path, and those saved by each condense on the path. */
+/** Token counts of a conversation: of its next request, of every item on the path, and of the savings by each condense on the path. */
 export interface HistoryTokens extends Omit<TokenCount, 'items'> {
   readonly items: readonly EntryTokens[]
   readonly condensed: readonly CondenseSavings[]
 }
 
-/** Counts the tokens of a whole log, up to its end; also uses the usage of replies that are hidden now. */
+/** Counts the tokens of a whole log, up to its end. Also uses the recorded usage of replies that are hidden now. */
 export const historyTokens = (log: Log): HistoryTokens => {
   const now = effective(log)
   const count = countTokens(now)

@@ -12,18 +12,22 @@ import { type UsageAnchor, anchorsOf } from './usage.ts'
 
 /** Tokens of each item of a history: counted by the API where possible, else estimated. */
 export interface Measure {
-  /** Tokens by item index, and whether the API counted them. */
+  /** Tokens of each item, by index; `isCounted` tells which of them the API counted. */
   readonly tokens: readonly number[]
   readonly isCounted: readonly boolean[]
   readonly anchors: readonly UsageAnchor[]
-  /** The last reply whose usage still describes the shown content. */
+  /** Last reply whose recorded usage still describes the shown content. */
   readonly valid: UsageAnchor | undefined
   readonly model: string | undefined
   /** Ratio of actual to estimated tokens in this model's earlier requests. */
   readonly correction: number
 }
 
-/** @param start index of the first item that is sent; those before it count 0 */
+/**
+ * Counts or estimates the tokens of each item in a history.
+ *
+ * @param start index of the first item that is sent; earlier items count as 0
+ */
 export const measure = (effective: Effective, start = sentFrom(effective)): Measure => {
   const shown = shownIn(effective, start)
   const anchors = anchorsOf(effective).filter(({ from }) => from >= start)
@@ -54,7 +58,7 @@ export const measure = (effective: Effective, start = sentFrom(effective)): Meas
   return { tokens, isCounted, anchors, valid, model, correction }
 }
 
-/** Scales the tokens from one index up to, but not including, another to add up to `total`, keeping their proportions. */
+/** Scales the tokens at indices `from` up to, but not including, `to` so that they add up to `total`, keeping their proportions. */
 export const spread = (tokens: number[], from: number, to: number, total: number): void => {
   if (to - from === 1) {
     tokens[from] = Math.round(total)
@@ -78,10 +82,10 @@ export const sum = (numbers: readonly number[]): number => numbers.reduce((total
 const isOf = (model: string | undefined, reply: UsageAnchor): boolean =>
   model === undefined || reply.model === undefined || reply.model.startsWith(model)
 
-/** Size and kind of the content that an item shows to the model. */
+/** Estimated tokens and kind of the content that an item shows to the model. */
 interface Shown {
   readonly estimated: number
-  /** True if the content before it is the same as when it was said. */
+  /** True if everything before the item is still shown as it was when the item was written. */
   readonly unchanged: boolean
   readonly thinks: boolean
 }
@@ -95,7 +99,7 @@ const shownIn = (effective: Effective, start: number): readonly Shown[] => {
   })
 }
 
-/** The content that an item shows with its thinking, and without it. */
+/** Content that an item shows, measured with its thinking (`whole`) and without it (`spoken`). */
 interface Ways {
   readonly whole: Shown
   readonly spoken: Shown
@@ -118,7 +122,7 @@ const waysToShow = (item: Item): Ways => {
   }
 }
 
-/** Returns the index of the API's own summary, which makes the API ignore everything before it; 0 if there is none. */
+/** Returns the index of the newest compaction by the API, which ignores everything before it; 0 if there is no compaction. */
 const sentFrom = ({ items }: Effective): number =>
   Math.max(
     0,
@@ -127,14 +131,17 @@ const sentFrom = ({ items }: Effective): number =>
     ),
   )
 
-/** A reply and the items after it, up to the next reply at index `end`, with the API's count of all of it. */
+/** Reply and the items after it, up to the next reply at index `end`, with the API's token count for all of them. */
 interface Gap {
   readonly reply: UsageAnchor
   readonly end: number
   readonly tokens: number
 }
 
-/** Returns the API's counts between successive replies with the same beginning, if everything said between them is shown. */
+/**
+ * Returns the gaps whose tokens follow from the API's counts for two successive replies: nothing before the gap changed between the
+ * replies, and every item in the gap is shown.
+ */
 const gapsOf = ({ items, outline }: Effective, anchors: readonly UsageAnchor[]): readonly Gap[] => {
   const changes = [
     ...items.filter(({ kind }) => kind !== 'message').map(({ position }) => position),
@@ -156,7 +163,10 @@ const gapsOf = ({ items, outline }: Effective, anchors: readonly UsageAnchor[]):
 // This many estimated tokens are taken as exact, so that little evidence moves the estimates little.
 const trust = 2_000
 
-/** Returns the corrections of the estimates that the API's refusals implied for the model, as far as the resulting markers are shown. */
+/**
+ * Returns the corrections of our estimates that follow from the API's refusals for this model, as far as the resulting markers are
+ * shown.
+ */
 const learnedIn = ({ items }: Effective, model: string | undefined): readonly TokenCorrection[] => {
   const found: TokenCorrection[] = []
   for (const item of items) {
@@ -199,8 +209,8 @@ const outputOf = (
 }
 
 /**
- * Reports whether the predicate holds for any element from one index up to, but not including, another. Makes no copy, as this is
- * called for every reply shown.
+ * Reports whether the predicate holds for any element from index `from` up to, but not including, `to`. Makes no copy, because it is
+ * called for every shown reply.
  */
 const isAny = (all: readonly Shown[], from: number, to: number, is: (one: Shown) => boolean): boolean => {
   for (let index = from; index < to; index++) {

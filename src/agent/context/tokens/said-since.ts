@@ -2,9 +2,9 @@ import type { Effective, Item } from '../../../projections/effective.ts'
 import type { TokenCount } from './tokens.ts'
 
 /**
- * Returns the tokens said since a turn last tried to condense in a window of this size; undefined if no shown item records an attempt.
- * The policy's newest marker records how much had been said by then, as a truncation may have hidden the summary. If the attempt failed
- * and nothing was hidden, the next reply records it.
+ * Returns the tokens of the messages added since a turn last tried to condense in a window of this size; undefined if no shown item
+ * records an attempt. Because a truncation may have hidden the summary, the policy's newest marker records the count up to that marker.
+ * If the attempt failed and nothing was hidden, the next reply records the failure.
  */
 export const tokensSince = ({ items }: Effective, count: TokenCount, window: number): number | undefined => {
   let newest: Item | undefined
@@ -24,11 +24,11 @@ const failureOf = (item: Item) => (item.kind === 'message' ? item.origin?.conden
 const windowOf = (item: Item): unknown => failureOf(item)?.window ?? policyOf(item)?.settings?.['window']
 const ofContext = (item: Item): boolean => policyOf(item)?.of === 'context'
 
-/** True if the item is a summary of the policy, or records that one failed. Shortening results is neither. */
+/** True if the item is a summary made by the policy, or records that such a summary failed. Shortened results do not count. */
 const isAttempt = (item: Item): boolean =>
   item.kind === 'summary'
     ? item.method === 'model'
     : (failureOf(item) ?? policyOf(item)?.failed) !== undefined
 
-/** True for messages and for partly shown results: these count as their messages. */
+/** True for messages, including those whose tool results are shown shortened. */
 const isSaid = (item: Item): boolean => item.kind === 'message' || policyOf(item)?.of === 'result'

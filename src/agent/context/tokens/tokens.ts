@@ -5,36 +5,36 @@ import { measure, type Measure, spread, sum } from './measure.ts'
 import { estimatePrompt } from './estimate.ts'
 import { type UsageAnchor, tokensIn } from './usage.ts'
 
-/** An item and its tokens. */
+/** Token count of the item at `position`. */
 export interface ItemTokens {
   readonly position: number
   readonly tokens: number
 }
 
 /**
- * Tokens of a request with this history, without the answer.
+ * Token count of a request with this effective history, without the answer.
  *
  * 1. `total` is `prompt` plus the tokens of all items. All are integers ≥ 0.
  * 2. If there is an `anchor`, prompt and items through the anchored reply together equal the API's count.
  */
 export interface TokenCount {
   readonly total: number
-  /** Tokens of the total that the API has not counted. */
+  /** Tokens of `total` that the API has not counted. */
   readonly estimated: number
-  /** System prompt and tools: the part of the API's count beyond the items, else an estimate. */
+  /** Tokens of the system prompt and the tools: the API's count minus the items, else an estimate. */
   readonly prompt: number
   readonly items: readonly ItemTokens[]
-  /** Position of the last reply whose usage still describes the shown content. */
+  /** Position of the last reply whose recorded usage still describes the shown content. */
   readonly anchor?: number
-  /** Model that the count is for: the configured one, else that of the last reply. */
+  /** Model that the count is for: the configured model, else the model of the last reply. */
   readonly model?: string
   /** Factor applied to the estimates: ratio of actual to estimated tokens in the model's earlier requests, from 0.5 to 2. */
   readonly correction: number
 }
 
 /**
- * Counts tokens from the API's counts, and estimates the rest: items after the last reply, and items that a marker has changed since.
- * Deterministic: the same effective history always has the same count, whether folded or loaded. Details:
+ * Counts the tokens of the next request from the API's counts for earlier replies, and estimates the rest: items after the last reply,
+ * and items that a marker has changed since. The same effective history always has the same count, whether folded or loaded. Details:
  * docs/adr/0010-counting-tokens.md.
  */
 export const countTokens = memo((effective: Effective): TokenCount => {
@@ -56,14 +56,17 @@ export const countTokens = memo((effective: Effective): TokenCount => {
   }
 })
 
-/** Derives the prompt's tokens: the API's count beyond the items before the reply. */
+/**
+ * Returns the prompt's tokens: the API's count of a reply's input, minus the items before the reply. If those items exceed the API's
+ * count, `tokens` is scaled down.
+ */
 const settle = (tokens: number[], { from, input }: UsageAnchor): number => {
   const before = sum(tokens.slice(0, from))
   if (before > input) spread(tokens, 0, from, input)
   return Math.max(0, input - before)
 }
 
-/** Returns the prompt's tokens if no reply describes the shown content any more. */
+/** Returns the prompt's tokens when no reply's usage describes the shown content any more. */
 const promptOf = (effective: Effective, { anchors, tokens, correction }: Measure): number => {
   const { items } = effective
   const { system } = configurationOf(effective)

@@ -4,7 +4,7 @@ import { type Effective, isReply, type Item } from '../../../projections/effecti
 import { createListMap } from '../../../projections/memo.ts'
 
 /**
- * A reply whose actual usage is recorded: the items from index `from` up to, but not including, `to`.
+ * Reply whose actual token usage is recorded: the items from index `from` up to, but not including, `to`.
  *
  * 1. The context had `input` tokens when the reply began, including the prompt and everything shown before it.
  * 2. The reply itself has `output` tokens, or at least as many if it is not `finished`.
@@ -16,11 +16,14 @@ export interface UsageAnchor {
   readonly model: string | undefined
   readonly input: number
   readonly output: number
-  /** If false, the usage is from the stream's beginning: it includes the input, but only the first tokens of the reply. */
+  /**
+   * True if the usage was reported at the end of the reply. If false, it was reported at the beginning of the stream and includes the
+   * input, but only the first tokens of the reply.
+   */
   readonly finished: boolean
 }
 
-/** Returns the replies of a history with a usable usage, in order. */
+/** Returns the replies of a history whose recorded usage can be used as a count, in order. */
 export const anchorsOf = ({ items }: Effective): readonly UsageAnchor[] => {
   const counted = rememberedCounts(items, countedOf)
   const anchors: UsageAnchor[] = []
@@ -38,7 +41,7 @@ export const anchorsOf = ({ items }: Effective): readonly UsageAnchor[] => {
   return anchors
 }
 
-/** True if an item continues the reply before it: a reply may be stored in parts. */
+/** Reports whether an item continues the preceding reply, because a reply may be stored in several messages. */
 const isPart = (items: readonly Item[], index: number): boolean => {
   const id = requestOf(items[index])
   return id !== undefined && id === requestOf(items[index - 1])
@@ -51,7 +54,7 @@ type Counted = Pick<UsageAnchor, 'model' | 'input' | 'output' | 'finished'>
 
 const rememberedCounts = createListMap<Item, Counted | 'nothing' | 'unknown'>()
 
-/** Returns the counts of a reply; `unknown` if it has no usage. */
+/** Returns the token counts of a reply; `unknown` if the reply has no usage, `nothing` if its usage reports no input. */
 const countedOf = (item: Item): Counted | 'nothing' | 'unknown' => {
   const { usage, stopReason, model } = (isReply(item) ? item.origin : undefined) ?? {}
   if (!usage) return 'unknown'
@@ -64,7 +67,7 @@ const countedOf = (item: Item): Counted | 'nothing' | 'unknown' => {
 
 type Usage = Readonly<Record<string, unknown>>
 
-/** Returns the first and the last sampling after the last server compaction; empty if the usage has no breakdown. */
+/** Returns the usage of the first and the last sampling after the last compaction by the API; empty if the usage has no breakdown. */
 const iterationsOf = ({ iterations }: Usage): readonly Usage[] => {
   if (!Array.isArray(iterations)) return []
   const all = iterations.filter(isFields)
@@ -74,15 +77,16 @@ const iterationsOf = ({ iterations }: Usage): readonly Usage[] => {
   return [messages[0], messages.at(-1)].flatMap((usage) => (usage ? [usage] : []))
 }
 
-/** Returns the input tokens of a usage, cached or not. */
+/** Returns the input tokens of a usage, including cached ones. */
 export const inputOf = (usage: Usage): number =>
   tokensIn(usage, 'input_tokens') +
   tokensIn(usage, 'cache_read_input_tokens') +
   tokensIn(usage, 'cache_creation_input_tokens')
 
 /**
- * Reports whether a message continues the same reply as another: an import may have stored a reply in parts. Request ids decide;
- * without them, message ids do. Routers repeat message ids, but all parts have the same input.
+ * Reports whether two messages belong to the same reply, because an import may have stored a reply in several messages. Request ids are
+ * compared; if both are missing, message ids and input tokens are. Routers may repeat a message id, but all parts of a reply have the
+ * same input.
  */
 export const isSameReply = (one: ReplyPart, other: ReplyPart): boolean => {
   const [a, b] = [one.origin ?? {}, other.origin ?? {}]
@@ -92,18 +96,18 @@ export const isSameReply = (one: ReplyPart, other: ReplyPart): boolean => {
 }
 type ReplyPart = Pick<EventData['MessageAppended'], 'messageId' | 'origin'>
 
-/** Returns the reasoning tokens that Chat Completions counts as output but that are not sent again. */
+/** Returns the reasoning tokens that Chat Completions counts as output although they are not sent in later requests. */
 const reasoningIn = ({ completion_tokens_details: details }: Usage): number =>
   isFields(details) ? tokensIn(details, 'reasoning_tokens') : 0
 
-/** Returns a count of a usage; 0 if absent. */
+/** Returns the count in a field of a usage; 0 if it is absent. */
 export const tokensIn = (usage: Usage, field: string): number => {
   const { [field]: count } = usage
   return typeof count === 'number' && count > 0 ? count : 0
 }
 
 /**
- * A refusal's correction of our estimates: the actual number of the tokens that the API had not counted before, and our estimate of
- * them.
+ * Correction of our estimates after a refusal: the actual number of the tokens that the API had not counted before, and our estimate of
+ * that number.
  */
 export type TokenCorrection = NonNullable<Policy['learned']>

@@ -1,15 +1,15 @@
 import { type Dialect, isPassingStatus } from '../streaming/failures.ts'
 
 /**
- * Wordings by the API's hosts for a request that is too long: Anthropic, Bedrock ("Input is too long for requested model.", "too many
- * total text bytes"), Vertex, and gateways. (Bedrock's "Too many tokens" is about a rate.)
+ * Error messages for a request that is too long, from Anthropic, Bedrock ("Input is too long for requested model.", "too many total
+ * text bytes"), Vertex and gateways. Bedrock's "Too many tokens" is not included, because it reports a rate limit.
  */
 const tooLong =
   /(prompt|input|request) (is )?too (long|large)|too many total text bytes|request_too_large|exceed(s|ed)? (the )?(model'?s )?(maximum )?(context (window|limit|length)|prompt length)|context (window|length|limit) (was )?exceed|context_length_exceeded|maximum (context|prompt) length/i
-/** Statuses of an invalid request; some gateways use 422. */
+/** HTTP statuses of invalid requests; some gateways use 422. */
 const badRequest: ReadonlySet<number | undefined> = new Set([undefined, 400, 422])
 
-/** Errors in a stream that are worth retrying. */
+/** Types of errors in a stream that are worth retrying. */
 const passing: ReadonlySet<unknown> = new Set([
   'overloaded_error',
   'api_error',

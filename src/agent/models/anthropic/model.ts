@@ -5,15 +5,15 @@ import { failureOf } from '../streaming/failures.ts'
 import { bodyOf, callBody } from './body.ts'
 import { anthropicDialect } from './dialect.ts'
 
-/** The part that we use of a client of `@anthropic-ai/sdk`: `new Anthropic()`, or a client for a cloud provider. */
+/** Subset of a client of `@anthropic-ai/sdk` that Palimpsest uses: `new Anthropic()`, or a client for a cloud provider. */
 export interface AnthropicClient {
   readonly messages: AnthropicMessages
   readonly beta?: { readonly messages: Pick<AnthropicMessages, 'create'> }
 }
 
 /**
- * Typed by shape, not by the SDK's own types: those differ between `import` and `require`, and between its versions. Methods, so that
- * the SDK's more exact types of a body are accepted.
+ * Calls of the SDK's client, typed by shape because the SDK's own types differ between `import` and `require` and between versions.
+ * They are declared as methods so that the SDK's more exact body types are accepted.
  */
 interface AnthropicMessages {
   create(body: object, options: { readonly signal: AbortSignal; readonly maxRetries: number }): Streaming
@@ -33,8 +33,8 @@ export interface AnthropicOptions {
 }
 
 /**
- * Returns a model reached through a client of the SDK. A call is one request, which the SDK does not retry: the caller does, and so
- * knows of every attempt. A reply counts only if its stream ended properly.
+ * Returns a model that calls the API through an SDK client. Each call sends one request, which the SDK does not retry; the caller does,
+ * and so knows of every attempt. A reply counts only if its stream ended properly.
  */
 export const anthropicModel = (
   { messages, beta }: AnthropicClient,

@@ -1,9 +1,9 @@
 import type { Fields } from '../../../events/json.ts'
 import type { ReplyEvent } from '../model.ts'
 
-/** Makes the events of a reply's blocks, which are numbered in the order they begin. */
+/** Builder of the stream events for a reply's blocks, which are numbered in the order in which they begin. */
 export interface BlockEvents {
-  /** Returns the number of a new block, and its first event. */
+  /** Begins a block: returns the block's number and first event. */
   readonly start: (block: Fields) => readonly [number, ReplyEvent]
   readonly delta: (index: number, fields: Fields) => ReplyEvent
   readonly stop: (index: number) => ReplyEvent

@@ -5,19 +5,21 @@ import { speech } from './speech.ts'
 import { usageOf } from './usage.ts'
 import { type WrittenCalls, createWrittenCalls } from './written-calls.ts'
 
-/** Translates the chunks of a stream into the equivalent events of the Messages API. */
+/** Translator of the chunks of a stream into the equivalent events of the Messages API. */
 export interface ChunkReader {
   readonly eventsOf: (chunk: object) => readonly ReplyEvent[]
-  /** Returns the last events; none if the reply did not finish. */
+  /** Returns the final events; empty if the reply did not finish. */
   readonly ending: () => readonly ReplyEvent[]
 }
 
-/** Fields of a chunk that are kept besides its deltas. */
+/** Fields of a chunk that are recorded in addition to the content. */
 const kept = ['id', 'model', 'system_fingerprint', 'service_tier'] as const
 
 /**
- * @param nameOf the name of a tool, by the name that the model knows it by
- * @param taken ids of earlier calls, which no call of this reply has
+ * Creates the translator for the chunks of one reply.
+ *
+ * @param nameOf returns a tool's name in the request, given the name sent to the model
+ * @param taken ids of earlier calls, which no call of this reply may reuse
  */
 export const chunkReader = (
   provider: string,
@@ -59,7 +61,10 @@ export const chunkReader = (
     ]
   }
 
-  /** Translates a text or a list of parts: Mistral's models put their thinking into one part, and the sources they cite into another. */
+  /**
+   * Translates content that is a text or a list of parts. Mistral's models put their thinking into one part, and the sources they cite
+   * into another.
+   */
   const spoken = (content: unknown): readonly ReplyEvent[] => {
     if (content === null || content === undefined || typeof content === 'string') return text(content)
     return (Array.isArray(content) ? (content as readonly unknown[]) : [content]).flatMap((part) => {
@@ -108,7 +113,7 @@ export const chunkReader = (
   }
 }
 
-/** Returns the text of a list of parts, or the text itself. */
+/** Returns the joined text of a list of parts, or the value itself if it is a string. */
 const textsIn = (parts: unknown): string => {
   if (typeof parts === 'string') return parts
   if (!Array.isArray(parts)) return ''
@@ -117,7 +122,7 @@ const textsIn = (parts: unknown): string => {
     .join('')
 }
 
-/** Finish reasons of replies that broke off: the missing part of their calls is unknown. */
+/** Finish reasons of replies that broke off, so that the calls in them may be incomplete. */
 const broken: ReadonlySet<string> = new Set([
   'error',
   'abort',

@@ -1,19 +1,19 @@
 import type { StreamResponse } from '../streaming/call.ts'
 
 /**
- * The part that we use of a client of `openai`: `new OpenAI()`, `new AzureOpenAI()`, or a client with the `baseURL` of any compatible
- * endpoint.
+ * Subset of a client of `openai` that Palimpsest uses: `new OpenAI()`, `new AzureOpenAI()`, or a client with the `baseURL` of any
+ * compatible endpoint.
  */
 export interface OpenAiClient {
   readonly baseURL?: string
   readonly chat: { readonly completions: OpenAiCompletions }
-  /** Returns the same client with other options, if the client is the SDK's. */
+  /** Returns a copy of the client with other options. Only the SDK's own clients have this method. */
   withOptions?(options: object): OpenAiClient
 }
 
 /**
- * Typed by shape, not by the SDK's own types, which differ between its versions. A method, so that the SDK's more exact types are
- * accepted.
+ * Calls of the SDK's client, typed by shape because the SDK's own types differ between versions. `create` is declared as a method so
+ * that the SDK's more exact types are accepted.
  */
 interface OpenAiCompletions {
   create(

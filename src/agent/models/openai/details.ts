@@ -1,6 +1,6 @@
 import { type Fields, isFields } from '../../../events/json.ts'
 
-/** Collects a list of reasoning details that arrives in parts: the parts of one detail have the same index and type. */
+/** Creates a collector for reasoning details that arrive in parts. Parts with the same index and type belong to the same detail. */
 export const detailsList = (): {
   readonly add: (parts: readonly unknown[]) => void
   readonly all: () => readonly Fields[]
@@ -16,7 +16,7 @@ export const detailsList = (): {
   return { add: (parts) => parts.filter(isFields).forEach(addOne), all: () => details }
 }
 
-/** Fields that grow; every other field has the last value received. */
+/** Fields whose parts are concatenated; every other field has the last value received. */
 const growing: ReadonlySet<string> = new Set(['text', 'summary', 'data'])
 
 const continued = (before: Fields, part: Fields): Fields => {

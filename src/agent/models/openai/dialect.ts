@@ -1,8 +1,8 @@
 import { type Dialect, isPassingStatus } from '../streaming/failures.ts'
 
 /**
- * Wordings by endpoints for a request that is too long. "Too many tokens" alone is not included: it is also used for rates, and for the
- * reply's own limit.
+ * Error messages of endpoints for a request that is too long. "Too many tokens" alone is not included, because it is also used for rate
+ * limits and for the limit of the reply.
  */
 const tooLong = new RegExp(
   [
@@ -41,9 +41,9 @@ const tooLongCodes: ReadonlySet<unknown> = new Set([
   'model_max_prompt_tokens_exceeded',
   'exceed_context_size_error',
 ])
-/** Wordings for a rate limit, of any status: these errors are transient. */
+/** Error messages about a rate limit, with any status. These errors are transient. */
 const rate = /rate.?limit|tokens per (min|day|hour)|\bTP[MD]\b|throttl|please wait/i
-/** Wording for a request larger than a limit of tokens per minute: waiting would not help. */
+/** Error message for a request that by itself exceeds a limit of tokens per minute: waiting would not help. */
 const tooLargeForRate = /request too large/i
 
 /** Types or codes of permanent errors. */
@@ -55,10 +55,10 @@ const lasting: ReadonlySet<unknown> = new Set([
   'not_found_error',
 ])
 
-/** Wordings by Mistral, and by the templates of Mistral, Llama and Gemma, that refuse a user message directly after a tool result. */
+/** Error messages with which Mistral, and the templates of Mistral, Llama and Gemma, refuse a user message directly after a tool result. */
 const refusesOrder = /unexpected role '?(user|system)'? after role '?tool|roles must alternate/i
 
-/** True if an assistant message between the two may help. */
+/** Reports whether an error may be avoided by inserting an assistant message between tool results and the user's message. */
 export const wantsBridge = ({
   status,
   message,

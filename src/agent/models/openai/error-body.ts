@@ -2,9 +2,9 @@ import { type Fields, isFields, parseBoundedJson } from '../../../events/json.ts
 import type { OpenAiClient } from './client.ts'
 
 /**
- * Finds the error in the body of an answer. OpenAI's is `{ error: { message, type, code } }`; Mistral, Cohere, Cerebras and older vLLM
- * put its fields at the top, Gemini puts it into a list, xAI and LM Studio have a text in its place, FastAPI calls it `detail`, and
- * OpenRouter repeats the provider's error in `metadata.raw`.
+ * Finds the error in the body of a response. OpenAI's form is `{ error: { message, type, code } }`. Mistral, Cohere, Cerebras and older
+ * vLLM put these fields at the top level, Gemini wraps the body in a list, xAI and LM Studio use a string for `error`, FastAPI names it
+ * `detail`, and OpenRouter repeats the provider's error in `metadata.raw`.
  */
 export const errorIn = (body: unknown): Fields | undefined => {
   if (Array.isArray(body)) return errorIn(body[0])
@@ -19,8 +19,8 @@ export const errorIn = (body: unknown): Fields | undefined => {
 }
 
 /**
- * Returns a client that can read every endpoint's errors: the SDK discards all of an error's body except `error`. Returns the client
- * itself where this is impossible, or where its calls have been wrapped.
+ * Returns a client that can read the errors of every endpoint: the SDK discards all of an error's body except `error`. Returns the
+ * given client if that is impossible, or if the client's calls have been wrapped.
  */
 export const withReadableErrors = (client: OpenAiClient): OpenAiClient => {
   const given: unknown = Reflect.get(client, 'fetch')

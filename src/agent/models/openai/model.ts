@@ -10,32 +10,32 @@ import { openAiDialect, wantsBridge } from './dialect.ts'
 import { withReadableErrors } from './error-body.ts'
 import { chunksOf } from './plain.ts'
 
-/** Options of an endpoint, where it differs from OpenAI's own. */
+/** Options for an endpoint that differs from OpenAI's own. */
 export interface OpenAiOptions {
   /** Name of the provider under which reasoning is stored. Default: the host of the client's `baseURL`. */
   readonly provider?: string | undefined
-  /** Parameter that limits the reply. Default: `max_completion_tokens`; older servers know only `max_tokens`. */
+  /** Parameter that limits the reply's length. Default: `max_completion_tokens`; older servers accept only `max_tokens`. */
   readonly limit?: 'max_tokens' | 'max_completion_tokens' | undefined
   /** Role of the system prompt. Default: `system`, which every endpoint accepts. */
   readonly system?: 'system' | 'developer' | undefined
-  /** Request the usage of a stream (`stream_options`), which some servers refuse. Default true. */
+  /** True to request the usage of a stream (`stream_options`), which some servers refuse. Default true. */
   readonly usage?: boolean | undefined
   /**
-   * Insert an assistant message (`OK.`) between tool results and the user's text: Mistral, and some templates, refuse the latter
-   * directly after the former. Default: once the endpoint has refused that; false for never.
+   * True to insert an assistant message (`OK.`) between tool results and the user's text, because Mistral, and some templates, refuse
+   * user text directly after tool results; false to never insert it. Default: inserted once the endpoint has refused such a request.
    */
   readonly bridge?: boolean | undefined
-  /** True if the model accepts pictures and files; if not, a note replaces each. Default true. */
+  /** True if the model accepts pictures; otherwise each is replaced with a note. `files` is the same for files. Default true. */
   readonly images?: boolean | undefined
   readonly files?: boolean | undefined
-  /** Return reasoning to this provider, in this field of its messages. Default: reasoning is stored and never sent. */
+  /** Message field in which reasoning is sent back to its provider. Default: reasoning is stored but never sent. */
   readonly reasoning?: 'reasoning_content' | 'reasoning' | 'reasoning_details' | undefined
 }
 
 /**
- * Returns a model at an endpoint of OpenAI's Chat Completions API, reached through a client of `openai`. A call is one request, which
- * the SDK does not retry. Requests are translated, and receipts cover the translation (`form`); content that has no place in it is
- * listed in `repairs`. Replies and events have the form of the Messages API. Details: docs/models.md.
+ * Returns a model at an endpoint of OpenAI's Chat Completions API, called through a client of `openai`. Each call sends one request,
+ * which the SDK does not retry. Requests are translated, and receipts cover the translation (`form`); content that the API cannot
+ * represent is listed in `repairs`. Replies and events have the form of the Messages API. Details: docs/models.md.
  *
  * @example
  * import OpenAI from 'openai'
@@ -87,7 +87,7 @@ export const openAiModel = (client: OpenAiClient, options: OpenAiOptions = {}): 
   }
 }
 
-/** Returns the ids of the calls in a request. */
+/** Returns the ids of the tool calls in a request. */
 const callsIn = ({ messages }: ModelRequest): ReadonlySet<string> =>
   new Set(
     messages.flatMap(({ content }) =>

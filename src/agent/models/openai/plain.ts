@@ -2,7 +2,7 @@ import { type Fields, isFields, parseBoundedJson } from '../../../events/json.ts
 import type { StreamResponse } from '../streaming/call.ts'
 import { errorIn } from './error-body.ts'
 
-/** Yields the chunks of an answer. A server that ignores `stream` answers with a single completion, which is read as one chunk. */
+/** Yields the chunks of a response. A server that ignores `stream` responds with a single completion, which is read as one chunk. */
 export async function* chunksOf({ data, response }: StreamResponse): AsyncIterable<object> {
   const { body, headers } = response
   const isStream = headers.get('content-type')?.includes('text/event-stream') === true
@@ -46,7 +46,7 @@ const completionIn = (text: string, headers: Headers): object => {
   return { ...(completion as Fields), choices: choices.filter(isFields).map(choiceOf) }
 }
 
-/** Reads a complete message as a choice of one chunk; its calls are identified by their places. */
+/** Converts a complete message into the choice of a chunk. Tool calls are identified by their index. */
 const choiceOf = ({ message, finish_reason: reason, ...choice }: Fields): Fields => {
   const { tool_calls: calls, ...said } = isFields(message) ? message : ({} as Fields)
   const made = Array.isArray(calls) ? (calls as readonly unknown[]).filter(isFields) : []

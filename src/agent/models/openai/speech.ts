@@ -4,11 +4,14 @@ import type { BlockEvents } from './block-events.ts'
 import type { ReasoningOrigin } from './chat/chat.ts'
 import { detailsList } from './details.ts'
 
-/** Text and thinking of a model as events: a new block begins wherever one kind follows the other. */
+/**
+ * Builder of the stream events for a model's text and thinking. A new block begins when text follows thinking, or thinking follows
+ * text.
+ */
 export interface Speech {
   readonly text: (text: unknown) => readonly ReplyEvent[]
   readonly reasoning: (delta: Fields) => readonly ReplyEvent[]
-  /** Ends the open block because another kind of content begins. */
+  /** Ends the open block, because content of another kind begins. */
   readonly interrupt: () => readonly ReplyEvent[]
   readonly end: () => readonly ReplyEvent[]
 }
@@ -17,9 +20,9 @@ type Kind = 'text' | 'thinking'
 
 export const speech = (provider: string, { start, delta, stop }: BlockEvents): Speech => {
   const details = detailsList()
-  /** Block of the last delta. */
+  /** Block that the last delta belongs to. */
   let open: { readonly kind: Kind; readonly index: number } | undefined
-  /** The thinking block with details: they may arrive until the end. */
+  /** Index of the thinking block with reasoning details, which may arrive until the end of the reply. */
   let detailed: number | undefined
 
   const interrupt = (): readonly ReplyEvent[] => {

@@ -1,8 +1,8 @@
 import { type Fields, isFields } from '../../../events/json.ts'
 
 /**
- * Returns the endpoint's counts in the fields of the Messages API, followed by its own fields. In the Messages API, cached tokens are
- * not part of the input.
+ * Converts an endpoint's token counts to the fields of the Messages API, in which cached tokens are not part of the input. The
+ * endpoint's own fields follow.
  */
 export const usageOf = (usage: unknown): Fields => {
   if (!isFields(usage)) return {}

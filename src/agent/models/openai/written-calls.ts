@@ -3,34 +3,34 @@ import { type Fields, isFields } from '../../../events/json.ts'
 import type { ReplyEvent } from '../model.ts'
 import type { BlockEvents } from './block-events.ts'
 
-/** The calls of a reply while they are being written. */
+/** Tool calls of a reply while they arrive in parts. */
 export interface WrittenCalls {
   readonly add: (part: unknown) => readonly ReplyEvent[]
   readonly isAny: () => boolean
-  /** True if the arguments of every call are a complete object. */
+  /** True if the arguments of every call are empty or a complete JSON object. */
   readonly areWhole: () => boolean
   readonly end: () => readonly ReplyEvent[]
 }
 
-/** A call that is being written. Its block begins with its name, which may arrive later. */
+/** Tool call that is still arriving. Its block begins once the tool's name has arrived. */
 interface Writing {
   readonly id: string
-  /** The id that the endpoint gave. */
+  /** Id that the endpoint gave the call. */
   readonly given: string | undefined
   name: string
-  /** The arguments so far. */
+  /** Arguments received so far, as JSON text. */
   json: string
-  /** Arguments that came before the name. */
+  /** Arguments received before the tool's name. */
   early: string
   block: number | undefined
 }
 
 interface Begins {
-  /** Maps the name that the model knows a tool by to the tool's name. */
+  /** Returns a tool's name in the request, given the name sent to the model. */
   readonly nameOf: (sent: string) => string
-  /** Ids of earlier calls: some endpoints restart from the same id in each reply. */
+  /** Ids of earlier calls, which must not be reused: some endpoints restart from the same id in each reply. */
   readonly taken: ReadonlySet<string>
-  /** Returns the events that precede a new block. */
+  /** Returns the events that end the open block before a new one begins. */
   readonly interrupt: () => readonly ReplyEvent[]
 }
 
@@ -41,7 +41,7 @@ export const createWrittenCalls = (
   const calls: Writing[] = []
   const places = new Map<unknown, Writing>()
 
-  /** Finds the call that a part belongs to, by its index or id; some endpoints give all calls the same ones, or omit them. */
+  /** Finds the call that a part belongs to, by its index or id. Some endpoints give all calls the same index or id, or omit both. */
   const writingOf = (part: Part): Writing => {
     const { index, id, name } = part
     const isNew = index !== undefined && name !== ''
@@ -57,7 +57,7 @@ export const createWrittenCalls = (
     calls.push(writing)
     return writing
   }
-  /** Returns the last call if the part continues it: a part without index and id, or one with only arguments. */
+  /** Returns the last call if the part continues it: the part has neither index nor id, or only arguments. */
   const lastFor = ({ index, id, name }: Part): Writing | undefined => {
     const last = calls.at(-1)
     const isRest = id === undefined && name === '' && last?.block !== undefined
@@ -98,7 +98,7 @@ export const createWrittenCalls = (
   }
 }
 
-/** A part of a call as it arrives; fields it lacks are undefined or empty. */
+/** Part of a tool call as it arrives. Missing fields are undefined or empty. */
 interface Part {
   readonly index: unknown
   readonly id: string | undefined
@@ -116,7 +116,7 @@ const partOf = ({ index, id, function: made }: Fields): Part => {
   }
 }
 
-/** Reports whether a part begins a new call instead of continuing the one in its place: it has another id, or that call is complete. */
+/** Reports whether a part begins a new call instead of continuing the known one: the part has another id, or the known call is complete. */
 const begins = ({ id, name, json }: Part, known: Writing): boolean => {
   if (name === '' || known.block === undefined) return false
   if (id !== undefined && known.given !== undefined && id !== known.given) return true

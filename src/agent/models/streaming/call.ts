@@ -6,20 +6,20 @@ import { type PartialReply, type Dialect, failureOf, spoiltBy, modelStalled } fr
 import { replyDraft } from './reply.ts'
 import { hear, watch } from './watch.ts'
 
-/** An answer whose stream has begun, as the SDKs return it. */
+/** Response whose stream has begun, as the SDKs return it. */
 export interface StreamResponse {
   readonly data: AsyncIterable<object>
   readonly response: Response
   readonly request_id?: string | null | undefined
 }
 
-/** The API-specific parts of a call. */
+/** API-specific parts of a streaming call. */
 export interface Endpoint {
-  /** Sends the request. */
+  /** Sends the request and returns the response once its stream has begun. */
   readonly begin: (signal: AbortSignal) => Promise<StreamResponse>
-  /** Returns the equivalent events of the Messages API's stream for a part of this API's stream, in order. */
+  /** Translates a part of this API's stream into the equivalent events of the Messages API's stream, in order. */
   readonly eventsOf: (part: object) => readonly ReplyEvent[]
-  /** Returns the events at the stream's proper end. */
+  /** Returns the events to add when the stream has ended properly. */
   readonly ending?: () => readonly ReplyEvent[]
   readonly dialect: Dialect
 }
@@ -33,7 +33,7 @@ export const streamCall = async (
 ): Promise<E.Either<ModelError, Reply>> => {
   const watched = watch(signal, stallTimeout)
   let draft = replyDraft()
-  /** Error thrown by the listener or while reading an event: not the API's fault. */
+  /** Error thrown by the listener, or while reading an event, rather than by the API. */
   let spoilt: { readonly error: unknown } | undefined
   const take = (events: () => readonly ReplyEvent[]): void => {
     try {

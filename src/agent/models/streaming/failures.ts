@@ -9,7 +9,7 @@ export interface PartialReply {
   readonly usage?: Reply['origin']['usage']
 }
 
-/** Details of an API's error. */
+/** Fields by which an API's error is classified. */
 export interface ApiErrorDetails {
   readonly status: number | undefined
   readonly type: string | null | undefined
@@ -17,32 +17,31 @@ export interface ApiErrorDetails {
   readonly message: string
 }
 
-/** Vocabulary of an API's errors. */
+/** Rules for interpreting the errors of an API. */
 export interface Dialect {
-  /** Environment variable that holds the key. */
+  /** Name of the environment variable that holds the API key. */
   readonly key: string
-  /** Reports whether the request does not fit into the context window. A 413 says so in every dialect. */
+  /** Reports whether the error means that the request does not fit into the context window. Status 413 means that in every dialect. */
   readonly isTooLong: (told: ApiErrorDetails) => boolean
-  /** Reports whether the reason may be transient; undefined if the error does not tell. */
+  /** Reports whether the cause of the error may be transient; undefined if the error does not tell. */
   readonly isPassing: (told: ApiErrorDetails) => boolean | undefined
 }
 
-/** Fields that the errors of all SDK versions share. */
+/** Fields common to the errors of all SDK versions. */
 interface SdkError {
   readonly message?: string
-  /** Message in the API's own words. */
   readonly apiMessage?: string | null
   readonly status?: number
   readonly type?: string | null
   readonly code?: unknown
   readonly requestID?: string | null
-  /** Headers of the answer; every error of the API or of the connection has this key. */
+  /** Headers of the response. Every error of the API or of the connection has this key. */
   readonly headers?: Headers
 }
 
 const tooManyBytes = 413
 
-/** True for statuses worth retrying: the SDKs' own choice. */
+/** True for the HTTP statuses that are worth retrying, the same ones as in the SDKs. */
 export const isPassingStatus = (status: number): boolean => [408, 409, 429].includes(status) || status >= 500
 
 const adviceOn = (status: number | undefined, { key }: Dialect): string => {
@@ -62,7 +61,7 @@ export const modelStalled = (timeout: number, broken: PartialReply): ModelStalle
   ...given(broken),
 })
 
-/** Returns the error of a call that ended because the caller's listener threw, or the stream could not be read. */
+/** Returns the error for a call that ended because the caller's listener threw or the stream could not be read. */
 export const spoiltBy = (error: unknown, broken: PartialReply): ModelFailed => ({
   _tag: 'ModelFailed',
   message: `the model's answer was incomplete (${messageOf(error)}): no reply was recorded; fix the cause`,
@@ -71,7 +70,11 @@ export const spoiltBy = (error: unknown, broken: PartialReply): ModelFailed => (
   cause: error,
 })
 
-/** @param error what the client threw; undefined if the stream ended before the reply did */
+/**
+ * Converts an error of the client into the error of a model call.
+ *
+ * @param error the value that the client threw; undefined if the stream ended before the reply was complete
+ */
 export const failureOf = (
   error: unknown,
   signal: AbortSignal | undefined,
@@ -117,7 +120,7 @@ const given = ({ partial, usage }: PartialReply): PartialReply => ({
   ...(usage && Object.keys(usage).length > 0 && { usage }),
 })
 
-/** Reports whether a retry may help, and the milliseconds to wait before it, if the API gives them. */
+/** Determines whether a retry may help, and the milliseconds to wait before the retry, if the API gives them. */
 const retryIn = (
   error: SdkError,
   { usage }: PartialReply,
@@ -134,7 +137,7 @@ const retryIn = (
   }
 }
 
-/** Returns the milliseconds to wait; `retry-after` is in seconds or a date. */
+/** Reads the milliseconds to wait before a retry from the headers. The `retry-after` header is in seconds or a date. */
 const waitIn = (headers: Headers): number | undefined => {
   const precise = Number.parseFloat(headers.get('retry-after-ms') ?? '')
   if (precise >= 0) return precise

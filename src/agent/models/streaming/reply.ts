@@ -4,19 +4,23 @@ import type { Reply, ReplyEvent } from '../model.ts'
 
 type Fields = { readonly [field: string]: unknown }
 
-/** A reply that grows event by event. */
+/** Reply that is assembled event by event. */
 export interface ReplyDraft {
-  /** Adds an event. Throws on an unknown one, as no part of a reply may be lost. */
+  /** Adds an event. Throws if the event's delta has an unknown type, because no part of a reply may be lost. */
   readonly add: (event: ReplyEvent) => void
   /** Returns the complete reply; undefined before the stream's last event. */
   readonly whole: () => Reply | undefined
-  /** Returns the completed blocks and the beginning of a text; undefined if there are neither. */
+  /** Returns the completed blocks and the beginning of a text; undefined if neither has arrived. */
   readonly partial: () => Reply | undefined
-  /** Returns the API's counts so far; undefined before the stream has begun. */
+  /** Returns the token counts that the API has reported so far; undefined before the stream has begun. */
   readonly usage: () => Fields | undefined
 }
 
-/** @param requestId identifies the reply; default its message id */
+/**
+ * Creates an empty reply, to be assembled from events.
+ *
+ * @param requestId id that identifies the reply; default: the id of its message
+ */
 export const replyDraft = (requestId?: string | null): ReplyDraft => {
   let message: Fields = {}
   let usage: Fields | undefined
@@ -132,12 +136,12 @@ export const replyDraft = (requestId?: string | null): ReplyDraft => {
   }
 }
 
-/** Greatest nesting depth of an input: with the levels of the message around it, it can still be stored. */
+/** Maximum nesting depth of a tool call's input. Together with the levels of the message around it, such an input can still be stored. */
 const mostInput = 900
 
 /**
- * Parses the input of a call; returns the text itself if it is not JSON because the reply was cut off inside it, or if it is nested too
- * deeply.
+ * Parses the input of a tool call. Returns the text itself if it is not JSON, because the reply was cut off inside it, or if it is
+ * nested too deeply.
  */
 const inputOf = (json: string): unknown => {
   try {

@@ -1,20 +1,24 @@
 import { longestTimer } from '../call-model.ts'
 
-/** Watchdog of a call: aborts it with the caller's signal, and when nothing has arrived for too long. */
+/** Watchdog of a call: aborts the call when the caller's signal aborts, or when nothing has arrived for too long. */
 export interface CallWatchdog {
-  /** The signal of the call. */
+  /** Signal to pass to the call; the watchdog aborts it. */
   readonly signal: AbortSignal
-  /** Reports a sign of life. */
+  /** Restarts the timeout, because data has arrived. */
   readonly alive: () => void
   readonly isStalled: () => boolean
-  /** Ends the watch, leaving no timer, and no listener on the caller's signal. */
+  /** Ends the watch: clears the timer, removes the listener from the caller's signal, and aborts `signal`. */
   readonly end: () => void
 }
 
-/** Created once: each new one would capture a stack trace. */
+/** Abort reason for a call that has ended. Created once, because each new exception would capture a stack trace. */
 const over = new DOMException('the call is over', 'AbortError')
 
-/** @param timeout milliseconds */
+/**
+ * Creates the watchdog of a call.
+ *
+ * @param timeout milliseconds without data after which the call counts as stalled
+ */
 export const watch = (caller: AbortSignal | undefined, timeout: number): CallWatchdog => {
   const controller = new AbortController()
   let isStalled = false
@@ -46,7 +50,7 @@ export const watch = (caller: AbortSignal | undefined, timeout: number): CallWat
   }
 }
 
-/** Calls `told` for every byte of the answer: pings are signs of life, too, and the SDK does not report them. */
+/** Calls `told` whenever bytes of the response arrive. Pings count as well, although the SDK does not report them. */
 export const hear = (response: Response | undefined, told: () => void): void => {
   const body = response?.body
   if (!body || body.locked) return

@@ -5,44 +5,44 @@ import type { ReadError, StoreError } from '../../../store/errors.ts'
 import type { OpenCall } from './open-calls.ts'
 
 /**
- * State of a call according to the log of turns.
+ * State of a tool call according to the log of turns.
  *
  * 1. A wait has at most one decision, and permits at most one start: a call that needs approval again waits again.
- * 2. A fork shares calls of replies with other conversations: each conversation has its own waits, decisions and starts of such a call.
+ * 2. A fork shares the calls of inherited replies with other conversations. Each conversation has its own waits, decisions and starts of
+ *    such a call.
  */
 export interface CallState {
-  /** Its newest wait. */
+  /** Newest wait of the call. */
   readonly wait?: RecordedTurnFact<'CallsWaiting'>
-  /** The decision on that wait. */
+  /** Decision on the newest wait. */
   readonly decision?: RecordedTurnFact<'CallDecided'>
-  /** Its newest start since that wait, or its newest start if it has never waited. */
+  /** Newest start of the call since its newest wait, or its newest start of all if the call has never waited. */
   readonly started?: RecordedTurnFact<'ToolStarted'>
-  /** Its newest start before that wait. */
+  /** Newest start of the call before its newest wait. */
   readonly earlier?: RecordedTurnFact<'ToolStarted'>
-  /** State of the call in the conversation that the reply was inherited from. */
+  /** State of the call in an ancestor, if this conversation is a fork that inherited the reply. */
   readonly above?: CallAbove
 }
 
-/** A call in the conversation that this one was forked from. */
+/** State of a call in a conversation that this one was forked from. */
 export interface CallAbove {
-  /** The ancestor with the most relevant record of the call. */
+  /** Ancestor with the most relevant record of the call: one with a start, otherwise one with a wait. */
   readonly conversation: string
   readonly started?: RecordedTurnFact<'ToolStarted'>
   readonly wait?: RecordedTurnFact<'CallsWaiting'>
 }
 
-/** States of the calls of some replies. */
+/** States of the tool calls of several replies. */
 export interface CallStates {
-  /** End of the log of turns. */
   readonly end: TurnsEnd
-  /** Ids of the first events of the logs: the conversation's own and its ancestors'. */
+  /** Ids of the first events in the logs of turns of the conversation and its ancestors. */
   readonly begun: ReadonlySet<string>
   readonly of: (reply: number, call: string) => CallState
 }
 
 const unknown: CallState = {}
 
-/** Returns the states of calls with no record up to this end. */
+/** Returns the states of calls about which the log of turns records nothing through `end`. */
 export const noStates = (end: TurnsEnd): CallStates => ({ end, begun: begunIn([end]), of: () => unknown })
 
 const begunIn = (ends: readonly TurnsEnd[]): ReadonlySet<string> =>
@@ -51,7 +51,7 @@ const begunIn = (ends: readonly TurnsEnd[]): ReadonlySet<string> =>
 /**
  * Returns the states of calls, in this conversation and in the ones that it was forked from.
  *
- * @param at include only facts recorded while the conversation ended at this position or before it
+ * @param at include only facts recorded before the conversation grew beyond this position
  */
 export async function* statesOf(
   log: TurnLog,
@@ -94,8 +94,10 @@ export const startOf = ({ started, earlier }: Pick<CallState, 'started' | 'earli
   started ?? earlier
 
 /**
- * @param reply position of the first relevant reply: the log is read back to it
- * @param at include only facts recorded while the conversation ended at this position or before it
+ * Returns the states of calls in a single log of turns.
+ *
+ * @param reply position of the first relevant reply: the log is read backwards to it
+ * @param at include only facts recorded before the conversation grew beyond this position
  */
 export async function* callStates(log: TurnLog, reply: number, at = Infinity): Steps<StoreError, CallStates> {
   const facts: RecordedTurnFact[] = []
@@ -110,7 +112,7 @@ export async function* callStates(log: TurnLog, reply: number, at = Infinity): S
   return { end, begun: begunIn([end]), of: (position, call) => states.get(`${position} ${call}`) ?? unknown }
 }
 
-/** Returns the state of the call with this id that waited last, however long ago; undefined if none has. */
+/** Returns the state of the call that waited most recently under this id, regardless of age; undefined if no such call has waited. */
 export const lastWaiting = (log: TurnLog, call: string): Steps<StoreError, CallState | undefined> =>
   catchTyped(async () => {
     const facts: RecordedTurnFact[] = []
@@ -146,17 +148,16 @@ const foldOf = (facts: readonly RecordedTurnFact[]): ReadonlyMap<string, CallSta
   return states
 }
 
-/** A rewind of the conversation. */
 export interface RewindPoint {
   readonly position: number
   readonly to: number
-  /** True if nothing else was written with it: the user went back in time, and messages were not just reordered. */
+  /** True if no adjacent event belongs to the same command: the user went back in time and did not merely reorder messages. */
   readonly isAlone: boolean
 }
 
 /**
- * Reports whether the conversation was rewound to before the wait for a call was settled: then the call needs a new decision. A wait
- * ends with its reply; its decision or start, once the conversation returns to an earlier moment.
+ * Reports whether a rewind has withdrawn the wait for a call, so that the call needs a new decision. A rewind to before the reply
+ * always does. A rewind with `isAlone` also does if it goes back to before the decision was made, or if the tool was started before it.
  */
 export const isWithdrawn = (
   { wait, decision, started }: CallState,
@@ -175,6 +176,6 @@ export const isWithdrawn = (
   )
 }
 
-/** True if the time for a decision has expired. */
+/** Reports whether the time for a decision has expired. */
 export const isOver = ({ until }: { readonly until?: string | undefined }, now: number): boolean =>
   until !== undefined && Date.parse(until) <= now

@@ -7,18 +7,22 @@ import { type DeferredMessages, isSaid, overtakenSince, lastUserMessages } from 
 import { type OpenCall, openCalls } from './open-calls.ts'
 import { openCallsIn } from './said-results.ts'
 
-/** The calls without a result at the end of a history, and the events since they were made. */
+/** Calls without a result at the end of a history, with the later messages and rewinds that affect them. */
 export interface CallsNow {
   readonly open: readonly OpenCall[]
-  /** The user's messages after them. */
+  /** User messages that follow the open calls. */
   readonly held?: DeferredMessages | undefined
-  /** Position of the first of those; Infinity if there are none. */
+  /** Position of the first user message after the open calls; Infinity without one. */
   readonly said: number
-  /** Rewinds after the given position, through the history's position. */
+  /** Rewinds after `since`, through the history's position. */
   readonly rewinds: readonly RewindPoint[]
 }
 
-/** @param since position after which rewinds matter */
+/**
+ * Returns the open calls at the end of a history, and the events that affect them.
+ *
+ * @param since position after which rewinds matter
+ */
 export async function* callsNow(
   chat: ConversationHandle,
   now: Effective,
@@ -47,7 +51,7 @@ export async function* rewindsAfter(
   })
 }
 
-/** Returns the position of the user's first message in a history that is absent from the one before; Infinity if there is none. */
+/** Returns the position of the first user message that is in the history `now` but not in the earlier one; Infinity if no message is. */
 export const firstMessageSince = (now: Effective, { items }: Effective): number => {
   const before = new Set(items.map(({ position }) => position))
   return now.items.find((item) => !before.has(item.position) && isSaid(item))?.position ?? Infinity

@@ -20,21 +20,24 @@ import {
   type ToolUse,
 } from '../results/tools.ts'
 
-/** Task for a call without a result. */
+/** Task for an open call: run its tool, answer it, or let it wait. */
 export type CallTask =
   | {
       readonly type: 'run'
       readonly tool: ToolSettings
       readonly edited?: InputEdit
-      /** The tool's input, if its schema has produced it. */
+      /** Input produced by the tool's schema, if it has one. */
       readonly made?: ParsedInput
-      /** True if it was started before, on the same approval if it needs one. */
+      /** True if the call was already started, under the same approval if it needs one. */
       readonly isAgain: boolean
-      /** Record its start although the tool has no effect: an approval can be withdrawn until then. */
+      /**
+       * True if the call was approved. Its start is then recorded even if the tool has no effect, because an approval can be withdrawn
+       * until the start.
+       */
       readonly isApproved?: true
-      /** Conversation that this one was forked from, where the call was started. */
+      /** Conversation that this one was forked from and in which the call was started. */
       readonly startedIn?: string
-      /** Set if it was started before its approval: the revision of the wait distinguishes the two starts. */
+      /** Revision of the wait, set if the call was started before its approval as well. It distinguishes the two starts. */
       readonly onWait?: number
     }
   | { readonly type: 'answer'; readonly result: Block }
@@ -43,11 +46,11 @@ export type CallTask =
       readonly why: 'approval' | 'handed-back'
       readonly isNew: boolean
       readonly until?: string | undefined
-      /** The tool's input, if it differs from the model's. */
+      /** Input for the tool, if it differs from the model's input. */
       readonly input?: Fields | undefined
     }
 
-/** Conditions of a decision about calls. */
+/** Circumstances on which the decision about a call depends. */
 export interface CallConditions {
   readonly tools: Tools
   /** Reports whether the request defines a client tool of this name. */
@@ -58,15 +61,15 @@ export interface CallConditions {
   readonly isRepeated: (reply: number, call: string) => boolean
   /** Reports whether a rewind has withdrawn the wait for a call. */
   readonly isWithdrawn: (state: CallState) => boolean
-  /** Position of the user's messages after the calls; Infinity if there are none. */
+  /** Position of the first user message after the calls; Infinity without one. */
   readonly said: number
   /** Current time in milliseconds since 1970. */
   readonly now: number
-  /** Milliseconds after which an approval is too late. */
+  /** Milliseconds after which an approval comes too late. */
   readonly expires: number | undefined
-  /** Applies the schema of a tool to an input, once per input. */
+  /** Applies a tool's schema to an input, once per input. */
   readonly applied: InputParser
-  /** Aborts the check whether a call needs approval. */
+  /** Signal that aborts the check of whether a call needs approval. */
   readonly signal: AbortSignal
 }
 
@@ -74,7 +77,6 @@ const interrupted = 'This call was interrupted: whether it took effect is not kn
 const notHere = 'This call was not carried out here; it waits in the conversation this was forked from.'
 const startedBefore = ' It had been started before that: whether it took effect then is not known.'
 
-/** A run of a tool. */
 type Run = Extract<CallTask, { readonly type: 'run' }>
 
 /** Decides what to do about an open call. */
@@ -92,7 +94,7 @@ export const taskFor = async (
   const { above } = state
   const isLeft = isWithdrawn(state)
   const wait = isLeft ? undefined : state.wait?.data
-  /** True if it was started under its current permission. */
+  /** True if the call was started under its current permission. */
   const isStarted = !isLeft && state.started !== undefined
   // Too late for what the user has said before it, unless that is no denial.
   const decided = wait && state.decision?.data
@@ -125,7 +127,7 @@ export const taskFor = async (
   if (!tool) return { type: 'wait', why: 'handed-back', isNew: true }
   const run: Run = { type: 'run', tool, isAgain: isStarted }
   const recorded = state.wait?.data.inputs?.[call.id]
-  /** Runs the call with the schema's output, or answers with the problem if the input is invalid. */
+  /** Returns a task that runs the call with the schema's output, or answers it with the error if the input is invalid. */
   const ready = async (how: Run): Promise<CallTask> => {
     const made = await applied(tool, how.edited?.input ?? call.input, signal)
     if (made && E.isLeft(made))
@@ -171,14 +173,17 @@ export const taskFor = async (
   return { type: 'wait', why: 'approval', isNew: true, until, input: made && shownOf(made.right, call) }
 }
 
-/** Returns a schema's output for an input, or the problem if the input is invalid; undefined if the tool has no schema. */
+/**
+ * Applies a tool's schema to an input. Returns the output, or the error text if the input is invalid; undefined if the tool has no
+ * schema.
+ */
 export type InputParser = (
   tool: ToolSettings,
   input: unknown,
   signal: AbortSignal,
 ) => Promise<E.Either<string, unknown> | undefined>
 
-/** Returns a parser that applies the schemas of tools to each input once. */
+/** Returns a parser that applies the tools' schemas only once to each input. */
 export const createInputParser = (): InputParser => {
   const known = new Map<unknown, ReturnType<InputParser>>()
   const apply: InputParser = async ({ check }, input, signal) => {
@@ -198,10 +203,10 @@ export const createInputParser = (): InputParser => {
   }
 }
 
-/** Longest input, in characters of JSON, that is recorded a second time. */
+/** Maximum size of a schema output, in characters of JSON, that is recorded in addition to the model's input. */
 const longestInput = 1_048_576
 
-/** Returns the record of a schema's output: undefined if it equals the model's input, or is not JSON. */
+/** Returns the schema's output to record; undefined if it equals the model's input, is not a JSON object, or is too long. */
 const shownOf = (made: unknown, { input }: ToolUse): Fields | undefined => {
   const copied = copyJson(made)
   if (E.isLeft(copied) || !isFields(copied.right)) return undefined
@@ -209,7 +214,7 @@ const shownOf = (made: unknown, { input }: ToolUse): Fields | undefined => {
   return text === JSON.stringify(input) || text.length > longestInput ? undefined : copied.right
 }
 
-/** Checks whether the call needs approval; left is the error thrown by the tool's own function, in which case the call is not run. */
+/** Reports whether the call needs approval. If the tool's own function throws, left is the error's text, and the call is not run. */
 const isAsked = async (
   tool: ToolSettings,
   { id, name, input }: ToolUse,
@@ -226,16 +231,15 @@ const isAsked = async (
   }
 }
 
-/** A call with its task. */
 export interface PlannedCall extends OpenCall {
   readonly task: CallTask
 }
 
-/** Options for waiting calls. */
+/** Options for calls that wait for approval or for an outside result. */
 export interface WaitOptions {
-  /** Milliseconds after which an approval is too late, and the call is denied. Default: never. */
+  /** Milliseconds after which an approval comes too late and the call is denied. Default: never. */
   readonly expires?: number | undefined
-  /** Keep calls waiting after a user message. Default false: such a message denies them. */
+  /** True to keep calls waiting after a user message. Default false: such a message denies them. */
   readonly keep?: boolean | undefined
 }
 

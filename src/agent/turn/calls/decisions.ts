@@ -25,17 +25,17 @@ import {
 
 /** Approval of a call: the person who approves it, and optionally a note and another input. */
 export interface Approval {
-  /** Name of the person who decides: for the log, and for the model if it is shown the decision. */
+  /** Name of the person who approves the call, for the log and for the model if it is shown the decision. */
   readonly by: string
   /** A note for later readers of the log. */
   readonly note?: string | undefined
-  /** Input for the tool instead of the model's. The result mentions it; the call itself is unchanged. */
+  /** Input that replaces the model's. The result mentions the replacement; the call itself is unchanged. */
   readonly input?: { readonly [field: string]: unknown } | undefined
 }
 /** Denial of a call: the person who denies it, and the reason. */
 export interface Denial {
   readonly by: string
-  /** Reason, which the model is shown. */
+  /** Reason, shown to the model. */
   readonly reason?: string | undefined
 }
 
@@ -46,7 +46,7 @@ export interface CallWithdrawal {
   readonly reason?: string | undefined
 }
 
-/** A recorded decision. */
+/** A recorded decision about a call. */
 export interface CallDecision {
   readonly conversation: string
   readonly call: string
@@ -59,16 +59,19 @@ export interface AwaitedCall extends WaitingCall {
   readonly why: 'approval' | 'handed-back'
   /** Position of the reply that makes the call. */
   readonly reply: number
-  /** Time since which it has waited: ISO 8601, UTC. */
+  /** Time at which the call began to wait: ISO 8601, UTC. */
   readonly since: string
-  /** Time of an earlier start, if any: before a rewind, or in the conversation that this one was forked from. It may have taken effect. */
+  /**
+   * Time of an earlier start, before a rewind or in the conversation that this one was forked from. The call may have taken effect
+   * then.
+   */
   readonly started?: string
 }
 
 export type WithdrawalError = ReadError | EventTooLarge | NotWithdrawn
 export type DecisionError = ReadError | EventTooLarge | AlreadyDecided | NotWaiting
 
-/** Methods with which people decide about calls. */
+/** Methods for deciding about waiting calls. */
 export interface ApprovalMethods<W extends ResultStyle = 'task'> {
   /**
    * Approves a waiting call; the next turn runs it. `input` replaces the model's input. The first decision counts. Errors:
@@ -87,7 +90,8 @@ export interface ApprovalMethods<W extends ResultStyle = 'task'> {
    */
   readonly deny: (call: string, denial: Denial) => MethodResult<W, DecisionError, CallDecision>
   /**
-   * Withdraws the approval of a call as long as its tool has not started: the call waits again. Errors: `NotWithdrawn`, a `ReadError`.
+   * Withdraws the approval of a call whose tool has not started yet: the call waits for approval again. Errors: `NotWithdrawn`, a
+   * `ReadError`.
    *
    * @example
    * for (const { call } of await chat.waiting()) {
@@ -100,9 +104,9 @@ export interface ApprovalMethods<W extends ResultStyle = 'task'> {
     withdrawal: CallWithdrawal,
   ) => MethodResult<W, WithdrawalError, CallDecision>
   /**
-   * Returns the calls that wait for approval or for an outside result, in the order in which the model made them; with `at`, according
-   * to the events and decisions written while the conversation ended at that position or before it; empty for a conversation that does
-   * not exist yet. Errors: a `ReadError`.
+   * Returns the calls that wait for approval or for an outside result, in the order in which the model made them; empty if the
+   * conversation does not exist yet. With `at`, only events and decisions recorded before the conversation grew beyond that position
+   * count. Errors: a `ReadError`.
    *
    * @example
    * for (const { call, tool, input, why } of await chat.waiting()) console.log(call, tool, input, why)
@@ -121,7 +125,7 @@ const approvalSchema = z.strictObject({
 const withdrawalSchema = z.strictObject({ call: callId, by, reason: z.string().optional() })
 const denialSchema = z.strictObject({ call: callId, by, reason: z.string().optional() })
 
-/** Returns the error if the call, which has waited, cannot be decided about; undefined if it can. */
+/** Returns the reason why a call that has waited cannot be decided about; undefined if it can. */
 const problemWith = (
   call: string,
   state: CallState,
@@ -138,7 +142,7 @@ const problemWith = (
   return isOver({ until }, now) ? `its time was over at ${until}` : undefined
 }
 
-/** Returns the error if an approval cannot be withdrawn; undefined if it can. */
+/** Returns the reason why an approval cannot be withdrawn; undefined if it can. */
 const problemWithWithdrawing = (
   call: string,
   state: CallState,

@@ -27,35 +27,35 @@ import { isCall, openCalls } from './open-calls.ts'
 type Marker = 'Condensed' | 'Truncated'
 type Carried = Marker | 'Restored' | 'Configured'
 
-/** A history whose last messages may have to wait, and the history without them. */
+/** User messages at the end of a history that may have to wait for results, and the history without them. */
 export interface DeferredMessages {
-  /** History without those messages. If `again` is empty, it is the log's history at `before.at`. */
+  /** History without the user's last messages. If `again` is empty, it equals the log's history at `before.at`. */
   readonly before: Effective
   readonly said: readonly NewMessage[]
-  /** The other events since the first of those messages: recorded again after `before.at`, they produce the history `before`. */
+  /** All other events since the first of the user's last messages. Recorded again after `before.at`, they produce the history `before`. */
   readonly again: readonly Event<Carried>[]
 }
 
 /**
- * Reports whether the user's last messages must wait for the next reply: they follow the results of client tools that were called
- * together with a server tool, whose result comes with the next reply, but only if no other message precedes that reply.
+ * Reports whether the user's last messages must wait for the next reply. They must if they follow the results of client tools that were
+ * called together with a server tool: the server tool's result comes with the next reply, but only if no other message precedes it.
  */
 export const isHeldBack = ({ before }: DeferredMessages, options: RequestOptions): boolean =>
   isResults(before.items.at(-1)) && waitsForServer(before, options)
 
-/** Reports whether a server tool has yet to answer, which happens only in a reply to results and nothing else. */
+/** Reports whether the result of a server tool is outstanding. It comes only with a reply to results that no other message follows. */
 export const waitsForServer = (before: Effective, options: RequestOptions): boolean => {
   const rendered = requestOf(before, options)
   return E.isRight(rendered) && hasOpenUse(rendered.right.messages)
 }
 
-/** Returns the position after which to look for user messages that follow results; undefined if there are none. */
+/** Returns the position after which to look for user messages that follow tool results; undefined if no message does. */
 export const deferralStart = ({ items }: Effective): number | undefined => {
   const last = items.findLastIndex((item) => !isSaid(item))
   return last < items.length - 1 && isResults(items[last]) ? endOf(items.slice(0, last + 1)) : undefined
 }
 
-/** Returns the position after which to look for user messages that follow calls without a result; undefined if there are none. */
+/** Returns the position after which to look for user messages that follow calls without a result; undefined if no message does. */
 export const overtakenSince = (now: Effective): number | undefined => {
   const { items } = now
   const reply = items.findLastIndex((item) => messageIn(item)?.role !== 'user' && !isSystem(messageIn(item)))
@@ -66,16 +66,16 @@ export const overtakenSince = (now: Effective): number | undefined => {
   return openCalls({ ...now, items: before }).length > 0 ? endOf(before) : undefined
 }
 
-/** Returns the position of the last message; an edit may be newer than the messages after the edited item. */
+/** Returns the position of the last item that is a message. Edited items are skipped: an edit may be newer than the messages after it. */
 const endOf = (items: readonly Item[]): number =>
   items.findLast(({ kind }) => kind === 'message')?.position ?? START
 
 /**
- * Returns the user's last messages, each as appended and with the content shown in its place, despite markers, restores and
- * configurations in between.
+ * Returns the user's last messages, each as appended and with the content that is shown for it. Markers, restores and configurations
+ * may lie between them.
  *
  * @param since the events after `position`, at least through `now.at`
- * @returns undefined if there are no such messages, or if another event has happened since, before which nothing can be moved
+ * @returns undefined if no such messages exist, or if another event since then prevents moving them
  */
 export const lastUserMessages = (
   now: Effective,
@@ -112,26 +112,29 @@ export const pathAfter = (
   return place === position ? path.toReversed() : undefined
 }
 
-/** True if a reply computed before the event may be recorded either before or after it. */
+/** Reports whether a reply computed before the event may be recorded either before or after it. */
 export const mayWait = (event: ConversationEvent): boolean =>
   event.type === 'Configured' || isMarkerOrRestore(event) || beginsTurn(event)
 
-/** True for messages that are not a model's: they may come between calls and their results. */
+/** Reports whether an event is a message that the model did not write: such a message may come between calls and their results. */
 const comesBetween = ({ type, data }: ConversationEvent): boolean =>
   type === 'MessageAppended' && data.role !== 'assistant'
 
 const isSystem = (message: Message | undefined): boolean => message?.role === 'system'
 
-/** True if a message is more than results, which ends the wait for results. */
+/** Reports whether a message contains more than tool results, and thereby ends the wait for results. */
 const speaks = (message: Message | undefined): boolean =>
   message !== undefined && (isSystem(message) ? message.content.length > 0 : isTurn(message))
 
 interface Taken extends Pick<DeferredMessages, 'said' | 'again'> {
-  /** Positions of the messages and of their edits. */
+  /** Positions of the user messages and of their edits. */
   readonly shown: ReadonlySet<number>
 }
 
-/** Separates messages from the events between them. Undefined if a marker covers such a message together with another item. */
+/**
+ * Separates the user messages from the events between them. Returns undefined if a marker covers such a message together with another
+ * item.
+ */
 const taking = (events: readonly ConversationEvent[], next: number): Taken | undefined => {
   const said: NewMessage[] = []
   const again: Event<Carried>[] = []
@@ -166,7 +169,7 @@ const taking = (events: readonly ConversationEvent[], next: number): Taken | und
   return { said, again, shown: new Set(placeOf.keys()) }
 }
 
-/** Returns the marker without its view, which depends on its place. */
+/** Returns the marker without its view, which depends on the marker's position. */
 const markerFor = (event: ConversationEvent<Marker>, covers: Covers): Event<Marker> => {
   if (event.type === 'Condensed') {
     const { view: _, ...data } = event.data
@@ -176,7 +179,7 @@ const markerFor = (event: ConversationEvent<Marker>, covers: Covers): Event<Mark
   return { type: event.type, data: { ...data, covers } }
 }
 
-/** Returns the content that an edit in place shows for its message. */
+/** Returns the content that an edit in place shows instead of the message's own. */
 const shownBy = (event: ConversationEvent<Marker>): NewMessage['shown'] => {
   const item = itemOf(event)
   const content = item && messageIn(item)?.content
@@ -190,7 +193,7 @@ const without = (now: Effective, shown: ReadonlySet<number>, at: number): Effect
   return { at, head: at, items: now.items.filter(isLeft), outline }
 }
 
-/** True if an item holds words of the user. */
+/** Reports whether an item contains words of the user, not only tool results. */
 export const isSaid = (item: Item): boolean => {
   const message = messageIn(item)
   return message !== undefined && isTurn(message)

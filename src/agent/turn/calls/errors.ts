@@ -12,13 +12,13 @@ export interface AlreadyDecided {
   readonly time: string
 }
 
-/** The call cannot be decided about: it does not wait for approval, or no longer. */
+/** The call cannot be decided about: it is not waiting for approval, or no longer. */
 export interface NotWaiting {
   readonly _tag: 'NotWaiting'
   readonly message: string
   readonly conversation: string
   readonly call: string
-  /** The calls that do wait for approval. */
+  /** Ids of the calls that are waiting. */
   readonly waiting: readonly string[]
 }
 
@@ -28,7 +28,7 @@ export interface NotWithdrawn {
   readonly message: string
   readonly conversation: string
   readonly call: string
-  /** Start of the tool, if that is the reason: ISO 8601, UTC. */
+  /** Time at which the tool started, if that is the reason: ISO 8601, UTC. */
   readonly started?: string
 }
 

@@ -11,18 +11,19 @@ import { afterOther, type TurnDemand, demandAfter, demandUpTo } from './turn-dem
 /** Returns the current effective history on each call. */
 export interface LiveHistory {
   (): Steps<ReadError, Effective>
-  /** Returns the current contents of the inbox. */
+  /** Returns the messages currently queued in the inbox. */
   readonly mail: () => Steps<StoreError, readonly QueuedMessage[]>
   /**
-   * Starts reading the results of the next call of each, concurrently with other work. If that call comes much later, it reads again.
+   * Starts to read the history and the inbox for the next call of each function, concurrently with other work. A result older than 100
+   * ms is not used; it is read again.
    *
-   * @param hasMail false: skip reading the inbox, which is empty as far as known. It is read again before a turn ends
-   * @returns the last position
+   * @param hasMail false to skip reading the inbox, which is empty as far as is known. It is read again before a turn ends
+   * @returns the conversation's last position
    */
   readonly begin: (hasMail?: boolean) => Promise<E.Either<ReadError, number>>
-  /** Notes a write by the turn. After a configuration, nothing has to be read before the turn continues. */
+  /** Updates the cache with a write by the turn. After a configuration, the turn continues without reading anything. */
   readonly wrote: (written: WriteResult) => void
-  /** Returns the requests to workers, as of the last returned history. */
+  /** Returns the requests to workers as of the history that was returned last. */
   readonly asked: () => Steps<ReadError, TurnDemand>
   /** Returns the size of the cached content, in characters of JSON. */
   readonly size: () => number
@@ -37,12 +38,12 @@ interface Begun {
   mail?: Promise<E.Either<StoreError, readonly QueuedMessage[]>> | undefined
 }
 
-/** Caches the last returned history and adds the events since: a turn of a long conversation reads only new events. */
+/** Returns a function that caches the last history and adds newer events to it: a turn of a long conversation reads only new events. */
 export const liveHistory = (chat: ConversationHandle): LiveHistory => {
   let known: { readonly now: Effective; readonly asked?: TurnDemand | undefined } | undefined
   let begun: Begun | undefined
 
-  /** Takes the read that was started early, once. */
+  /** Returns the read that was started early, once, unless it is too old. */
   const taken = <K extends 'history' | 'mail'>(what: K): Begun[K] => {
     const isNow = begun && chat.party.clock.now() - begun.since < fresh
     const reading = begun?.[what]

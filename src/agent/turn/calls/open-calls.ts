@@ -4,10 +4,10 @@ import { toolCalls } from '../../../projections/pairs.ts'
 import { render } from '../../../projections/render/renderer.ts'
 import type { ToolUse } from '../results/tools.ts'
 
-/** A call without a result. */
+/** A tool call without a result. */
 export interface OpenCall {
   readonly call: ToolUse
-  /** Position of the reply that makes it. */
+  /** Position of the reply that makes the call. */
   readonly use: number
 }
 
@@ -27,7 +27,7 @@ export const openCalls = (effective: Effective): readonly OpenCall[] => {
   })
 }
 
-/** Reports whether a reply or results are still outstanding. */
+/** Reports whether a reply or tool results are outstanding. */
 export const isToDo = (now: Effective): boolean => openCalls(now).length > 0 || render(now).awaits === 'model'
 
 export const isCall = (block: Block): block is ToolUse => isBlock(block, 'tool_use')

@@ -19,18 +19,18 @@ export const openCallsIn = ({
   })
 }
 
-/** The user's messages, with the results in them separated. */
+/** User messages, separated from the tool results in them. */
 export interface SplitMessages {
   readonly results: readonly NewMessage[]
   readonly said: readonly NewMessage[]
 }
 
 /**
- * Separates the results of open calls from the user's messages where they come after other content: the model would otherwise be told
- * that they are missing.
+ * Separates the results of open calls from user messages in which they follow other content: otherwise the model would be told that
+ * they are missing.
  *
- * @param isAlone no result may be next to other content
- * @returns undefined if there is nothing to separate
+ * @param isAlone true if results must not stand next to other content
+ * @returns undefined if nothing has to be separated
  */
 export const splitMessages = (
   { before, said }: DeferredMessages,
@@ -55,7 +55,7 @@ const callOf = (block: Block): readonly string[] => (isBlock(block, 'tool_result
 
 const shownIn = ({ content, shown }: NewMessage): readonly Block[] => blocksOf(shown?.content ?? content)
 
-/** Returns the message with some of its blocks; no message if none of them is shown to the model. */
+/** Returns the message with only the blocks that `isIn` selects; an empty array if no such block is shown to the model. */
 const part = (message: NewMessage, isIn: (block: Block) => boolean): readonly NewMessage[] => {
   const whole = blocksOf(message.content)
   const all = shownIn(message)

@@ -4,19 +4,19 @@ import { isFinal } from '../../../projections/final.ts'
 import { catchTyped, type Steps } from '../../../result/steps.ts'
 import type { ReadError } from '../../../store/errors.ts'
 
-/** State of a conversation's turns according to its log: whether workers are requested to give one, and which have ended. */
+/** Requests to workers for a turn of the conversation, and its last final reply, according to the conversation's log. */
 export interface TurnDemand {
-  /** Position of the last final reply, on any branch; START if there is none. */
+  /** Position of the last final reply on any branch; `START` without one. */
   readonly final: number
-  /** True if an event recorded since then requests an answer. */
+  /** True if an event after the last final reply requests an answer. */
   readonly isAsked: boolean
-  /** Command that recorded that reply: its later events belong to the same turn. */
+  /** Id of the command that recorded the last final reply: later events of the same command belong to the same turn. */
   readonly overBy?: string | undefined
 }
 
 export const nothingAsked: TurnDemand = { final: START, isAsked: false }
 
-/** Returns the state after an event of another command that requests nothing. */
+/** Returns the demand after an event that requests nothing and belongs to another command than the last final reply. */
 export const afterOther = ({ final, isAsked, overBy }: TurnDemand): TurnDemand => ({
   final,
   isAsked: isAsked && overBy === undefined,
@@ -34,10 +34,10 @@ export const demandAfter = (before: TurnDemand, event: ConversationEvent): TurnD
   return { final: before.final, isAsked, ...(!isOpen && { overBy: before.overBy }) }
 }
 
-/** Number of events read first, from the end; doubled for each further page. */
+/** Number of events in the first page, read from the end. Each further page is twice as large. */
 const firstPage = 32
 
-/** Returns the requests up to a position. Reads back to the last final reply. */
+/** Returns the demand for turns as of a position. Reads backwards to the last final reply or the `Forked` event. */
 export async function* demandUpTo(
   chat: Pick<ConversationHandle, 'events'>,
   at: number,

@@ -9,22 +9,26 @@ type AboutClaims = RecordedTurnFact<'TurnClaimed' | 'TurnReleased' | 'TurnParked
 
 /** Status of the claims to a conversation, according to the log of turns. */
 export interface ClaimStatus {
-  /** Last revision of the log; -1 if it is empty. */
+  /** Last revision of the log of turns; -1 if the log is empty. */
   readonly revision: number
-  /** Highest position at which a fact was recorded. */
+  /** Highest position of the conversation at which a fact was recorded. */
   readonly at: number
   /** Step that was last claimed, released or parked. */
   readonly step?: string | undefined
-  /** Newest claim that was not released. A final reply recorded after it ends it. */
+  /** Newest claim, unless it was released or its step was parked. A final reply recorded after the claim ends it. */
   readonly claim?: Claim | undefined
-  /** Position at which workers were last requested to give a turn. */
+  /** Position at which a turn was last requested from workers. */
   readonly requestedAt?: number | undefined
 }
 
-/** Number of facts per page: in most logs of turns, the holder is named among the last ones. */
+/** Number of facts per page. In most logs of turns, one of the last few facts names the holder. */
 const page = 8
 
-/** @param since position of the last final reply: facts recorded before it no longer matter. Without it, reads until it knows the step */
+/**
+ * Returns the status of the claims.
+ *
+ * @param since position of the last final reply: facts recorded before it no longer matter. Without it, reads until the step is known
+ */
 export async function* claimStatusOf(log: TurnLog, since?: number): Steps<StoreError, ClaimStatus> {
   return yield* catchTyped<StoreError, ClaimStatus>(async () => {
     let revision = -1

@@ -1,9 +1,9 @@
-/** Another worker or program is giving the conversation a turn, and `whileHeld` is `fail`. Nothing was written. */
+/** Another worker or program is running a turn of the conversation, and `whileHeld` is `fail`. Nothing was written. */
 export interface TurnHeld {
   readonly _tag: 'TurnHeld'
   readonly message: string
   readonly conversation: string
-  /** Name of the worker or program in the log. */
+  /** Name under which the log records the worker or program. */
   readonly holder: string
 }
 

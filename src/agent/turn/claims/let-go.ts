@@ -7,10 +7,10 @@ import type { StoreError, WriteError } from '../../../store/errors.ts'
 type Facts = readonly RecordedTurnFact[]
 
 /**
- * Lets go of a conversation, unless it is another's by now.
+ * Releases a claim to a conversation, unless another holder has claimed the conversation since.
  *
- * @param claimed the revision of the claim
- * @param how what is recorded, given the facts that came after the claim; undefined if there is nothing left to let go of
+ * @param claimed revision of the claim
+ * @param how returns the fact to record, given the facts after the claim; undefined if nothing has to be released
  */
 export const letGo = (
   log: TurnLog,

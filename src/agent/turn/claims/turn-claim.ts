@@ -17,32 +17,32 @@ import { letGo } from './let-go.ts'
 import { type Claim, type ClaimStatus, claimStatusOf } from './claim-status.ts'
 import { untilFree } from './until-free.ts'
 
-/** State of the claims to a conversation as a turn sees them, and the turn's own claim (ADR 29). */
+/** Claims to a conversation as one of its turns sees them, including that turn's own claim (ADR 29). */
 export interface TurnClaim extends ClaimHandle {
   /**
-   * Begins or continues a turn: waits while another holder gives one, and claims the conversation if others may be about to.
+   * Begins or continues a turn: waits while another holder runs one, and claims the conversation if others might claim it.
    *
-   * @returns the history to continue with: a newer one if it has waited
+   * @returns the history to continue with; it is newer than `now` if the turn had to wait
    */
   readonly enter: (now: Effective, phase: Phase) => Steps<HoldError, Effective>
   /**
-   * Returns the facts to record together with the next ones, at that revision. The turn is lost if somebody else holds the conversation
-   * by now.
+   * Returns the facts to record together with the turn's next facts, at that revision of the log of turns. Marks the turn as lost if
+   * another holder has claimed the conversation.
    */
   readonly along: (at: number, revision: number) => Steps<StoreError, readonly TurnFact[]>
-  /** Notes recorded facts. */
+  /** Remembers the turn's claim if the recorded facts contain it. */
   readonly recorded: (facts: readonly TurnFact[], end: TurnsEnd) => void
-  /** Reports whether the turn has claimed the conversation, even if it lost it since. */
+  /** Reports whether the turn has ever claimed the conversation, even if it has lost the claim since. */
   readonly hasClaimed: () => boolean
   /**
-   * Ends the turn: releases the conversation, unless its last reply implies that.
+   * Ends the turn and releases the conversation, unless the turn's last reply implies the release.
    *
-   * @param final the position of that reply, if it is final
+   * @param final position of the turn's last reply, if it is final
    */
   readonly leave: (final: number | undefined, reason: Reason) => Promise<void>
 }
 
-/** State in which a turn leaves the conversation: nothing to do, calls waiting for somebody, or work for any free worker. */
+/** State in which a turn leaves the conversation: finished, with calls that wait for somebody, or with work for any free worker. */
 type Reason = 'done' | 'waiting' | 'free'
 
 export type HoldError = WriteError | ReadError | ModelAborted | TurnHeld
@@ -50,18 +50,18 @@ export type HoldError = WriteError | ReadError | ModelAborted | TurnHeld
 export interface HoldOptions {
   readonly whileHeld: 'wait' | 'fail' | 'take'
   readonly ttl: number
-  /** Called when the turn waits for another holder. */
+  /** Called with the other holder's name when the turn has to wait. */
   readonly onHeld: (by: string) => void
 }
 
 interface Phase {
   readonly watch: TurnWatch
   readonly isFirst: boolean
-  /** True if the model has finished, and is called again for messages that arrived meanwhile. */
+  /** True if the model has finished but is called again for messages that arrived meanwhile. */
   readonly hasFinished: boolean
 }
 
-/** Claims in the log as known to the turns of one handle, which saves reading them again. */
+/** Status of the claims as last read by any turn of one handle, cached to avoid reading it again. */
 export interface ClaimCache {
   standing?: ClaimStatus
 }
@@ -84,16 +84,16 @@ export const createTurnClaim = (
   let final = -1
   /** The conversation's last position when the turn last checked for work. */
   let seen = final
-  /** Revision of a claim that this turn takes over. */
+  /** Revision of another holder's claim that this turn takes over. */
   let overtaken: number | undefined
   let announcing: Promise<unknown> = Promise.resolve()
   let stopBeating: (() => void) | undefined
 
-  /** Name of this turn's claims, used in place of a step's: known before their append is acknowledged. */
+  /** Name that identifies this turn's claims in place of a step name. It is known before the store acknowledges a claim. */
   const name = `turn-${randomUUID()}`
   const isMine = ({ data: { worker, step } }: Claim): boolean =>
     party.isWorker ? worker === party.id : nameIn(step) === name
-  /** Returns somebody else's valid claim. A claim of this program that none of its turns holds is over. */
+  /** Returns another holder's valid claim. A claim by this program is no longer valid if no turn of the program holds it. */
   const otherIn = ({ claim: newest }: ClaimStatus): Claim | undefined => {
     if (!newest || newest.data.at < final || isMine(newest) || newest.revision === overtaken) return undefined
     const isOver = newest.data.worker === party.id && !party.holds.has(nameIn(newest.data.step))
@@ -131,13 +131,13 @@ export const createTurnClaim = (
     stopBeating ??= party.live(ttl)
   }
 
-  /** Claims the conversation. It is a `Conflict` if somebody has written to the log of turns. */
+  /** Claims the conversation. Fails with a `Conflict` if the log of turns has grown meanwhile. */
   async function* claim(at: number, { revision }: ClaimStatus): Steps<WriteError, void> {
     const facts = withBegun([claimAt(at)], at, revision)
     recorded(facts, yield* log.append(facts, revision))
   }
 
-  /** Waits until another holder's claim is over, or that holder is dead. */
+  /** Waits until another holder's claim has ended or that holder counts as dead. */
   async function* wait(other: Claim, now: Effective, watch: TurnWatch): Steps<HoldError, void> {
     if (whileHeld === 'fail') return yield turnHeld(chat.id, other.data.worker)
     onHeld(other.data.worker)
@@ -153,13 +153,17 @@ export const createTurnClaim = (
     if (yield* ok(result)) overtaken = other.revision
   }
 
-  /** Claims the conversation if another program or worker might. */
+  /** Claims the conversation if another program or worker might claim it. */
   async function* enterAsProgram(given: Effective, { watch, isFirst }: Phase): Steps<HoldError, Effective> {
     await announcing
     let now = given
     let hasLooked = false
     let hasWaited = false
-    /** @returns false if it has waited: then there may be more to do */
+    /**
+     * Claims the conversation if necessary.
+     *
+     * @returns false if the turn had to wait: then the caller must try again
+     */
     async function* attempt(): Steps<HoldError, boolean> {
       const asked = yield* history.asked()
       ;({ final } = asked)
@@ -189,8 +193,8 @@ export const createTurnClaim = (
   }
 
   /**
-   * Renews a worker's claim. A worker has claimed the conversation already, but after a final reply it claims again: to others, that
-   * reply ends the claim.
+   * Renews a worker's claim after a final reply. The worker has already claimed the conversation, but for others that reply ends the
+   * claim.
    */
   async function* enterAsWorker({ at }: Effective, { hasFinished }: Phase): Steps<HoldError, void> {
     if (!hasFinished) return

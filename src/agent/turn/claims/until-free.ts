@@ -16,7 +16,7 @@ interface Waiting {
 }
 
 /**
- * Waits until a claim is over, its holder is known to have ended, or the holder has been silent for so long that it counts as dead.
+ * Waits until a claim is over, its holder is known to have ended, or the holder has been silent for `ttl` ms and counts as dead.
  *
  * @returns true if the claim is still valid
  */

@@ -7,7 +7,7 @@ import { contentOf } from '../../../events/events.ts'
 import { toError } from '../../../result/typed-error.ts'
 import type { ToolContext, ToolSettings } from '../../tools/settings.ts'
 
-/** A tool for `turn`: add it to `tools`. */
+/** Tool that reads omitted parts of results: add it to the `tools` of a turn. */
 export interface ResultReader {
   readonly definition: { readonly name: string; readonly [field: string]: unknown }
   readonly run: ToolSettings
@@ -30,8 +30,8 @@ const definition = {
 }
 
 /**
- * Creates a tool that reads the parts of a conversation's results that `maxResult` omitted, even if the results are hidden now. Its own
- * results stay within the limit.
+ * Creates a tool that reads the parts of a conversation's tool results that `maxResult` omitted, even if the results are now hidden.
+ * The tool's own results stay within the limit.
  */
 export const resultReader = (chat: Pick<ConversationHandle, 'events' | 'position'>): ResultReader => ({
   definition,
@@ -61,7 +61,7 @@ interface Input {
   readonly block?: number
 }
 
-/** Returns a picture or document whole; it cannot be read in parts. */
+/** Returns a picture or document whole, because it cannot be read in parts. Throws if it is larger than `bytes`. */
 const whole = (block: Block, bytes: number): readonly Block[] => {
   const size = resultBytes({ type: 'tool_result', tool_use_id: '', content: [block] })
   if (size > bytes)
@@ -69,7 +69,7 @@ const whole = (block: Block, bytes: number): readonly Block[] => {
   return [block]
 }
 
-/** Bytes reserved for the line that names the part. */
+/** Bytes reserved for the first line of the answer, which states the range of characters. */
 const headBytes = 100
 
 const partOf = (
@@ -83,10 +83,10 @@ const partOf = (
   return `[Characters ${from} to ${to} of ${text.length}${next}]\n${part}`
 }
 
-/** Number of events searched first, from the end; doubled for each further page. */
+/** Number of events in the first page, searched from the end. Each further page is twice as large. */
 const firstPage = 256
 
-/** Returns the newest result of a call. */
+/** Returns the newest result of a call; undefined if the conversation contains no such result. */
 const resultOf = async (
   chat: Pick<ConversationHandle, 'events' | 'position'>,
   id: string,

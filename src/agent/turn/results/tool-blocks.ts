@@ -11,9 +11,9 @@ import {
 } from '../../context/policy/media.ts'
 
 /**
- * Converts a block returned by a tool into blocks for a tool result: a block of the API as the API accepts it, one of an MCP client in
- * the API's form, any other as JSON. Content that no model can be shown is kept, too, after a text that describes it: rendering omits
- * it.
+ * Converts a block returned by a tool to blocks for a tool result. Blocks of the API are adapted, blocks of an MCP client are converted
+ * to the API's form, and any other block becomes JSON text. Content that cannot be shown to any model is also kept, after a text that
+ * describes it; rendering omits it.
  */
 export const resultBlocks = (given: AnyBlock, tools?: ToolNames): readonly Block[] => {
   const { type, data, mimeType, resource } = given
@@ -25,7 +25,7 @@ export const resultBlocks = (given: AnyBlock, tools?: ToolNames): readonly Block
   return ownBlocks(block, tools) ?? [textBlock(JSON.stringify(block))]
 }
 
-/** Converts a foreign picture; if it cannot be shown, it is recorded as given. */
+/** Converts a picture from another form to the API's. A picture that cannot be shown is recorded as given. */
 const foreignPicture = (block: Block, data: string): readonly Block[] =>
   pictureBlocks(data, block['mimeType']).map((made) => ('data' in made ? block : made))
 

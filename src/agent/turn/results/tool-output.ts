@@ -15,15 +15,15 @@ export interface ToolAnswer {
 }
 
 export interface ToolOutputOptions {
-  /** Aborts the reading of a stream. */
+  /** Signal that stops the reading of a stream. */
   readonly signal?: AbortSignal
   readonly tools?: ToolNames
 }
 
 /**
- * Converts a tool's return value to the form that the API accepts. The tool has taken effect, so nothing is refused: a text is kept as
- * is, blocks of the API are adapted to what it accepts, blocks and results of an MCP client are converted to the API's form, bytes to
- * their content, everything else to JSON.
+ * Converts a tool's return value to the form that the API accepts. Nothing is refused, because the tool has already taken effect: text
+ * is kept unchanged, blocks of the API are adapted, blocks and results of an MCP client are converted to the API's form, bytes become
+ * the content that they contain, and everything else becomes JSON.
  */
 export const answerOf = async (output: unknown, reading: ToolOutputOptions = {}): Promise<ToolAnswer> => {
   try {
@@ -58,7 +58,7 @@ const jsonOf = (value: object): Json | undefined => {
   }
 }
 
-/** Limits on the text of values that JSON cannot hold. */
+/** Limits on the text that shows a value without a JSON form. */
 const shown = { depth: 8, maxArrayLength: 10_000, maxStringLength: 1_000_000 }
 
 const answerOfJson = (output: Json, tools: ToolNames): ToolAnswer => {

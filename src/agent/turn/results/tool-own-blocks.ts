@@ -12,7 +12,7 @@ import {
 /** Names of the tools that a block may refer to; undefined if not all names are known. */
 export type ToolNames = ReadonlySet<string> | undefined
 
-/** Returns the names of the tools of a request; undefined if there are tools of an MCP server, which names them itself. */
+/** Returns the names of the tools of a request; undefined if some tools come from an MCP server, which names them itself. */
 export const toolNames = (tools: readonly Fields[] = []): ToolNames =>
   tools.every(({ name }) => typeof name === 'string')
     ? new Set(tools.map(({ name }) => String(name)))
@@ -20,14 +20,14 @@ export const toolNames = (tools: readonly Fields[] = []): ToolNames =>
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value.trim() !== ''
 
-/** Values that the API accepts in optional fields. */
+/** Checks for the values that the API accepts in optional fields, by field name. */
 const optional: { readonly [field: string]: (value: unknown) => boolean } = {
   cache_control: (value) => isFields(value) && value['type'] === 'ephemeral',
   citations: (value) => typeof value === 'object' && value !== null,
   context: isText,
 }
 
-/** Returns the block with only the fields that the API accepts: it refuses a request with any other. */
+/** Returns the block with only the fields that the API accepts: a request with any other field is refused. */
 const only = (block: Block, fields: readonly string[]): Block => {
   const known = Object.entries(block).filter(
     ([field, value]) =>
@@ -38,7 +38,7 @@ const only = (block: Block, fields: readonly string[]): Block => {
 
 /**
  * Converts a block in the API's own form to one that the API accepts: a refused block would make every later request of the
- * conversation fail. Undefined if it is not a block of the API, or lacks a field that cannot be supplied.
+ * conversation fail. Returns undefined for a block of an unknown type, or one that lacks a field that cannot be supplied.
  */
 export const ownBlocks = (block: Block, tools: ToolNames): readonly Block[] | undefined => {
   const { type }: AnyBlock = block
@@ -69,7 +69,7 @@ const imageBlocks = (block: Block): readonly Block[] | undefined => {
   return isElsewhere(source) ? [block] : undefined
 }
 
-/** Adds the other fields to the block that is shown. */
+/** Adds the other fields of the original block to each converted block that has a source. */
 const withRest = (made: readonly Block[], rest: Fields): readonly Block[] =>
   made.map((block) => ('source' in block ? { ...rest, ...block } : block))
 

@@ -14,12 +14,12 @@ export type ToolUse = KnownBlock<'tool_use'>
 
 export interface ToolRunOptions {
   readonly signal: AbortSignal | undefined
-  /** Time limit of a call in milliseconds. */
+  /** Time limit in milliseconds for a call of a tool without a limit of its own. */
   readonly timeout: number
-  /** Largest result, in bytes, that is shown to the model whole. */
+  /** Maximum size, in bytes, of a result that is shown to the model whole. */
   readonly maxResult: number
   readonly named: ToolNames
-  /** The model's access to the part cut from a result. */
+  /** Availability of the omitted part of a result to the model. */
   readonly rest: ResultLimit['rest']
   /** Called with the progress of a call. */
   readonly onEvent: CallOptions['onEvent']
@@ -31,18 +31,18 @@ export const toolOf = (tools: Tools, name: string): ToolSettings | undefined => 
   return typeof tool === 'function' ? { run: tool } : tool
 }
 
-/** Message to the model that an abort came before the tool was called. */
+/** Message to the model about a call that was aborted before the tool was called. */
 export const notBegun = 'The call was interrupted by the user before it began: it was not carried out.'
 const ended = 'The call was interrupted by the user.'
 const unknownEffect = 'It was cut off; whether it took effect is not known.'
 
-/** Returns the message to the model that a call ended early. Its effect until then is as unknown as after a crash. */
+/** Returns the message to the model about a call that ended early. As after a crash, its effect until then is unknown. */
 const cutOff = (tool: ToolSettings, how: string): string =>
   effectOf(tool) === 'none' ? how : `${how} ${unknownEffect}`
 
 const endings = [notBegun, ended, `${ended} ${unknownEffect}`]
 
-/** Reports whether an abort ended a call, so that nothing else is known of it. */
+/** Reports whether a result says only that the call was aborted. */
 export const isCutOff = ({ content }: Block): boolean =>
   typeof content === 'string' && endings.some((text) => content === text || content.endsWith(`\n\n${text}`))
 
@@ -55,11 +55,10 @@ const result = ({ id }: ToolUse, answer: ToolAnswer): Block => ({
   tool_use_id: id,
   ...answer,
 })
-/** Returns the result of a call that failed. */
 export const failedResult = (call: ToolUse, content: string): Block =>
   result(call, { is_error: true, content })
 
-/** An input supplied by a person in place of the model's. */
+/** Tool input that a person supplied in place of the model's. */
 export interface InputEdit {
   readonly by: string
   readonly input: object
@@ -73,7 +72,7 @@ export interface ParsedInput {
 export const editNote = ({ by, input }: InputEdit): string =>
   `${by} has changed the input. The tool was run with ${JSON.stringify(input)}`
 
-/** Adds a note on the edited input to the result: the model's own call stays unchanged. */
+/** Adds a note about the edited input to the result, because the model's own call stays unchanged. */
 const withInput = ({ content, ...answer }: ToolAnswer, edited: InputEdit): ToolAnswer => {
   const note = editNote(edited)
   if (content === undefined) return { ...answer, content: note }
@@ -83,12 +82,12 @@ const withInput = ({ content, ...answer }: ToolAnswer, edited: InputEdit): ToolA
   }
 }
 
-/** Tool run to carry out. */
+/** Tool to run, with the call's key and its edited or parsed input. */
 interface Running {
   readonly tool: ToolSettings
   readonly edited?: InputEdit
   readonly made?: ParsedInput
-  /** Key of this call: the same for each attempt, and different for every other call. */
+  /** Key of the call: the same for every attempt, and different from the key of every other call. */
   readonly key: string
 }
 

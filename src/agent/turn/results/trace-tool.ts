@@ -2,7 +2,7 @@ import type { Block, KnownBlock } from '../../../events/blocks.ts'
 import { showsContent } from '../../telemetry/open-telemetry.ts'
 import { inSpan } from '../../telemetry/spans.ts'
 
-/** The result of a call, and why it is an error if the tool itself did not return one. */
+/** Result of a call; `why` is the reason if the result is an error that the tool itself did not return. */
 export interface Ran {
   readonly block: Block
   readonly why?: string

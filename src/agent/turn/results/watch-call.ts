@@ -5,12 +5,12 @@ import type { Emit, ToolRun } from '../stream/turn-event.ts'
 
 interface Watching {
   readonly emit: Emit
-  /** Largest result, in bytes, that is shown to the model whole. */
+  /** Maximum size, in bytes, of a result that is shown to the model whole. */
   readonly maxResult: number
   readonly rest: ResultLimit['rest']
 }
 
-/** Returns the result of a call, and notifies listeners of it, as the model will see it, and of its duration. */
+/** Runs a call and returns its result. Also emits the duration of the call and the result as it will be shown to the model. */
 export const watchCall = async (
   { id, name }: KnownBlock<'tool_use'>,
   { emit, maxResult: bytes, rest }: Watching,
@@ -32,7 +32,7 @@ export const watchCall = async (
   return result
 }
 
-/** Returns a listener that also collects the durations of tool calls. */
+/** Returns a listener that forwards events to `emit` and adds the durations of tool calls to `tools`. */
 export const collectDurations =
   (emit: Emit, tools: ToolRun[]): Emit =>
   (event) => {

@@ -11,8 +11,8 @@ import { isCall, type OpenCall, openCalls } from '../calls/open-calls.ts'
 import { openCallsIn } from '../calls/said-results.ts'
 
 /**
- * Reports whether a reply or results are outstanding: the conversation awaits the model, or has open calls. Read from the log alone.
- * False while all open calls wait for approval.
+ * Reports whether the conversation awaits the model or has open calls, according to the log alone. Returns false while all open calls
+ * wait for approval.
  */
 export async function* isBusy(chat: ConversationHandle, now: Effective): Steps<ReadError, boolean> {
   const open = openCalls(now)
@@ -33,21 +33,21 @@ const isPaused = (item: Item | undefined): boolean =>
   isReply(item) && item.origin?.stopReason === 'pause_turn'
 
 /**
- * Reports whether user messages may be appended at the end of the history: no call waits for a result that is not among them, and no
+ * Reports whether user messages may be appended at the end of the history: these messages contain the results of all open calls, and no
  * paused reply has to be continued.
  */
 export const isPlaceToSpeak = (now: Effective, mail: readonly QueuedMessage[]): boolean =>
   openCallsIn({ before: now, said: mail.flatMap(({ data }) => data.messages) }).length === 0 &&
   !isPaused(now.items.at(-1))
 
-/** Reports whether calls wait for their results, and all of these are in the inbox. */
+/** Reports whether calls are open and all their results are in the inbox. */
 export const areAnswered = (now: Effective, mail: readonly QueuedMessage[]): boolean =>
   openCalls(now).length > 0 && isPlaceToSpeak(now, mail)
 
-/** Number of the newest entries searched first. */
+/** Number of newest entries searched first. Each further search covers four times as many. */
 const firstPage = 100
 
-/** Returns the position of the user message that began the turn at the conversation's end; undefined if there is none. */
+/** Returns the position of the user message that began the turn at the conversation's end; undefined if no message did. */
 export async function* turnStart(chat: ConversationHandle, at: number): Steps<ReadError, number | undefined> {
   for (let last = firstPage; ; last *= 4) {
     const entries = yield* ok(chat.full({ at, last }))
@@ -57,5 +57,5 @@ export async function* turnStart(chat: ConversationHandle, at: number): Steps<Re
   }
 }
 
-/** True if the model had finished with this entry. */
+/** Reports whether the model had finished with this entry. */
 const isEnd = (entry: Entry): boolean => isReply(entry) && !isPaused(entry) && !entry.content.some(isCall)

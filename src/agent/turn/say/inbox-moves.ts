@@ -5,12 +5,12 @@ import { ok, type Steps } from '../../../result/steps.ts'
 import type { WriteError } from '../../../store/errors.ts'
 
 /**
- * Moves the contents of the inbox to the end of the conversation, in the order in which they were queued, and records that. Each
- * message keeps the command id under which it was queued, so it is appended exactly once, however many movers there are, and wherever
- * one of them dies.
+ * Moves the contents of the inbox to the end of the conversation, in the order in which they were queued, and records the move. Each
+ * message keeps the command id under which it was queued, so it is appended exactly once, even if several processes move it or one of
+ * them crashes.
  *
  * @param mail contents of the inbox, if just read
- * @returns true if there were any
+ * @returns true if the inbox was not empty
  */
 export async function* moveIn(
   chat: ConversationHandle,

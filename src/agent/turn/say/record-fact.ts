@@ -5,14 +5,17 @@ import { catchTyped, ok, type Steps } from '../../../result/steps.ts'
 import { despiteConflicts } from '../../../store/conflicts.ts'
 import type { NoteError, ReadError, StoreError } from '../../../store/errors.ts'
 
-/** Reports whether a command has already recorded a fact. */
+/** Reports whether the log of turns already contains a fact recorded by a command. */
 const isRecorded = ({ turnLog }: ConversationHandle, commandId: string): Steps<StoreError, boolean> =>
   catchTyped(async () => {
     for await (const { metadata } of turnLog.newest()) if (metadata.commandId === commandId) return true
     return false
   })
 
-/** Records a fact about an existing conversation that holds regardless of its turns. Repeated under its `commandId`, it records nothing. */
+/**
+ * Records a fact about an existing conversation that does not depend on a particular turn. A repetition with the same `commandId`
+ * records nothing.
+ */
 export async function* recordFact(
   chat: ConversationHandle,
   factAt: (position: number) => TurnFact,

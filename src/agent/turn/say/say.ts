@@ -41,26 +41,26 @@ export interface SayOptions extends Omit<CommandEnvelope, 'interrupts'> {
   readonly whileBusy?: Policy | undefined
 }
 
-/** Outcome for a message: it is in the conversation, or waits in its inbox. */
+/** Outcome for a message: recorded in the conversation, or queued in its inbox. */
 export type SayResult =
   | { readonly status: 'recorded'; readonly conversation: string; readonly position: number }
   | { readonly status: 'queued'; readonly conversation: string; readonly id: string }
 export type SayError = WriteError | ReadError | Busy
 
-/** Messages that wait to be moved into a conversation. */
+/** Messages queued in the inbox of a conversation. */
 export interface QueuedMessages {
   readonly id: string
-  /** Time of queueing: ISO 8601. */
+  /** Time at which the messages were queued: ISO 8601. */
   readonly time: string
   readonly messages: readonly NewMessage[]
 }
 
 type Says<A> = Steps<SayError, A>
 
-/** Number of times that the decision is retried because of concurrent events. */
+/** Maximum number of times that the decision is retried because of concurrent events. */
 const maxStale = 100
 
-/** Records a user message at any time: at once, or after the reply in progress. */
+/** Returns a function that records a user message at any time: at once, or after the reply in progress. */
 export const createSayMethod = (chat: ConversationHandle) => {
   const recorded = ({ position }: WriteResult): SayResult => ({
     status: 'recorded',
@@ -69,8 +69,8 @@ export const createSayMethod = (chat: ConversationHandle) => {
   })
 
   /**
-   * Returns the outcome for queued messages. Checks the conversation after writing them, as a turn checks the inbox after recording its
-   * reply.
+   * Returns the outcome for queued messages. The conversation is checked after the messages are written, just as a turn checks the
+   * inbox after recording its reply.
    */
   async function* queued({ id, data, metadata }: QueuedMessage): Says<SayResult> {
     const now = yield* chat.begun()
@@ -90,7 +90,10 @@ export const createSayMethod = (chat: ConversationHandle) => {
     return yield* ok(chat.record(messages, { ...envelope, ...options }))
   }
 
-  /** Reads the history without keeping it: the next step may have to read all of it again. */
+  /**
+   * Returns the conversation's last position, and true for `isNow` if the conversation is busy. The history read for this is not kept:
+   * the next step may have to read all of it again.
+   */
   async function* busyNow(): Says<{ readonly at: number; readonly isNow: boolean }> {
     const now = yield* chat.begun()
     return { at: now?.at ?? START, isNow: now !== undefined && (yield* isBusy(chat, now)) }
@@ -123,7 +126,7 @@ export const createSayMethod = (chat: ConversationHandle) => {
     }
   }
 
-  /** Completion of the previous message; never rejects. */
+  /** Promise for the completion of the previous message; never rejects. */
   let before: Promise<unknown> = Promise.resolve()
 
   return (
@@ -159,7 +162,7 @@ const optionsSchema = z.strictObject({
   whileBusy: z.enum(policies, { error: `must be one of ${policies.join(', ')}` }).optional(),
 })
 
-/** Checks and copies a message at once: the caller's objects may change meanwhile. */
+/** Checks and copies a message synchronously, because the caller may change the objects later. */
 const checkedSay = (message: unknown, options: unknown): E.Either<InvalidInput, Checked> =>
   pipe(
     E.Do,

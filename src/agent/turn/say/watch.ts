@@ -7,49 +7,49 @@ import type { ReadError, StoreError } from '../../../store/errors.ts'
 import type { RecordedEvent } from '../../../store/port.ts'
 import { pathAfter } from '../calls/deferred-messages.ts'
 
-/** Work of a turn that becomes useless once the conversation has left the state that it was begun for. */
+/** Work of a turn that becomes useless once the conversation leaves the state in which the work began. */
 interface Work {
-  /** Position that the path must include: of the call, or of the history that the request is made from. */
+  /** Position that the path must still include: that of the reply with the call, or of the history in the request. */
   readonly context: number
-  /** The conversation's last position that the turn knows of. */
+  /** Last position of the conversation known to the turn. */
   readonly seen: number
   /**
-   * Events that end it: an interrupting message (never for a tool) and, unless late replies are kept, a rewind past the context or
+   * Causes that end the work: an interrupting message (never for a tool) and, unless late replies are kept, a rewind past `context` or
    * another holder's claim.
    */
   readonly endedBy: readonly Why[]
-  /** True if it only waits for another holder's turn. */
+  /** True if the turn is only waiting for another holder's turn to end. */
   readonly isWaiting?: boolean
 }
 
 type Why = 'interrupt' | 'rewind' | 'lost'
-/** Reason why work was ended: a message or a rewind, or another holder's claim. */
+/** Reason why work was ended: an interrupting message, a rewind, or another holder's claim. */
 type Ended = { readonly why: 'interrupt' | 'lost' } | { readonly why: 'rewind'; readonly error: StaleContext }
 
-/** State of the claims to the conversation, and the turn's own claim. */
+/** Access to the claims to the conversation, including the turn's own. */
 export interface ClaimHandle {
   /**
    * Claims the conversation while long work continues.
    *
-   * @param at the conversation's last position that the turn knows of
+   * @param at last position of the conversation known to the turn
    */
   readonly announce: (at: number) => Promise<void>
   /** Reports whether another holder has claimed the conversation, according to the newest of these facts. The turn is then lost. */
   readonly isTakenIn: (facts: readonly RecordedTurnFact[]) => boolean
-  /** Reports whether another holder has the conversation: then nothing more of this turn's unfinished work may be recorded. */
+  /** Reports whether another holder has claimed the conversation: nothing more of this turn's unfinished work may then be recorded. */
   readonly isLost: () => boolean
 }
 
-/** Watches for others' changes to a conversation while a turn waits for its model or tools. */
+/** Watcher for changes that others make to a conversation while a turn waits for its model or its tools. */
 export interface TurnWatch {
-  /** Aborts when the turn is cancelled, or its caller aborts it. */
+  /** Signal that aborts when the turn is cancelled or its caller aborts it. */
   readonly signal: AbortSignal
-  /** Runs work whose signal aborts when the work becomes useless, and returns the reason. */
+  /** Runs work with a signal that aborts once the work becomes useless. Returns the result, and the reason for the abort if it happened. */
   readonly during: <A>(
     work: Work,
     run: (signal: AbortSignal) => Promise<A>,
   ) => Promise<{ readonly result: A; readonly ended: Ended | undefined }>
-  /** Returns the cancellation of the turn, with its author and reason, if any. */
+  /** Returns the turn's cancellation, with its author and reason; undefined if the turn was not cancelled or its caller aborted it. */
   readonly cancelled: () => Cancelled | undefined
   readonly end: () => void
 }
@@ -60,10 +60,10 @@ interface Working extends Work {
   ended?: Ended
 }
 
-/** Milliseconds of work below which following the conversation is not worthwhile. */
+/** Milliseconds after which work is long enough to make following the conversation worthwhile. */
 const patience = 5
 
-/** True if an event may affect the work of a turn. */
+/** Reports whether an event may affect the work of a turn. */
 const mayConcern = ({ type, metadata }: RecordedEvent): boolean =>
   type === 'Rewound' ||
   type === 'TurnCancelled' ||
@@ -71,9 +71,10 @@ const mayConcern = ({ type, metadata }: RecordedEvent): boolean =>
   metadata.includes('"interrupts":true')
 
 /**
- * Follows the conversation from the first work on. Notifications only trigger a look at the log, which decides.
+ * Creates a watcher that follows the conversation as soon as the turn has work to do. A notification only triggers a look at the log,
+ * and the log decides.
  *
- * @param since the last revision of the turns' stream when the turn began: only later facts count
+ * @param since last revision of the log of turns when the turn began: only later facts count
  * @param caller the caller's signal
  */
 export const watchOf = (

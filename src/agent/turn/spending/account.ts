@@ -6,16 +6,16 @@ import { receiptsOfSummary } from '../../receipts/summary-request.ts'
 import { costOf, priceOf, type Prices } from './prices.ts'
 import { countsIn, noUsage, sumOf, tokensOfUsage, type Usage } from './usage.ts'
 
-/** Usage of model calls. */
+/** Tokens, calls and cost of several model calls. */
 export interface ModelUsage extends Usage {
-  /** Number of replies, calls for summaries, and failed calls. */
+  /** Number of model calls: replies, calls for summaries, and failed calls. */
   readonly calls: number
-  /** Cost in US dollars, by the `prices`; absent if a price is missing. */
+  /** Cost in US dollars according to `prices`; absent if a price is missing. */
   readonly usd?: number
-  /** Tokens among these that were estimated because the endpoint reported none; absent if none were. */
+  /** Number of these tokens that were estimated because the endpoint reported none; absent if no tokens were. */
   readonly estimated?: number
 }
-/** Usage of a turn so far. */
+/** Usage of a turn so far, in total and by model. */
 export interface TurnUsage extends ModelUsage {
   readonly models: { readonly [model: string]: ModelUsage }
 }
@@ -24,20 +24,19 @@ export interface TurnUsage extends ModelUsage {
 export interface TurnTotals {
   readonly usage: TurnUsage
   readonly replies: number
-  /** Numbers of condenses, truncations, and failed model calls. */
+  /** Number of condenses. */
   readonly condensed: number
   readonly truncated: number
   readonly retried: number
 }
 
-/** Entry of an account. */
 export type AccountEntry =
   | { readonly type: 'reply'; readonly origin: Origin }
   | { readonly type: 'condensed'; readonly origin?: Origin | undefined }
   | { readonly type: 'truncated' }
   | { readonly type: 'failed'; readonly calls: readonly FailedCall[] }
 
-/** Prices by model name; `model` is the model of calls that do not name theirs. */
+/** Prices by model name. `model` applies to calls that do not name a model. */
 interface Book {
   readonly prices: Prices
   readonly model: string
@@ -69,7 +68,7 @@ export const withEntry = (account: TurnTotals, entry: AccountEntry, book: Book):
   }
 }
 
-/** Returns the number of calls made for a summary: one in parts took several. */
+/** Returns the number of calls made for a summary: a summary made in parts took several. */
 const callsFor = ({ context }: Origin): number => (context ? receiptsOfSummary(context).length : 1)
 
 const withCalls = (account: TurnTotals, origin: Origin, calls: number, book: Book): TurnTotals => {
@@ -110,11 +109,11 @@ const withUsage = (
   return { ...more(sum), models: { ...sum.models, [model]: more(sum.models[model] ?? nothing) } }
 }
 
-/** Adds up estimated tokens; returns no field if the sum is 0. */
+/** Returns the sum of two numbers of estimated tokens as a field; an empty object if the sum is 0. */
 export const addEstimates = (one = 0, more = 0): Pick<ModelUsage, 'estimated'> =>
   one + more > 0 ? { estimated: one + more } : {}
 
-/** Returns the entries that the events of a path, oldest first, add to the account of its turn. */
+/** Returns the account entries for the events of a path, which are given and returned oldest first. */
 export const entriesOf = (path: readonly ConversationEvent[]): readonly AccountEntry[] =>
   path.flatMap((event, index): readonly AccountEntry[] => {
     if (event.type === 'MessageAppended' && event.data.role === 'assistant') {

@@ -4,19 +4,19 @@ import { priceOf, type Prices } from './prices.ts'
 import { tokensOfUsage } from './usage.ts'
 
 /**
- * Limits on a turn's usage, counted from the user's last message over all calls of `turn` for it. No model call begins once the budget
- * is spent; the last call may exceed it.
+ * Limits on a turn's usage, counted since the user's last message over all calls of `turn` that respond to it. No model call begins
+ * once the budget is spent; the last call may exceed it.
  */
 export interface Budget {
-  /** Number of replies, calls for summaries, and failed calls. */
+  /** Maximum number of model calls: replies, calls for summaries, and failed calls. */
   readonly calls?: number | undefined
-  /** Tokens of input, cached or not, and output. */
+  /** Maximum number of tokens: input, cached or not, and output. */
   readonly tokens?: number | undefined
-  /** Cost in US dollars, by the `prices`. */
+  /** Maximum cost in US dollars according to `prices`. */
   readonly usd?: number | undefined
 }
 
-/** The turn's budget is spent. All of it is recorded; a user message or a larger budget continues the turn. */
+/** The turn's budget is spent. Everything up to then is recorded. A larger budget continues the turn; a user message begins a new one. */
 export interface BudgetSpent {
   readonly _tag: 'BudgetSpent'
   readonly message: string
@@ -28,7 +28,7 @@ export interface BudgetSpent {
   readonly usage: TurnUsage
 }
 
-/** There is a budget in US dollars, but no price for a model. Nothing was sent. */
+/** The budget is in US dollars, but the price of a model is not known. Nothing was sent. */
 export interface PriceMissing {
   readonly _tag: 'PriceMissing'
   readonly message: string
@@ -42,7 +42,7 @@ const amountsIn = (usage: ModelUsage) => ({
   usd: usage.usd ?? Infinity,
 })
 
-/** Returns the limit of a budget that is reached, if any. */
+/** Returns the first limit of a budget that has been reached; undefined if none has. */
 export const limitReached = (budget: Budget, usage: ModelUsage): keyof Budget | undefined => {
   const amounts = amountsIn(usage)
   return (['calls', 'tokens', 'usd'] as const).find((kind) => {
@@ -51,7 +51,7 @@ export const limitReached = (budget: Budget, usage: ModelUsage): keyof Budget | 
   })
 }
 
-/** Checks that another model call is within the budget. */
+/** Checks that the budget allows another model call. */
 export const withinBudget = (
   conversation: string,
   budget: Budget,

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { type UsageCounts, tokensOfUsage } from './usage.ts'
 
-/** US dollars per million tokens. */
+/** Prices of tokens, in US dollars per million. */
 export interface TokenRates {
   readonly input: number
   readonly output: number
   readonly cacheRead: number
-  /** Rates of tokens written to the cache for five minutes, and for an hour. */
+  /** Rate of tokens written to the cache for five minutes. `cacheWrite1h` is the rate for one hour. */
   readonly cacheWrite5m: number
   readonly cacheWrite1h: number
 }
@@ -23,10 +23,9 @@ export type Prices = { readonly [model: string]: Price }
 const rate = z.number().nonnegative()
 const rates = { input: rate, output: rate, cacheRead: rate, cacheWrite5m: rate, cacheWrite1h: rate }
 const priceSchema = z.strictObject({ ...rates, long: z.strictObject({ ...rates, above: rate }).optional() })
-/** Schema of `Prices` given by a caller. */
 export const pricesSchema = z.record(z.string(), priceSchema)
 
-/** Date of the table below. */
+/** Date on which the price table was current. */
 export const pricesAsOf = '2026-11-22'
 
 const price = (
@@ -41,9 +40,9 @@ const opus = price(5, 25, 0.5)
 const sonnet = price(3, 15, 0.3)
 
 /**
- * List prices of the Messages API as of `pricesAsOf` (https://platform.claude.com/docs/en/about-claude/pricing). `costOf` applies the
- * known terms of batches, web searches and inference in the US; priority, fast mode, other hosts and containers have their own prices,
- * which it does not know. The `prices` of a turn add to these or override them.
+ * List prices of the Messages API as of `pricesAsOf` (https://platform.claude.com/docs/en/about-claude/pricing). `costOf` also applies
+ * the known terms of batches, web searches and inference in the US. The prices of the priority tier, fast mode, other hosts and
+ * containers are not known. The `prices` of a turn add to this table or override it.
  */
 export const prices: Prices = {
   'claude-fable-5-1': price(10, 50, 0.25),
@@ -64,15 +63,15 @@ export const prices: Prices = {
 
 const date = /[-@]\d{8}$/
 
-/** Returns the price of a model, if there is one: under its name, or its name without the date. */
+/** Returns the price listed under a model's name, with or without the date at its end; undefined if the model is not listed. */
 export const priceOf = (all: Prices, model: string): Price | undefined =>
   [model, model.replace(date, '')].flatMap((name) => (Object.hasOwn(all, name) ? (all[name] ?? []) : []))[0]
 
-/** US dollars per web search. */
+/** Price of a web search in US dollars. */
 const webSearch = 0.01
 const [batch, inUs] = [0.5, 1.1]
 
-/** Returns the cost of a call in US dollars, without the terms that `lacksOf` names. */
+/** Returns the cost of a call in US dollars, excluding the terms that `lacksOf` lists. */
 export const costOf = (counts: UsageCounts, { long, ...short }: Price): number => {
   const { input, cacheRead, cacheWrite, cacheWrite1h, output, terms = {} } = counts
   const applied = long && tokensOfUsage({ ...counts, output: 0 }) > long.above ? long : short
@@ -86,7 +85,7 @@ export const costOf = (counts: UsageCounts, { long, ...short }: Price): number =
   return (millionths / 1_000_000) * factor + (terms.webSearches ?? 0) * webSearch
 }
 
-/** Lists the terms that may change the price of a call but have no known price, by the API's names for them: `speed: fast`. */
+/** Lists the terms of a call that may change its price but have no known price, as the API names them (`speed: fast`). */
 export const lacksOf = ({ terms = {} }: UsageCounts, model: string | undefined): readonly string[] => {
   const { tier, speed, geo, webSearches, tools = [] } = terms
   const isClaude = model?.includes('claude') === true
@@ -99,6 +98,6 @@ export const lacksOf = ({ terms = {} }: UsageCounts, model: string | undefined):
   ]
 }
 
-/** Reports whether the price of a service tier is known: tiers may cost more or less than the standard one. */
+/** Reports whether the price of a service tier is known: other tiers may cost more or less than the standard one. */
 export const isTierPriced = (tier: string | undefined, model: string | undefined): boolean =>
   tier === undefined || (tier === 'batch' && model?.includes('claude') === true)

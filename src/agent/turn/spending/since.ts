@@ -6,12 +6,12 @@ import { resolve } from '../../../projections/path.ts'
 import { catchTyped, type Steps } from '../../../result/steps.ts'
 import type { ReadError } from '../../../store/errors.ts'
 
-/** Number of events read first, from the end; doubled for each further page. */
+/** Number of events in the first page, read from the end. Each further page is twice as large. */
 const firstPage = 32
 
 /**
- * Returns the events on the path since the user's last message, oldest first; markers may hide both. Reads nothing if that message is
- * the last event, else about as much as it returns.
+ * Returns the events on the path since the user's last message, oldest first, even if markers hide them or that message. Reads nothing
+ * if the message is the last event; otherwise reads about as many events as it returns.
  */
 export async function* sinceUserMessage(
   chat: Pick<ConversationHandle, 'events'>,

@@ -2,7 +2,7 @@ import { isFields } from '../../../events/json.ts'
 import type { Origin } from '../../../events/events.ts'
 import { tokensIn } from '../../context/tokens/usage.ts'
 
-/** Tokens, according to the API. */
+/** Token counts reported by the API. */
 export interface Usage {
   /** Input tokens that were neither read from the prompt cache nor written to it. */
   readonly input: number
@@ -11,13 +11,13 @@ export interface Usage {
   readonly output: number
 }
 
-/** Like `usageOf`, plus the tokens written to the cache for an hour, which cost more; they are also included in `cacheWrite`. */
+/** Token counts with the tokens written to the cache for one hour, which cost more. `cacheWrite` includes these. */
 export interface UsageCounts extends Usage {
   readonly cacheWrite1h: number
   readonly terms?: PriceTerms
 }
 
-/** Terms of a call that affect its price besides its tokens, as the API reports them. The usual ones are omitted. */
+/** Terms of a call, as reported by the API, that affect its price in addition to its tokens. Standard terms are omitted. */
 export interface PriceTerms {
   readonly tier?: string
   readonly speed?: string
@@ -27,7 +27,7 @@ export interface PriceTerms {
   readonly tools?: readonly string[]
 }
 
-/** Returns the tokens in the usage that the API reports with a reply. Unreported counts are 0. */
+/** Returns the token counts and price terms in the usage that the API reports with a reply. Unreported counts are 0. */
 export const countsIn = (reported: Origin['usage'] = {}): UsageCounts => {
   const { cache_creation: written } = reported
   return {
@@ -48,7 +48,7 @@ const usual = new Set([
   'geo global',
   'geo not_available',
 ])
-/** Server tools whose output is counted as tokens, and costs nothing else. */
+/** Server tools that cost nothing besides the tokens of their output. */
 const freeTools = new Set(['web_fetch_requests'])
 
 const termsIn = (reported: NonNullable<Origin['usage']>): Pick<UsageCounts, 'terms'> => {
@@ -82,7 +82,7 @@ export const sumOf = (one: Usage, other: Usage): Usage => ({
   output: one.output + other.output,
 })
 
-/** Returns all input tokens, cached or not. */
+/** Returns the number of input tokens, cached or not. */
 export const inputOf = ({ input, cacheRead, cacheWrite }: Usage): number => input + cacheRead + cacheWrite
 
 export const tokensOfUsage = (usage: Usage): number => inputOf(usage) + usage.output

@@ -2,9 +2,12 @@ import { type Fields, isFields } from '../../../events/json.ts'
 import type { ReplyEvent } from '../../models/model.ts'
 import type { Emit } from './turn-event.ts'
 
-/** Forwards the growing parts of a reply's stream. Other events, and malformed ones from a custom model, are omitted. */
+/**
+ * Returns a listener that emits the text, thinking and tool input in a reply's stream. Other events, and malformed ones from a custom
+ * model, are ignored.
+ */
 export const deltas = (emit: Emit): ((event: ReplyEvent) => void) => {
-  /** The reply's calls, by block index. */
+  /** Calls in the reply, by block index. */
   const calls = new Map<unknown, { readonly call: string; readonly tool: string }>()
 
   const begin = (index: number, { type, id, name, text, thinking }: Fields): void => {

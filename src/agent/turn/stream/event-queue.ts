@@ -1,14 +1,13 @@
 import type { Emit, InterimEvent, TextEvent, ThinkingEvent, ToolInputEvent } from './turn-event.ts'
 
 /**
- * Unread events. Writers never wait: unread pieces of the same block are joined, so the queue holds no more than is recorded, plus the
- * progress of tools.
+ * Queue of unread events. Writers never wait. Unread pieces of the same block are joined, so the queue holds no more than is recorded,
+ * plus the progress of tools.
  */
 export interface EventQueue {
   readonly push: Emit
-  /** Ends the queue. */
   readonly end: () => void
-  /** Returns the next event once there is one; undefined after the last. Call it sequentially. */
+  /** Waits for the next event and returns it; undefined after the last event. Must not be called concurrently. */
   readonly next: () => Promise<InterimEvent | undefined>
 }
 
@@ -47,7 +46,7 @@ type Delta = TextEvent | ThinkingEvent | ToolInputEvent
 const isDelta = (event: InterimEvent | undefined): event is Delta =>
   event?.type === 'text' || event?.type === 'thinking' || event?.type === 'tool-input'
 
-/** Joins two pieces if they belong to the same block. */
+/** Joins two pieces of the same block; returns undefined if they belong to different blocks. */
 const joinedTo = (last: InterimEvent, next: InterimEvent): Delta | undefined => {
   if (!isDelta(last) || !isDelta(next) || last.index !== next.index) return undefined
   if (last.type === 'text' && next.type === 'text') return { ...last, text: last.text + next.text }

@@ -16,18 +16,18 @@ export interface ThinkingEvent {
   readonly index: number
   readonly thinking: string
 }
-/** A piece of a call's input, which the model is still writing. */
+/** A piece of a call's input, emitted while the model is writing it. */
 export interface ToolInputEvent {
   readonly type: 'tool-input'
   readonly index: number
-  /** The call's id, and the tool's name. */
+  /** Id of the tool call. */
   readonly call: string
   readonly tool: string
-  /** Piece of the JSON of the input; the pieces of a call together are the whole. */
+  /** Piece of the input's JSON text. All pieces of a call, in order, form the complete text. */
   readonly json: string
 }
 interface OfCall {
-  /** The call's id, and the tool's name. */
+  /** Id of the tool call. */
   readonly call: string
   readonly tool: string
 }
@@ -47,11 +47,11 @@ interface Answered extends OfCall {
   /** Content of the result, as shown to the model. */
   readonly content: string | readonly Block[]
 }
-/** A call has a result. */
+/** A call has received a result that is not an error. */
 export interface ToolEndedEvent extends Answered {
   readonly type: 'tool-ended'
 }
-/** A call has a result that is an error: the tool failed, took too long, was aborted, does not exist, or was interrupted earlier. */
+/** A call has received an error as its result: the tool failed, took too long, was aborted, does not exist, or was interrupted earlier. */
 export interface ToolFailedEvent extends Answered {
   readonly type: 'tool-failed'
 }
@@ -70,49 +70,49 @@ export interface TruncatedEvent {
   readonly covers: Covers
 }
 /**
- * A model call failed and is retried, or the user interrupted it and the model is called again, or another holder has taken the
- * conversation over: the next reply will contain none of the texts, thinking and inputs since the last one.
+ * A model call failed and is retried, the user interrupted it and the model is called again, or another holder took over the
+ * conversation. Discard all text, thinking and inputs since the last recorded reply: the next reply will not contain them.
  */
 export interface RetryingEvent {
   readonly type: 'retrying'
   readonly error: ModelError
-  /** Milliseconds until the next try. */
+  /** Milliseconds until the next attempt. */
   readonly wait: number
-  /** Number of the next try: 2 or more; 1 after an interruption, as the next request is another one. */
+  /** Number of the next attempt: 2 or more for a retry; 1 after an interruption, because the next request is a different one. */
   readonly try: number
 }
-/** The turn ends here until somebody decides on these calls, or supplies their results. */
+/** The turn ends until somebody decides about these calls or supplies their results. */
 export interface WaitingEvent {
   readonly type: 'waiting'
   readonly why: 'approval' | 'handed-back'
   readonly calls: readonly WaitingCall[]
 }
-/** Another holder gives the conversation a turn: this one continues when that turn has ended. */
+/** Another holder is running a turn of the conversation. This turn continues after that one has ended. */
 export interface HeldEvent {
   readonly type: 'held'
-  /** Name of the worker or program in the log. */
+  /** Name under which the log records the worker or program. */
   readonly by: string
 }
-/** A waiting call. */
+/** A call that waits for approval or for an outside result. */
 export interface WaitingCall extends OfCall {
   readonly input: unknown
-  /** Deadline of an approval: ISO 8601, UTC. */
+  /** Deadline for the approval: ISO 8601, UTC. */
   readonly until?: string
 }
-/** A reply is recorded. */
+/** A reply has been recorded. */
 export interface ReplyRecordedEvent {
   readonly type: 'reply'
   readonly position: number
-  /** Verbatim. */
+  /** Content of the reply, verbatim. */
   readonly content: readonly Block[]
   readonly usage: Usage
-  /** Stop reason of the model; null if the reply broke off and was kept (`keepPartial`). */
+  /** Stop reason given by the model; null if the reply broke off and its received part was recorded (`keepPartial`). */
   readonly stopReason: string | null | undefined
 }
 
 /** A tool call that this process has answered. */
 export interface ToolRun {
-  /** The call's id, and the tool's name. */
+  /** Id of the tool call. */
   readonly call: string
   readonly tool: string
   /** Duration in milliseconds. */
@@ -137,7 +137,7 @@ export type InterimEvent =
   | ReplyRecordedEvent
   | HeldEvent
 
-/** Called with each event of a turn. Never throws. */
+/** Function that is called with each event of a turn and never throws. */
 export type Emit = (event: InterimEvent) => void
 
 /** Ignores all events. */

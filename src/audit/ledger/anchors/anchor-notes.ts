@@ -2,10 +2,10 @@ import { hash } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
 import { readCheckpoint } from '../checkpoints.ts'
 
-/** A short name of an origin, for files and streams. */
+/** Returns a short name for an origin, used in file and stream names. */
 export const originName = (origin: string): string => hash('sha256', origin).slice(0, 16)
 
-/** Splits a file of notes separated by empty lines into notes; a text between them is returned as if it were one. */
+/** Splits a file of notes, separated by empty lines, into its notes. Any other text between them is returned as a note as well. */
 export const notesIn = (text: string): readonly string[] =>
   text
     .split(/(?<=^— .*\n)\n/mu)
@@ -16,13 +16,13 @@ export const notesIn = (text: string): readonly string[] =>
     })
     .filter((note) => note.trim() !== '')
 
-/** Returns the text to append to such a file so that the note follows the others. */
+/** Returns the text that appends a note to the text of a file of notes. */
 export const nextNote = (text: string, note: string): string => {
   if (text === '') return note
   return text.endsWith('\n') ? `\n${note}` : `\n\n${note}`
 }
 
-/** Returns the notes that are checkpoints of this origin, and those that are not checkpoints at all. */
+/** Returns the notes that are checkpoints of this origin and the notes that are not checkpoints at all. */
 export const ofOrigin = (notes: readonly string[], origin: string): readonly string[] =>
   notes.filter((note) => (originIn(note) ?? origin) === origin)
 

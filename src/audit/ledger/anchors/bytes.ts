@@ -1,7 +1,7 @@
-/** Maximum bytes of an answer. A timestamp with all certificates has some 6,000, a note of many witnesses fewer. */
+/** Maximum size of an answer in bytes. A timestamp with all certificates has about 6,000 bytes; a note from many witnesses has fewer. */
 const most = 65_536
 
-/** Reads the body of an answer. Throws if it is longer than `most`. */
+/** Reads the body of an answer. Throws if it is longer than `most` bytes. */
 export const bytesOf = async ({ body }: Response): Promise<Buffer> => {
   const chunks: Uint8Array[] = []
   let bytes = 0

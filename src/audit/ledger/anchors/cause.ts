@@ -1,4 +1,7 @@
-/** Describes why there is no answer; for an error of `fetch`, by its cause. */
+/**
+ * Returns the reason for a failed request: the message of the error's cause if it has one, as errors of `fetch` do, otherwise of the
+ * error itself.
+ */
 export const causeOf = (error: unknown): string => {
   const { cause = error } = Object(error) as { readonly cause?: unknown }
   return cause instanceof Error ? cause.message : String(cause)

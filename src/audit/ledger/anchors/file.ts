@@ -7,8 +7,8 @@ import { anchorFailed } from '../errors.ts'
 import { isCheckpoint, nextNote, notesIn, ofOrigin, originName } from './anchor-notes.ts'
 
 /**
- * Keeps checkpoints in a file, each after the one before, or in a folder (an existing one, or a path that ends with `/`), each in its
- * own file: on another machine, on an append-only disk, in a bucket with object lock.
+ * Stores checkpoints in a file, appending each one, or in a folder, with one file per checkpoint. The path names a folder if one exists
+ * there or if it ends with `/`. Suitable places are another machine, an append-only disk, or a bucket with object lock.
  */
 export const fileAnchor = (path: string): Anchor => {
   const tried = <A>(what: string, work: () => Promise<A>) =>

@@ -8,12 +8,12 @@ import { anchorFailed } from '../errors.ts'
 import { nextNote, notesIn, ofOrigin, originName } from './anchor-notes.ts'
 
 const run = promisify(execFile)
-/** Milliseconds after which git is stopped: a server that does not answer must not hold up sealing. */
+/** Timeout for git in milliseconds: an unresponsive server must not hold up sealing. */
 const timeout = 60_000
 
 /**
- * Keeps checkpoints in a file of a git repository, one commit each. If the checked-out branch tracks a branch of another repository, it
- * is pulled before and pushed after, so that the host of that repository has them.
+ * Stores checkpoints in a file of a git repository, one commit each. If the checked-out branch tracks a branch of another repository,
+ * the anchor pulls before reading and pushes after writing, so that the host of that repository has the checkpoints.
  */
 export const gitAnchor = (folder: string): Anchor => {
   const name = `git:${folder}`
@@ -62,10 +62,10 @@ export const gitAnchor = (folder: string): Anchor => {
 
 const readable = (origin: string): string => origin.replaceAll(/[^A-Za-z0-9.-]/g, '_').replace(/^\.+/, '_')
 const fileOf = (origin: string): string => `${readable(origin)}-${originName(origin)}.txt`
-/** Returns the file of checkpoints that were kept before each origin had its own: `a/b` and `a_b` shared one. */
+/** Returns the name of the file used before each origin had a separate one: `a/b` and `a_b` shared a file. */
 const formerFileOf = (origin: string): string => `${readable(origin)}.txt`
 
-/** Adds the checkpoint to the file, unless an earlier attempt already has. */
+/** Appends the checkpoint to the file, unless it is already the last one there. */
 const added = async (file: string, checkpoint: string): Promise<void> => {
   const text = await readFile(file, 'utf8').catch(() => '')
   if (notesIn(text).at(-1) !== checkpoint) await appendFile(file, nextNote(text, checkpoint))

@@ -12,8 +12,8 @@ import { originName } from './anchor-notes.ts'
 const actor = { kind: 'sealer' }
 
 /**
- * Keeps checkpoints in a stream of another store, which the writers of this store must not be able to write to. The store that holds
- * the ledger itself is refused, under any name.
+ * Stores checkpoints in a stream of another store, to which the writers of this store must not have write access. Rejects the store
+ * that holds the ledger itself, under any name.
  */
 export const storeAnchor = (store: EventStore): Anchor => {
   const streamOf = (origin: string): string => `anchored-${originName(origin)}`

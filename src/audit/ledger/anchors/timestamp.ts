@@ -17,18 +17,19 @@ import { causeOf } from './cause.ts'
 export interface TimestampOptions {
   /** URL to which requests are posted. */
   readonly url: string
-  /** Certificates in PEM: the authority's own, or those that issue its certificates. */
+  /** Certificates in PEM: the authority's certificates or their issuers' certificates. */
   readonly trust: string
   /** Milliseconds to wait for an answer. Default 30,000. */
   readonly timeout?: number | undefined
 }
 
-/** Milliseconds by which the authority's clock and this one may differ. */
+/** Maximum difference between the authority's clock and the local clock, in milliseconds. */
 const tolerance = 300_000
 
 /**
- * Returns an anchor that has an authority sign a time (RFC 3161), which proves that the checkpoint existed then. It keeps nothing; the
- * reply is a line of the checkpoint as the store records it. Needs the package `@sigstore/core`. Throws `InvalidInput`.
+ * Returns an anchor that obtains a signed timestamp from an authority (RFC 3161), which proves that the checkpoint existed at that
+ * time. The authority stores nothing; the store records its reply as a signature line of the checkpoint. Needs the package
+ * `@sigstore/core`. Throws `InvalidInput` if the URL, the certificates or the timeout are invalid.
  */
 export const timestampAnchor = ({ url, trust, timeout = 30_000 }: TimestampOptions): Anchor => {
   if (!(Number.isSafeInteger(timeout) && timeout >= 1 && timeout <= longestTimer))
@@ -89,7 +90,7 @@ export const timestampAnchor = ({ url, trust, timeout = 30_000 }: TimestampOptio
   }
 }
 
-/** Returns a name for signatures without secrets: host and path, safe in a shell command. */
+/** Returns the name for an authority's signature lines: the URL's host and path, without secrets and safe in a shell command. */
 const nameOf = (url: string): string => {
   const { host, pathname } = URL.parse(url) ?? {}
   if (host === undefined || host === '')

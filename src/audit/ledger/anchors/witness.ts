@@ -13,14 +13,14 @@ import { causeOf } from './cause.ts'
 export interface WitnessOptions {
   /** URL of the witness, without its final `add-checkpoint`. */
   readonly url: string
-  /** Verifier key of the witness: answers that it has not signed do not count. */
+  /** Verifier key of the witness. Answers without a valid signature by this key are rejected. */
   readonly key: VerifierKey
 }
 
 const timeout = 30_000
 const conflict = 409
 
-/** Returns an anchor for an HTTP service that signs a checkpoint once it has seen that it continues the one before (C2SP tlog-witness). */
+/** Returns an anchor for an HTTP service that signs a checkpoint after checking that it continues the previous one (C2SP tlog-witness). */
 export const witnessAnchor = ({ url, key }: WitnessOptions): Anchor => {
   const prefix = url.replace(/\/+$/, '')
   const asked = (path: string, body?: string): TE.TaskEither<AnchorFailed, Answer> =>
@@ -29,7 +29,7 @@ export const witnessAnchor = ({ url, key }: WitnessOptions): Anchor => {
       (error) => anchorFailed(key.name, `does not answer (${causeOf(error)})`, error),
     )
 
-  /** Returns the checkpoint with the witness's own signatures added. */
+  /** Returns the checkpoint with the witness's signatures added; undefined if they are invalid. */
   const cosigned = (checkpoint: string, lines: string): string | undefined => {
     const signatures = parseSignatures(lines)?.filter(({ name, id }) => name === key.name && id === key.id)
     const note = parseNote(checkpoint)
@@ -68,7 +68,7 @@ export const witnessAnchor = ({ url, key }: WitnessOptions): Anchor => {
     return E.isRight(read) ? read.right.checkpoint.size : 0
   }
 
-  /** Returns the checkpoint that the witness serves, if it has signed it. A witness need not serve any. */
+  /** Returns the checkpoint that the witness publishes, if its signature is valid. A witness is not required to publish one. */
   const held = (origin: string): TE.TaskEither<AnchorFailed, readonly string[]> =>
     TE.map(({ status, text }: Answer) => {
       const note = status === 200 ? parseNote(text) : E.left(undefined)

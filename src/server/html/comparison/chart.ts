@@ -3,25 +3,24 @@ import { escapeHtml } from '../escape-html.ts'
 /** A curve with one value per call. */
 export interface ChartSeries {
   readonly name: string
-  /** CSS class for its colour. */
+  /** CSS class that sets the colour of the curve. */
   readonly ink: string
   readonly values: readonly number[]
-  /** Text of the mark at each value; empty for none. */
+  /** Mark drawn at each value, such as `◆`; an empty text draws no mark. */
   readonly marks: readonly string[]
 }
 
 interface Chart {
   readonly title: string
-  /** Labels of the calls. */
   readonly calls: readonly string[]
   readonly lines: readonly ChartSeries[]
   readonly textOf: (value: number) => string
 }
 
-/** Maximum number of marks: more would cover the curves. */
+/** Maximum number of marks in a chart: more would cover the curves. */
 const mostMarks = 400
 
-/** Draws curves over the calls. The curves stretch with the page, while texts and marks beside them do not, to stay legible. */
+/** Draws curves over the calls, as an HTML figure. The curves stretch with the page; texts and marks keep their size, to stay legible. */
 export const chart = ({ title, calls, lines, textOf }: Chart): string => {
   if (calls.length === 0) return ''
   const top = roundedUp(lines.reduce((most, { values }) => values.reduce((a, b) => Math.max(a, b), most), 0))
@@ -55,7 +54,7 @@ export const chart = ({ title, calls, lines, textOf }: Chart): string => {
 
 const rounded = (value: number): number => Math.round(value * 100) / 100
 
-/** Returns the next round number whose half is also round. */
+/** Rounds a value up to a round number whose half is also round, for the scale of the chart. */
 const roundedUp = (value: number): number => {
   if (value <= 0) return 1
   const power = 10 ** Math.floor(Math.log10(value))

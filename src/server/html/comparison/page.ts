@@ -5,7 +5,7 @@ import { hashOf, headOf } from '../head.ts'
 import { inks, style } from './style.ts'
 
 /**
- * Compares policies on a conversation, as one self-contained HTML file without scripts.
+ * Makes a self-contained HTML page without scripts that compares policies on one conversation.
  *
  * @param policies replays of the same conversation; the first one with the recorded policy
  */
@@ -132,7 +132,7 @@ const neededSection = (policies: readonly ReplayReport[]): string => {
   return `<section><h2>Needed but hidden</h2><p class="note">${about}</p>${found}</section>`
 }
 
-/** Makes a table of the values in the curves. */
+/** Makes a collapsible table with the tokens of every call for each policy. */
 const everyCall = (policies: readonly ReplayReport[]): string => {
   const rows = (policies[0]?.calls ?? []).map(({ call, position }, index) => {
     const cells = policies.map((each) => {

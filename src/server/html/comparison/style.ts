@@ -1,4 +1,4 @@
-/** CSS classes of the curves, by policy; the first is the recorded one. */
+/** CSS classes of the curves, in the order of the policies. The first one is for the recorded policy. */
 export const inks: readonly string[] = ['p0', 'p1', 'p2', 'p3', 'p4', 'p5']
 
 // The inks are those of the page (src/ui/theme.css).

@@ -29,8 +29,8 @@ const context = {
 type Node = Readonly<Record<string, unknown>>
 
 /**
- * Yields a conversation as a provenance graph: messages and summaries are entities, calls and condenses are activities, and people,
- * programs and models are agents. Withheld content is an entity with its hash.
+ * Yields a conversation as a provenance graph: messages and summaries are entities; calls and condenses are activities; people,
+ * programs and models are agents. Withheld content is an entity with only its hash.
  */
 export function* prov(
   log: Log,
@@ -55,8 +55,8 @@ export function* prov(
 }
 
 /**
- * Names events by the conversation in which they were written, so that a fork and its parent use the same names for the events they
- * share.
+ * Returns a function that names events after the conversation in which they were written, so that a fork and its parent use the same
+ * names for the events they share.
  */
 const namesIn = (log: Log, conversation: string): ((position: number) => string) => {
   const owners: string[] = []
@@ -70,7 +70,7 @@ const namesIn = (log: Log, conversation: string): ((position: number) => string)
 
 const graphOf = (log: Log, nameOf: (position: number) => string) => {
   const shownAt = historiesOf(log)
-  /** Replies that contain a tool call, by its id: branches may repeat a call. */
+  /** Positions of the replies that contain a tool call, by the id of the call. Several branches may contain the same call. */
   const calls = new Map<string, Set<number>>()
   const calledAt = (id: string, position: number): number | undefined => {
     const replies = calls.get(id)
@@ -97,7 +97,7 @@ const graphOf = (log: Log, nameOf: (position: number) => string) => {
     return [activity(event, 'Call', used, origin), { ...entity, wasGeneratedBy: `${name}/call` }]
   }
 
-  /** Adds the nodes of a marker. A truncation is an entity too, as it is shown as a line that says how much is missing. */
+  /** Returns the nodes of a marker. A truncation is an entity as well, because it is shown as a line that says how much is missing. */
   const marker = (event: ConversationEvent<'Condensed' | 'Truncated'>): readonly Node[] => {
     const of = sliceOf(shownAt(event.position - 1), event.data.covers).map(({ position }) => position)
     const from = derived(of.map(nameOf))
@@ -152,7 +152,7 @@ const configuredIn = ({ outline: { configured, toolsFrom } }: Effective): readon
     ...new Set([configured, toolsFrom].filter((position) => position !== undefined && position >= 0)),
   ] as readonly number[]
 
-/** Returns the id in a block's field; empty if there is no such field. */
+/** Returns a list with the id in a block's field; empty if the block has no such field. */
 const idsIn = (block: object, field: string): readonly string[] => {
   const id: unknown = Reflect.get(block, field)
   return typeof id === 'string' ? [id] : []
@@ -162,7 +162,7 @@ interface Agent extends Node {
   readonly '@id': string
 }
 
-/** Returns the actor that wrote an event, and the model that answered. */
+/** Returns the actor that wrote an event and, if the event names one, the model that produced it. */
 const agentsOf = (event: ConversationEvent): readonly Agent[] => {
   const { kind, id } = event.metadata.actor
   const name = [kind, ...(id === undefined ? [] : [id])]
@@ -182,7 +182,7 @@ const agentsOf = (event: ConversationEvent): readonly Agent[] => {
   ]
 }
 
-/** Returns the author of an event. A reply belongs to the model, regardless of who recorded it. */
+/** Returns the author of an event. The author of a reply is the model, regardless of who recorded the reply. */
 const authorsOf = (event: ConversationEvent): string | undefined => agentsOf(event).at(-1)?.['@id']
 
 const modelOf = (event: ConversationEvent): string | undefined =>

@@ -13,10 +13,10 @@ export interface TraceEntry {
   readonly [name: string]: unknown
 }
 
-/** An entry without its place. */
+/** An entry without its own id and its parent's id. */
 type Part = TraceEntry
 
-/** Returns the entries of a log in order, including abandoned branches: `parent-id` names the preceding entry on the path. */
+/** Returns the trace entries of a log in order, including abandoned branches. `parent-id` names the preceding entry on the path. */
 export const entriesOf = (log: Log, withheld: WithheldHashes): readonly TraceEntry[] => {
   const lastIds: (string | undefined)[] = []
   return log.flatMap((event, position) => {
@@ -88,7 +88,7 @@ const messageParts = (event: ConversationEvent<'MessageAppended'>): readonly Par
   return parts.map((part, n) => (n === said ? { ...part, ...modelOf(origin) } : part))
 }
 
-/** Converts a block that becomes a separate entry. */
+/** Returns the separate entry for a block that needs one (reasoning, a tool call or a tool result); undefined for any other block. */
 const ownPart = (block: AnyBlock): Part | undefined => {
   const { type, id, name, input, tool_use_id: callId, content, is_error: isError } = fieldsOf(block)
   if (type === 'thinking') {
@@ -111,7 +111,7 @@ const ownPart = (block: AnyBlock): Part | undefined => {
 
 const fieldsOf = (block: AnyBlock): Readonly<Record<string, unknown>> => ({ ...block })
 
-/** Returns the model of a reply, and the usage counted by the API. */
+/** Returns the model of a reply and the token usage counted by the API. */
 const modelOf = (origin: Origin | undefined): object => ({
   ...(origin?.model !== undefined && { 'model-id': origin.model }),
   ...(origin?.usage && { 'token-usage': usageOf(origin.usage) }),

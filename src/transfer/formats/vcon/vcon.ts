@@ -15,14 +15,17 @@ const unknown = 'unknown'
 /** A message with text, which is part of the readable conversation, or a reply without text. */
 interface Turn {
   readonly event: ConversationEvent<'MessageAppended'>
-  /** Text of the message; empty for a reply that only thinks or calls tools, whose model still takes part in the conversation. */
+  /**
+   * Text of the message; empty for a reply that only thinks or calls tools. The model of such a reply is still a party to the
+   * conversation.
+   */
   readonly text: string
   readonly isShown: boolean
 }
 
 /**
- * Yields a conversation as a vCon: a function of its log, so two exports of the same log are equal. Withheld content is included as a
- * placeholder, and in the trace as its hash.
+ * Yields a conversation as a vCon. The output depends only on the log, so two exports of the same log are equal. Withheld content is
+ * replaced by a placeholder and, in the trace, by its hash.
  */
 export function* vcon(
   log: Log,
@@ -98,7 +101,7 @@ const dialogOf = ({ event, text }: Turn, party: number): object => ({
   body: text,
 })
 
-/** Returns the speakers in the order in which they first spoke; empty objects stand for speakers without shown messages. */
+/** Returns the speakers in the order in which they first spoke. A speaker without shown messages is an empty object. */
 const partiesOf = (
   turns: readonly Turn[],
 ): { readonly list: readonly object[]; readonly indexOf: (turn: Turn) => number } => {
@@ -124,7 +127,7 @@ const partyOf = (event: Turn['event']): object => {
   return { name: model, type: 'bot', role: 'agent', validation: 'none', meta: { agent_session: session } }
 }
 
-/** Returns a UUID of version 8 computed from the whole export: a log with redacted texts gives another vCon. */
+/** Returns a version 8 UUID computed from the whole export. A log with redacted texts gives a different UUID. */
 const uuidOf = (conversation: string, log: Log, withheld: WithheldHashes): string => {
   const hashing = createHash('sha256').update(JSON.stringify([conversation, [...withheld]]))
   for (const event of log) hashing.update(JSON.stringify(event))

@@ -11,7 +11,10 @@ import { partsOf, textOf } from './parts.ts'
 import { reasoningIn } from './reasoning.ts'
 import type { ChatCall, ChatForm, ChatMessage, ChatReport } from './types.ts'
 
-/** Translates an assistant message; returns no messages if the API has no place for any of it. A compaction is sent as a user message. */
+/**
+ * Translates an assistant message; returns no messages if the API cannot represent any of the content. A compaction is sent as a user
+ * message.
+ */
 export const assistantMessages = (
   content: readonly Block[],
   form: ChatForm,

@@ -14,13 +14,13 @@ export type { ReasoningOrigin } from './reasoning.ts'
 export type { Chat, ChatMessage } from './types.ts'
 export { isUnbridged, withReasoning }
 
-/** Version of new requests. */
+/** Version of the Chat Completions translation for new requests. */
 export const currentChat = 1
 
-/** One deviation of a request in this form from the rendered one. */
+/** Deviation of a Chat Completions request from the rendered one. */
 export interface ChatRepair {
   readonly kind: ChatRepairKind
-  /** Position of the event whose content differs, or of the configuration; approximate where the renderer had changed the block. */
+  /** Position of the event whose content differs, or of the configuration; approximate if the renderer had already changed the block. */
   readonly position: number
   readonly detail: string
 }
@@ -39,13 +39,17 @@ const translated = ({ system, tools = [], messages }: Rendered, form: ChatForm) 
   return { chat, notes: [...notes, ...said.notes] }
 }
 
-/** Returns the body of a request: the fields that a receipt covers, plus the model and the parameters. */
+/** Returns the body of a Chat Completions request: the fields that a receipt covers, plus the model and the parameters. */
 export const chatBody = ({ model, parameters, ...rendered }: ModelRequest, form: ChatForm) => {
   const { chat } = translated(rendered, form)
   return { model, ...parametersOf(parameters, form, chat.tools !== undefined).body, ...chat }
 }
 
-/** @param effective what was rendered, with the configuration in force */
+/**
+ * Translates a rendered request to Chat Completions and lists the deviations.
+ *
+ * @param effective the history that was rendered, with the configuration in force
+ */
 export const chatOf = (
   effective: Effective,
   rendered: Rendered,

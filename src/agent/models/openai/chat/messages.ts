@@ -6,7 +6,7 @@ import { isMedia, partsOf, textOf, textPart } from './parts.ts'
 import { resultsOf } from './results.ts'
 import type { ChatForm, ChatMessage, ChatPart, ChatRepairKind, ChatReport } from './types.ts'
 
-/** A deviation, with its message and block, as rendered. */
+/** Deviation, with the index of the rendered message and the block in which it occurred. */
 export interface Noted {
   readonly kind: ChatRepairKind
   readonly detail: string
@@ -14,7 +14,7 @@ export interface Noted {
   readonly block: Block | undefined
 }
 
-/** Translation of a rendered message. */
+/** Chat Completions messages translated from rendered ones, with the deviations. */
 interface Translated {
   readonly messages: readonly ChatMessage[]
   readonly notes: readonly Noted[]
@@ -55,12 +55,12 @@ export const messagesOf = (rendered: readonly RenderedMessage[], form: ChatForm)
   return { messages, notes }
 }
 
-/** Claims nothing on the model's behalf: the model was not called. */
+/** Assistant message to insert between tool results and the user's text. It claims nothing on behalf of the model, which was not called. */
 const bridge: ChatMessage = { role: 'assistant', content: 'OK.' }
 
 /**
- * True if another message than the assistant's directly follows a tool result: Mistral, and templates with alternating roles, refuse
- * that.
+ * True if a message that is neither a tool result nor an assistant message directly follows a tool result: Mistral, and templates with
+ * alternating roles, refuse that.
  */
 export const isUnbridged = (last: ChatMessage | undefined, { role }: ChatMessage): boolean =>
   last?.role === 'tool' && role !== 'tool' && role !== 'assistant'
@@ -110,7 +110,7 @@ const userMessages = (
   return parts.length > 0 ? [...messages, { role: 'user', content: contentOf(parts) }] : messages
 }
 
-/** Returns a string where possible: all endpoints accept strings, but not all accept lists. */
+/** Returns the parts as a string if they are all text, because all endpoints accept strings, but not all accept lists. */
 const contentOf = (parts: readonly ChatPart[]): string | readonly ChatPart[] =>
   parts.some(isMedia) ? parts : textOf(parts)
 

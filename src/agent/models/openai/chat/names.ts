@@ -8,7 +8,10 @@ import type { ModelRequest } from '../../model.ts'
 const longestId = 40
 const shortHash = (text: string, length: number): string => hash('sha256', text, 'base64url').slice(0, length)
 
-/** Returns the id of a call; in a rendered request it has only letters, digits, `_` and `-`. */
+/**
+ * Returns a call's id, replaced with a hash if it is longer than 40 characters. Ids in a rendered request contain only letters, digits,
+ * `_` and `-`.
+ */
 export const callId = (id: string): string => (id.length <= longestId ? id : `call_${shortHash(id, 32)}`)
 
 const longestName = 64
@@ -20,7 +23,7 @@ export const toolName = (name: string): string => {
   return `${name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, longestName - print.length - 1)}_${print}`
 }
 
-/** Maps the name that the model knows a tool by to its name in the request. */
+/** Returns a function that maps a tool name as sent to the model back to the tool's name in the request. */
 export const namesIn = ({ tools = [] }: Pick<ModelRequest, 'tools'>): ((sent: string) => string) => {
   const names = new Map(
     tools.filter(isFields).map((tool) => [toolName(String(tool['name'])), String(tool['name'])]),

@@ -2,7 +2,7 @@ import { type Fields, isFields } from '../../../../events/json.ts'
 import { toolName } from './names.ts'
 import type { ChatForm } from './types.ts'
 
-/** Parameters of the Messages API that have no counterpart here. */
+/** Parameters of the Messages API that have no counterpart in Chat Completions. */
 const elsewhere: ReadonlySet<string> = new Set([
   'betas',
   'cache_control',
@@ -15,7 +15,10 @@ const elsewhere: ReadonlySet<string> = new Set([
 ])
 const mostStops = 4
 
-/** The parameters of a request in this form, and the names of the omitted ones. Unknown parameters are assumed to be the endpoint's own. */
+/**
+ * Parameters of a Chat Completions request (`body`), and the names of the omitted ones (`dropped`). Unknown parameters are assumed to
+ * be the endpoint's own, and kept.
+ */
 export interface ChatParameters {
   readonly body: Fields
   readonly dropped: readonly string[]
@@ -59,7 +62,10 @@ const counterpart = (
   }
 }
 
-/** True for the Messages API's `thinking`. Compatible endpoints also have a parameter of this name, without a budget. */
+/**
+ * True if the value is the Messages API's `thinking` parameter. Compatible endpoints have a parameter of the same name, but without a
+ * budget.
+ */
 const isMessagesThinking = (value: unknown): boolean =>
   !isFields(value) || value['type'] !== 'enabled' || 'budget_tokens' in value
 

@@ -4,13 +4,13 @@ import type { ChatForm, ChatPart, ChatReport } from './types.ts'
 
 export const textPart = (text: string): ChatPart => ({ type: 'text', text })
 
-/** Joins texts into one, as paragraphs. */
+/** Joins the texts of the parts, separated by blank lines. */
 export const textOf = (parts: readonly ChatPart[]): string =>
   parts.flatMap(({ text }) => (typeof text === 'string' ? text : [])).join('\n\n')
 
 export const isMedia = ({ type }: ChatPart): boolean => type !== 'text'
 
-/** Returns the parts of a block that a user message may hold: at least one, so that no message is omitted because of it. */
+/** Converts a block into parts of a user message: at least one, so that no message is omitted because of the block. */
 export const partsOf = (block: Block, form: ChatForm, report: ChatReport): readonly ChatPart[] => {
   if ('cache_control' in block) report('cache-control-dropped', 'the API caches by itself', block)
   if (isBlock(block, 'text')) return [textPart(block.text)]
@@ -73,7 +73,7 @@ const searchResult = (block: Block, report: ChatReport): ChatPart => {
   return textPart([title, source, ...said].filter((text) => typeof text === 'string').join('\n'))
 }
 
-/** Returns the note that replaces a block that cannot be shown. */
+/** Returns the note that replaces a block that Chat Completions cannot represent. */
 const noteOn = (block: Block, report: ChatReport): ChatPart => {
   const { type, title, source, name, tool_name, file_id } = block
   const from = isFields(source) ? [source['media_type'], source['url'], source['file_id']] : [source]

@@ -7,22 +7,22 @@ import type { ChatForm, ChatMessage } from './types.ts'
 // A provider's reasoning is stored as thinking without a signature, which no renderer sends: other APIs never see it. Where its provider
 // wants it back, it goes through the renderer as a field of a block of the same message.
 
-/** Origin of the reasoning in one of our thinking blocks. */
+/** Origin of the reasoning in a thinking block that was stored from a Chat Completions reply. */
 export interface ReasoningOrigin {
   readonly provider: string
-  /** The provider's list, if it gave one: texts, summaries, and parts that only it can read. */
+  /** The provider's list of reasoning details, if it sent one: texts, summaries, and data that only the provider can read. */
   readonly details?: readonly Fields[]
 }
 
 const carried = 'chat_reasoning'
 
-/** Reasoning as it passes through the renderer. */
+/** Reasoning attached to another block so that it passes through the renderer. */
 interface Carried {
   readonly text: string
   readonly details?: readonly Fields[]
 }
 
-/** Returns a history in which this provider's reasoning passes through the renderer. */
+/** Returns a history in which this provider's reasoning is attached to other blocks, so that it passes through the renderer. */
 export const withReasoning = (effective: Effective, { reasoning }: ChatForm): Effective =>
   reasoning
     ? { ...effective, items: effective.items.map((item) => carrying(item, reasoning.provider)) }
@@ -57,8 +57,8 @@ const originOf = ({ type, chat }: Block): ReasoningOrigin | undefined =>
     : undefined
 
 /**
- * Returns the reasoning to send back with an assistant message. Some providers require the field with each call, even if another model
- * made it.
+ * Returns the reasoning to send back with an assistant message. Some providers require the field with each tool call, even if another
+ * model made the call.
  */
 export const reasoningIn = (content: readonly Block[], { reasoning }: ChatForm): Partial<ChatMessage> => {
   if (!reasoning) return {}

@@ -3,13 +3,17 @@ import { callId } from './names.ts'
 import { isMedia, partsOf, textOf, textPart } from './parts.ts'
 import type { ChatForm, ChatMessage, ChatPart, ChatReport } from './types.ts'
 
-/** Tool results as messages, in the order of their calls, and the pictures and files that do not fit in them. */
+/** Messages for tool results, in the order of their calls, and the pictures and files that such messages cannot hold. */
 export interface Results {
   readonly messages: readonly ChatMessage[]
   readonly media: readonly ChatPart[]
 }
 
-/** @param calls the ids of the calls, in order */
+/**
+ * Translates tool results into messages, in the order of their calls, and collects their pictures and files.
+ *
+ * @param calls the ids of the calls, in order
+ */
 export const resultsOf = (
   results: readonly ToolResultBlock[],
   calls: readonly string[],
@@ -42,7 +46,10 @@ const contentOf = ({ content }: ToolResultBlock): readonly Block[] => {
   return (content ?? []).filter(isWellShaped)
 }
 
-/** Returns the text of a result: never empty, and including the error mark, which has no other place. */
+/**
+ * Returns the text of a tool result, which is never empty. An error is marked in the text, because Chat Completions has no field for
+ * it.
+ */
 const marked = (block: ToolResultBlock, said: string, report: ChatReport): string => {
   if (block.is_error === true) {
     report('shown-as-text', 'that a result is an error', block)

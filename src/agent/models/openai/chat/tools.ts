@@ -13,7 +13,10 @@ const translated: ReadonlySet<string> = new Set([
   'cache_control',
 ])
 
-/** Returns the tools that run on our side; the API has no others. Undefined if there are none, as an empty list is refused. */
+/**
+ * Translates the tools that run on the caller's side; Chat Completions supports no others. Returns undefined instead of an empty list,
+ * which the API refuses.
+ */
 export const toolsOf = (
   tools: NonNullable<ModelRequest['tools']>,
   report: ChatReport,
@@ -53,7 +56,7 @@ const toolOf = (tool: Fields, report: ChatReport): ChatTool => {
   }
 }
 
-/** Completes a schema: an object schema needs its properties, and an array schema its items. */
+/** Adds `items` to every array schema that lacks it, because the API requires it. */
 const withItems = (schema: unknown): unknown => {
   if (Array.isArray(schema)) return schema.map(withItems)
   if (!isFields(schema)) return schema

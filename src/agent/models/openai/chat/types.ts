@@ -10,13 +10,12 @@ export interface ChatPart {
 export interface ChatCall {
   readonly id: string
   readonly type: 'function'
-  /** `arguments` is JSON. */
+  /** Called function, with its arguments as JSON text. */
   readonly function: { readonly name: string; readonly arguments: string }
 }
-/** A message in the form of Chat Completions. */
 export interface ChatMessage {
   readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool'
-  /** Null for an assistant message with only tool calls. */
+  /** Content of the message; null for an assistant message with only tool calls. */
   readonly content: string | readonly ChatPart[] | null
   readonly tool_calls?: readonly ChatCall[]
   readonly tool_call_id?: string
@@ -27,13 +26,13 @@ export interface ChatTool {
   readonly function: { readonly name: string; readonly [field: string]: unknown }
   readonly [field: string]: unknown
 }
-/** The part of a request in this form that a receipt covers. */
+/** The part of a Chat Completions request that a receipt covers. */
 export interface Chat {
   readonly messages: readonly ChatMessage[]
   readonly tools?: readonly ChatTool[]
 }
 
-/** Kind of deviation of a request in this form from the rendered one; some kinds are the renderer's own. */
+/** Kind of deviation of a Chat Completions request from the rendered one; some kinds are shared with the renderer. */
 export type ChatRepairKind =
   | Extract<
       Repair['kind'],
@@ -45,22 +44,26 @@ export type ChatRepairKind =
       | 'server-tool-dropped'
       | 'thinking-dropped'
     >
-  /** A block, or a fact about it, written as text because the API has no place for it. */
+  /** Block, or a fact about it, written as text because Chat Completions has no field for it. */
   | 'shown-as-text'
-  /** A picture or file of a tool result moved to the user message after the results. */
+  /** Picture or file moved from a tool result to the user message after the results. */
   | 'media-moved'
-  /** An assistant message inserted between tool results and the user's text. */
+  /** Assistant message inserted between tool results and the user's text. */
   | 'assistant-added'
-  /** A text after a call moved before it. */
+  /** Text that followed a tool call, moved before the call. */
   | 'calls-moved'
-  /** A tool name replaced because the API refuses it. */
+  /** Tool name replaced because the API would refuse it. */
   | 'name-replaced'
-  /** A tool omitted because only another API has it, or because it exceeds the 128 allowed. */
+  /** Tool omitted because only another API offers it, or because it exceeds the limit of 128 tools. */
   | 'tool-dropped'
-  /** Parts required by the API added to the schema of a tool's input. */
+  /** Schema of a tool's input, completed with parts that the API requires. */
   | 'schema-completed'
-  /** A parameter omitted because only another API has it. */
+  /** Parameter omitted because only another API has it. */
   | 'parameter-dropped'
 
-/** @param block where; undefined if it is about tools or parameters */
+/**
+ * Function that reports a deviation from the rendered request.
+ *
+ * @param block the block that deviates; undefined if the deviation is in the tools or parameters
+ */
 export type ChatReport = (kind: ChatRepairKind, detail: string, block?: Block) => void
