@@ -45,7 +45,7 @@ describe('palimpsest copy', () => {
       'palimpsest copy --to memory:; palimpsest copy --from nonsense --to memory:; palimpsest copy --from sqlite:none.db --to memory:',
     )
     expect(stderr).toContain("required option '--from <url>' not specified")
-    expect(stderr).toContain('error: a store URL is ')
+    expect(stderr).toContain('error: a store URL must be ')
     expect(stderr).toContain('error: there is no store at sqlite:none.db')
     expect(code).toBe(1)
   })

@@ -42,7 +42,7 @@ describe('palimpsest doctor', () => {
       'palimpsest search nothing; printf X | dd of=palimpsest.db-index.1 bs=1 seek=9000 conv=notrunc 2>/dev/null; palimpsest doctor; palimpsest search nothing; palimpsest doctor',
     )
     const [first, second] = damaged.stdout.split('\n').filter((line) => line.includes('\tindex\t'))
-    expect(first).toMatch(/^warning\tindex\t.*index\.1 is damaged: it is left, and built again/)
+    expect(first).toMatch(/^warning\tindex\t.*index\.1 is damaged: the next search or list replaces it/)
     expect(second).toMatch(/^ok\tindex\t.*index\.2 is intact$/)
     expect(damaged.code).toBe(0)
   })
@@ -51,7 +51,7 @@ describe('palimpsest doctor', () => {
     const { stdout, stderr, code } = await after(
       'palimpsest doctor --store "mongodb://dana:s3cret@127.0.0.1"; palimpsest doctor --store "esdb://dana:s3cret@127.0.0.1:1"; palimpsest doctor --store nonsense',
     )
-    expect(stderr).toContain('error: a store URL is ')
+    expect(stderr).toContain('error: a store URL must be ')
     expect(stdout + stderr).not.toContain('s3cret')
     expect(code).toBe(2)
   })

@@ -65,7 +65,7 @@ describe('a module that --import names', () => {
     [
       'taken.mjs',
       `import { registerStore } from '${source}'\nregisterStore('sqlite', () => {})`,
-      'sqlite: is a registered scheme already',
+      'sqlite: is already registered',
       'taken.mjs:2:1',
     ],
     ['text.mjs', 'throw "a text"', 'a text', undefined],

@@ -87,7 +87,7 @@ describe('where to look afterwards', () => {
 describe('arguments of the demo agent', () => {
   test.each([
     [['--turns', 'many'], '--turns must be a whole number, 1 or more, not many'],
-    [['--window', '500'], '--window is a whole number, 8000 or more, not 500'],
+    [['--window', '500'], '--window must be a whole number, 8000 or more, not 500'],
     [['--model', ' '], '--model is the name of a model'],
     [['--trns', '3'], "Unknown option '--trns'"],
   ])('%j: says what is wrong and how it goes', (args, message) => {

@@ -66,7 +66,7 @@ describe('the demo of workers', () => {
 
   test.each([
     [['--seconds', 'long'], '--seconds must be a whole number, 1 or more, not long'],
-    [['--processes', '1'], '--processes is a whole number, 2 or more, not 1'],
+    [['--processes', '1'], '--processes must be a whole number, 2 or more, not 1'],
     [['--store', 'memory:'], '--store memory: is of one process only'],
     [['--killers', '3'], "Unknown option '--killers'"],
   ])('%j: says what is wrong and how it goes', (args, message) => {

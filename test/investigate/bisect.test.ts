@@ -206,7 +206,7 @@ describe('bisect', () => {
       expect([failed.code, JSON.parse(failed.stderr)]).toMatchObject([1, { error: { _tag: 'RunFailed' } }])
       const skipping = `case $PALIMPSEST_POSITION in 28) exit 0;; 31) exit 1;; *) exit 125;; esac`
       const skipped = await shell(`palimpsest bisect c --good 28 --bad 31 --run '${skipping}'`, directory)
-      expect(skipped).toMatchObject({ stdout: expect.stringContaining('was skipped'), code: 1 })
+      expect(skipped).toMatchObject({ stdout: expect.stringContaining('were skipped'), code: 1 })
       expect((await shell('palimpsest bisect c --good 0 --bad 31', directory)).stdout).toMatch(
         /^look at (\d+) \(palimpsest show c --at \1\), then answer with --mark good, bad or skip\n$/,
       )

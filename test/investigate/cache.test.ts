@@ -201,7 +201,7 @@ describe('cache', () => {
     expect(Math.abs((found?.again ?? 0) / cached - 1)).toBeLessThan(0.1)
     expect(found?.usd).toBeCloseTo(((found?.again ?? 0) * (5 - 0.2)) / 1_000_000, 12)
     expect(read / input).toBeGreaterThan(0.1)
-    expect(advice).toEqual([expect.stringContaining('ran out once, of these 1 within an hour: cache: "1h"')])
+    expect(advice).toEqual([expect.stringContaining('expired once, 1 of them within an hour: cache: "1h"')])
   })
 
   test('of a fork is of the calls that it made itself; the breaks that it inherited are its parent’s', async () => {

@@ -145,7 +145,7 @@ describe('palimpsest serve --work', () => {
     await began
     renameSync(where, `${where}-away`)
     const { status, said } = await ended
-    expect(said).toContain('error: the worker has ended: the file of the store')
+    expect(said).toContain("error: the worker has ended: the store's file")
     expect(status).toBe(1)
   })
 })

@@ -206,7 +206,7 @@ describe('a backup', () => {
         /^b\.db {2}1 stream, 1 event, [\d.]+ KiB, checked\n1\n\{"file":"b\.db".*\}\n +0 .*Hi\n$/,
       )
       expect(stderr).toMatch(
-        /^error: .*b\.db exists already: name another file, or overwrite it with --force\n$/,
+        /^error: .*b\.db already exists: name another file, or overwrite it with --force\n$/,
       )
     })
   })

@@ -94,7 +94,7 @@ describe('a misspelt option', () => {
     await expect(chat.render({ cache: '10m' } as never)).rejects.toMatchObject({
       _tag: 'InvalidInput',
       path: 'cache',
-      message: 'cache: is one of 5m, 1h',
+      message: 'cache: must be one of 5m, 1h',
     })
     await expect(chat.full({ abandoned: 'yes' } as never)).rejects.toMatchObject({ path: 'abandoned' })
   })

@@ -100,7 +100,7 @@ const resumingText = ({
     ? `${change}${event === undefined ? '' : ` at ${event}`} broke the cache`
     : isWarm
       ? `about ${cached} of them still cached`
-      : `the cache ran out, ${durationText(idle)} after the last reply`
+      : `the cache expired ${durationText(idle)} after the last reply`
   const cost =
     usd === undefined
       ? 'no price'

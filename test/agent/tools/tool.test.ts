@@ -262,18 +262,18 @@ describe('the schema of a tool', () => {
   })
 
   it.each([
-    ['no schema', { ...options }, 'input: is a schema of zod'],
-    ['a JSON schema', { ...options, input: { type: 'object' } }, 'input: is a schema of zod'],
-    ['a text', { ...options, input: z.string() }, 'input: is the schema of an object'],
+    ['no schema', { ...options }, 'input: must be a schema of zod'],
+    ['a JSON schema', { ...options, input: { type: 'object' } }, 'input: must be a schema of zod'],
+    ['a text', { ...options, input: z.string() }, 'input: must be the schema of an object'],
     [
       'a union at the top',
       { ...options, input: z.union([z.object({ a: z.string() }), z.object({})]) },
-      'input: is the schema of an object',
+      'input: must be the schema of an object',
     ],
     [
       'a union beside a type',
       { ...options, input: z.object({}), inputSchema: { type: 'object', oneOf: [] } },
-      'inputSchema: is the schema of an object',
+      'inputSchema: must be the schema of an object',
     ],
     [
       'what JSON Schema cannot say',
@@ -288,10 +288,10 @@ describe('the schema of a tool', () => {
     [
       'a name that the API refuses',
       { ...options, input: z.object({}), name: 'a.b' },
-      'name: is the name of a tool',
+      'name: must be the name of a tool',
     ],
     ['no description', { ...options, input: z.object({}), description: '' }, 'description: tell the model'],
-    ['no function', { ...options, input: z.object({}), run: 'echo' }, 'run: is the function'],
+    ['no function', { ...options, input: z.object({}), run: 'echo' }, 'run: must be the function'],
     ['an unknown effect', { ...options, input: z.object({}), effect: 'some' }, 'effect: '],
     ['a timeout of nothing', { ...options, input: z.object({}), timeout: 0 }, 'timeout: '],
     ['a misspelt option', { ...options, input: z.object({}), descripton: 'Of.' }, 'descripton: '],

@@ -144,7 +144,7 @@ describe('the diagnosis of an EventStoreDB', () => {
     await client.setStreamMetadata('conversation-repaired', {})
     await client.setStreamMetadata('other', { maxCount: 1 })
     expect(found(await findingsOf(url), 'history')).toMatch(
-      /^problem: the database drops events of capped \(\$maxCount 10\), the notes of kept \(\$maxCount 5\), aged \(\$maxAge 3600\), deleted \(deleted\), buried \(deleted for ever\): take /,
+      /^problem: the database drops events of capped \(\$maxCount 10\), the notes of kept \(\$maxCount 5\), aged \(\$maxAge 3600\), deleted \(deleted\), buried \(deleted for ever\): remove /,
     )
   })
 
@@ -155,7 +155,7 @@ describe('the diagnosis of an EventStoreDB', () => {
     await client.setStreamMetadata('turns-kept', { maxCount: 6 })
     await client.setStreamMetadata('inbox-kept', { maxCount: 7 })
     expect(found(await findingsOf(url), 'history')).toMatch(
-      /^problem: the database drops events of the turns of kept \(\$maxCount 6\), the inbox of kept \(\$maxCount 7\): take /,
+      /^problem: the database drops events of the turns of kept \(\$maxCount 6\), the inbox of kept \(\$maxCount 7\): remove /,
     )
   })
 
