@@ -9,8 +9,8 @@ import { task } from './result/steps.ts'
 import { toError } from './result/typed-error.ts'
 
 /**
- * Returns a signer with a private Ed25519 key in PEM (PKCS #8), as `palimpsest audit init` and `openssl genpkey -algorithm ed25519`
- * write it. Throws `InvalidInput`.
+ * Creates a signer from a private Ed25519 key in PEM (PKCS #8), the format written by `palimpsest audit init` and `openssl genpkey
+ * -algorithm ed25519`. Throws `InvalidInput`.
  */
 export const signerFrom = (pem: string): Signer => {
   const signer = signerOf(pem)
@@ -18,10 +18,10 @@ export const signerFrom = (pem: string): Signer => {
   return signer.right
 }
 
-/** Returns the signer whose key is in a file that only its owner can read. Rejects with `InvalidInput`. */
+/** Reads a signer from a key file, which only its owner may be able to read. Rejects with `InvalidInput`. */
 export const keyFile = (file: string): Promise<Signer> => toPromise(task(() => signerIn(file)))
 
-/** Creates a key in a new file that only its owner can read. Rejects with `InvalidInput` if the file exists. */
+/** Creates a key in a new file that only its owner can read, and returns the signer. Rejects with `InvalidInput` if the file exists. */
 export const newKeyFile = (file: string): Promise<Signer> => toPromise(task(() => newKeyFileSteps(file)))
 
 export { checkConsistency, checkInclusion } from './audit/ledger/checks.ts'

@@ -18,13 +18,13 @@ import type { CopyResult } from './transfer/copy.ts'
 import { openStore as openTask, type StoreOptions } from './api/open.ts'
 
 /**
- * Opens a store by its URL: `memory:`, `sqlite:path/to/file.db` (created if missing), `esdb://host:2113` (docs/eventstoredb.md),
- * or a URL of a registered scheme (`registerStore`). SQLite parameters: `?synchronous=full|normal|off` (default full: an append
- * that returned survives a power cut), `&timeout=5000` (how long to wait for another process's lock, in milliseconds).
+ * Opens a store by its URL: `memory:`, `sqlite:path/to/file.db` (created if missing), `esdb://host:2113` (docs/eventstoredb.md), or a
+ * URL of a registered scheme (`registerStore`). SQLite parameters: `?synchronous=full|normal|off` (default full: an append that
+ * returned survives a power cut), `&timeout=5000` (maximum wait for another process's lock, in milliseconds).
  *
- * A `StoreAdapter` that is already open may be given in place of a URL; closing this closes it.
+ * An open `StoreAdapter` may be given in place of a URL; closing the returned store closes it.
  *
- * Rejects with `InvalidInput`, `UnknownScheme` or a `StoreError`; every error has a `_tag`, a message that says what to do, and its data.
+ * Rejects with `InvalidInput`, `UnknownScheme` or a `StoreError`; every error has a `_tag`, a message that suggests what to do, and data.
  *
  * @example
  * const store = await openStore('sqlite:conversations.db')
@@ -35,12 +35,13 @@ export const openStore = async (source: string | StoreAdapter, options?: StoreOp
   promiseStore(await toPromise(openTask(source, options)))
 
 /**
- * Lets `openStore`, `copyConversations` and the command line (`--import`) open URLs of your own scheme, in the whole process, however
- * often the library is loaded in it. Registering the same functions again changes nothing. docs/a-store-of-your-own.md.
+ * Registers a URL scheme of your own, so that `openStore`, `copyConversations` and the command line (`--import`) can open its URLs. The
+ * scheme is known in the whole process, however often the library is loaded in it. Registering the same functions again changes
+ * nothing. docs/a-store-of-your-own.md.
  *
  * Throws `SchemeTaken`, or `InvalidInput` if the name of the scheme is invalid (two or more of a–z 0–9 + . -, a letter first).
  *
- * @param diagnose what `palimpsest doctor` runs; without it, doctor opens the store and checks its `integrity`
+ * @param diagnose function that `palimpsest doctor` runs; by default, doctor opens the store and checks its `integrity`
  *
  * @example
  * import * as TE from 'fp-ts/lib/TaskEither.js'
@@ -56,10 +57,11 @@ export const registerStore = (scheme: string, open: OpenEventStore, diagnose?: S
 
 /**
  * Copies conversations between two stores of any kind, byte for byte and at the same positions, and verifies the copies. The parents of
- * forks are copied, too. Copying again adds only what is new, so a copy may be interrupted at any moment. `ids` are all by default;
- * `progress` is called after each append with the number of events copied and their total.
+ * forks are copied, too. Copying again adds only new events, so a copy may be interrupted at any moment. By default, `ids` are all
+ * conversations; `progress` is called after each append with the number of events copied and their total.
  *
- * Resolves to the outcome of each conversation, failures included: check `error` (a `CopyDiverged` says that the target's conversation is a different one). Rejects if a store cannot be opened or the source cannot be read.
+ * Resolves to the outcome of each conversation, failures included: check `error` (`CopyDiverged` means that the target has a different
+ * conversation under the same id). Rejects if a store cannot be opened or the source cannot be read.
  *
  * @example
  * const copied = await copyConversations({ from: 'sqlite:laptop.db', to: 'esdb://db.example.org:2113', ids: ['task-42'] })
@@ -69,8 +71,9 @@ export const copyConversations = (options: CopyConversations): Promise<readonly 
   toPromise(copy(options))
 
 /**
- * Lets imports and exports read and write your own format, in the whole process: `importSession`, and on the command line `--import
- * FILE` with `import` and `export --format NAME`. Registering the same object again changes nothing. docs/import.md.
+ * Registers a format of your own for the whole process, so that imports and exports can read and write it: `importSession`, and on the
+ * command line `--import FILE` with `import` and `export --format NAME`. Registering the same object again changes nothing.
+ * docs/import.md.
  *
  * Throws `FormatTaken`, or `InvalidInput` whose path names what is missing.
  */
@@ -85,8 +88,8 @@ export { isError } from './api/errors.ts'
 export { unknownBlock } from './events/blocks.ts'
 
 /**
- * Returns a tool for `turn` that reads what `maxResult` left out of a conversation's results, even if it has been hidden since. Its own
- * results keep to the limit.
+ * Returns a tool for `turn` that reads the content that `maxResult` left out of a conversation's tool results, even if the results have
+ * been hidden since. The tool's own results keep to the same limit.
  *
  * @example
  * import Anthropic from '@anthropic-ai/sdk'
@@ -97,9 +100,9 @@ export const resultReader = ({ events, position }: Conversation): ResultReader =
   reader({ events, position: () => tryCatch(position, (error) => error as ReadError) })
 
 /**
- * Returns a tool for `turn`, made from a schema of zod or of another library that follows https://standardschema.dev. The model is
- * given its JSON schema (if the library generates none, pass it as `inputSchema`). An input is checked before `run` is called; if it is
- * invalid, the model is told why. docs/tools.md.
+ * Returns a tool for `turn`, defined by a schema of zod or of another library that follows https://standardschema.dev. The model
+ * receives the JSON schema of the tool's input (if the library generates none, pass it as `inputSchema`). Each input is checked before
+ * `run` is called; if it is invalid, the model receives the reason. docs/tools.md.
  *
  * Throws `InvalidInput`, whose path names what is missing.
  *
@@ -121,10 +124,10 @@ export const tool = <S extends StandardSchema>(options: ToolOptions<S>): Tool =>
 }
 
 /**
- * Returns the tools of an MCP server for `turn`, as the server lists them now, through a connected client of
- * `@modelcontextprotocol/sdk` (or `/client`). Tools that the server calls destructive need approval. docs/tools.md.
+ * Returns the tools that an MCP server lists now, for use in `turn`. They are called through a connected client of
+ * `@modelcontextprotocol/sdk` (or `/client`). Tools that the server marks as destructive need approval. docs/tools.md.
  *
- * Rejects with `McpFailed` if they cannot be listed, `ToolNameTaken` if two would have the same name, or `InvalidInput`.
+ * Rejects with `McpFailed` if the tools cannot be listed, `ToolNameTaken` if two tools would have the same name, or `InvalidInput`.
  *
  * @example
  * import { Client } from '@modelcontextprotocol/sdk/client/index.js'

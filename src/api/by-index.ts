@@ -6,23 +6,25 @@ import { checkListOptions } from '../catalogue/list/overview.ts'
 import { orThrow } from '../result/steps.ts'
 import { breath } from '../store/breath.ts'
 
-/** Sources of conversation lists. */
 interface Sources {
-  /** Looks conversations up in the store. */
+  /** Lists conversations by reading the store, without the index. */
   readonly overviews: (options?: ListOptions) => AsyncGenerator<ConversationOverview, void>
-  /** Pages of conversation names, in the order in which the store lists them. */
+  /** Yields the ids of conversations page by page, in the store's order. */
   readonly pages: (options: ListOptions) => AsyncGenerator<readonly ListedConversation[], void>
   readonly catalogue: Pick<OwnCatalogue, 'overviews' | 'overviewsOf'>
-  /** True if the index is in a file: building one in memory takes longer than listing what the store can order itself. */
+  /**
+   * True if the index is stored in a file. An index in memory must be built first, which takes longer than listing conversations in an
+   * order that the store itself supports.
+   */
   readonly isKept: boolean
 }
 
-/** Number of conversations on the first page by activity, and on each later page. */
+/** Numbers of conversations on the first page and on each later page of a list by activity. */
 const [first, more] = [100, 1_000]
 
 /**
- * Lists conversations in a requested order, looking up in the store what the index does not know. By last activity, the index orders
- * them, and those that it does not know yet follow, the last begun first; in any other order, the store orders them.
+ * Lists conversations in the requested order and reads from the store those that the index lacks. The index provides the order by last
+ * activity; conversations that it does not know yet come last, the most recently begun first. The store provides every other order.
  */
 export const withIndex = (sources: Sources): Sources['overviews'] =>
   async function* (options) {
@@ -53,7 +55,7 @@ async function* byActivity(
   for await (const overview of overviews({ beginning })) if (!seen.has(overview.id)) yield overview
 }
 
-/** Lists conversations in the store's order. Once the index proves incomplete, it is not consulted again. */
+/** Lists conversations in the store's order, with details from the index. Once the index proves incomplete, it is not consulted again. */
 async function* asNamed(sources: Sources, options: ListOptions): AsyncGenerator<ConversationOverview, void> {
   let isComplete = true
   for await (const page of sources.pages(options)) {
@@ -66,7 +68,10 @@ async function* asNamed(sources: Sources, options: ListOptions): AsyncGenerator<
   }
 }
 
-/** Yields conversations in the given order, with what is known of them; omits missing ones. */
+/**
+ * Yields the conversations with these ids, in this order: from `items` if possible, otherwise from the store. Omits missing
+ * conversations.
+ */
 async function* lookedUp(
   { overviews }: Sources,
   ids: readonly string[],

@@ -31,11 +31,14 @@ import type { InvalidInput } from '../events/errors.ts'
 import type { MethodResult, ResultStyle } from '../result/answer.ts'
 import type { ReadError, StoreError } from '../store/errors.ts'
 
-/** A conversation of a store, with what agents and people do in it. `Forked` is what `fork` gives. */
+/**
+ * The methods of a conversation: those of its log, and those with which agents and people work on it. `Forked` is the type of the
+ * conversation that `fork` returns.
+ */
 export interface ConversationMethods<W extends ResultStyle, Forked>
   extends ConversationOf<W, Forked>, ApprovalMethods<W>, WorkRequester<W> {
   /**
-   * Gives the turn to a model: makes the context fit, asks, records the reply, runs the tools that it asks for, records their
+   * Runs a turn of the model: fits the context, calls the model, records the reply, runs the tools that it requests and records their
    * results, until the model stops. docs/turns.md. Errors: a `TurnError`.
    *
    * @example
@@ -43,9 +46,10 @@ export interface ConversationMethods<W extends ResultStyle, Forked>
    */
   readonly turn: (options: TurnOptions) => MethodResult<W, TurnError, TurnResult>
   /**
-   * Gives the same turn as `turn`, yielding its events as they happen; the last one, `done`, has what `turn` resolves to. The turn
-   * begins when the first event is requested. Leaving the loop aborts the turn and waits until it has been released. A slow reader does
-   * not hold up the model: pieces of the same block are merged while they wait. Iteration throws a `TurnError`. docs/turns.md.
+   * Runs the same turn as `turn`, yielding its events as they happen; the last event, `done`, has the result of `turn`. The turn begins
+   * when the first event is requested. Leaving the loop aborts the turn and waits until the turn has released the conversation. A slow
+   * reader does not delay the model: pieces of the same block are merged while they wait. Iteration throws a `TurnError`.
+   * docs/turns.md.
    *
    * @example
    * for await (const event of chat.stream({ client, model: 'claude-opus-5-5' })) {
@@ -55,9 +59,9 @@ export interface ConversationMethods<W extends ResultStyle, Forked>
    */
   readonly stream: (options: TurnOptions) => AsyncIterableIterator<TurnEvent>
   /**
-   * Records what the user says, at any time. While the conversation awaits the model or results of its calls, `whileBusy` says what to
-   * do; by default the message waits in the inbox, and the running turn appends it after the reply and answers it. docs/turns.md.
-   * Errors: a `WriteError`, a `ReadError`, or `Busy`.
+   * Records a message from the user at any time. While the conversation awaits the model or the results of its calls, `whileBusy`
+   * decides what happens; by default the message waits in the inbox, and the running turn appends it after the reply and answers it.
+   * docs/turns.md. Errors: a `WriteError`, a `ReadError`, or `Busy`.
    *
    * @example
    * const { status } = await chat.say({ role: 'user', content: 'And line 60?' })
@@ -68,16 +72,17 @@ export interface ConversationMethods<W extends ResultStyle, Forked>
     options?: SayOptions,
   ) => MethodResult<W, SayError, SayResult>
   /**
-   * Ends the turn that is being given to the conversation, in whichever process: it ends with `TurnCancelled`, and what is complete is
-   * recorded. Cancels no turn that begins later; of a conversation that has not begun there is none. Errors: a `NoteError` or a `ReadError`.
+   * Cancels the conversation's running turn, in any process: the turn records everything that is complete, then fails with
+   * `TurnCancelled`. Turns that begin later are not affected. Does nothing if the conversation does not exist. Errors: a `NoteError` or
+   * a `ReadError`.
    *
    * @example
    * await chat.cancel({ by: 'kim', reason: 'wrong file' })
    */
   readonly cancel: (options?: CancelOptions) => MethodResult<W, CancelError, void>
   /**
-   * Lists the messages that wait in the inbox, in the order in which they were said; with `at`, what waited while the conversation ended at that position. Errors:
-   * a `StoreError`.
+   * Lists the messages waiting in the inbox, in the order in which they were said; with `at`, the messages that were waiting while the
+   * conversation ended at that position. Errors: a `StoreError`.
    *
    * @example
    * for (const { id, messages } of await chat.queued()) console.log(id, messages.length)
@@ -86,7 +91,7 @@ export interface ConversationMethods<W extends ResultStyle, Forked>
     options?: PositionOption,
   ) => MethodResult<W, StoreError | InvalidInput, readonly QueuedMessages[]>
   /**
-   * Counts the tokens of the next request: from the log, and by the API if a client is given. Errors: a `ReadError`, or a
+   * Counts the tokens of the next request from the log and, if a client is given, also through the API. Errors: a `ReadError`, or a
    * `ModelError` of the client.
    *
    * @example
@@ -101,7 +106,7 @@ export interface ConversationMethods<W extends ResultStyle, Forked>
    */
   readonly calls: () => AsyncIterable<ModelCall>
   /**
-   * Rebuilds the request of a call: of the call with this number, from 1, or of one that `calls` gives (default: the last one). Errors:
+   * Rebuilds the request of one model call, given by its number (from 1) or as listed by `calls`. Default: the last call. Errors:
    * `CallOutOfRange`, `UnknownRenderer`, or a `ReadError`.
    *
    * @example
@@ -112,23 +117,23 @@ export interface ConversationMethods<W extends ResultStyle, Forked>
     call?: number | ModelCall,
   ) => MethodResult<W, ReadError | CallOutOfRange | UnknownRenderer, SentCall>
   /**
-   * Rebuilds every request that has a receipt from the log and compares them. A difference is a finding, not an error. Errors: a
-   * `ReadError`.
+   * Rebuilds every request that has a receipt from the log and compares it with the receipt. A difference is returned as a finding, not
+   * as an error. Errors: a `ReadError`.
    *
    * @example
    * const { receipts, findings } = await chat.verifyReceipts()
    */
   readonly verifyReceipts: () => MethodResult<W, ReadError, ReceiptVerification>
   /**
-   * Writes what proves the conversation to others into a folder, with a program that checks it. docs/evidence.md. Errors: a `ReadError`, or
-   * `FileExists` if the folder is not empty.
+   * Exports the conversation to a folder, with the evidence that others need to verify it and a program that checks this evidence.
+   * docs/evidence.md. Errors: a `ReadError`, or `FileExists` if the folder is not empty.
    *
    * @example
    * const { events, requests } = await chat.evidence({ folder: 'evidence' })
    */
   readonly evidence: (options: EvidenceOptions) => MethodResult<W, EvidenceError, Evidence>
   /**
-   * Writes the conversation for other programs into a new file, as vCon or W3C PROV. docs/interchange.md. Errors: a `ReadError`, or
+   * Exports the conversation for other programs to a new file, as vCon or W3C PROV. docs/interchange.md. Errors: a `ReadError`, or
    * `FileExists`.
    *
    * @example
@@ -137,10 +142,10 @@ export interface ConversationMethods<W extends ResultStyle, Forked>
   readonly document: (options: DocumentOptions) => MethodResult<W, EvidenceError, WrittenDocument>
 }
 
-/** A conversation with TaskEithers. */
+/** A conversation whose methods return TaskEithers. */
 export interface TaskConversation extends ConversationMethods<'task', TaskConversation> {}
 
-/** Makes a conversation whose methods are all that agents and people do in it. */
+/** Adds the methods for agents and people to an open conversation. */
 export const taskConversation = (chat: OpenConversation): TaskConversation => {
   const { turn, stream } = createTurnRunner(chat)
   return {

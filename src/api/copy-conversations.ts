@@ -10,8 +10,8 @@ import type { UnknownScheme } from '../store/schemes.ts'
 import { openEvents } from './open.ts'
 
 /**
- * Source and target of a copy: see `openStore` for URLs. The source must exist; the target is created if it does not. A `StoreAdapter` given in place of a
- * URL stays open.
+ * Source and target of a copy: store URLs (see `openStore`) or open `StoreAdapter`s, which stay open. The source must exist; the target
+ * is created if it does not.
  */
 export interface CopyConversations extends CopyOptions {
   readonly from: string | StoreAdapter
@@ -21,8 +21,8 @@ export interface CopyConversations extends CopyOptions {
 const optionFields = { from: kinds.anything, to: kinds.anything, ids: kinds.anything, progress: kinds.call }
 
 /**
- * Copies conversations between two stores of any kind, byte for byte and at the same positions, and verifies the copies. It may be
- * interrupted at any moment: running it again continues where the last copy ended.
+ * Copies conversations between two stores of any kind, byte for byte and at the same positions, and verifies the copies. The copy may
+ * be interrupted at any moment: running it again continues where it stopped.
  *
  * The result has the outcome of each conversation: check `error`. The whole copy fails if a store cannot be opened or the source cannot be read.
  */

@@ -14,7 +14,7 @@ import type { DecisionError, WithdrawalError } from '../agent/turn/calls/decisio
 import type { TurnError } from '../agent/turn/turn-result.ts'
 import type { OpenError } from './schemes.ts'
 
-/** Every typed error; docs/errors.md says what to do about each. */
+/** All typed errors of the library. docs/errors.md describes what to do about each. */
 export type PalimpsestError =
   | OpenError
   | SchemeTaken
@@ -40,7 +40,7 @@ export type PalimpsestError =
 export type ErrorOf<T extends PalimpsestError['_tag']> = Extract<PalimpsestError, { readonly _tag: T }>
 
 /**
- * Reports whether a thrown value, or an error in a result, is the typed error with this tag; narrows it to the type of its data.
+ * Reports whether a thrown value, or the error of a result, is the typed error with this tag, and narrows it to the error's type.
  *
  * @example
  * const { at } = await chat.context()

@@ -42,9 +42,9 @@ export const endFault = (end: KeptEnd | undefined): Fault =>
     : 'which is not { last, hash }'
 
 /**
- * Describes what is wrong with a page of names; undefined if nothing is.
+ * Describes the fault in a page of stream names; undefined if the page is valid.
  *
- * @param before the name that the page continues after: a page that repeats it would make the list endless
+ * @param before last name of the previous page; a page that repeats it would make the list endless
  */
 export const namesFault = (
   names: readonly string[],
@@ -71,9 +71,9 @@ const isPlace = (value: unknown): boolean => value === undefined || isText(value
 const isNames = (value: unknown): boolean => value === undefined || value instanceof Set
 
 /**
- * Describes what is wrong with a page of all events; undefined if nothing is.
+ * Describes the fault in a page of events from all streams; undefined if the page is valid.
  *
- * @param after the checkpoint that the page continues after
+ * @param after checkpoint after which the page was read
  */
 export const pageFault = (page: AllPage, after: string | undefined): Fault => {
   if (!isObject(page) || !isPlace(page['checkpoint'])) return 'which is not { events, checkpoint }'

@@ -24,9 +24,9 @@ import {
 import { withoutSecrets } from './secrets.ts'
 
 /**
- * A store of somebody's own, complete, whose answers are what the port promises: anything else is `StoreFaulty`, or for an append
- * `OutcomeUnknown`. What it throws as an `Error` without a tag is a bug of its own, and stays what it is. Errors: `InvalidInput`, whose
- * path names what is missing.
+ * Completes a user-defined store to an `EventStore` and checks each of its answers. An answer that violates the port becomes
+ * `StoreFaulty`, or `OutcomeUnknown` for an append. An `Error` without a tag is a bug of that store and is thrown unchanged. Errors:
+ * `InvalidInput`, whose path names the missing member.
  */
 export const foreignStore = (store: StoreAdapter): E.Either<InvalidInput, EventStore> =>
   pipe(
@@ -98,7 +98,7 @@ const checkedAdapter = (store: StoreAdapter): StoreAdapter => {
   }
 }
 
-/** A function that opens stores of somebody's own, complete, and whose failures are errors. */
+/** Wraps a user-defined `open` function: the stores that it returns are completed, and its failures become typed errors. */
 export const foreignOpen =
   (open: OpenEventStore): OpenEventStore<EventStore> =>
   (url, options) =>
@@ -154,7 +154,10 @@ const words: ReadonlySet<unknown> = new Set<AppendOutcome>(['written', 'repeated
 const wordFault = (word: AppendOutcome): string | undefined =>
   words.has(word) ? undefined : "which is not 'written', 'repeated' or 'taken'"
 
-/** Makes `OutcomeUnknown` errors: the events may be stored, despite the answer. */
+/**
+ * Returns a function that creates the `OutcomeUnknown` error for an invalid answer to an append: the events may have been stored
+ * nevertheless.
+ */
 const unknownOutcome =
   (url: string, { stream, events }: AppendRequest): Faulty =>
   (what, answer) => {
@@ -165,7 +168,7 @@ const unknownOutcome =
 
 const longest = 200
 
-/** Shows a value on one line, without possible passwords. */
+/** Formats a value for an error message, on one line and without possible passwords. */
 const shown = (value: unknown): string => {
   const told =
     value instanceof Error

@@ -7,11 +7,11 @@ import { memoryStore } from '../store/memory/store.ts'
 import type { BlobStore, EventStore } from '../store/port.ts'
 
 /**
- * Returns a store that need not exist yet: it reads as empty until another process has created it, and is created on the first write or
- * follow.
+ * Returns a store that need not exist yet. It reads as empty until another process has created it; its own first write or follow
+ * creates it.
  *
- * @param open opens it if it exists by now; otherwise `StoreNotFound`
- * @param create opens it, creating it if it does not exist
+ * @param open opens the store if it exists by now; otherwise `StoreNotFound`
+ * @param create opens the store, creating it if it does not exist
  */
 export const lateStore = (
   open: TE.TaskEither<StoreError, EventStore>,
@@ -22,9 +22,12 @@ export const lateStore = (
   let store = empty
   let opening: Promise<unknown> = Promise.resolve()
   let isClosed = false
-  /** Names to be held as soon as there is a store to hold them. */
+  /** Functions that hold the requested liveness names as soon as the store exists. */
   const names = new Set<() => void>()
-  /** Serialized: a second caller gets the store that the first one opened. */
+  /**
+   * Runs an attempt to open the store unless it is already open. Attempts are serialized: a second caller gets the store that the first
+   * one opened.
+   */
   const opened =
     (attempt: TE.TaskEither<StoreError, EventStore>): TE.TaskEither<StoreError, EventStore> =>
     async () => {

@@ -44,28 +44,28 @@ export interface StoreOptions {
   /** Actor recorded with every event unless its writer names another. Default `{ kind: 'program' }`. */
   readonly actor?: Actor | undefined
   /**
-   * Create the store if it does not exist. Default true; with false, opening fails with `StoreNotFound`; `'late'` creates it when
-   * something is written, so that an earlier failure leaves nothing.
+   * Creation of a missing store. Default true; with false, opening fails with `StoreNotFound`; with `'late'`, the first write creates
+   * the store, so that an earlier failure leaves nothing.
    */
   readonly create?: Creation | undefined
   /**
-   * Size in bytes above which strings in events are stored once, outside the events. Default 65,536; at least 1,024. It affects writing
-   * only: conversations read, hash and export the same with every value.
+   * Size in bytes above which a string is stored once, outside the events that contain it. Default 65,536; at least 1,024. It affects
+   * writing only: conversations read, hash and export the same with every value.
    */
   readonly largeContent?: number | undefined
   /**
-   * Folder for the file of `catalogue`, which is rebuilt whenever it is lost. Default: beside an SQLite store; for other stores there
-   * is no file, and the index is in memory.
+   * Folder for the index file of `catalogue`, which is rebuilt whenever it is lost. Default: next to the file of an SQLite store; for
+   * other stores the index is in memory, without a file.
    */
   readonly index?: string | undefined
 }
 
 /**
- * Opens a store by its URL: `memory:`, `sqlite:path/to/file.db` (created if missing), `esdb://host:2113` (docs/eventstoredb.md),
- * or a URL of a registered scheme (`registerStore`). SQLite parameters: `?synchronous=full|normal|off` (default full: an append
- * that returned survives a power cut), `&timeout=5000` (how long to wait for another process's lock, in milliseconds).
+ * Opens a store by its URL: `memory:`, `sqlite:path/to/file.db` (created if missing), `esdb://host:2113` (docs/eventstoredb.md), or a
+ * URL of a registered scheme (`registerStore`). SQLite parameters: `?synchronous=full|normal|off` (default full: an append that
+ * returned survives a power cut), `&timeout=5000` (maximum wait for another process's lock, in milliseconds).
  *
- * A `StoreAdapter` that is already open may be given in place of a URL; closing this closes it.
+ * An open `StoreAdapter` may be given in place of a URL; closing the returned store closes it.
  */
 export const openStore = (
   source: string | StoreAdapter,
@@ -121,7 +121,7 @@ const openOptions = (options: unknown): E.Either<InvalidInput, StoreOptions> => 
 const openSource = (source: string | StoreAdapter, create: Creation): TE.TaskEither<OpenError, EventStore> =>
   typeof source === 'string' ? openAdapter(source, create) : TE.fromEither(foreignStore(source))
 
-/** Opens a store of events, including large content. */
+/** Opens an event store from a URL or an adapter, with the layers for large content and for writes to several streams. */
 export const openEvents = (
   source: string | StoreAdapter,
   create: Creation = true,
@@ -131,19 +131,19 @@ export const openEvents = (
     TE.map((events) => layered(events, defaultLargeContent)),
   )
 
-/** Adds to the conversations of a store what agents and people do in them. */
+/** Adds the methods for agents and people to the conversations of a store. */
 export const taskStore = (store: StoreOf<'task', ConversationHandle>): TaskStore => ({
   ...store,
   conversation: (id) => taskConversation(store.conversation(id)),
   worker: (options) => store.worker(mapServed(options, taskConversation)),
 })
 
-/** Adds the layers that every store has above its adapter. */
+/** Adds the layers on top of every adapter: large content and writes to several streams. */
 const layered = (adapter: EventStore, largeContent: number): LargeContentStore =>
   withWholeWrites(withLargeContent(adapter, largeContent))
 
 /**
- * Returns the store of conversations on an event store of any kind.
+ * Returns a store of conversations on top of an event store of any kind.
  *
  * @param largeContent as in `StoreOptions`
  * @param index as in `StoreOptions`
@@ -220,7 +220,7 @@ const noWorkerId = invalidInput(
   'must be the id of a worker: `id` of `store.worker`, or as listed by `store.workers()`',
 )
 
-/** Loads the importers on the first import: they are a large part of the library. */
+/** Imports a session. Loads the importers on the first import, because they are a large part of the library. */
 const importing =
   (
     store: LargeContentStore,

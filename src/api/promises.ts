@@ -10,23 +10,23 @@ import type { StoreOf, TaskStore } from './store.ts'
 // The edge between the library, which returns TaskEithers, and programs that use await: the same methods as promises that reject with
 // the typed errors.
 
-/** A conversation with promises. */
+/** A conversation whose methods return promises. */
 export interface Conversation extends ConversationMethods<'promise', Conversation> {}
 
-/** A store with promises. */
+/** A store whose methods return promises. */
 export interface Store extends StoreOf<'promise', Conversation> {}
 
-/** A worker with promises. */
+/** A worker whose methods return promises. */
 export interface Worker extends WorkerMethods<'promise'> {}
 
-/** Runs a TaskEither; a left becomes a rejection with an `Error` that has the same `_tag` and data. */
+/** Runs a TaskEither as a promise; a left becomes a rejection with an `Error` that has the same `_tag` and data. */
 export const toPromise = <A>(task: TaskEither<TypedError, A>): Promise<A> =>
   task().then((result) => {
     if (E.isLeft(result)) throw toError(result.left)
     return result.right
   })
 
-/** An object of which the methods that answer with TaskEithers answer with promises. */
+/** The methods of `T`, returning promises instead of TaskEithers. */
 type Promised<T> = {
   readonly [K in keyof T]: T[K] extends (...args: infer A) => TaskEither<unknown, infer B>
     ? (...args: A) => Promise<B>
@@ -35,7 +35,10 @@ type Promised<T> = {
 
 type AnyMethod = (...args: readonly unknown[]) => unknown
 
-/** Calls a method: a TaskEither becomes a promise, also if reading an argument throws; an iteration stays one. */
+/**
+ * Wraps a method so that it returns a promise instead of a TaskEither, even if reading an argument throws. Async iterables are returned
+ * unchanged.
+ */
 const promisedMethod =
   (method: AnyMethod): AnyMethod =>
   (...args) => {
@@ -47,7 +50,7 @@ const promisedMethod =
     }
   }
 
-/** Makes promises of the TaskEithers that methods answer with. In a loop: this is done for every handle. */
+/** Wraps all methods of an object so that they return promises instead of TaskEithers. A plain loop, because this runs for every handle. */
 const promised = <T extends object>(methods: T): Promised<T> => {
   const made: Record<string, unknown> = {}
   for (const name in methods) {

@@ -13,7 +13,6 @@ import type { Checkpoint, EventStore, FollowOptions, RecordedEvent } from '../st
 import { readTo } from '../agent/workers/feed.ts'
 import type { FollowConversations, FollowedEvent, ReadAllOptions, StreamedEvent, TaskStore } from './store.ts'
 
-/** The events of all conversations, as `Store` has them. */
 export const readers = (events: EventStore): Pick<TaskStore, 'readAll' | 'follow'> => {
   const placedBy = placer(events)
 
@@ -34,7 +33,7 @@ export const readers = (events: EventStore): Pick<TaskStore, 'readAll' | 'follow
     }
   }
 
-  /** Returns the current end of the store; undefined if it has no events. */
+  /** Returns the checkpoint of the store's last event; undefined if the store has no events. */
   const end = async (prefixes: readonly string[]): Promise<Checkpoint | undefined> => {
     const { checkpoint } = await orThrow(events.changed(streamOf(''), undefined))
     return checkpoint ?? readTo(events, prefixes, undefined, () => {})
@@ -75,8 +74,9 @@ const followFields: OptionKinds<FollowConversations> = {
 const maxOffsets = 10_000
 
 /**
- * Gives events their positions: those of a fork do not begin at 0. Undefined for a conversation that has lost its first events, so that
- * a deleted conversation does not keep the others from being read; each one is reported once.
+ * Returns a decoder that gives events their positions, which in a fork do not begin at 0. It returns undefined for events of a
+ * conversation that has lost its first events, so that a deleted conversation does not prevent reading the others. Each such
+ * conversation is reported once.
  */
 const placer = (
   store: EventStore,

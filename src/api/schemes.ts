@@ -62,7 +62,7 @@ const esdb: Scheme<EventStore> = {
   },
 }
 
-/** The library's own schemes. They are not shared by the copies of the library in a process: another version may store differently. */
+/** The built-in schemes. The copies of the library in a process do not share them, because another version may store data differently. */
 const builtIn: ReadonlyMap<string, Scheme<EventStore>> = new Map([
   ['memory', memory],
   ['sqlite', sqlite],
@@ -71,12 +71,12 @@ const builtIn: ReadonlyMap<string, Scheme<EventStore>> = new Map([
 ])
 
 /**
- * Lets `openStore`, `copyConversations` and the command line open URLs of your own scheme, in the whole process. Registering the same
- * functions again changes nothing.
+ * Registers a URL scheme of your own for the whole process, so that `openStore`, `copyConversations` and the command line can open its
+ * URLs. Registering the same functions again changes nothing.
  *
  * Errors: `SchemeTaken`; `InvalidInput` if the name of the scheme is invalid (two or more of a–z 0–9 + . -, a letter first).
  *
- * @param diagnose what `palimpsest doctor` runs; without it, doctor opens the store and checks its `integrity`
+ * @param diagnose function that `palimpsest doctor` runs; by default, doctor opens the store and checks its `integrity`
  */
 export const registerStore = (
   scheme: string,
@@ -96,10 +96,10 @@ const schemeFor = (url: string): E.Either<InvalidInput | UnknownScheme, Scheme<E
   return scheme ? E.right(scheme) : E.left(unknownScheme(name, [...names].toSorted()))
 }
 
-/** Creation of a store that does not exist: true, false (`StoreNotFound`), or `'late'`, when something is written. */
+/** Handling of a missing store: true creates it, false fails with `StoreNotFound`, and `'late'` creates it on the first write. */
 export type Creation = boolean | 'late'
 
-/** Opens a store of events by its URL, without the layers above the adapter. */
+/** Opens an event store by its URL, without the layers on top of the adapter. */
 export const openAdapter = (url: string, create: Creation): TE.TaskEither<OpenError, EventStore> =>
   pipe(
     TE.fromEither<OpenError, Scheme<EventStore>>(schemeFor(url)),
@@ -118,7 +118,10 @@ const openLate = (url: string, open: OpenEventStore<EventStore>): TE.TaskEither<
     }),
   )
 
-/** Converts an error of opening to one that a writer may get: the URL was valid when the store was first looked for. */
+/**
+ * Converts an opening error to an error for writers. `InvalidInput` becomes `StoreUnavailable`, because the same URL was valid at the
+ * first attempt.
+ */
 const ofStore =
   (store: string) =>
   (error: StoreError | InvalidInput): StoreError =>
@@ -126,7 +129,7 @@ const ofStore =
       ? { _tag: 'StoreUnavailable', message: error.message, store, cause: error }
       : error
 
-/** Finds what is wrong with a store and says how to fix it. Changes nothing in the store. */
+/** Diagnoses a store and suggests fixes, without changing the store. */
 export const diagnose = (
   url: string,
 ): TE.TaskEither<InvalidInput | UnknownScheme, readonly DiagnosisFinding[]> =>

@@ -1,16 +1,16 @@
 /**
- * The start of a URL that may have credentials. Thanks to the lookbehind, each run of scheme characters is tried only once, so matching
- * takes time linear in the length of the text.
+ * Matches the start of a URL that may contain credentials. The lookbehind ensures that each run of scheme characters is tried only
+ * once, so matching takes time linear in the length of the text.
  */
 const urlStart = /(?<![a-z0-9+.-])(?!sqlite:\/\/\/)[0-9+.-]*[a-z][a-z0-9+.-]*:\/\/|esdb(?:\+discover)?:\/?/i
-/** The name of a parameter and its `=`. Here, too, the lookbehind makes matching linear. */
+/** Matches the name of a parameter and its `=`. The lookbehind makes this matching linear, too. */
 const assigned = /(?<![^=&\s])[^=&\s]*=/g
 const secretName = /pass|pwd|secret|token|key|auth|credential/i
 
 /**
- * Returns a text in which no URL shows a user, a password or a token.
+ * Removes users, passwords and tokens from all URLs in a text.
  *
- * @param words what was typed, which the text may repeat: a password in these may contain spaces
+ * @param words words as typed, which the text may repeat; a password in one of them may contain spaces
  */
 export const withoutSecrets = (text: string, words: readonly string[] = []): string => {
   const told = words.reduce((whole, word) => {
@@ -20,7 +20,7 @@ export const withoutSecrets = (text: string, words: readonly string[] = []): str
   return withoutParameters(told.replaceAll(/\S+/g, withoutUserinfo))
 }
 
-/** Hides everything from the first URL's `//` to the last `@`, encoded or not: a password may contain an `@`. */
+/** Hides the text between the first URL's `//` and the last `@`, encoded or not: a password may contain an `@`. */
 const withoutUserinfo = (word: string): string => {
   const found = urlStart.exec(word)
   if (!found) return word
@@ -50,7 +50,7 @@ const endOfValue = (text: string, from: number): number => {
   return end.exec(text)?.index ?? text.length
 }
 
-/** Returns a store's URL without credentials, fit to be typed; the credentials are in the environment. */
+/** Returns a store's URL without credentials, for use in a command line; the credentials are in the environment. */
 export const withoutCredentials = (url: string): string =>
   withoutSecrets(url.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^@/?#]*@/i, '$1'))
 
@@ -61,8 +61,8 @@ export const withoutCredentials = (url: string): string =>
 const plain = /^(?:[\w./\\~ -]+|(?:[a-z][a-z0-9+.-]*:\/\/)?[\w.-]*(?::\d{1,5})?(?:\/[\w./~-]*)?)$/i
 
 /**
- * Returns what a message may repeat of a text that should have been a store's URL: all of it if it cannot contain credentials,
- * otherwise its scheme.
+ * Returns the part of an invalid store URL that a message may repeat: the whole text if it cannot contain credentials, otherwise its
+ * scheme.
  */
 export const printableUrl = (text: string): string => {
   if (text.length > 0 && text.length <= 200 && plain.test(text)) return text

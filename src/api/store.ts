@@ -22,7 +22,7 @@ import type { WorkerMethods } from '../agent/workers/create-worker.ts'
 import type { WorkerOptions } from '../agent/workers/worker-options.ts'
 import type { BackedUp, BackupOptions, Checkpoint } from '../store/port.ts'
 
-/** An event with its conversation and its place in the store's global order. */
+/** An event with its conversation and its checkpoint in the store's global order. */
 export interface StreamedEvent {
   readonly conversation: string
   readonly event: ConversationEvent
@@ -33,47 +33,47 @@ export interface StreamedEvent {
 export interface ReadAllOptions {
   readonly after?: Checkpoint | undefined
   /**
-   * Called once, with the reason, for each conversation that is left out because the database has lost some of its events
-   * (`HistoryLost`): what remains is not the conversation.
+   * Called once for each conversation that is omitted because the database has lost some of its events (`HistoryLost`), with a
+   * description of the problem.
    */
   readonly onUnreadable?: ((conversation: string, problem: string) => void) | undefined
 }
 export interface FollowConversations extends ReadAllOptions {
-  /** Without `after`: only events from now on. Default: all, from the first event on. */
+  /** Starting point if `after` is not given: `'now'` yields only new events. Default: all events, from the first one on. */
   readonly from?: 'now' | undefined
   /** Prefixes of the ids of the conversations to include. Default: all conversations. */
   readonly prefixes?: readonly string[] | undefined
   readonly signal?: AbortSignal | undefined
 }
-/** An event, or how far the store has been read without finding one. */
+/** An event, or a checkpoint up to which the store has been read without finding one. */
 export type FollowedEvent =
   | ({ readonly type: 'event' } & StreamedEvent)
   | { readonly type: 'checkpoint'; readonly checkpoint: Checkpoint }
 
-/** An open store, whose conversations are `Chat`s. */
+/** An open store. `Chat` is the type of its conversations. */
 export interface StoreOf<W extends ResultStyle, Chat> {
   /** URL that the store was opened with, without credentials. */
   readonly url: string
   /**
-   * Returns the handle of a conversation, whether it exists yet or not. Reads nothing; with an invalid id, each method fails with
-   * `InvalidInput`.
+   * Returns a handle of a conversation, which need not exist yet. Reads nothing; if the id is invalid, each method of the handle fails
+   * with `InvalidInput`.
    *
    * @example
    * await store.conversation('task-44').append({ role: 'user', content: 'Hello.' })
    */
   readonly conversation: (id: string) => Chat
   /**
-   * Lists all conversations, by default the last begun in this store first; `problem` says why one cannot be read. Iteration throws a
-   * `StoreError`, or `InvalidInput`.
+   * Lists all conversations, by default the most recently begun in this store first. If a conversation cannot be read, `problem` gives
+   * the reason. Iteration throws a `StoreError`, or `InvalidInput`.
    *
    * @example
    * for await (const { id, title, events } of store.conversations({ beginning: 'task-' })) console.log(id, title, events)
    */
   readonly conversations: (options?: ListOptions) => AsyncIterable<ConversationOverview>
   /**
-   * Imports a session file, given as text or, at any size, as bytes, in any format of `Format`, recognised by content. It is imported
-   * whole or not at all; importing the same file twice adds nothing. Errors: an `ImportError`, such as `UnknownFormat` or `BadLine`, or
-   * a `WriteError`.
+   * Imports a session file in any format of `Format`, recognised by its content. The file is given as text or, at any size, as bytes.
+   * It is imported whole or not at all; importing the same file twice adds nothing. Errors: an `ImportError`, such as `UnknownFormat`
+   * or `BadLine`, or a `WriteError`.
    *
    * @example
    * const text = JSON.stringify([{ role: 'user', content: 'Hello.' }])
@@ -84,8 +84,8 @@ export interface StoreOf<W extends ResultStyle, Chat> {
     options?: ImportOptions,
   ) => MethodResult<W, ImportError | WriteError, ImportResult>
   /**
-   * Reads all present events in global order, except those of conversations that have lost some (`conversations` names them). Iteration
-   * throws a `ReadError`.
+   * Reads all present events in global order, except those of conversations that have lost events (`conversations` names these).
+   * Iteration throws a `ReadError`.
    *
    * @example
    * for await (const { conversation, event } of store.readAll()) console.log(conversation, event.position, event.type)
@@ -101,8 +101,8 @@ export interface StoreOf<W extends ResultStyle, Chat> {
    */
   readonly follow: (options?: FollowConversations) => AsyncIterable<FollowedEvent>
   /**
-   * A worker: gives turns to the conversations for which somebody has asked for an answer (`answer`, `request`), as one of any number of
-   * processes, and takes over from workers that die. `run` says how the worker has ended; it fails with `InvalidInput` only. docs/workers.md.
+   * Returns a worker, which runs the turns requested with `answer` or `request`. Any number of worker processes share this work and
+   * take over from workers that die. `run` reports how the worker ended; it fails with `InvalidInput` only. docs/workers.md.
    *
    * @example
    * const worker = store.worker({ name: 'billing', turn: () => ({ client, model: 'claude-opus-5-5' }) })
@@ -110,8 +110,9 @@ export interface StoreOf<W extends ResultStyle, Chat> {
    */
   readonly worker: (options: WorkerOptions<Chat>) => WorkerMethods<W>
   /**
-   * Reports that the process of a worker has ended, so that others take over its steps at once. `worker` is its id, which need not be
-   * known yet: it may have died before it wrote anything. Errors: `InvalidInput` for an invalid worker id; a `WriteError`.
+   * Reports that the process of a worker has ended, so that other workers take over its steps at once. `worker` is its id, which the
+   * store need not know: the process may have died before it wrote anything. Errors: `InvalidInput` for an invalid worker id; a
+   * `WriteError`.
    *
    * @example
    * const worker = store.worker({ turn: () => ({ client, model: 'claude-opus-5-5' }) })
@@ -122,8 +123,8 @@ export interface StoreOf<W extends ResultStyle, Chat> {
     options?: { readonly reason?: string | undefined },
   ) => MethodResult<W, WriteError, void>
   /**
-   * Pauses a worker: it begins no further step until it is resumed; steps in progress continue. `worker` is its id. Errors:
-   * `WorkerNotFound` if there is no such worker, or it has stopped.
+   * Pauses the worker with this id: it begins no further step until it is resumed, but continues the steps in progress. Errors:
+   * `WorkerNotFound` if the worker does not exist or has stopped.
    *
    * @example
    * for await (const { workers } of store.workers())
@@ -131,7 +132,7 @@ export interface StoreOf<W extends ResultStyle, Chat> {
    */
   readonly pauseWorker: (worker: string, options: PauseOptions) => MethodResult<W, WorkerError, void>
   /**
-   * Lets a paused worker take steps again. Errors: `WorkerNotFound`.
+   * Resumes a paused worker, which then begins steps again. Errors: `WorkerNotFound`.
    *
    * @example
    * for await (const { workers } of store.workers())
@@ -147,29 +148,29 @@ export interface StoreOf<W extends ResultStyle, Chat> {
    */
   readonly steps: (options?: StepsOptions) => AsyncIterable<OpenStepInfo>
   /**
-   * Lists the workers and what each works on: once, or at an interval in milliseconds until the signal aborts. Reads the workers'
-   * latest checkpoint, and each event after it once. Iteration throws a `StoreError` or `InvalidInput`.
+   * Lists the workers and the steps of each: once, or at an interval in milliseconds until the signal aborts. Reads the workers' latest
+   * checkpoint, and each event after it once. Iteration throws a `StoreError` or `InvalidInput`.
    *
    * @example
    * for await (const { workers } of store.workers()) console.log(workers.map(({ worker, steps }) => [worker, steps.length]))
    */
   readonly workers: (options?: RosterOptions) => AsyncIterable<Roster>
-  /** Queries answered from an index beside the store: outlines, of conversations of any length. */
+  /** Queries answered from an index outside the store, such as outlines of conversations of any length. */
   readonly catalogue: Catalogue<W>
   /** A signed ledger that proves to others that conversations are unchanged. */
   readonly audit: Audit<W>
   /**
-   * Checks the whole database file for damaged pages and for indexes that do not match their tables. Errors: `StoreCorrupt` says what
-   * is damaged. A store that is not a file has nothing to check.
+   * Checks the whole database file for damaged pages and for indexes that do not match their tables. Does nothing for a store that is
+   * not a file. Errors: `StoreCorrupt`, which names the damage.
    *
    * @example
    * await store.check()
    */
   readonly check: () => MethodResult<W, StoreError, void>
   /**
-   * Writes everything committed so far, large content included, into another file; others can keep writing. When the file appears under
-   * its name, it is complete, checked, on disk and private to its owner; it opens as `sqlite:FILE`. SQLite stores only. Errors:
-   * `FileExists` (overwrite with `force`), `InvalidInput`, `StoreCorrupt` if the store is damaged.
+   * Writes everything committed so far, including large content, to another file, while others can keep writing. The file appears under
+   * its name only when it is complete, checked, on disk and private to its owner; it opens as `sqlite:FILE`. SQLite stores only.
+   * Errors: `FileExists` (overwrite with `force`), `InvalidInput`, `StoreCorrupt` if the store is damaged.
    *
    * @example
    * await store.backup('monday.db', { force: true })
@@ -184,9 +185,9 @@ export interface StoreOf<W extends ResultStyle, Chat> {
    */
   readonly gc: (options?: GcOptions) => MethodResult<W, StoreError | InvalidInput, BlobGcReport>
   /**
-   * Yields the bytes of large content stored outside events, by its SHA-256 in hex, in pieces; nothing if there is no such content. The
-   * bytes are the UTF-8 of a string, or, where that would be another text, the text between its quotes in JSON. Iteration throws a
-   * `StoreError`, or `InvalidInput`.
+   * Yields the bytes of large content stored outside events, in pieces; nothing if it does not exist. The content is given by its
+   * SHA-256 in hex. The bytes are the UTF-8 of a string or, if UTF-8 would change the string, of the text between its quotes in JSON.
+   * Iteration throws a `StoreError`, or `InvalidInput`.
    *
    * @example
    * for await (const bytes of store.blob('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855')) console.log(bytes.length)
@@ -201,5 +202,5 @@ export interface StoreOf<W extends ResultStyle, Chat> {
   readonly close: () => MethodResult<W, StoreError, void>
 }
 
-/** An open store with TaskEithers. */
+/** An open store whose methods return TaskEithers. */
 export interface TaskStore extends StoreOf<'task', TaskConversation> {}

@@ -7,10 +7,10 @@ import type { Command, NewMessage } from './command.ts'
 import { withoutSecretParameters } from './configure.ts'
 
 /**
- * Returns one event per message, in order, and one per edit. Nothing is rejected: the log records what happened, and render makes a
- * request from it.
+ * Returns one event per message, in order, each followed by its edit, if it has one. Never rejects a message: the log records what
+ * happened, and render makes a valid request from it.
  *
- * @param last the position before the first of them
+ * @param last position before the first of these events
  */
 export const append = ({ messages }: Pick<Command<'append'>, 'messages'>, last: number): readonly Event[] => {
   const events: Event[] = []
@@ -22,11 +22,14 @@ export const append = ({ messages }: Pick<Command<'append'>, 'messages'>, last: 
   return events
 }
 
-/** Reports whether the model is shown something else in place of one of the messages. */
+/** Reports whether any of the messages has an edit, that is, different content to show to the model. */
 export const hasEdits = (messages: readonly NewMessage[]): boolean =>
   messages.some(({ shown }) => shown !== undefined)
 
-/** Reports whether these are certainly messages without edits: nearly all are, and this check is faster than their schema. */
+/**
+ * Reports whether a value is certainly a list of messages without edits. Nearly all lists are, and this check is faster than the
+ * schema.
+ */
 export const areAccepted = (messages: unknown): messages is readonly NewMessage[] =>
   Array.isArray(messages) && messages.length > 0 && messages.every(isAccepted)
 
@@ -55,7 +58,7 @@ const editOf = (
   return { type: 'Condensed', data }
 }
 
-/** Returns a rewind to position `to`, the events of `again`, then the messages: the conversation continues from there. */
+/** Returns a rewind to position `to`, the events in `again`, and the messages, with which the conversation then continues. */
 export const appendAfterRewind = (
   { messages, again = [] }: Pick<Command<'append'>, 'messages' | 'again'>,
   to: number,
@@ -66,11 +69,17 @@ export const appendAfterRewind = (
   ...append({ messages }, last + 1 + again.length),
 ]
 
-/** Removes secrets from a configuration, which may be older than the rule that secrets are not recorded. */
+/**
+ * Prepares an event to be recorded again: a configuration may be older than the rule that secrets are not recorded, so its secrets are
+ * removed.
+ */
 const recorded = (event: Event): Event =>
   event.type === 'Configured' ? { ...event, data: withoutSecretParameters(event.data) } : event
 
-/** Returns the messages on a branch that leaves the path after position `at`, and the rewind back to position `last`. */
+/**
+ * Returns the events that record messages on an abandoned branch: a rewind to position `at`, the messages, and a rewind back to
+ * position `last`.
+ */
 export const appendOnBranch = (
   messages: Command<'append'>['messages'],
   at: number,
@@ -86,6 +95,6 @@ const dataOf = (message: NewMessage): Event<'MessageAppended'>['data'] => ({
   content: blocksOf(message.content),
 })
 
-/** Returns the blocks of a content; a string is short for one text block. */
+/** Returns message content as blocks; a string becomes one text block. */
 export const blocksOf = (content: NewMessage['content']): readonly Block[] =>
   typeof content === 'string' ? [textBlock(content)] : content

@@ -4,25 +4,28 @@ import type { NewContent, NewMessage } from '../events/new-message.ts'
 // The commands on a conversation, as types. They have names for the same reason as the data of events; that they say what the schemas in
 // command.ts check is itself checked by the compiler (test/types/schemas.ts).
 
-/** Guards against events written since a command was computed. */
+/** Conditions under which a command is refused because events were written since it was computed. */
 interface Fenced {
-  /** Refuse the command (`StaleContext`) unless the conversation's last event is still the one at this position. */
+  /** Position that must still be the conversation's last one; otherwise the command is refused with `StaleContext`. */
   readonly after?: number | undefined
-  /** `markers`: with `after`, tolerate markers and restores recorded since. */
+  /** Events after position `after` that do not make the command stale: with `markers`, markers and restores. */
   readonly tolerate?: 'markers' | undefined
 }
 
-/** The slice of the effective history to hide: given by `covers`, or by how much should stay. */
+/** The slice of the effective history to hide, given either by `covers` or by how much to keep. */
 export interface Selection {
-  /** Fraction of the items after the kept first messages, rounded down; 0 < fraction ≤ 1. */
+  /** Fraction of items to hide, counted from the kept first messages and rounded down; 0 < fraction ≤ 1. */
   readonly fraction?: number | undefined
-  /** Number of messages to keep at the beginning. Default 1: the task. A beginning that is already hidden keeps none. */
+  /** Number of messages to keep at the beginning, counted up to the first marker. Default 1: the task. */
   readonly keepFirst?: number | undefined
   /** Number of messages to keep at the end. Default 3; 1 with `fraction` or `keepTokens`. */
   readonly keepLast?: number | undefined
-  /** Keep the newest items, up to about this many tokens. */
+  /** Approximate number of tokens to keep: the newest items, up to this total. */
   readonly keepTokens?: number | undefined
-  /** Exactly this slice, given by the positions of two shown items, both inclusive; it is used as given or refused. */
+  /**
+   * Exact slice to hide, given by the positions of its first and last item, both inclusive. It is never adjusted: an unsafe slice is
+   * refused.
+   */
   readonly covers?: Covers | undefined
 }
 
@@ -30,11 +33,14 @@ export interface AppendCommand extends Fenced {
   readonly type: 'append'
   /** Messages to append: at least one. */
   readonly messages: readonly NewMessage[]
-  /** Record the messages on an abandoned branch that starts after this position: the conversation itself is unchanged. */
+  /** Position after which the messages are recorded on an abandoned branch; the conversation itself is unchanged. */
   readonly branchAt?: number | undefined
-  /** Rewind to this position first: the conversation continues from there. Not with `branchAt`. */
+  /** Position to rewind to before appending; the conversation continues from there. Not with `branchAt`. */
   readonly rewindTo?: number | undefined
-  /** With `rewindTo`: markers, restores and configurations since that position to keep; they are recorded again before the messages. */
+  /**
+   * With `rewindTo`: markers, restores and configurations to keep although they came after that position. They are recorded again
+   * before the messages.
+   */
   readonly again?: readonly Event<'Configured' | 'Condensed' | 'Truncated' | 'Restored'>[] | undefined
 }
 
@@ -47,12 +53,11 @@ export interface ConfigureCommand extends Fenced {
   readonly parameters?: Configuration['parameters'] | null
 }
 
-/** A message of a summary. */
 interface SummaryMessage {
   readonly role: Role
   readonly content: NewContent
 }
-/** Text or blocks (of one user message), or complete messages. */
+/** A summary: text or blocks of one user message, or complete messages. */
 export type Summary = NewContent | readonly SummaryMessage[]
 
 export interface CondenseCommand extends Fenced, Selection {
@@ -61,7 +66,7 @@ export interface CondenseCommand extends Fenced, Selection {
   /** Writer of the summary. Default `manual`. */
   readonly method?: EventData['Condensed']['method'] | undefined
   readonly origin?: Origin | undefined
-  /** Reason for which a turn wrote it, if a turn did. */
+  /** Reason why a turn wrote the summary, if a turn did. */
   readonly policy?: Policy | undefined
 }
 
@@ -73,18 +78,21 @@ export interface TruncateCommand extends Fenced, Selection {
 
 export interface RestoreCommand extends Fenced {
   readonly type: 'restore'
-  /** Position of a marker that is shown. */
+  /** Position of the visible marker to restore. */
   readonly marker: number
 }
 
 /** A rewind, with exactly one of `to`, `before` and `turns`. */
 export interface RewindCommand extends Fenced {
   readonly type: 'rewind'
-  /** Rewind to right after this position, on any branch; `START` (-1) empties the conversation. */
+  /**
+   * Position to rewind to, on any branch: the conversation returns to its state right after this position. `START` (-1) empties the
+   * conversation.
+   */
   readonly to?: number | undefined
-  /** Rewind to right before this message. */
+  /** Position of a message: the conversation is rewound to right before this message. */
   readonly before?: number | undefined
-  /** Rewind to right before the n-th last turn of the user: a user message that is more than tool results. */
+  /** Number of user turns to rewind, back to right before a user message. Messages that contain only tool results do not count as turns. */
   readonly turns?: number | undefined
   readonly reason?: string | undefined
 }
@@ -98,7 +106,7 @@ export interface ForkCommand {
   readonly type: 'fork'
   /** Id of the conversation to create. */
   readonly id: string
-  /** Position with whose history the fork begins. Default: the last one. */
+  /** Position at which to fork: the new conversation begins with the history at this position. Default: the last one. */
   readonly at?: number | undefined
 }
 
@@ -114,7 +122,7 @@ interface Commands {
 }
 
 export type CommandType = keyof Commands
-/** A command whose input was checked, tagged on `type`. */
+/** A command with checked input, tagged on `type`. */
 export type Command<T extends CommandType = CommandType> = Commands[T]
-/** A command on one conversation; a fork concerns two and has a decider of its own. */
+/** A command on one conversation. Excludes forks, which involve two conversations and have their own decider. */
 export type ConversationCommand = Command<Exclude<CommandType, 'fork'>>

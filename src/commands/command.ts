@@ -46,7 +46,7 @@ const carriedSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('Restored'), data: dataSchemas.Restored }),
 ])
 
-/** Reports whether the slice is given either explicitly or by how much should stay, not both. */
+/** Reports whether a selection gives its slice in one way only: explicitly, or by how much to keep. */
 const isOneSlice = ({ covers, fraction, keepFirst, keepLast, keepTokens }: Selection): boolean =>
   covers === undefined || [fraction, keepFirst, keepLast, keepTokens].every((given) => given === undefined)
 const oneSlice = {

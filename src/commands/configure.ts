@@ -5,8 +5,8 @@ import type { Command } from './command.ts'
 import type { ShownState } from './state.ts'
 
 /**
- * Returns the configuration in force with the given fields changed: complete, so that a reader needs only one event, with references in
- * place of secrets. Returns no event if nothing changes.
+ * Returns a `Configured` event with the current configuration, changed in the given fields. The event is complete, so that readers need
+ * only this one, and has references in place of secrets. Returns no event if nothing changes.
  */
 export const configure = (command: Command<'configure'>, { effective }: ShownState): readonly Event[] => {
   const { system, tools, model, parameters } = command
@@ -21,7 +21,10 @@ export const configure = (command: Command<'configure'>, { effective }: ShownSta
   return JSON.stringify(data) === JSON.stringify(now) ? [] : [{ type: 'Configured', data }]
 }
 
-/** Replaces secrets by references: parameters kept from an earlier configuration may be older than this rule. */
+/**
+ * Replaces secrets in a configuration's parameters with references. Parameters kept from an earlier configuration may be older than
+ * this rule.
+ */
 export const withoutSecretParameters = (configuration: Configuration): Configuration =>
   configuration.parameters
     ? { ...configuration, parameters: withoutSecrets(configuration.parameters) }

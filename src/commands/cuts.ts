@@ -2,7 +2,10 @@ import type { Effective } from '../projections/effective.ts'
 import { toolCallsInSlices } from '../projections/pairs.ts'
 import { atOnce, sliceLength, type SliceGenerator } from '../projections/slices.ts'
 
-/** A tool call with the indices of the items that hold it and its result; `Infinity` for a result that has not arrived. */
+/**
+ * A tool call, with the indices of the items that contain the call and its result. The index is `Infinity` if the result has not
+ * arrived.
+ */
 interface Call {
   readonly id: string
   readonly use: number
@@ -10,10 +13,10 @@ interface Call {
   readonly isLate: boolean
 }
 
-/** Returns the tool calls in the items of a history, paired with their results as a request pairs them. */
+/** Returns the tool calls in the items of a history, paired with their results in the same way as in a request. */
 export const callsOf = (effective: Effective): readonly Call[] => atOnce(callsIn(effective))
 
-/** Does the same as `callsOf`, in slices. */
+/** Computes the same as `callsOf`, in slices of work. */
 export function* callsIn(effective: Effective): SliceGenerator<readonly Call[]> {
   const indices = new Map<number, number>()
   for (const [index, { position }] of effective.items.entries()) {
@@ -30,8 +33,8 @@ export function* callsIn(effective: Effective): SliceGenerator<readonly Call[]> 
 }
 
 /**
- * Returns the ids of the calls that a cut before the item at `index` would part from their results. A result that came late stands by
- * itself, but is not shown without its call.
+ * Returns the ids of the tool calls that a cut before the item at `index` would separate from their results. A late result may be cut
+ * off from its call unless the call itself would be hidden.
  *
  * @param from index of the first item that would be hidden; default: `index`
  */

@@ -26,7 +26,7 @@ type Move = Command<'rewind' | 'undo'>
 export const isMove = (command: ConversationCommand): command is Move =>
   command.type === 'rewind' || command.type === 'undo'
 
-/** Decides a command that moves to another position, as `decide` does: what is shown does not matter. */
+/** Decides a rewind or an undo. Neither depends on the effective history. */
 export const decideMove = (command: Move, standing: MoveState): Decision<Move['type']> =>
   pipe(
     fenced(command, standing),
@@ -36,7 +36,7 @@ export const decideMove = (command: Move, standing: MoveState): Decision<Move['t
     ),
   )
 
-/** Decides any other command, as `decide` does, in slices. */
+/** Decides a command other than a rewind or an undo, in slices of work. */
 export function* decideInSlices(
   command: Exclude<ConversationCommand, Move>,
   shown: ShownState,
@@ -66,7 +66,7 @@ function* change(command: Change, shown: ShownState): SliceGenerator<Decision<Ch
 const existing = ({ conversation, last }: AppendState): E.Either<CommandRejection<'configure'>, void> =>
   last < 0 ? E.left(conversationNotFound(conversation)) : E.right(undefined)
 
-/** Decides an append without edits, as `decide` does; it needs only the end of the conversation. No `pipe` here: this is the hot path. */
+/** Decides an append without edits, for which it needs only the end of the conversation. It is the hot path, so it does not use `pipe`. */
 export const decideAppend = (command: Command<'append'>, tail: AppendState): Decision<'append'> => {
   const stale = fenced(command, tail)
   if (E.isLeft(stale)) return stale

@@ -3,9 +3,9 @@ import type { Event } from '../events/events.ts'
 import type { Command } from './command.ts'
 import { conversationExists, conversationNotFound, outOfRange, type CommandRejection } from './rejections.ts'
 
-/** State that a fork needs. */
+/** State on which a fork is decided. */
 export interface ForkState {
-  /** The parent and its last position. */
+  /** Id of the parent conversation; `last` is the parent's last position. */
   readonly conversation: string
   readonly last: number
   /** Hash of the parent's event at the position of the fork. */
@@ -14,7 +14,7 @@ export interface ForkState {
   readonly exists: boolean
 }
 
-/** Returns the first event of a conversation whose history begins as the parent's was. Nothing is copied. */
+/** Returns the first event of a fork, which refers to the parent's history at a position. Copies no events. */
 export const fork = (
   { id, at }: Command<'fork'>,
   { conversation, last, hash, exists }: ForkState,

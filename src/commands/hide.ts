@@ -13,7 +13,7 @@ import { blocksOf } from './append.ts'
 import { chooseItemsInSlices, tokensOf } from './slice.ts'
 import type { ShownState } from './state.ts'
 
-/** Replaces a slice of the effective history by a summary, from now on. In slices. */
+/** Decides a condense command: from now on, a summary replaces a slice of the effective history. Runs in slices of work. */
 export function* condense(
   command: Command<'condense'>,
   state: ShownState,
@@ -27,7 +27,7 @@ export function* condense(
   return E.right([withView({ type: 'Condensed', data }, state)])
 }
 
-/** Removes a slice from the effective history, from now on. In slices. */
+/** Decides a truncate command: from now on, a slice of the effective history is no longer shown. Runs in slices of work. */
 export function* truncate(
   command: Command<'truncate'>,
   state: ShownState,
@@ -55,11 +55,14 @@ const isSaid = (part: Said | Block): part is Said => 'role' in part
 
 type Facts = Pick<EventData['Truncated'], 'covers' | 'messagesHidden' | 'tokens' | 'container'>
 
-/** Returns a marker's data about the items that it hides (one or more, as they are shown) and about their replacement. */
+/**
+ * Returns the data that a marker records about the items that it hides (one or more, as shown) and about the summary that replaces
+ * them.
+ */
 export const factsOf = (hidden: readonly Item[], summary: readonly Message[]): Facts =>
   atOnce(factsIn(hidden, summary))
 
-/** Does the same as `factsOf`, in slices. */
+/** Computes the same as `factsOf`, in slices of work. */
 function* factsIn(hidden: readonly Item[], summary: readonly Message[]): SliceGenerator<Facts> {
   let before = 0
   for (const item of hidden) {
@@ -82,12 +85,12 @@ function* factsIn(hidden: readonly Item[], summary: readonly Message[]): SliceGe
   }
 }
 
-/** State from which a view is made: the end of the log, and the outline there. */
+/** State from which a view is computed: the end of the log, and the outline at that position. */
 export type ViewBasis = Pick<ShownState, 'last' | 'sinceView' | 'named'> & {
   readonly effective: Pick<ShownState['effective'], 'outline'>
 }
 
-/** Returns events that are written together, with a view in the last one if that is an edit that needs one. */
+/** Adds a view to the last of several events written together, if that event is an edit that needs a view. */
 export const withLastView = (events: readonly Event[], state: ViewBasis): readonly Event[] => {
   const edit = events.at(-1)
   const before = events.slice(0, -1)
@@ -103,7 +106,7 @@ export const withLastView = (events: readonly Event[], state: ViewBasis): readon
   ]
 }
 
-/** The event, with its view if it must have one. */
+/** Returns the event, with a view added if the event must carry one. */
 export const withView = <E extends Event<TypeOfEffect<'marker' | 'restore'>>>(
   event: E,
   { last, effective, sinceView, named }: ViewBasis,

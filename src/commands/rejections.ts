@@ -3,13 +3,13 @@ import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
 import { acts } from '../events/event-traits.ts'
 import type { Covers } from '../events/events.ts'
 
-/** Rejections common to all commands; the conversation not found may be the one that it was forked from. */
+/** Rejections common to all commands. For a fork, `ConversationNotFound` may refer to its parent. */
 type Any = InvalidInput | EventTooLarge | ConversationNotFound
-/** Rejections of a command with a fence. */
+/** Rejections of commands that accept `after`. */
 type Fenced = Any | StaleContext
 type Hiding = Fenced | NotShown | UnsafeCut | NothingToHide
 
-/** Rejections of each type of command. */
+/** Possible rejections, by type of command. */
 export interface CommandRejections {
   readonly append: Fenced | OutOfRange
   readonly configure: Fenced
@@ -24,7 +24,7 @@ export interface CommandRejections {
 export type CommandRejection<T extends keyof CommandRejections = keyof CommandRejections> =
   CommandRejections[T]
 
-/** Something happened after the position that the command was computed from. Read again, then decide again. */
+/** Events were written after the position from which the command was computed. Read the conversation again, then decide again. */
 export interface StaleContext {
   readonly _tag: 'StaleContext'
   readonly message: string
@@ -32,7 +32,7 @@ export interface StaleContext {
   readonly after: number
   readonly last: number
 }
-/** The conversation has no such position. */
+/** The conversation has no event at the given position. */
 export interface OutOfRange {
   readonly _tag: 'OutOfRange'
   readonly message: string
@@ -40,7 +40,7 @@ export interface OutOfRange {
   readonly position: number
   readonly last: number
 }
-/** The position is not an item of the effective history (or not of the kind that the command needs). */
+/** The effective history has no item at the given position, or the item is not of the kind that the command needs. */
 export interface NotShown {
   readonly _tag: 'NotShown'
   readonly message: string
@@ -48,34 +48,34 @@ export interface NotShown {
   readonly position: number
   readonly shown: readonly number[]
 }
-/** The given slice parts a tool call from its result, or touches a tool round that is still open. */
+/** The given slice separates a tool call from its result, or includes part of a tool round that is still open. */
 export interface UnsafeCut {
   readonly _tag: 'UnsafeCut'
   readonly message: string
   readonly conversation: string
   readonly covers: Covers
-  /** Ids of the calls that the slice would part from their results. */
+  /** Ids of the tool calls that would be separated from their results. */
   readonly calls: readonly string[]
 }
-/** Nothing is left to hide besides what must be kept. */
+/** Everything that may be hidden is already hidden. */
 export interface NothingToHide {
   readonly _tag: 'NothingToHide'
   readonly message: string
   readonly conversation: string
 }
-/** The head is a message: there is no rewind, marker or restore to undo. */
+/** The last event cannot be undone: it is not a rewind, a marker or a restore. */
 export interface NothingToUndo {
   readonly _tag: 'NothingToUndo'
   readonly message: string
   readonly conversation: string
 }
-/** The conversation is already at that position, or has fewer turns. */
+/** The conversation is already at the given position, or has fewer user turns than given. */
 export interface NothingToRewind {
   readonly _tag: 'NothingToRewind'
   readonly message: string
   readonly conversation: string
 }
-/** No such conversation in this store. */
+/** The store has no conversation with this id. */
 export interface ConversationNotFound {
   readonly _tag: 'ConversationNotFound'
   readonly message: string
@@ -99,7 +99,7 @@ export const staleContext = (conversation: string, after: number, last: number):
   last,
 })
 
-/** Reports whether a command was refused because something happened since it was computed. */
+/** Reports whether a command was refused with `StaleContext`, because events were written since it was computed. */
 export const isStale = (answer: E.Either<{ readonly _tag: string }, unknown>): boolean =>
   E.isLeft(answer) && answer.left._tag === 'StaleContext'
 

@@ -5,7 +5,10 @@ import { withView } from './hide.ts'
 import { notShown, type CommandRejection } from './rejections.ts'
 import type { ShownState } from './state.ts'
 
-/** Puts back what a marker hid, in its place. The marker must be shown: nested markers are restored from the outside in. */
+/**
+ * Decides a restore: the content hidden by a marker is shown again in the marker's place. The marker must be visible, so nested markers
+ * are restored from the outside in.
+ */
 export const restore = (
   { marker }: Command<'restore'>,
   state: ShownState,

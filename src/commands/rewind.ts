@@ -6,7 +6,7 @@ import type { Command } from './command.ts'
 import { nothingToRewind, nothingToUndo, outOfRange, type CommandRejection } from './rejections.ts'
 import type { MoveState } from './state.ts'
 
-/** Rewinds the conversation to its state at any earlier moment, including one on an abandoned branch. */
+/** Decides a rewind to the conversation's state at any earlier position, including one on an abandoned branch. */
 export const rewind = (
   command: Command<'rewind'>,
   state: MoveState,
@@ -27,7 +27,10 @@ export const rewind = (
     : E.right([rewound(head, reason)])
 }
 
-/** Undoes the last event, if it is a rewind, a marker or a restore. An undo is a rewind, so undoing it is a redo. */
+/**
+ * Decides an undo of the last event, which must be a rewind, a marker or a restore. An undo is itself a rewind, so undoing it is a
+ * redo.
+ */
 export const undo = (
   { reason }: Command<'undo'>,
   state: MoveState,

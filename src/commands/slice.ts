@@ -19,7 +19,10 @@ interface Slice {
   readonly to: number
 }
 
-/** Chooses the items to hide, in slices. An explicit slice is used as given or refused; any other selection is adjusted to a safe one. */
+/**
+ * Chooses the items to hide. An explicit slice is used unchanged or refused; any other selection is adjusted to safe cuts. Runs in
+ * slices of work.
+ */
 export function* chooseItemsInSlices(
   { conversation, effective }: ShownState,
   selection: Selection,
@@ -62,7 +65,10 @@ function* explicitSlice(
   return isEdit ? E.right({ from, to }) : E.left(unsafeCut(conversation, covers, parted))
 }
 
-/** Returns the history with messages in place of a slice: if the same calls still have the same results, the replacement parts nothing. */
+/**
+ * Returns a history with messages in place of a slice. If its calls still have the same results, the replacement separates no call from
+ * its result.
+ */
 const edited = (effective: Effective, { from, to }: Slice, messages: readonly Message[]): Effective => {
   const { position = START, time = '' } = effective.items[from] ?? {}
   const tokens = { before: 0, after: 0 }
@@ -76,8 +82,9 @@ const edited = (effective: Effective, { from, to }: Slice, messages: readonly Me
 }
 
 /**
- * Returns the calls outside a slice that would lose their results if these messages replaced it. If the slice ended a user's turn and
- * the messages do not, a call without a result is open again, and gets the result of a later call with the same id.
+ * Returns the ids of the calls outside a slice that would lose their results if these messages replaced the slice. If the slice ended a
+ * user's turn and the messages do not, an earlier call without a result is open again and takes the result of a later call with the
+ * same id.
  */
 function* partedInstead(
   effective: Effective,
@@ -96,14 +103,17 @@ function* partedInstead(
   })
 }
 
-/** Reports whether a message certainly ends a turn or, with a compaction, everything before it. */
+/**
+ * Reports whether a message certainly ends the turn: it has text from anyone but the assistant, or a compaction, which ends everything
+ * before it.
+ */
 const endsTurn = ({ role, content }: Message): boolean =>
   content.some(
     (block) =>
       isCompaction(block) || (role !== 'assistant' && isBlock(block, 'text') && block.text.trim() !== ''),
   )
 
-/** Returns the slice that a selection describes, moved to safe cuts: if possible, a little more is hidden rather than less. */
+/** Returns the slice that a selection describes, with its ends moved to safe cuts. If possible, it hides slightly more rather than less. */
 function* settle(effective: Effective, selection: Selection): SliceGenerator<Slice> {
   const { items } = effective
   const calls = yield* callsIn(effective)
@@ -129,13 +139,13 @@ function* wishedSlice(items: readonly Item[], selection: Selection): SliceGenera
   return { from, to: Math.min(share, beforeLast(items, keepLast), yield* beforeTokens(items, keepTokens)) }
 }
 
-/** Returns the index of the n-th last message; for 0 the end of the items. */
+/** Returns the index of the n-th last message; for n = 0, the number of items. */
 const beforeLast = (items: readonly Item[], n: number): number => {
   const messages = items.flatMap((item, index) => (messageIn(item) ? [index] : []))
   return n === 0 ? items.length : (messages.at(-n) ?? 0)
 }
 
-/** Returns the first index from which the items total at most `limit` tokens. */
+/** Returns the lowest index from which the items have at most `limit` tokens in total. */
 function* beforeTokens(items: readonly Item[], limit: number | undefined): SliceGenerator<number> {
   if (limit === undefined) return items.length
   let tokens = 0
@@ -147,6 +157,6 @@ function* beforeTokens(items: readonly Item[], limit: number | undefined): Slice
   return 0
 }
 
-/** Estimates the tokens of what an item shows. */
+/** Estimates the tokens of the content that an item shows. */
 export const tokensOf = (item: Item): number =>
   tokensByBytes(messagesOf(item).flatMap(({ content }) => content))

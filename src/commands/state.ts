@@ -4,48 +4,48 @@ import { fold, type Slot, viewIn } from '../projections/outline.ts'
 import { lastOf, type Log, path, resolve } from '../projections/path.ts'
 import type { ConversationCommand } from './command.ts'
 
-/** End of a conversation: the state that an append needs. */
+/** State on which an append is decided: the end of the conversation. */
 export interface AppendState {
   readonly conversation: string
-  /** The last position, of any event; `START` for an empty conversation. */
+  /** Last position, of an event of any type; `START` for an empty conversation. */
   readonly last: number
-  /** Types of the events after the command's `after`, oldest first; empty if `after` is not given. */
+  /** Types of the events after the command's `after` position, oldest first; empty if the command has no `after`. */
   readonly since: readonly EventType[]
 }
 
-/** Head of a conversation: the state that a rewind or an undo needs. */
+/** State on which a rewind or an undo is decided: the head of the conversation. */
 export interface MoveState extends AppendState {
-  /** Position of the head. */
+  /** Position at which the conversation stands, taking rewinds into account. */
   readonly head: number
-  /** Type of the last event. */
+  /** Type of the event at `last`; undefined for an empty conversation. */
   readonly lastType: EventType | undefined
-  /** Data that the command's position refers to. */
+  /** Data about the position that the command refers to. */
   readonly named: CommandTarget
 }
 
-/** Content shown: the state that any other command needs. */
+/** State on which every other command is decided: the effective history. */
 export interface ShownState extends AppendState {
   readonly effective: Effective
-  /** Number of events on the path after the last one that carries a view. */
+  /** Number of events on the path since the last event with a view. */
   readonly sinceView: number
-  /** Data that the command's position refers to. */
+  /** Data about the position that the command refers to. */
   readonly named: CommandTarget
 }
 
-/** State that any command needs. */
+/** State on which any command can be decided. */
 export type CommandState = MoveState & ShownState
 
-/** Data that the position in a command refers to. */
+/** Data about the position that a command refers to. */
 export interface CommandTarget {
-  /** Message to rewind before, for a rewind with `before` or `turns`. */
+  /** Event to rewind to right before, for a rewind with `before` or `turns`. */
   readonly event?: ConversationEvent | undefined
-  /** Resulting head of the conversation, for rewind and undo. */
+  /** Head of the conversation after the command, for a rewind or an undo. */
   readonly head?: number
-  /** Slots that the marker replaced, for restore. */
+  /** Outline slots that the marker replaced, for a restore. */
   readonly replaced?: readonly Slot[] | undefined
 }
 
-/** Reports whether a message begins a turn of the user: it is more than tool results. */
+/** Reports whether a message begins a turn of the user: a user message that does not consist of tool results only. */
 export const isTurn = ({ role, content }: Message): boolean =>
   role === 'user' && !(content.length > 0 && content.every(({ type }) => type === 'tool_result'))
 
@@ -53,7 +53,10 @@ export const isTurn = ({ role, content }: Message): boolean =>
 export const beginsTurn = (event: ConversationEvent): boolean =>
   event.type === 'MessageAppended' && contentOf(event).some(isTurn)
 
-/** Returns the state on which a command is decided, from a whole log: the model for what the command handler gathers piece by piece. */
+/**
+ * Computes the state on which a command is decided from a whole log. This is the reference for the command handler, which gathers the
+ * same state piece by piece.
+ */
 export const stateOf = (conversation: string, log: Log, command: ConversationCommand): CommandState => {
   const last = lastOf(log)
   const positions = path(log)

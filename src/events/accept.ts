@@ -106,7 +106,7 @@ const isMarker = (data: Fields): boolean =>
 
 const methods = new Set<unknown>(['model', 'provider', 'client', 'manual'])
 
-/** Reports whether this is certainly the data of an event of this type. */
+/** Reports whether a value certainly is the data of an event of this type. If false, the schema decides. */
 export const acceptsData = (type: string, data: unknown): boolean => {
   if (!isFields(data) || data['sealed'] !== undefined) return false
   switch (type) {
@@ -139,7 +139,7 @@ export const acceptsData = (type: string, data: unknown): boolean => {
   }
 }
 
-/** Reports whether this is certainly an event's metadata. */
+/** Reports whether a value certainly is an event's metadata. If false, the schema decides. */
 export const acceptsMetadata = (value: unknown): boolean =>
   isFields(value) &&
   Number.isSafeInteger(value['schema']) &&

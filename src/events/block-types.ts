@@ -3,7 +3,6 @@ import type { Fields } from './json.ts'
 // The content blocks of the Anthropic Messages API, as types. What one may write is closed, so that the compiler catches a misspelt
 // type or field; what is read may have more fields than these, as it is kept verbatim.
 
-/** Fields that any block may have. */
 interface Cacheable {
   readonly cache_control?: unknown
 }
@@ -12,7 +11,7 @@ export interface TextBlockInput extends Cacheable {
   readonly text: string
   readonly citations?: unknown
 }
-/** Source of the content of an image or a document: `base64`, `url`, `file`, `text`, `content`. */
+/** Source of the content of an image or a document. Its type is `base64`, `url`, `file`, `text` or `content`. */
 export interface BlockSource {
   readonly type: string
   readonly media_type?: string | undefined
@@ -35,7 +34,7 @@ export interface DocumentBlockInput extends Cacheable {
 export interface ThinkingBlockInput {
   readonly type: 'thinking'
   readonly thinking: string
-  /** Signature of a thinking block; sessions recorded with other models have none. */
+  /** Signature of the thinking; absent in sessions recorded with other models. */
   readonly signature?: string | undefined
 }
 export interface RedactedThinkingBlockInput {
@@ -46,7 +45,7 @@ export interface ToolUseBlockInput extends Cacheable {
   readonly type: 'tool_use'
   readonly id: string
   readonly name: string
-  /** An object. A model's malformed call is stored as it was; render wraps it. */
+  /** Input of the call: an object. A model's malformed input is stored unchanged; render wraps it in an object. */
   readonly input: unknown
   readonly caller?: unknown
 }
@@ -58,7 +57,7 @@ export interface ToolResultBlockInput extends Cacheable {
 }
 export interface CompactionBlockInput extends Cacheable {
   readonly type: 'compaction'
-  /** Content of the compaction; null or absent if it failed. */
+  /** Content of the compaction; null or absent if the compaction failed. */
   readonly content?: unknown
   readonly encrypted_content?: unknown
 }
@@ -83,7 +82,7 @@ export type UncheckedBlockType =
   | 'tool_search_tool_result'
   | 'web_fetch_tool_result'
   | 'web_search_tool_result'
-/** Another block of the API. */
+/** A block of the API whose fields are not checked. */
 export interface UncheckedBlockInput extends Cacheable {
   readonly type: UncheckedBlockType
   readonly id?: unknown
@@ -107,8 +106,9 @@ export interface AnyBlock extends Fields {
 }
 
 /**
- * Any other type. To the compiler it is a string that none of the types above matches, so that `block.type === 'text'` narrows to text
- * blocks in every TypeScript from 5.4 on; a branded string would not be ruled out. Stored types do not have this prefix.
+ * Placeholder for every type not listed above. To the compiler it is a string that matches none of those types, so that `block.type ===
+ * 'text'` narrows to text blocks in every TypeScript from 5.4 on; a branded string would not be excluded. Stored types do not have this
+ * prefix.
  */
 export type UnknownBlockType = `unknown:${string}`
 
@@ -118,8 +118,8 @@ export interface UnknownBlock extends Fields {
 }
 
 /**
- * A block to write: one of the API's, or the result of `unknownBlock`. A list that is not written within the call needs this type:
- * `const content: BlockInput[] = [{ type: 'text', text: 'Look.' }]`.
+ * A block to write: a block of the API, or the result of `unknownBlock`. A list that is not written within the call must be declared
+ * with this type: `const content: BlockInput[] = [{ type: 'text', text: 'Look.' }]`.
  */
 export type BlockInput =
   | TextBlockInput
@@ -146,7 +146,7 @@ export interface ToolResultBlock extends ToolResultBlockInput, Fields {
 export interface CompactionBlock extends CompactionBlockInput, Fields {}
 export interface UncheckedBlock extends UncheckedBlockInput, Fields {}
 
-/** Blocks whose fields were checked when they were stored, by type. */
+/** Blocks whose fields are checked when they are stored, by block type. */
 export interface KnownBlocks {
   readonly text: TextBlock
   readonly image: ImageBlock
@@ -159,7 +159,7 @@ export interface KnownBlocks {
 }
 
 /**
- * A content block as it was stored, verbatim: one of the API's, or one that this version does not know. `block.type === 'text'` narrows
- * to `TextBlock`; fields that a type does not name are `unknown`.
+ * A content block as it was stored, verbatim: a block of the API, or a block of a type unknown to this version. `block.type === 'text'`
+ * narrows to `TextBlock`; fields that a type does not name are `unknown`.
  */
 export type Block = KnownBlocks[keyof KnownBlocks] | UncheckedBlock | UnknownBlock

@@ -26,7 +26,7 @@ const shapes = {
   compaction: z.object({}),
 }
 
-/** Types of the blocks whose fields are checked. */
+/** Block types whose fields are checked. */
 export type KnownBlockType = keyof typeof shapes
 /** A block of a known type, with its fields. */
 export type KnownBlock<T extends KnownBlockType = KnownBlockType> = KnownBlocks[T]
@@ -34,7 +34,7 @@ export type KnownBlock<T extends KnownBlockType = KnownBlockType> = KnownBlocks[
 export const textBlock = (text: string): TextBlock => ({ type: 'text', text })
 
 /**
- * Marks a block as one whose type this version's types do not know, so that it can be appended as it is.
+ * Marks a block as one of a type unknown to this version, so that it can be appended unchanged.
  *
  * @example
  * import { unknownBlock } from 'palimpsest'
@@ -43,7 +43,7 @@ export const textBlock = (text: string): TextBlock => ({ type: 'text', text })
  */
 export const unknownBlock = (block: AnyBlock): UnknownBlock => block as UnknownBlock
 
-/** Reports whether a block is of this known type; its required fields were checked when it was stored. */
+/** Reports whether a block has this known type, whose required fields are checked when a block is stored. */
 export const isBlock = <T extends KnownBlockType>(block: AnyBlock, type: T): block is KnownBlocks[T] =>
   block.type === type
 
@@ -52,11 +52,11 @@ export const isKnownBlockType = (type: string): boolean => shapeOf.has(type)
 
 const shapeOf = new Map<string, z.ZodType>(Object.entries(shapes))
 
-/** A block: a type, and the required fields if the type is known. */
+/** Schema of a block: a type, and the required fields if the type is known. */
 export const blockSchema = typed.loose().superRefine((block, context) => {
   const issues = shapeOf.get(block.type)?.safeParse(block).error?.issues ?? []
   for (const { path, message } of issues) context.addIssue({ code: 'custom', path, message })
 }) as z.ZodType<AnyBlock> as z.ZodType<Block>
 
-/** Reports whether a value is a block with the required fields of its type. Blocks within others are stored unchecked. */
+/** Reports whether a value is a block with the required fields of its type. Blocks nested in other blocks are stored without this check. */
 export const isWellShaped = (value: unknown): value is Block => blockSchema.safeParse(value).success

@@ -1,13 +1,13 @@
 import { z } from 'zod'
 
-/** Name of a call: its number, from 1, or for a reply without a receipt `p` and its position: `p17`. */
+/** Name of a model call: its number, from 1, or, for a reply without a receipt, `p` and the reply's position, such as `p17`. */
 export type CallName = number | `p${number}`
 
 const rule = 'must be the number of a call, from 1, or p followed by the position of a reply, such as p17'
 
 export const callNameSchema = z.union([z.int().min(1), z.string().regex(/^p\d{1,15}$/)], { error: rule })
 
-/** Parses a call name from a path or a command line; undefined if the text is not one. */
+/** Parses a call name from a path or a command line; undefined if the text is not a call name. */
 export const callNameIn = (text: string): CallName | undefined => {
   const [, p, digits] = /^(p?)(\d{1,15})$/.exec(text) ?? []
   const number = Number(digits)

@@ -11,7 +11,7 @@ import { unknownField } from './nearest.ts'
 export const check = <S extends z.ZodType>(schema: S, value: unknown): E.Either<InvalidInput, z.infer<S>> =>
   E.map(() => value as z.infer<S>)(parseWith(schema, value))
 
-/** Checks like `check`, but returns the schema's output for the value. */
+/** Checks a value like `check`, but returns the schema's output for it. */
 export const parseWith = <S extends z.ZodType>(
   schema: S,
   value: unknown,
@@ -27,11 +27,10 @@ export const parseWith = <S extends z.ZodType>(
 interface Issue {
   readonly path: readonly PropertyKey[]
   readonly message: string
-  /** Unknown fields. */
   readonly keys?: readonly string[]
 }
 
-/** Names an unknown field by its path, and suggests the field meant, which the object's schema knows. */
+/** Adds an unknown field to the issue's path and suggests the field that was probably meant, if the object's schema is known. */
 const named = ({ path, message, keys }: Issue, schema: z.ZodType): Issue => {
   const [key] = keys ?? []
   if (key === undefined) return { path, message }
@@ -56,7 +55,7 @@ const inside = (schema: z.ZodType | undefined, key: PropertyKey): z.ZodType | un
   return outer instanceof z.ZodArray ? (outer.element as z.ZodType) : undefined
 }
 
-/** Returns the errors of the union branch that matches best, that is, fails deepest. */
+/** Returns the issue of the union branch that matches best, that is, fails deepest. */
 const deepest = (issue: z.core.$ZodIssue): Issue => {
   if (issue.code !== 'invalid_union') return issue
   const inner = issue.errors.flatMap(([first]) => (first ? [deepest(first)] : []))
@@ -65,9 +64,9 @@ const deepest = (issue: z.core.$ZodIssue): Issue => {
 }
 
 /**
- * Checks like `check` a value that must also be JSON; the result shares nothing with the input.
+ * Checks a value like `check`, and also that it is JSON. The result is a copy that shares nothing with the input.
  *
- * @param own further fields of it that nobody else holds: they are not copied
+ * @param own further fields of the result, which are not copied: nobody else may hold them
  */
 export const checkJson = <S extends z.ZodType>(
   schema: S,

@@ -25,7 +25,7 @@ export interface StoredEvent {
   readonly metadata: string
 }
 
-/** Number of characters hashed at once: hashing a text copies it. */
+/** Number of characters hashed at once. Hashing a text copies it, so a longer text is hashed in pieces. */
 const hashedAtOnce = 1024 * 1024
 
 /**
@@ -40,8 +40,8 @@ export const hashOf = ({ id, type, data, metadata }: StoredEvent): string => {
 }
 
 /**
- * Encodes an event for storage. Everything written can be read: data or metadata that `decode` would refuse is `InvalidInput`. Errors:
- * `InvalidInput`, `EventTooLarge`.
+ * Encodes an event for storage. Data or metadata that `decode` would refuse is `InvalidInput`, so everything written can be read.
+ * Errors: `InvalidInput`, `EventTooLarge`.
  */
 export const encode = (
   event: Event,
@@ -50,7 +50,7 @@ export const encode = (
 ): E.Either<InvalidInput | EventTooLarge, StoredEvent> =>
   encodeAs(dataSchemas[event.type], event, id, metadata)
 
-/** Encodes, like `encode`, an event of any type, with data of the given schema. */
+/** Encodes an event of any type like `encode`, with a given schema for its data. */
 export const encodeAs = (
   dataSchema: z.ZodType,
   event: { readonly type: string; readonly data: unknown },
@@ -84,7 +84,7 @@ export const encodeAs = (
     : E.right({ id, type: event.type, data, metadata: JSON.stringify(metadata) })
 }
 
-/** Maximum total length of an event's strings, in characters: writing that takes a second or two, in which nothing else runs. */
+/** Maximum total length of an event's strings, in characters. Writing this much takes a second or two, during which nothing else runs. */
 export const mostText = 64 * 1024 * 1024
 
 const tooMuchText = (length: number): EventTooLarge =>
@@ -94,7 +94,7 @@ const tooMuchText = (length: number): EventTooLarge =>
     mostText,
   )
 
-/** Counts the characters in the strings of a value, each object once; it may stop once the count exceeds `most`. */
+/** Counts the characters in the strings of a value, visiting each object once. May stop once the count exceeds `most`. */
 const textIn = (value: unknown, most: number): number => {
   let length = 0
   const seen = new Set<object>()
@@ -127,10 +127,10 @@ const unwritable = eventTooLarge(
   longest,
 )
 
-/** Reports whether this palimpsest knows the event type. */
+/** Reports whether this version of palimpsest knows the event type. */
 export const isEventType = (type: string): type is EventType => Object.hasOwn(dataSchemas, type)
 
-/** Location of a stored event. */
+/** Stream, revision and position of a stored event. */
 export interface EventLocation {
   readonly stream: string
   readonly revision: number
@@ -138,17 +138,20 @@ export interface EventLocation {
 }
 
 /**
- * Reads a stored event: parses, upcasts and checks it. Nothing is guessed: a text that is not JSON, an unknown event type, a newer
- * schema or invalid data is `DecodeFailed`.
+ * Reads a stored event: parses, upcasts and checks it. Never guesses: text that is not JSON, an unknown event type, a newer schema or
+ * invalid data is `DecodeFailed`.
  */
 export const decode: Decoder = (stored, place) => decodeWith(ownMetadata, stored, place)
 
-/** Reads a stored event as strictly as `decode`, for long reads that need only schema and time from the metadata: the rest may be empty. */
+/**
+ * Reads a stored event as strictly as `decode`, for long reads that need only the schema version and the time from the metadata. The
+ * other metadata may be empty.
+ */
 export const decodeTimed: Decoder = (stored, place) => decodeWith(ownTime, stored, place)
 
 export type Decoder = (stored: StoredEvent, place: EventLocation) => E.Either<DecodeFailed, ConversationEvent>
 
-/** Recognises metadata without a parser. */
+/** Reads metadata of a certain form without a JSON parser; undefined for any other form. */
 type Recogniser = (metadata: string) => Metadata | undefined
 
 const decodeWith = (
@@ -165,14 +168,14 @@ const decodeWith = (
   return E.right({ position, id: stored.id, type, data, metadata } as ConversationEvent)
 }
 
-/** A stored event as read, with data that fit the schema of its type. */
+/** A decoded event, with data that fit the schema of its type. */
 interface Decoded<T> {
   readonly type: T
   readonly data: unknown
   readonly metadata: Metadata
 }
 
-/** Returns a decoder like `decode` for events of these types. */
+/** Decodes a stored event like `decode`, for the event types in `schemas`. */
 export const decodeAs = <T extends string>(
   schemas: Readonly<Record<T, z.ZodType>>,
   stored: StoredEvent,
@@ -183,8 +186,8 @@ export const decodeAs = <T extends string>(
 }
 
 /**
- * Reads a stored event; a string as the result says why it cannot be read. Every event passes through here, so no intermediate objects
- * are created.
+ * Reads a stored event; a string as the result is the reason why the event cannot be read. Every event passes through this function, so
+ * it creates no intermediate objects.
  */
 const read = <T extends string>(
   schemas: Readonly<Record<T, z.ZodType>>,
@@ -216,8 +219,8 @@ const read = <T extends string>(
 const message: EventType = 'MessageAppended'
 
 /**
- * Returns the type of an event. Nearly all events are messages, so one shared string saves a look-up and a comparison in every later
- * check of the type.
+ * Returns the type of an event, with one shared string for messages. Nearly all events are messages, so this saves a look-up and a
+ * comparison in every later check of the type.
  */
 const typeOf = ({ type }: StoredEvent): string => (type === message ? message : type)
 

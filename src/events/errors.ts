@@ -1,4 +1,4 @@
-/** The given value is invalid; `path` says where in it. Nothing was written. */
+/** The given value is invalid; `path` locates the fault in it. Nothing was written. */
 export interface InvalidInput {
   readonly _tag: 'InvalidInput'
   readonly message: string
@@ -34,7 +34,7 @@ export const invalidInput = (path: string, problem: string): InvalidInput => ({
 /**
  * Creates an `EventTooLarge` error.
  *
- * @param what what is too large for what, as a sentence without its full stop
+ * @param what a sentence without its full stop that names the data and the exceeded limit
  */
 export const eventTooLarge = (what: string, bytes: number, limit: number): EventTooLarge => ({
   _tag: 'EventTooLarge',

@@ -3,14 +3,17 @@ import type { EventType } from './event-types.ts'
 // What the types of events have in common and what tells them apart, in one table: a new type that is right here is right wherever only
 // its traits are asked for.
 
-/** The effect of an event on what the model sees. */
+/** Kind of effect that an event has on the content that the model sees. */
 type EventEffect = 'message' | 'marker' | 'restore' | 'rewind' | 'configuration' | 'none'
 
 interface EventTraits {
   readonly effect: EventEffect
-  /** In an outline (`EventKind`); a message has one by its role. `-` is any that need not be told apart. */
+  /**
+   * Letter of the event type in outlines (`EventKind`). Messages have letters by role instead. Types that need not be distinguished
+   * share `-`.
+   */
   readonly letter?: string
-  /** Name of the act that wrote it, if `undo` takes it back. */
+  /** Name of the act that writes the event, if `undo` can take the act back. */
   readonly act?: string
 }
 
@@ -24,12 +27,12 @@ export const eventTraits = {
   Forked: { effect: 'none', letter: '-' },
 } as const satisfies Readonly<Record<EventType, EventTraits>>
 
-/** The types whose events have one of these effects. */
+/** The event types with one of these effects. */
 export type TypeOfEffect<F extends EventEffect> = {
   readonly [T in EventType]: (typeof eventTraits)[T]['effect'] extends F ? T : never
 }[EventType]
 
-/** The types whose events `undo` takes back. */
+/** The event types that `undo` takes back. */
 export type UndoableType = {
   readonly [T in EventType]: (typeof eventTraits)[T] extends { readonly act: string } ? T : never
 }[EventType]
@@ -39,15 +42,15 @@ interface Typed {
 }
 type OfEffect<E, F extends EventEffect> = Extract<E, { readonly type: TypeOfEffect<F> }>
 
-/** Checks whether an event is a marker: `Condensed` or `Truncated`. */
+/** Reports whether an event is a marker: `Condensed` or `Truncated`. */
 export const isMarker = <E extends Typed>(event: E): event is OfEffect<E, 'marker'> =>
   eventTraits[event.type].effect === 'marker'
 
-/** Checks whether an event is a marker or takes one back: such events carry a view. */
+/** Reports whether an event is a marker or takes one back. Such events can carry a view. */
 export const isMarkerOrRestore = <E extends Typed>(event: E): event is OfEffect<E, 'marker' | 'restore'> =>
   isMarker(event) || eventTraits[event.type].effect === 'restore'
 
-/** Checks whether an event leaves what the model sees as it is. */
+/** Reports whether an event has no effect on the content that the model sees. */
 export const hasNoEffect = <E extends Typed>(event: E): event is OfEffect<E, 'none'> =>
   eventTraits[event.type].effect === 'none'
 
@@ -57,5 +60,5 @@ const actByType = new Map<string | undefined, string>(
 /** Names of the acts that `undo` takes back. */
 export const acts: readonly string[] = [...actByType.values()]
 
-/** Checks whether `undo` takes events of this type back. */
+/** Reports whether `undo` takes back events of this type. */
 export const canUndo = (type: string | undefined): boolean => actByType.has(type)

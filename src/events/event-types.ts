@@ -15,17 +15,17 @@ export interface Message {
 
 /** Record of the request that a reply answers: enough to rebuild the request from the log, and to prove that it is the same. */
 export interface Receipt {
-  /** Last position of the conversation when the request was made from its history. */
+  /** Last position of the conversation when the request was built from its history. */
   readonly position: number
   /** SHA-256 (hex) of the canonical JSON (RFC 8785) of system, tools and messages as sent. */
   readonly digest: string
-  /** Options with which the request was made from the history. */
+  /** Options with which the request was built from the history. */
   readonly options: Fields
 }
 
 /** A failed attempt to condense right before a call. */
 export interface CondenseFailure {
-  /** Tag of its error (`_tag`). */
+  /** Tag (`_tag`) of the error. */
   readonly error: string
   /** Size of the context window, in tokens. */
   readonly window: number
@@ -37,12 +37,12 @@ export interface EstimatedUsage {
   readonly output: number
 }
 
-/** Origin of a message: the model's own account of the call, and the record of what the model was sent. */
+/** Origin of a message: the model's own account of the call, and the record of the request that was sent to the model. */
 export interface Origin {
   readonly model?: string | undefined
   readonly stopReason?: string | null | undefined
   readonly usage?: Fields | undefined
-  /** Estimate of the tokens missing from `usage`, as the endpoint reported none. */
+  /** Estimated tokens in place of those that the endpoint did not report in `usage`. */
   readonly estimated?: EstimatedUsage | undefined
   readonly requestId?: string | undefined
   readonly context?: Receipt | undefined
@@ -52,8 +52,8 @@ export interface Origin {
   readonly failed?: unknown
   readonly condenseFailed?: CondenseFailure | undefined
   /**
-   * Id of the event that begins the stream of the conversation's turns in which its writer records which of its calls were started (ADR
-   * 21). Without it, or in another stream, it is unknown whether a call without a result was started.
+   * Id of the first event in the stream of the conversation's turns in which the writer records the calls that it starts (ADR 21). If
+   * this id is absent or belongs to another stream, it is unknown whether a call without a result was started.
    */
   readonly starts?: string | undefined
 }
@@ -64,7 +64,7 @@ export interface Covers {
   readonly last: number
 }
 
-/** The positions between two others, both exclusive. */
+/** A range of positions between two others, both exclusive. */
 export interface Span {
   readonly after: number
   readonly before: number
@@ -79,13 +79,16 @@ export type Segment = Covers | { readonly marker: number }
 /** The effective history right after a marker event, as a table of contents. */
 export interface View {
   readonly items: readonly Segment[]
-  /** Position of the `Configured` event in force. */
+  /** Position of the current `Configured` event. */
   readonly configured?: number | undefined
-  /** Position of the first `Configured` since which system, tools and model are unchanged. */
+  /** Position of the first `Configured` event since which system, tools and model are unchanged. */
   readonly promptSince?: number | undefined
-  /** Position of the last `Configured` with tools, if the one in force has none; `START` if there is none. */
+  /**
+   * Position of the last `Configured` event with tools, if the current configuration has no tools; `START` if no `Configured` event had
+   * any.
+   */
   readonly toolsFrom?: number | undefined
-  /** Spans of messages that were all said while something was hidden that is shown again. */
+  /** Ranges of messages that were said while some content was hidden that has been restored since. */
   readonly restored?: readonly Span[] | undefined
 }
 
@@ -96,25 +99,28 @@ export interface EstimateCorrection {
   readonly estimated: number
 }
 
-/** Reason for which a turn wrote a marker by itself. */
+/** Reason why a turn wrote a marker automatically. */
 export interface Policy {
-  /** Kind of the excess: the `context`, in tokens, or a tool `result`, in bytes. */
+  /** Content that was too large: the `context`, measured in tokens, or a tool `result`, measured in bytes. */
   readonly of: 'context' | 'result'
   readonly used: number
   readonly allowed: number
-  /** For the context: the conversation's last position when it was counted, and all settings that decided besides the history there. */
+  /**
+   * For the context: the conversation's last position when the tokens were counted, and all settings that, together with the history at
+   * that position, determined the decision.
+   */
   readonly position?: number | undefined
   readonly settings?: Fields | undefined
   readonly options?: Fields | undefined
-  /** Tokens said since the last attempt to condense, if there was one. */
+  /** Tokens of the messages recorded since the last attempt to condense, if there was one. */
   readonly said?: number | undefined
   /** `_tag` of the error that caused the context to be truncated rather than condensed. */
   readonly failed?: string | undefined
-  /** Tokens that the API counted when it refused the context. */
+  /** The API's token count of the context that it refused. */
   readonly learned?: EstimateCorrection | undefined
 }
 
-/** A container of the API's code execution, named by the reply at `position`. */
+/** A container of the API's code execution, named in the reply at `position`. */
 export interface Container {
   readonly position: number
   readonly id: string
@@ -145,7 +151,7 @@ interface MarkerData {
   /** Number of messages that the marker hides, including those under markers that it covers. */
   readonly messagesHidden: number
   readonly tokens: TokenChange
-  /** The newest code execution container that it hides. */
+  /** The newest code execution container in the content that the marker hides. */
   readonly container?: Container | undefined
   readonly policy?: Policy | undefined
   readonly view?: View | undefined
@@ -165,25 +171,25 @@ export interface TruncatedData extends MarkerData {
   readonly reason?: string | undefined
 }
 
-/** The content that the visible marker at that position hid is shown again in its place; later messages stay. */
+/** The content hidden by the visible marker at position `marker` is shown again in its place; later messages stay. */
 export interface RestoredData {
   readonly marker: number
   readonly view?: View | undefined
 }
 
-/** The conversation is again what it was right after position `to` (`START`: empty). */
+/** The conversation has returned to its state right after position `to` (`START`: empty). */
 export interface RewoundData {
   readonly to: number
   readonly reason?: string | undefined
 }
 
-/** The parts of a request besides messages, from here on. It is complete: an omitted field is not set. */
+/** The content of requests other than messages, from here on. It is complete: an omitted field is not set. */
 export interface Configuration extends Sealable {
   readonly system?: string | readonly Block[] | undefined
-  /** Tools in the API's form. */
+  /** Tool definitions in the API's format. */
   readonly tools?: readonly Fields[] | undefined
   readonly model?: string | undefined
-  /** Other fields of a request's body. */
+  /** Other fields of the request body. */
   readonly parameters?: Fields | undefined
 }
 
@@ -191,11 +197,11 @@ export interface Configuration extends Sealable {
 export interface ForkedFrom {
   readonly conversation: string
   readonly position: number
-  /** SHA-256 (hex) of the event there. */
+  /** SHA-256 (hex) of the event at `position`. */
   readonly hash: string
 }
 
-/** First event of a fork: history begins as that conversation was right after that position. */
+/** First event of a fork, which begins with the other conversation's history as it was right after the given position. */
 export interface ForkedData {
   readonly from: ForkedFrom
 }
@@ -212,11 +218,11 @@ export interface EventData {
 }
 export type EventType = keyof EventData
 
-/** The person or program that did something. */
+/** The person or program that caused an event. */
 export interface Actor {
   /** Caller-defined kind: `user`, `agent`, `import`, … */
   readonly kind: string
-  /** Id within its kind. */
+  /** Id of the actor within its kind. */
   readonly id?: string | undefined
 }
 
@@ -224,25 +230,25 @@ export interface Actor {
 export interface AnswerTerms {
   /** Tenant to which the answer is attributed. Tenants share the workers fairly. */
   readonly tenant?: string | undefined
-  /** Priority: 0 (the default) is answered before 1, 1 before 2, up to 9. */
+  /** Priority from 0 (the default) to 9. Lower numbers are answered first. */
   readonly priority?: number | undefined
 }
-/** A request for an answer; `true` for one without terms. */
+/** A request for an answer: its terms, or `true` if it has no terms. */
 export type AnswerFlag = true | AnswerTerms
 
 /** The metadata of every event. */
 export interface Metadata extends Sealable {
-  /** Schema version in which the data were written; readers see the newest, through the upcasters. */
+  /** Schema version in which the data were written. Upcasters convert the data, so that readers see the newest version. */
   readonly schema: number
-  /** Time in ISO 8601, UTC, with milliseconds. */
+  /** Time of the event in ISO 8601, UTC, with milliseconds. */
   readonly time: string
   readonly actor: Actor
   readonly commandId: string
   readonly $correlationId?: string | undefined
   readonly $causationId?: string | undefined
-  /** Makes a running turn drop the reply that the model is giving and answer what is there now. */
+  /** Set if a running turn must drop the reply in progress and answer the conversation including this event. */
   readonly interrupts?: true | undefined
-  /** Requests an answer to this event from a worker. */
+  /** Request that a worker answer this event. */
   readonly answer?: AnswerFlag | undefined
   /** SHA-256 (hex) of the preceding event in the stream; in a `Forked`, of the parent's event; null in a first event. */
   readonly prev: string | null

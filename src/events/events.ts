@@ -32,7 +32,7 @@ export type {
 /** The position before a conversation's first event. */
 export const START = -1
 
-/** Makes a type read-only at all depths; blocks and unknown values already are. */
+/** The type `T`, read-only at all depths. Blocks and unknown values stay unchanged, because they already are read-only. */
 export type DeepReadonly<T> = unknown extends T
   ? T
   : T extends Block | string | number | boolean | null | undefined
@@ -128,10 +128,10 @@ export const dataSchemas = {
   }),
 }
 
-/** ISO 8601, UTC, with milliseconds, as written by `Date.toISOString`. */
+/** Matches a time in ISO 8601, UTC, with milliseconds, as written by `Date.toISOString`. */
 export const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
-/** Fields of a request for an answer. */
+/** Schemas of the fields of a request for an answer. */
 export const askingShape = {
   tenant: z.string().min(1).max(200).optional(),
   priority: z.int().min(0).max(9).optional(),
@@ -153,7 +153,7 @@ export const metadataSchema = z.object({
   sealed,
 })
 
-/** An event, tagged on `type`, without its time, actor and place. */
+/** An event, tagged on `type`, without its position, id and metadata. */
 export type Event<T extends EventType = EventType> = { readonly [K in T]: EventOf<K> }[T]
 
 /** An event of one type. */
@@ -162,7 +162,7 @@ export interface EventOf<T extends EventType> {
   readonly data: EventData[T]
 }
 
-/** An event of a conversation, as readers get it. */
+/** An event of a conversation, with its position, id and metadata. */
 export type ConversationEvent<T extends EventType = EventType> = {
   readonly [K in T]: ConversationEventOf<K>
 }[T]
@@ -176,8 +176,8 @@ export interface ConversationEventOf<T extends EventType> extends EventOf<T> {
 }
 
 /**
- * Returns the messages in an event: one for a `MessageAppended`, the summary for a `Condensed`, otherwise none. All code reads content
- * through this function, so that erasure has a single place to happen in.
+ * Returns the messages in an event: one for a `MessageAppended`, the summary for a `Condensed`; empty for any other event. All code
+ * reads content through this function, so that erasure can be implemented in a single place.
  */
 export const contentOf = (event: Event): readonly Message[] => {
   if (hasNoEffect(event)) return []
@@ -194,5 +194,5 @@ export const contentOf = (event: Event): readonly Message[] => {
   }
 }
 
-/** The message of an event with all that was recorded of it; `contentOf` has it, too. */
+/** Returns the message of an event, with all its recorded data. `contentOf` returns the same message. */
 export const messageOf = ({ data }: Event<'MessageAppended'>): MessageAppendedData => data

@@ -6,39 +6,38 @@ import type { DeepReadonly, Metadata } from './events.ts'
 
 // Facts are events in streams beside the conversations' own: notes, inboxes, what turns and workers do.
 
-/** Schemas of the data of each type. */
 type Schemas = Readonly<Record<string, z.ZodType>>
 
 export type DataOf<S extends Schemas> = { readonly [T in keyof S]: DeepReadonly<z.infer<S[T]>> }
 
-/** A fact, tagged on `type`, without its time, actor and place. */
+/** A fact, tagged on `type`, without its revision, id and metadata. */
 export type FactOf<S extends Schemas, T extends keyof S> = {
   readonly [K in T]: { readonly type: K; readonly data: DataOf<S>[K] }
 }[T]
 
-/** Place, time and actor of a fact. */
+/** Revision, id and metadata of a fact. */
 export interface FactEnvelope {
-  /** 0-based index in its stream. */
+  /** 0-based index of the fact in its stream. */
   readonly revision: number
   readonly id: string
   readonly metadata: Metadata
 }
 
 // Types by name, as declarations of the package that repeat them would import a file of fp-ts that is not there.
-/** Encodes a fact as the codec's `encode` does. */
+/** Encodes a fact in the same way as `encode` encodes an event. */
 export type EncodeFact<S extends Schemas> = (
   fact: FactOf<S, keyof S>,
   id: string,
   metadata: Omit<Metadata, 'schema'>,
 ) => E.Either<InvalidInput | EventTooLarge, StoredEvent>
 
-/** Decodes a fact as the codec's `decode` does. */
+/** Decodes a fact in the same way as `decode` decodes an event. */
 export type DecodeFact<S extends Schemas> = (
   stored: StoredEvent,
   place: { readonly stream: string; readonly revision: number },
 ) => E.Either<DecodeFailed, FactOf<S, keyof S> & FactEnvelope>
 
-/** Writes and reads the facts of one kind of stream. */
+/** Encoder and decoder for the facts in one kind of stream. */
 export interface Codec<S extends Schemas> {
   readonly encode: EncodeFact<S>
   readonly decode: DecodeFact<S>

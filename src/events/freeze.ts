@@ -1,6 +1,7 @@
 /**
- * Makes a JSON value read-only at all depths and returns it. Values that are both kept and given away must not change: receipts and
- * rendered bytes depend on it. Stops at parts that are already frozen. No recursion: stored values may be deeply nested.
+ * Makes a JSON value read-only at all depths and returns it. Values that are both cached and given to callers must not change: receipts
+ * and rendered bytes depend on them. Skips values that are already frozen. Uses no recursion, because stored values may be deeply
+ * nested.
  */
 export const freeze = <A>(value: A): A => {
   const open: unknown[] = [value]

@@ -9,12 +9,12 @@ export const conversationIdSchema = z.string().regex(idPattern, {
   error: 'a conversation id has 1 to 200 characters of A–Z a–z 0–9 . _ : -, and is not . or ..',
 })
 
-/** Reports whether this is a conversation id; for an invalid one, the schema says what is wrong. */
+/** Reports whether a value is a conversation id. For an invalid id, the schema describes the fault. */
 export const isConversationId = (id: unknown): boolean => typeof id === 'string' && idPattern.test(id)
 
 /**
- * Returns two functions: from the id of a conversation or worker to its stream, and from the stream to the id, undefined for any other
- * stream.
+ * Returns two functions. The first converts the id of a conversation or worker to the name of its stream; the second converts a stream
+ * name to the id, or returns undefined for any other stream.
  */
 const streams = (prefix: string) =>
   [
@@ -24,23 +24,26 @@ const streams = (prefix: string) =>
   ] as const
 
 export const [streamOf, conversationOf] = streams('conversation-')
-/** Stream of a conversation's notes and links. */
+/** Conversions between a conversation id and the stream of the conversation's notes and links. */
 export const [notesStreamOf, notedIn] = streams('notes-')
-/** Stream of what a conversation's turns did: tools started, calls waiting, decisions. */
+/** Conversions between a conversation id and the stream of the conversation's turns: tools started, calls waiting, decisions. */
 export const [turnsStreamOf, turnedIn] = streams('turns-')
-/** Stream of user messages said while the model is busy, until they are in the conversation. */
+/**
+ * Conversions between a conversation id and the stream of its inbox: user messages said while the model is busy, until they are in the
+ * conversation.
+ */
 export const [inboxStreamOf, queuedIn] = streams('inbox-')
-/** Stream in which a worker reports that it is alive. */
+/** Conversions between a worker id and the stream in which the worker reports that it is alive. */
 export const [workerStreamOf, workerOf] = streams('worker-')
 
 // Event ids derive from it: fixed for ever. What only reads, as a page does, is built without it.
 const namespace = /* @__PURE__ */ Buffer.from('7d1b6a0e6c3d5c0f9d6f0b6c0a4c2e51', 'hex')
-/** Space for the bytes of the namespace. */
+/** Placeholder for the 16 bytes of the namespace. */
 const room = ' '.repeat(16)
 
 /**
- * Returns the id of the `index`-th event that a command writes to a stream: UUIDv5 (RFC 9562, section 5.5) of the three. A repeated
- * command has the same ids, by which a store recognises it.
+ * Returns the id of the `index`-th event that a command writes to a stream: a UUIDv5 (RFC 9562, section 5.5) of stream, command id and
+ * index. A repeated command yields the same ids, by which a store recognises it.
  */
 export const eventId = (stream: string, commandId: string, index: number): string => {
   const name = Buffer.from(`${room}${stream}\n${commandId}\n${index}`)
@@ -50,5 +53,5 @@ export const eventId = (stream: string, commandId: string, index: number): strin
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 
-/** Returns a command id for a caller that gives none. */
+/** Creates a random command id, for callers that do not give one. */
 export const newCommandId = (): string => randomUUID()

@@ -8,11 +8,13 @@ import { newMessage } from './new-message.ts'
 /** Last position of the conversation known to the writer. */
 const at = z.int().min(START)
 
-/** Schemas of the data of an inbox's events. */
 const inboxSchemas = {
-  /** A message was said while the model was busy. An append under the command id of this event moves it, so it is moved only once. */
+  /**
+   * A message was said while the model was busy. It is appended to the conversation under the command id of this event, so it is moved
+   * only once.
+   */
   Queued: z.object({ messages: z.array(newMessage).min(1), at }),
-  /** Everything queued up to this revision is in the conversation. */
+  /** All messages queued up to revision `through` are in the conversation. */
   Taken: z.object({ through: z.int().min(0), at }),
 }
 

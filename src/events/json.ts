@@ -11,13 +11,13 @@ export const isFields = (value: unknown): value is Fields =>
 /** Any value that JSON can hold. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
-/** A problem in a value and where it is. `path` is written like code: `content[0].input.x`. */
+/** A problem in a value, with its location. `path` is written like code: `content[0].input.x`. */
 export interface ValidationIssue {
   readonly path: string
   readonly problem: string
 }
 
-/** Writes a path of keys and indices as it would be written in code. */
+/** Formats a path of keys and indices in the way it is written in code. */
 export const pathText = (path: readonly PropertyKey[]): string =>
   path.reduce<string>(
     (text, key) =>
@@ -26,12 +26,12 @@ export const pathText = (path: readonly PropertyKey[]): string =>
   )
 
 const maxDepth = 1_000
-/** Maximum nesting depth of a JSON text: more than a line or a body around any storable value has. */
+/** Maximum nesting depth of a JSON text. It leaves room for a line or a request body around any value that can be stored. */
 export const mostLevels = 1_400
 
 /**
- * Parses a JSON text from outside. Throws a `SyntaxError` if it is not JSON, or nested more deeply than can be stored: the parser
- * accepts a million levels, but anything that walks through such a value, as `JSON.stringify` does, ends in a `RangeError`.
+ * Parses a JSON text from outside. Throws a `SyntaxError` if the text is not JSON or has more than `levels` levels. The parser itself
+ * accepts a million levels, but code that walks through such a value, such as `JSON.stringify`, ends in a `RangeError`.
  */
 export const parseBoundedJson = (text: string, levels: number = mostLevels): unknown => {
   const value: unknown = JSON.parse(text)
@@ -52,7 +52,7 @@ const isDeeper = (value: unknown, levels: number): boolean => {
   return false
 }
 
-/** Thrown only inside this file, for a value that holds something that is not JSON. */
+/** Exception for a value that contains something other than JSON. It never leaves this file. */
 class NotJson {
   readonly path: PropertyKey[] = []
   readonly problem: string
@@ -62,10 +62,10 @@ class NotJson {
 }
 
 /**
- * Copies a value that is JSON: like `JSON.parse(JSON.stringify(value))`, but without its silent losses. Non-finite numbers, BigInt,
- * functions, symbols, cycles, class instances (Map, Date, Buffer), holes in arrays, and anything with a `toJSON` of any kind are
- * problems. Two things are accepted: a property whose value is `undefined` is omitted, as everyone expects, and lone surrogates stay in
- * strings (JSON escapes them).
+ * Copies a JSON value, like `JSON.parse(JSON.stringify(value))` but without its silent losses. Non-finite numbers, BigInt, functions,
+ * symbols, cycles, class instances (Map, Date, Buffer), holes in arrays, and anything with a `toJSON` of any kind are reported as
+ * problems. Two things are accepted: a property whose value is `undefined` is omitted, and lone surrogates stay in strings (JSON
+ * escapes them).
  *
  * Each property is read once, so a getter or a proxy can't show one value to a check and another to the disk: check and write
  * the copy.
@@ -99,7 +99,7 @@ const copy = (value: unknown, open: object[]): Json => {
 const nameOf = ({ constructor }: { readonly constructor?: unknown }): string =>
   typeof constructor === 'function' ? `a ${constructor.name}` : 'an object with a prototype of its own'
 
-/** Refuses an object with a `toJSON`, which `JSON.stringify` calls even if it is hidden or inherited. */
+/** Throws for an object with a `toJSON`, which `JSON.stringify` calls even if it is hidden or inherited. */
 const refuseToJson = ({ toJSON }: { readonly toJSON?: unknown }): void => {
   if (typeof toJSON === 'function')
     throw new NotJson('a value with a toJSON method is not plain JSON: give what the method returns')

@@ -1,7 +1,7 @@
-/** Maximum length of a name taken for a misspelling. */
+/** Maximum length of a name that is treated as a misspelling. */
 const longest = 40
 
-/** Describes an unknown field: suggests the known one that was probably meant, or lists all known ones. */
+/** Describes an unknown field: suggests the known field that was probably meant, or lists all known fields. */
 export const unknownField = (name: string, known: readonly string[]): string => {
   const meant = nearest(name, known)
   if (meant !== undefined) return `is unknown: did you mean ${meant}?`
@@ -10,7 +10,10 @@ export const unknownField = (name: string, known: readonly string[]): string => 
     : `is unknown: the known ones are ${known.join(', ')}`
 }
 
-/** Returns the known name that takes the fewest changes, if they affect at most half of its letters; case is ignored. */
+/**
+ * Returns the known name that is reached with the fewest changes, ignoring case; undefined if that changes more than half of its
+ * letters.
+ */
 export const nearest = (name: string, known: readonly string[]): string | undefined => {
   if (name.length > longest) return undefined
   const [best] = known

@@ -6,10 +6,10 @@ import { dataSchemas, messageSchema, originSchema, policySchema } from './events
 /** A message to be appended. */
 export interface NewMessage extends Omit<MessageAppendedData, 'content'> {
   readonly content: NewContent
-  /** Content shown to the model in its place: an edit (`Condensed`), recorded in the same write. */
+  /** Content shown to the model in place of the message: an edit (`Condensed`), recorded in the same write. */
   readonly shown?: MessageSubstitute | undefined
 }
-/** Content of a message: blocks, or a string as short for one text block. */
+/** Content of a message: blocks, or a string as shorthand for one text block. */
 export type NewContent = string | readonly Block[]
 /** Content shown to the model in place of a message. */
 export interface MessageSubstitute {

@@ -10,14 +10,14 @@ const text = z.string().min(1)
 const sealed = z.never({ error: 'the key "sealed" is reserved' }).optional()
 
 /**
- * Schemas of the data of facts beside a conversation.
+ * Schemas of the data of facts about a conversation that are not part of its own stream.
  *
- * 1. `at` is the conversation's last position known to the writer: the fact was noted after the event there.
- * 2. The notes of a conversation are one stream, chained by `prev` like the conversation's own; a first event has `prev` null.
- * 3. A link names its other end: a conversation, a text, or both.
+ * 1. `at` is the conversation's last position known to the writer: the fact was noted after the event at that position.
+ * 2. The notes and links of a conversation form one stream, chained by `prev` like the conversation's own; its first event has `prev` null.
+ * 3. A link names its target: a conversation, a text, or both.
  */
 export const noteSchemas = {
-  /** Something worth keeping was noted that is not a message. */
+  /** A fact worth keeping was noted that is not a message. */
   Noted: z.object({ kind: text, data: z.unknown().optional(), at, sealed }),
   /** The conversation was linked to another, or to something outside the store. */
   Linked: z
@@ -25,9 +25,9 @@ export const noteSchemas = {
       relation: text,
       conversation: conversationIdSchema.optional(),
       ref: text.optional(),
-      /** Position in the other conversation. */
+      /** Position in the linked conversation. */
       position: z.int().min(0).optional(),
-      /** Id of a tool call in the other conversation. */
+      /** Id of a tool call in the linked conversation. */
       call: text.optional(),
       at,
     })
@@ -40,7 +40,7 @@ export type NoteType = keyof typeof noteSchemas
 export type NoteFact<T extends NoteType = NoteType> = FactOf<typeof noteSchemas, T>
 export type NoteEvent<T extends NoteType = NoteType> = NoteFact<T> & FactEnvelope
 
-/** Reports whether this is the type of an event in a stream of notes. */
+/** Reports whether events of this type belong to a stream of notes. */
 export const isNoteType = (type: string): type is NoteType => Object.hasOwn(noteSchemas, type)
 
 export const noteCodec: Codec<typeof noteSchemas> = codecOf(noteSchemas)

@@ -12,9 +12,9 @@ const pattern = new RegExp(
 )
 
 /**
- * Recognises metadata in the form that nearly every event has: the fields that `encode` writes, in its order, without escapes. Parsing
- * and checking them takes four times as long. Undefined for any other text, which is left to the parser and the schema. A property test
- * shows that both read the same.
+ * Reads metadata in the form that nearly every event has: the fields that `encode` writes, in its order, without escapes. Parsing and
+ * checking the same text takes four times as long. Returns undefined for any other text, which is left to the parser and the schema. A
+ * property test shows that both ways give the same result.
  */
 export const ownMetadata = (stored: string): Metadata | undefined => {
   const found = pattern.exec(stored)
@@ -37,8 +37,8 @@ const timeLength = '2026-01-31T12:00:00.000Z'.length
 const nobody = { kind: '' }
 
 /**
- * Recognises the same texts as `ownMetadata`, but returns only schema and time: for readers of a long history the rest is mostly
- * garbage to collect.
+ * Reads the same texts as `ownMetadata`, but returns only schema version and time. For readers of a long history, the other fields
+ * would be garbage to collect.
  */
 export const ownTime = (stored: string): Metadata | undefined => {
   if (!pattern.test(stored)) return undefined

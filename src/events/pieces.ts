@@ -15,7 +15,7 @@ export function* piecesOf(text: string, size: number): Generator<string, void> {
   }
 }
 
-/** Returns the last boundary up to `to` that is not inside a surrogate pair or an escape; nor may `from` be. */
+/** Returns the last boundary up to `to` that is not inside a surrogate pair or an escape. `from` must not be inside one either. */
 const boundary = (text: string, from: number, to: number): number => {
   let last = to - 1
   while (last > to - longestEscape && text.charCodeAt(last) !== backslash) last--
@@ -26,7 +26,10 @@ const boundary = (text: string, from: number, to: number): number => {
   return isHighSurrogate(text.charCodeAt(to - 1)) ? to - 1 : to
 }
 
-/** Reports whether the backslash at `at` is not itself escaped. `from` is at or before the run of backslashes, and not inside an escape. */
+/**
+ * Reports whether the backslash at `at` begins an escape, that is, is not itself escaped. `from` must be at or before the run of
+ * backslashes, and not inside an escape.
+ */
 export const beginsEscape = (text: string, from: number, at: number): boolean => {
   let run = at
   while (run > from && text.charCodeAt(run - 1) === backslash) run--

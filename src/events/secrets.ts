@@ -3,11 +3,11 @@ import { pathText } from './json.ts'
 // Parameters of a request may hold secrets (`mcp_servers[].authorization_token`). They are sent, and never recorded: a reference
 // stands for each, by its place.
 
-/** Names of fields whose text value is a secret, with any separator between their words. */
+/** Matches the names of fields whose text value is a secret, with any separator between words. */
 const secretName =
   /^(?:x[-_]?)?(?:(?:proxy[-_]?)?authorization|(?:authorization|auth|access|refresh|bearer|session|security)[-_]?token|bearer|api[-_]?key|(?:client|shared|app)?[-_]?secret(?:[-_]?(?:access[-_]?)?key)?|private[-_]?key|pass(?:word|wd|phrase)|cookie)$/i
 
-/** Reference to a secret by its place, such as `mcp_servers[0].authorization_token`. */
+/** Reference to a secret by its path, such as `mcp_servers[0].authorization_token`. */
 export interface SecretReference {
   readonly $secret: string
 }
@@ -18,7 +18,7 @@ const isReference = (value: unknown): value is SecretReference =>
 type Path = readonly PropertyKey[]
 type Visit = (value: unknown, path: Path) => unknown
 
-/** Returns the value with its secrets and references to them replaced by the results of `visit`; the same object if it has neither. */
+/** Returns a value in which the results of `visit` replace the secrets and the references to secrets; the same object if it has neither. */
 const visited = <A>(value: A, visit: Visit): A => {
   const at = (inner: unknown, path: Path): unknown => {
     if (isReference(inner) || isSecret(inner, path)) return visit(inner, path)
@@ -37,11 +37,11 @@ const visited = <A>(value: A, visit: Visit): A => {
 const isSecret = (value: unknown, path: Path): boolean =>
   typeof value === 'string' && value !== '' && secretName.test(String(path.at(-1)))
 
-/** Returns the value as it is recorded: references in place of secrets. */
+/** Returns a value in its recorded form, with references in place of secrets. */
 export const withoutSecrets = <A>(value: A): A =>
   visited(value, (found, path) => (isReference(found) ? found : { $secret: pathText(path) }))
 
-/** Returns the secrets in a value, by their place. */
+/** Returns the secrets in a value, by their path. */
 export const secretsIn = (value: unknown): ReadonlyMap<string, string> => {
   const secrets = new Map<string, string>()
   visited(value, (found, path) => {
@@ -51,11 +51,11 @@ export const secretsIn = (value: unknown): ReadonlyMap<string, string> => {
   return secrets
 }
 
-/** Returns the value as it is sent: secrets in place of their references; a reference stays if its secret is not known. */
+/** Returns a value in the form to be sent, with secrets in place of their references. A reference stays if its secret is not known. */
 export const withSecrets = <A>(value: A, secrets: ReadonlyMap<string, string>): A =>
   visited(value, (found) => (isReference(found) ? (secrets.get(found.$secret) ?? found) : found))
 
-/** Returns the references in a value. */
+/** Returns the paths of the secrets to which a value refers. */
 export const referencesIn = (value: unknown): readonly string[] => {
   const references: string[] = []
   visited(value, (found) => {
@@ -65,7 +65,7 @@ export const referencesIn = (value: unknown): readonly string[] => {
   return references
 }
 
-/** Length of the shortest repetition that is looked for: shorter ones occur in texts by chance. */
+/** Minimum length of a repetition of a secret. Shorter ones occur in texts by chance, so they are not searched for. */
 const leastEcho = 4
 
 /** Returns the forms in which a text may repeat a secret: verbatim, without its scheme (`Bearer`), and as encoded in JSON or a URL. */
@@ -79,7 +79,7 @@ const echoesOf = (secret: string): readonly string[] => {
   return written.filter(({ length }) => length >= leastEcho)
 }
 
-/** Returns the value with references in place of the secrets that its texts repeat; the same value if there are none. */
+/** Returns a value with references in place of the secrets that its texts repeat; the same value if no secrets are given. */
 export const withoutEchoes = <A>(value: A, secrets: ReadonlyMap<string, string>): A => {
   const paths = new Map(
     // The first of several places that hold the same.

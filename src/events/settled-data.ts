@@ -8,7 +8,7 @@ import { type Codec, codecOf } from './facts.ts'
 const count = z.int().min(0)
 const text = z.string().min(1)
 
-/** A step as workers know it, without anything that depends on one worker's clock. It may have further fields. */
+/** Schema of a step, without anything that depends on one worker's clock. A step may have further fields. */
 const stepSchema = z.object({
   conversation: text,
   name: text,
@@ -20,13 +20,13 @@ const stepSchema = z.object({
   deaths: count.optional(),
   since: z.string(),
   hasMail: z.boolean(),
-  /** Milliseconds that it still has to wait, from when this is read. */
+  /** Remaining wait in milliseconds, counted from the time at which the checkpoint is read. */
   waitMs: count.optional(),
-  /** Last revision of the stream of the conversation's turns. */
+  /** Last revision of the stream of the conversation's turn events. */
   turnsAt: count.optional(),
 })
 
-/** Last report of a worker, and its time. */
+/** Schema of a worker's last report, with its time. */
 const workerSchema = z.object({
   worker: text,
   heard: z.string(),
@@ -35,7 +35,7 @@ const workerSchema = z.object({
   isStandby: z.boolean().optional(),
 })
 
-/** Usage by a tenant's steps in an hour, on a day or in a month. */
+/** Schema of the usage of a tenant's steps in an hour, a day or a month. */
 const spentSchema = z.object({
   tenant: z.string(),
   period: text,
@@ -50,22 +50,21 @@ const spentSchema = z.object({
   }),
 })
 
-/** Schema of the data of a workers' checkpoint. */
+/** Schema of the data of a checkpoint written by workers. */
 export const settledSchema = z.object({
-  /** Place in the store through whose events this is derived. */
+  /** Checkpoint of the last event from which this state is derived. */
   checkpoint: text,
-  /** Version of the rules by which it was derived: readers with other rules ignore it. */
+  /** Version of the rules by which this state is derived. Readers with other rules ignore it. */
   rules: z.int().min(1),
-  /** Prefixes of the ids of the conversations, deduplicated and in order. */
+  /** Prefixes of the ids of the conversations that the workers serve, deduplicated and sorted. */
   conversations: z.array(z.string()),
   steps: z.array(stepSchema),
   workers: z.array(workerSchema),
-  /** Number of claims. */
   claims: count,
-  /** Conversations in which workers begin no step. */
+  /** Paused conversations, in which workers begin no step. */
   paused: z.array(text).optional(),
   spending: z.array(spentSchema).optional(),
-  /** 0-based index of this part: a checkpoint too long for one event is split over several consecutive ones. */
+  /** 0-based index of this part. A checkpoint too long for one event is split over several consecutive events. */
   part: count,
   /** True if another part follows. */
   continues: z.literal(true).optional(),
@@ -78,13 +77,13 @@ export const settledCodec: Codec<typeof settledSchemas> = codecOf(settledSchemas
 
 const stream = 'workers-checkpoint'
 
-/** Normalizes prefixes: in order, without those that begin with another one. */
+/** Sorts prefixes and removes those that begin with another one. */
 export const leastPrefixes = (prefixes: readonly string[]): readonly string[] =>
   [...new Set(prefixes)]
     .filter((one) => !prefixes.some((other) => other !== one && one.startsWith(other)))
     .toSorted()
 
-/** Returns the stream of the checkpoints of workers for these conversations. */
+/** Returns the stream of the checkpoints of workers that serve conversations with these prefixes. */
 export const settledStreamOf = (conversations: readonly string[]): string => {
   const least = leastPrefixes(conversations)
   return least[0] === '' ? stream : `${stream}-${hash('sha1', JSON.stringify(least)).slice(0, 16)}`

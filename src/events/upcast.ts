@@ -3,19 +3,19 @@ export interface VersionedEvent {
   readonly type: string
   readonly data: unknown
 }
-/** One pure step: converts an event of one schema version to the next. An event that did not change is returned as it is. */
+/** A pure function that converts an event from one schema version to the next. It returns the same event if nothing changed. */
 export type Upcaster = (event: VersionedEvent) => VersionedEvent
 
 /**
- * The steps, oldest first: `upcasters[0]` lifts version 1 to version 2. Empty while there is only one version. To change the schema:
- * add a step, add golden files of the new version under test/golden, and leave the old ones unchanged.
+ * The upcasters, oldest first: `upcasters[0]` converts version 1 to version 2. Empty while there is only one version. To change the
+ * schema: add an upcaster, add golden files of the new version under test/golden, and leave the old ones unchanged.
  */
 const upcasters: readonly Upcaster[] = []
 
-/** Schema version that this palimpsest writes. */
+/** Schema version that this version of palimpsest writes. */
 export const currentSchema = upcasters.length + 1
 
-/** Lifts an event from the version in which it was stored to the newest that `steps` know. */
+/** Converts an event from the version in which it was stored to the newest version that `steps` produce. */
 export const upcast = (
   type: string,
   data: unknown,

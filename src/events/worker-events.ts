@@ -6,13 +6,15 @@ import { type Codec, codecOf, type FactOf } from './facts.ts'
 const count = z.int().min(0)
 const by = z.string().min(1)
 
-/** Schemas of the data of a worker's events. */
 const workerSchemas = {
-  /** The worker is alive, and has taken `busy` steps for its `slots`. `standby`: it only takes over from workers that died. */
+  /**
+   * The worker is alive and works on `busy` steps, of at most `slots` at a time. With `standby`, it only takes over from workers that
+   * died.
+   */
   WorkerBeat: z.object({ slots: count, busy: count, standby: z.literal(true).optional() }),
-  /** The worker has ended, as reported by someone who knows. */
+  /** The worker has ended. The worker itself reports this, or anyone who knows that its process has ended. */
   WorkerStopped: z.object({ reason: z.string().optional() }),
-  /** The worker begins no step until it is resumed, as someone requested. */
+  /** The worker was asked to begin no step until it is resumed. */
   WorkerPaused: z.object({ by, reason: z.string().optional() }),
   WorkerResumed: z.object({ by, reason: z.string().optional() }),
 }
@@ -21,5 +23,8 @@ export type WorkerFact = FactOf<typeof workerSchemas, keyof typeof workerSchemas
 
 export const workerCodec: Codec<typeof workerSchemas> = codecOf(workerSchemas)
 
-/** Actor kind of a fork in which a model is called again: workers that answer everything that awaits the model ignore it. */
+/**
+ * Actor kind of a fork in which a model is called again for comparison. Workers that answer every conversation awaiting the model
+ * ignore such a fork.
+ */
 export const counterfactualActor = 'counterfactual'

@@ -6,25 +6,25 @@ import type { Entry } from './full.ts'
 
 // Long strings of blocks cut down for a first look: a page of a conversation costs what it shows of it.
 
-/** A field of a block that was cut to its beginning. */
+/** A field of a block that was cut down to its beginning. */
 export interface ClippedField {
-  /** Index of the block in its event, as `blocksOf` counts. */
+  /** Index of the block in its event, in the order of `blocksOf`. */
   readonly block: number
-  /** `text`, `thinking`, `input`, `content` …; `data` for the source of an image or a document. */
+  /** Name of the field, such as `text`, `thinking`, `input` or `content`; `data` for the source of an image or a document. */
   readonly field: string
-  /** Length of the whole string in UTF-16 code units; for a field that is not a string, of its JSON. */
+  /** Length of the uncut string in UTF-16 code units; for a field that is not a string, the length of its JSON. */
   readonly length: number
 }
 type Clipped<A> = A & { readonly cuts?: readonly ClippedField[] }
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Fields that identify a block and its context: never cut, however long. */
+/** Fields that identify a block and its context. They are never cut, however long they are. */
 const identifying = new Set(['type', 'id', 'tool_use_id', 'name', 'role', 'media_type', 'cache_control'])
 
 /**
- * Returns the blocks of an event, in order: of its message, of its summary's messages, or a configuration's system prompt followed by
- * its tools.
+ * Returns the blocks of an event, in order: the blocks of its message or of its summary's messages, or a configuration's system prompt
+ * followed by its tools.
  */
 export const blocksOf = (event: ConversationEvent): readonly Fields[] => {
   if (event.type !== 'Configured') return contentOf(event).flatMap(({ content }) => content)
@@ -32,7 +32,11 @@ export const blocksOf = (event: ConversationEvent): readonly Fields[] => {
   return [...(typeof system === 'string' ? [{ type: 'text', text: system }] : system), ...tools]
 }
 
-/** @param most maximum length of a string after cutting, in UTF-16 code units; one less where a surrogate pair would be split */
+/**
+ * Cuts long strings in the blocks of an item and lists the cuts.
+ *
+ * @param most maximum length of a string after cutting, in UTF-16 code units; one less where a surrogate pair would be split
+ */
 export const clippedItem = <I extends Item | Entry>(item: I, most: number): Clipped<I> => {
   const { block, cuts } = clipping(most)
   if (item.kind === 'truncation') return item
@@ -46,7 +50,11 @@ export const clippedItem = <I extends Item | Entry>(item: I, most: number): Clip
   return cuts.length > 0 ? { ...clipped, cuts } : item
 }
 
-/** @param most as in `clippedItem` */
+/**
+ * Cuts long strings in the blocks of an event and lists the cuts.
+ *
+ * @param most as in `clippedItem`
+ */
 export const clippedEvent = (event: ConversationEvent, most: number): Clipped<ConversationEvent> => {
   const { block, cuts } = clipping(most)
   const clipped = eventWith(event, block)
@@ -81,7 +89,7 @@ const eventWith = (event: ConversationEvent, block: Change): ConversationEvent =
   }
 }
 
-/** Returns a function that cuts the strings of blocks, and the list of its cuts. */
+/** Returns a function that cuts the strings of blocks, and the list to which the function adds each cut. */
 const clipping = (most: number) => {
   const cuts: ClippedField[] = []
   let count = 0
@@ -98,7 +106,7 @@ const clipping = (most: number) => {
   return { block, cuts }
 }
 
-/** Returns the value with every string in it cut; the value itself if no string is too long. */
+/** Returns a value with every long string in it cut; the same value if no string is too long. */
 const shortened = (value: unknown, most: number, isInput: boolean): unknown => {
   if (typeof value === 'string') return beginning(value, most)
   if (typeof value !== 'object' || value === null) return value
@@ -118,7 +126,7 @@ const beginning = (text: string, most: number): string => {
   return text.slice(0, partsPair ? most - 1 : most)
 }
 
-/** Describes the field before the cut, as in `ClippedField`. */
+/** Returns the name and the uncut length of a field, as in `ClippedField`. */
 const wholeOf = (field: string, value: unknown): Omit<ClippedField, 'block'> => {
   const data = field === 'source' ? (value as { readonly data?: unknown } | null)?.data : undefined
   const whole = data ?? value

@@ -3,12 +3,15 @@ import { type Entry, fullInSlices } from './full.ts'
 import { lastOf, type Log } from './path.ts'
 import { atOnce } from './slices.ts'
 
-/** An item of either effective history. `entry` is its state at the later position; for a disappeared item, with the event that hid it. */
+/**
+ * An item of one or both compared histories. `entry` has the item's state at the later position and, if the item disappeared, the event
+ * that hid it.
+ */
 export interface DiffChange {
   readonly change: 'kept' | 'appeared' | 'disappeared'
   readonly entry: Entry
 }
-/** Differences between what the model sees at `to` and at `from`, in the order of the histories. */
+/** Differences between the effective histories at `from` and at `to`, in the order of the histories. */
 export interface Diff {
   readonly from: number
   readonly to: number
@@ -18,7 +21,7 @@ export interface Diff {
 /** Compares the effective histories at two positions, either of which may be the later one. */
 export const diff = (log: Log, from: number, to = lastOf(log)): Diff => atOnce(diffInSlices(log, from, to))
 
-/** `diff`, in slices. */
+/** Computes the same as `diff`, in slices of work. */
 export function* diffInSlices(log: Log, from: number, to: number): Generator<void, Diff> {
   const before = effective(log, from).items
   yield
@@ -27,7 +30,6 @@ export function* diffInSlices(log: Log, from: number, to: number): Generator<voi
   return differenceOf({ from, to, before, after }, fates)
 }
 
-/** The items shown at two positions. */
 interface Seen {
   readonly from: number
   readonly to: number
@@ -35,13 +37,17 @@ interface Seen {
   readonly after: readonly Item[]
 }
 
-/** Returns the items shown before and not after. */
+/** Returns the items that were shown before but are not shown after. */
 export const missingItems = ({ before, after }: Pick<Seen, 'before' | 'after'>): readonly Item[] => {
   const shown = new Set(after.map(({ position }) => position))
   return before.filter(({ position }) => !shown.has(position))
 }
 
-/** @param fates states at position `to` of the items that are gone; items recorded after `to` are taken from `before` */
+/**
+ * Computes the difference between the items shown at two positions.
+ *
+ * @param fates states of the disappeared items at position `to`; items recorded after `to` are taken from `before`
+ */
 export const differenceOf = (seen: Seen, fates: readonly Entry[]): Diff => {
   const { from, to, before, after } = seen
   const gone = new Set(missingItems(seen))

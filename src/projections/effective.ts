@@ -19,7 +19,7 @@ import { lastOf, type Log, resolve } from './path.ts'
 
 interface Placed {
   readonly position: number
-  /** Time in ISO 8601, UTC. */
+  /** Time of the event in ISO 8601, UTC. */
   readonly time: string
 }
 /** A message as the model sees it. */
@@ -34,9 +34,9 @@ interface MarkerItem extends Placed {
   readonly covers: Covers
   readonly messagesHidden: number
   readonly tokens: TokenChange
-  /** The newest code-execution container that it hides. */
+  /** The newest code execution container in the content that the marker hides. */
   readonly container?: Container | undefined
-  /** Reason why a turn wrote it by itself, if one did. */
+  /** Reason why a turn wrote the marker automatically, if a turn did. */
   readonly policy?: Policy
 }
 /** A summary shown in place of a condensed slice. */
@@ -54,20 +54,23 @@ export interface TruncationItem extends MarkerItem {
 /** An item of the effective history, tagged on `kind`. */
 export type Item = MessageItem | SummaryItem | TruncationItem
 
-/** The items that the model sees, in order, with everything else that goes into a request. */
+/** The effective history: the items that the model sees, in order, with everything else that goes into a request. */
 export interface Effective {
-  /** The position of this history. */
+  /** Position of this history. */
   readonly at: number
-  /** Head at that position: `at`, or the target of a rewind at `at`. */
+  /** Head at position `at`: `at` itself, or the target if the event at `at` is a rewind. */
   readonly head: number
   readonly items: readonly Item[]
   readonly outline: Outline
 }
 
-/** Returns a message or marker event as an item; undefined for other events. Read-only, as it is both kept and given to callers. */
+/**
+ * Converts a message or marker event to an item; undefined for other events. The item is read-only, because it is both cached and given
+ * to callers.
+ */
 export const itemOf = (event: ConversationEvent): Item | undefined => freeze(itemIn(event))
 
-/** Like `itemOf`, but returns a new object that is not read-only, for callers that keep no part of it. */
+/** Converts an event like `itemOf`, but to a new object that is not read-only. For callers that keep no part of it. */
 export const itemIn = (event: ConversationEvent): Item | undefined => {
   if (hasNoEffect(event)) return undefined
   const { position } = event
@@ -116,17 +119,20 @@ export const itemIn = (event: ConversationEvent): Item | undefined => {
   }
 }
 
-/** Returns the current configuration; empty if none was ever set. */
+/** Returns the current configuration; empty if no configuration was ever set. */
 export const configurationOf = ({ outline }: Effective): Configuration => outline.configuration ?? {}
 
-/** Returns the messages that an item shows: the message itself, its summary, or none. */
+/** Returns the messages that an item shows: the message itself, the messages of a summary, or an empty list for a truncation. */
 export const messagesOf = (item: Item): readonly Message[] =>
   item.kind === 'message' ? [item] : item.kind === 'summary' ? item.messages : []
 
 export const isReply = (item: Item | undefined): item is MessageItem =>
   item?.kind === 'message' && item.role === 'assistant'
 
-/** Returns an item as a single message: the message itself, or its edit in place; undefined for any other marker. */
+/**
+ * Returns an item as a single message: the message itself, or the replacement of a message edited in place; undefined for any other
+ * marker.
+ */
 export const messageIn = (item: Item): Message | undefined => {
   if (item.kind === 'message') return item
   return item.kind === 'summary' && isEdit(item) ? item.messages[0] : undefined
@@ -138,7 +144,7 @@ const isEdit = ({ covers, messagesHidden, messages, method }: SummaryItem): bool
   messages.length === 1 &&
   (method === 'client' || method === 'manual')
 
-/** Returns the effective history at `at`, folded from the first event of the log: simple, but time grows with the log. */
+/** Returns the effective history at `at`, folded from the first event of the log. Simple, but its time grows with the log. */
 export const effective = (log: Log, at = lastOf(log)): Effective => {
   const { outline } = fold(log, at)
   return {
@@ -156,10 +162,10 @@ const itemAt = (log: Log, position: number): readonly Item[] => {
 }
 
 /**
- * Returns the history after these events, the first of which comes right after it. Undefined if earlier events are needed: for a rewind
- * or a restore.
+ * Applies events to an effective history. The first event must come right after the history. Returns undefined if earlier events are
+ * needed, as for a rewind or a restore.
  *
- * @param seen called with every event and the slots that it hid
+ * @param seen called with each event and the slots that the event hid
  */
 export const evolveEffective = (
   before: Effective,
@@ -185,7 +191,7 @@ export const evolveEffective = (
   return { at: last.position, head: last.position, outline: draft, items }
 }
 
-/** Returns the history after a configuration event right after it. */
+/** Applies a configuration event that comes right after an effective history. */
 export const configure = (before: Effective, position: number, data: Configuration): Effective => {
   const draft = draftOf(before.outline)
   evolve(draft, { type: 'Configured', data, position }, () => undefined)

@@ -1,11 +1,11 @@
 import { contentOf, type ConversationEvent } from '../events/events.ts'
 
-/** Fields whose strings are not text for readers: types, and encoded bytes. */
+/** Fields whose strings are not searchable text, such as types and encoded bytes. */
 const unsaid = new Set(['type', 'signature', 'encrypted_content', 'cache_control', 'media_type'])
 
 /**
- * Returns the searchable texts of an event, in order: every text in the blocks of its messages, including tool calls and results with
- * names and ids, and its system prompt; not pictures, files, signatures or encrypted content.
+ * Returns the searchable texts of an event, in order: its system prompt, and every text in the blocks of its messages, including the
+ * names and ids of tool calls and results. Excludes pictures, files, signatures and encrypted content.
  */
 export const textsOf = (event: ConversationEvent): readonly string[] => {
   const texts: string[] = []
@@ -35,8 +35,8 @@ const saidIn = (value: object): readonly unknown[] => {
 }
 
 /**
- * Folds the case of a text and keeps its length: each character becomes lower case unless that would take several characters (`İ`
- * stays), and final sigma becomes plain sigma. Accents stay.
+ * Folds the case of a text without changing its length. Each character becomes lower case unless that would take several characters
+ * (`İ` stays), and final sigma becomes plain sigma. Accents stay.
  */
 export const fold = (text: string): string => {
   const lower = text.toLowerCase()
@@ -55,10 +55,14 @@ export interface Excerpt {
   readonly after: string
 }
 
-/** Number of characters in an excerpt before and after the match. */
+/** Numbers of characters that an excerpt shows before and after the match. */
 const around = { before: 60, after: 120 }
 
-/** Returns the first match of a text in an event; undefined if there is no match. @param wanted folded text */
+/**
+ * Returns the first match of a text in an event; undefined if there is no match.
+ *
+ * @param wanted text to find, with its case folded by `fold`
+ */
 export const excerptOf = (event: ConversationEvent, wanted: string): Excerpt | undefined => {
   for (const text of textsOf(event)) {
     const excerpt = excerptIn(text, wanted)
@@ -67,7 +71,11 @@ export const excerptOf = (event: ConversationEvent, wanted: string): Excerpt | u
   return undefined
 }
 
-/** Returns the first match of a text in another text; undefined if there is no match. @param wanted folded text */
+/**
+ * Returns the first match of a text in another text; undefined if there is no match.
+ *
+ * @param wanted text to find, with its case folded by `fold`
+ */
 export const excerptIn = (text: string, wanted: string): Excerpt | undefined => {
   const at = fold(text).indexOf(wanted)
   if (at < 0) return undefined
@@ -84,7 +92,7 @@ export const excerptIn = (text: string, wanted: string): Excerpt | undefined => 
 export const firstMatchIn = (said: ConversationEvent | string, text: string): Excerpt | undefined =>
   typeof said === 'string' ? excerptIn(said, fold(text)) : excerptOf(said, fold(text))
 
-/** Moves an index out of the middle of a surrogate pair. */
+/** Returns an index ≥ 0 that does not split a surrogate pair: if `at` would, the next index. */
 const wholeFrom = (text: string, at: number): number => {
   const code = text.charCodeAt(at)
   return at <= 0 ? 0 : code >= 0xdc00 && code <= 0xdfff ? at + 1 : at

@@ -6,37 +6,37 @@ import { lastOf, type Log, parent, path, resolve } from './path.ts'
 import { atOnce, sliceLength } from './slices.ts'
 
 /**
- * Status of an entry: shown (`active`), hidden by the marker `by` (`condensed`, `truncated`), a marker undone by the event `by`
- * (`restored`), or abandoned by the `Rewound` event `by` (`abandoned`).
+ * Status of an entry: `active` (shown), `condensed` or `truncated` (hidden by the marker `by`), `restored` (a marker undone by the
+ * event `by`), or `abandoned` (by the `Rewound` event `by`).
  */
 export type EntryStatus = 'active' | 'condensed' | 'truncated' | 'restored' | 'abandoned'
 
-/** Status of an entry, with the event that caused it. */
+/** Status of an entry, with the position of the event that caused it. */
 export interface EntryState {
   readonly status: EntryStatus
   readonly by?: number
 }
 
-/** A message or marker of the full history. */
+/** A message or marker of the full history, with its status. */
 export type Entry = Item & EntryState
 
-/** Options for selecting entries of a full history. */
+/** Options that select entries of a full history. */
 export interface FullOptions {
-  /** Position to read at. Default: the last one. */
+  /** Position at which the history is read. Default: the last one. */
   readonly at?: number | undefined
   /** Include abandoned branches. Default false. */
   readonly abandoned?: boolean | undefined
-  /** Only this many of the newest entries, 1 or more. Default: all. */
+  /** Number of entries to return, the newest ones; at least 1. Default: all. */
   readonly last?: number | undefined
-  /** Only entries before this position; with `last`, the page before the one that begins there. Default: all. */
+  /** Position before which entries are returned; with `last`, this gives the page before the one that begins there. Default: all. */
   readonly before?: number | undefined
 }
 
-/** Returns every message and marker once, by position, each with its status. */
+/** Returns the full history: every message and marker once, by position, each with its status. */
 export const full = (log: Log, options: FullOptions = {}): readonly Entry[] =>
   atOnce(fullInSlices(log, options))
 
-/** `full`, in slices. */
+/** Computes the same as `full`, in slices of work. */
 export function* fullInSlices(
   log: Log,
   { at = lastOf(log), abandoned = false, last = Infinity, before = Infinity }: FullOptions,
@@ -60,7 +60,7 @@ export function* fullInSlices(
 
 const active: EntryState = { status: 'active' }
 
-/** Returns the state of each entry, indexed by position. */
+/** Returns the state of each entry at position `at`, indexed by the entry's position. */
 function* fatesAt(log: Log, at: number): Generator<void, readonly (EntryState | undefined)[]> {
   const fates: (EntryState | undefined)[] = []
   const decided: Fates = {
@@ -74,12 +74,11 @@ function* fatesAt(log: Log, at: number): Generator<void, readonly (EntryState | 
   return fates
 }
 
-/** Entry states so far, by position. */
 interface Fates {
   readonly set: (position: number, fate: EntryState) => void
 }
 
-/** Updates the entry states for an event of the path. */
+/** Updates the entry states for the next event of the path. */
 export const decideFates = (
   fates: Fates,
   event: ConversationEvent,
@@ -110,8 +109,8 @@ export const decideFates = (
 }
 
 /**
- * Returns the state of each configuration at a position, by the configuration's own position: `shown` is the current one, `hidden` was
- * replaced by the one at `by`, `abandoned` was left by the rewind `by`.
+ * Returns the state of each configuration at a position, by the configuration's own position. `shown`: it is the current one; `hidden`:
+ * the configuration at `by` replaced it; `abandoned`: the rewind at `by` left it.
  */
 export const configurationsAt = (log: Log, at: number): ReadonlyMap<number, ConfigurationState> => {
   const states = new Map<number, ConfigurationState>()
@@ -130,8 +129,8 @@ export type ConfigurationState =
   | { readonly state: 'hidden' | 'abandoned'; readonly by: number }
 
 /**
- * Finds, for each position, the last `Rewound` event that took it off the path at `at`; undefined for positions on the path. The first
- * element belongs to position `first`; the log may lack earlier events. In slices.
+ * Returns, for each position, the position of the last `Rewound` event that took it off the path at `at`; undefined for positions on
+ * the path. The first element belongs to position `first`; the log may lack earlier events. Runs in slices of work.
  */
 export function* rewindsAt(
   log: Log,

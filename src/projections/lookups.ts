@@ -4,54 +4,54 @@ import type { Excerpt } from './excerpts.ts'
 // What is looked up of conversations: an index answers it, or a holder of the events.
 
 /**
- * Visibility of an entry to the model: `shown`; `hidden` by `by`, which is a marker, for a marker the restore that undid it, or for a
- * system prompt the configuration that replaced it; `abandoned` by the rewind `by`.
+ * Visibility of an entry to the model. `shown`; `hidden` by the event at `by`: a marker, the restore that undid a marker, or the
+ * configuration that replaced a system prompt; `abandoned` by the rewind at `by`.
  */
 export type EntryVisibility =
   | { readonly state: 'shown' }
   | { readonly state: 'hidden' | 'abandoned'; readonly by: number }
 
-/** A message, summary or system prompt that contains the text. */
+/** A message, summary or system prompt that contains the searched text. */
 export interface MessageHit {
   readonly conversation: string
   readonly position: number
-  /** One letter, as in an outline. */
+  /** Kind of the entry as one letter, as in an outline. */
   readonly kind: EventKind
-  /** Time in ISO 8601, UTC. */
+  /** Time of the event in ISO 8601, UTC. */
   readonly time: string
-  /** Excerpt at its first match. */
+  /** Excerpt around the first match. */
   readonly excerpt: Excerpt
-  /** Visibility to the model now, and for the reply after it. */
+  /** Visibility to the model now; `then` is the visibility for the reply after the entry. */
   readonly now: EntryVisibility
   readonly then: EntryVisibility
 }
 
-/** A conversation whose title contains the text. */
+/** A conversation whose title contains the searched text. */
 export interface TitleHit {
   readonly conversation: string
-  /** Time at which the title was noted, ISO 8601, UTC. */
+  /** Time at which the title was recorded: ISO 8601, UTC. */
   readonly time: string
   readonly excerpt: Excerpt
 }
 
 /** A page of search results. */
 export interface MessageHits {
-  /** On the first page: conversations whose title matches, at most `limit`, most recently noted title first. */
+  /** Conversations whose title matches, on the first page only: at most `limit`, the most recently recorded title first. */
   readonly titles: readonly TitleHit[]
-  /** Matches, newest first. */
+  /** Matching entries, newest first. */
   readonly items: readonly MessageHit[]
-  /** `cursor` of the next page, if there may be more. */
+  /** `cursor` of the next page, if there may be another page. */
   readonly next?: string
-  /** An event that may match but cannot be read. */
+  /** Description of an event that may match but cannot be read. */
   readonly problem?: string
 }
 
-/** The items that a marker hides, at all levels. */
+/** Numbers of items that a marker hides, at all levels of nesting. */
 export interface HiddenByMarker {
   readonly marker: number
   readonly messages: number
-  /** Number of items of each kind. */
+  /** Number of hidden items of each kind. */
   readonly kinds: Readonly<Partial<Record<EventKind, number>>>
-  /** Tools called in them and number of calls, most called first. */
+  /** Tools called in the hidden items, with the number of calls, most called first. */
   readonly tools: readonly (readonly [name: string, calls: number])[]
 }

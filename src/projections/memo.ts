@@ -6,9 +6,7 @@
 // is bounded by what the program itself holds.
 
 /**
- * Memoizes `compute` by object.
- *
- * Keeps one value for each object: the one for the variant requested last.
+ * Memoizes a function by object, keeping one value for each object: the value for the variant requested last.
  *
  * @param compute a pure function of an object that never changes, and of a text that names the requested variant
  */
@@ -25,22 +23,23 @@ export const memo = <K extends object, V>(
   }
 }
 
-/** A cached result for a list with the same first object. */
+/** A cached result for a list that begins with the same object. */
 export interface PrefixMatch<T> {
   readonly made: T
-  /** Number of objects at the start of that list that this list shares. */
+  /** Number of objects at the start that both lists have in common. */
   readonly shared: number
 }
 
-/** Cached results for lists, to be continued when the lists have grown at their end. */
+/** A cache of results for lists. A result can be continued when its list has grown at the end. */
 export interface Beginnings<K extends object, T> {
   readonly of: (list: readonly K[]) => PrefixMatch<T> | undefined
   readonly keep: (list: readonly K[], made: T) => void
 }
 
 /**
- * Caches the last result for a list under the list's first object: looking up a thousand objects one by one takes longer than comparing
- * them with a thousand others. The caller decides from the number of shared objects whether to continue the result.
+ * Creates a cache that keeps the last result for a list under the list's first object. Looking up a thousand objects one by one takes
+ * longer than comparing them with a thousand others. The caller decides from the number of shared objects whether to continue the
+ * cached result.
  */
 export const beginnings = <K extends object, T>(): Beginnings<K, T> => {
   const known = new WeakMap<K, { readonly list: readonly K[]; readonly made: T }>()
@@ -64,8 +63,8 @@ const sharedBeginning = (one: readonly object[], other: readonly object[]): numb
 }
 
 /**
- * Maps lists, reusing values from the previous list with the same first object and variant, as far as both begin with the same objects.
- * So `compute` may depend on earlier objects, but not on later ones.
+ * Returns a function that maps lists. It reuses values of the previous list with the same first object and variant, as far as both
+ * lists begin with the same objects. So `compute` may depend on earlier objects, but not on later ones.
  */
 export const createListMap = <K extends object, V>(): ((
   list: readonly K[],

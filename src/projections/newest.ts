@@ -7,18 +7,21 @@ type Marker = Extract<ConversationEvent, { readonly type: 'Condensed' | 'Truncat
 type Hidden = readonly number[] | 'nothing' | 'unknown'
 
 /**
- * Computes the states of the newest entries from only the events of a path from position `first` on. Messages are shown in order of
- * position, and a marker takes the place of the first message that it hides, so the newest entries that a marker hides can nearly
- * always be determined without earlier events. Undefined if they cannot. In slices.
+ * Computes the states of the newest entries, using only the events of a path from position `first` on. Messages are shown in order of
+ * position, and a marker takes the place of the first message that it hides, so these events nearly always determine the entries that a
+ * marker hides. Returns undefined if they do not. Runs in slices of work.
  *
- * @param path oldest first
+ * @param path events of the path, oldest first
  */
 export function* newestFates(
   path: readonly ConversationEvent[],
   first: number,
 ): Generator<void, ReadonlyMap<number, EntryState> | undefined> {
   const fates = new Map<number, EntryState>()
-  /** Place where each entry is shown: the position of its first message, `START` for any before `first`. */
+  /**
+   * Place of each entry in the history, given by the position of the first message that it stands for; `START` for any message before
+   * `first`.
+   */
   const places = new Map<number, number>()
   const shown = new Set<number>()
   for (const [index, event] of path.entries()) {
@@ -55,7 +58,7 @@ interface Newest {
   readonly shown: ReadonlySet<number>
 }
 
-/** Returns the newest entries that a marker hides; `nothing` if its slice is not shown. */
+/** Returns the newest entries that a marker hides; `nothing` if its slice is not shown, `unknown` if earlier events are needed. */
 const hiddenBy = ({ position, data: { view, covers } }: Marker, { first, places, shown }: Newest): Hidden => {
   if (view) {
     const markers = new Set(view.items.map((item) => ('marker' in item ? item.marker : START)))

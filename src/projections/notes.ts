@@ -2,7 +2,7 @@ import type { Metadata } from '../events/events.ts'
 import type { NoteEvent } from '../events/notes.ts'
 
 interface Recorded {
-  /** Last position of the conversation when this was noted. */
+  /** Last position of the conversation when the note or link was recorded. */
   readonly at: number
   /** 0-based index among the notes and links of its conversation. */
   readonly revision: number
@@ -10,27 +10,27 @@ interface Recorded {
   readonly metadata: Metadata
 }
 
-/** A fact to keep that is not a message. */
+/** A fact worth keeping that is not a message. */
 export interface Note extends Recorded {
-  /** The conversation that has the note; for a fork, possibly the one that it was forked from. */
+  /** Id of the conversation that has the note; for a fork, possibly its parent. */
   readonly conversation: string
   readonly kind: string
   readonly data?: unknown
 }
 
-/** A relation of a conversation to another one. */
+/** A relation of a conversation to another one, or to something outside the store. */
 export interface Link extends Recorded {
-  /** The conversation that has the link. */
+  /** Id of the conversation that has the link. */
   readonly from: string
-  /** `subagent-of`, `continues`, `handed-over-from`, or a custom word of the writer. */
+  /** Kind of relation: `subagent-of`, `continues`, `handed-over-from`, or a word of the writer's choice. */
   readonly relation: string
-  /** The other conversation, if known. It need not be in the store. */
+  /** Id of the linked conversation, if known. It need not be in the store. */
   readonly conversation?: string
-  /** The target in words: a file, a URL, a name. */
+  /** Target in words: a file, a URL, a name. */
   readonly ref?: string
-  /** A position in the other conversation. */
+  /** Position in the linked conversation. */
   readonly position?: number
-  /** Id of a tool call in the other conversation. */
+  /** Id of a tool call in the linked conversation. */
   readonly call?: string
 }
 
@@ -41,13 +41,13 @@ const recorded = ({ data: { at }, revision, id, metadata }: NoteEvent): Recorded
   metadata,
 })
 
-/** Converts a stored note to its public form. */
+/** Converts a stored note to the form that callers receive. */
 export const noteOf = (conversation: string, event: NoteEvent<'Noted'>): Note => {
   const { kind, data } = event.data
   return { conversation, kind, ...(data !== undefined && { data }), ...recorded(event) }
 }
 
-/** Converts a stored link to its public form. */
+/** Converts a stored link to the form that callers receive. */
 export const linkOf = (from: string, event: NoteEvent<'Linked'>): Link => {
   const { relation, conversation, ref, position, call } = event.data
   return {
@@ -62,8 +62,8 @@ export const linkOf = (from: string, event: NoteEvent<'Linked'>): Link => {
 }
 
 /**
- * Returns a conversation's links, deduplicated: a later link with the same relation and target is merged into the earlier one,
- * replacing its fields. Two links have the same target if both name the same conversation, or if at least one names no conversation and
+ * Returns a conversation's links, deduplicated: a later link with the same relation and target is merged into the earlier link, whose
+ * fields it replaces. Two links have the same target if both name the same conversation, or if at least one names no conversation and
  * both have the same `ref`.
  *
  * @param links in the order in which they were recorded
@@ -84,7 +84,7 @@ const isSame = (one: Link, other: Link): boolean =>
     ? one.ref !== undefined && one.ref === other.ref
     : one.conversation === other.conversation)
 
-/** A note or link among the entries of a full history. `position` belongs to the event after which it was noted. */
+/** A note or link among the entries of a full history. `position` is the position of the event after which it was recorded. */
 export type NoteEntry = NotedEntry | LinkedEntry
 export interface NotedEntry {
   readonly kind: 'note'
@@ -97,13 +97,16 @@ export interface LinkedEntry {
   readonly link: Link
 }
 
-/** Converts a fact to an entry. */
+/** Converts a recorded note or link to an entry of the full history. */
 export const entryOf = (conversation: string, event: NoteEvent): NoteEntry =>
   event.type === 'Noted'
     ? { kind: 'note', position: event.data.at, note: noteOf(conversation, event) }
     : { kind: 'link', position: event.data.at, link: linkOf(conversation, event) }
 
-/** Merges both lists: each note follows the entries at or before its position. Notes at the same position keep their order. */
+/**
+ * Merges notes into a list of entries: each note follows the entries at or before its position. Notes at the same position keep their
+ * order.
+ */
 export const woven = <E extends { readonly position: number }>(
   entries: readonly E[],
   notes: readonly NoteEntry[],

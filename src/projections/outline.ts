@@ -22,12 +22,12 @@ export interface Slot {
 /**
  * The effective history without its content: the shown items, in order.
  *
- * 1. The messages among `slots` ascend; a marker is where what it hides was.
- * 2. `configured` is the position of the `Configured` in force, `configuration` its data.
- * 3. `promptSince` ≤ `configured`: since that event system, tools and model have been the same.
- * 4. `toolsFrom` is set if the configuration in force has no tools: the position of the last `Configured` that had some, which are
- *    `formerTools`; `START` if no `Configured` had any.
- * 5. The spans of `restored` ascend and do not overlap.
+ * 1. The positions of the messages in `slots` ascend; a marker takes the place of the items that it hides.
+ * 2. `configured` is the position of the current `Configured` event, `configuration` its data.
+ * 3. `promptSince` ≤ `configured`: system, tools and model have been the same since the event at `promptSince`.
+ * 4. `toolsFrom` is set if the current configuration has no tools: the position of the last `Configured` event that had tools, which are
+ *    `formerTools`; `START` if no `Configured` event had any.
+ * 5. The ranges in `restored` ascend and do not overlap.
  */
 export interface Outline {
   readonly slots: readonly Slot[]
@@ -63,11 +63,11 @@ export const draftOf = (outline: Outline): OutlineDraft => ({
 export type ReplacedSlotLookup = (marker: number) => readonly Slot[] | undefined
 
 /**
- * Applies the next event of a path to a draft. Total: a marker whose slice is not shown and a restore of a marker that is not shown
- * change nothing (`decide` never writes them, `verify` reports them).
+ * Applies the next event of a path to a draft. Never fails: a marker whose slice is not shown, or a restore of a marker that is not
+ * shown, changes nothing (`decide` never writes such events, `verify` reports them).
  *
  * @param replaced called only for restores
- * @returns the slots that a marker hid or a restore brought back; undefined if there were none
+ * @returns the slots that a marker hid or a restore brought back; undefined if no slots were hidden or brought back
  */
 export const evolve = (
   draft: OutlineDraft,
@@ -141,28 +141,29 @@ const configure = (draft: OutlineDraft, at: number, next: Configuration): void =
   draft.configuration = freeze(next)
 }
 
-/** The tools of a configuration, if it has any. */
+/** Returns the tools of a configuration; undefined if it has no tools. */
 export const toolsIn = (configuration: Configuration | undefined): Tools | undefined =>
   configuration?.tools?.length ? configuration.tools : undefined
 
-/** An outline folded from a whole path, with what the path's markers replaced. */
+/** An outline folded from a whole path, with the slots that each marker on the path replaced. */
 export interface Fold {
   readonly outline: Outline
   readonly replaced: ReadonlyMap<number, readonly Slot[]>
 }
 
 /**
- * Folds every event of the path at `at`, from the first one: the reference that every other way of computing an outline must match.
+ * Folds every event of the path at `at`, beginning with the first one. This is the reference that every other computation of an outline
+ * must match.
  *
- * @param seen called with every event of the path and the slots that it hid or brought back
+ * @param seen called with each event of the path and the slots that the event hid or brought back
  */
 export const fold = (log: Log, at = lastOf(log), seen?: FoldObserver): Fold =>
   atOnce(foldInSlices(log, at, seen))
 
-/** Called with an event and the slots that it hid or brought back. */
+/** Function called with each event and the slots that the event hid or brought back. */
 export type FoldObserver = (event: ConversationEvent, slots: readonly Slot[] | undefined) => void
 
-/** `fold`, in slices. */
+/** Computes the same as `fold`, in slices of work. */
 export function* foldInSlices(log: Log, at: number, seen?: FoldObserver): Generator<void, Fold> {
   const draft = draftOf(emptyOutline)
   const replaced = new Map<number, readonly Slot[]>()
@@ -180,12 +181,12 @@ export function* foldInSlices(log: Log, at: number, seen?: FoldObserver): Genera
 }
 
 /**
- * Maximum number of positions that a range of a view skips between two messages, so that the cost of reading it depends on what it
- * shows.
+ * Maximum distance between the positions of two neighbouring messages in one range of a view. It ensures that the cost of reading a
+ * range depends on the messages shown.
  */
 export const maxGap = 32
 
-/** Returns the table of contents of an outline, as carried by marker events. The same outline always has the same view. */
+/** Returns the view of an outline, that is, the table of contents that marker events carry. The same outline always has the same view. */
 export const viewOf = ({ slots, configured, promptSince, toolsFrom, restored }: Outline): View => {
   const items: Segment[] = []
   let open: { first: number; last: number } | undefined
@@ -213,8 +214,8 @@ export const viewIn = (event: Event): View | undefined =>
   isMarkerOrRestore(event) ? event.data.view : undefined
 
 /**
- * True if a marker must carry its view: omitting it pays off only while the path has fewer events since the last view than the new view
- * would have segments.
+ * Reports whether a marker must carry its view. Omitting the view pays off only while the path has fewer events since the last view
+ * than the new view would have segments.
  *
  * @param sinceView number of events on the path after the last one with a view, excluding this marker
  */

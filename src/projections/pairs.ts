@@ -21,8 +21,8 @@ import {
 } from './waiting-calls.ts'
 
 /**
- * A tool call, by the positions of the events that make and answer it; without `result` it has no answer yet. Server tool calls are
- * included only if use and result are in different messages.
+ * A tool call, with the positions of the events that contain the call (`use`) and its result. `result` is absent as long as no result
+ * has come. Server tool calls are included only if use and result are in different messages.
  */
 export interface ToolCallPair {
   readonly id: string
@@ -33,13 +33,14 @@ export interface ToolCallPair {
 }
 
 /**
- * Returns the tool calls of a history with their results, in the order in which they end. Omits a call if the conversation continued
- * without its result and the result never came. Does not build a request, but pairs calls as every request does (ADR 11).
+ * Returns the tool calls of a history with their results, in the order in which the calls end. Omits a call if the conversation
+ * continued without its result and the result never came. Pairs calls in the same way as every request, without building a request (ADR
+ * 11).
  */
 export const toolCalls = (effective: Effective): readonly ToolCallPair[] =>
   atOnce(toolCallsInSlices(effective))
 
-/** `toolCalls`, in slices. */
+/** Computes the same as `toolCalls`, in slices of work. */
 export function* toolCallsInSlices(effective: Effective): SliceGenerator<readonly ToolCallPair[]> {
   const talk: Talk = {
     paired: [],
@@ -65,7 +66,7 @@ export function* toolCallsInSlices(effective: Effective): SliceGenerator<readonl
   ]
 }
 
-/** The history so far, reduced to what matters for pairing calls. Changed in place. */
+/** State of the pairing of calls with results after the messages so far. Changed in place. */
 interface Talk {
   readonly paired: ToolCallPair[]
   /** Number of calls and rounds so far. */
@@ -73,11 +74,11 @@ interface Talk {
   readonly open: OpenCalls<UnansweredCall>
   readonly late: LateCalls<UnansweredCall & { readonly message: number }>
   readonly settled: SettledCalls<UnansweredCall>
-  /** True if a late result of a settled call has come; it is shown as soon as no call is open. */
+  /** True if a late result of a settled call has arrived. The result is shown as soon as no call is open. */
   isTold: boolean
-  /** Positions of server tool uses without a result so far, by id. */
+  /** Positions of server tool uses that have no result yet, by id. */
   readonly servers: Map<string, number>
-  /** All ids in use. */
+  /** All tool call ids in use. */
   readonly ids: Set<string>
   last: 'assistant' | 'user' | undefined
   /** The last assistant message. */
@@ -107,7 +108,7 @@ const hearUser = (talk: Talk, position: number, content: Utterance['content']): 
   endTurn(talk)
 }
 
-/** Ends the turn: someone other than the model and its tools speaks. */
+/** Ends the turn, because someone other than the model and its tools speaks. */
 const endTurn = (talk: Talk): void => {
   endRound(talk)
   settleLate(talk)
@@ -116,13 +117,16 @@ const endTurn = (talk: Talk): void => {
   talk.last = 'user'
 }
 
-/** Settles late calls: if their results come, they are shown, but not beside the calls. */
+/** Settles late calls: results that still come are shown, but apart from their calls. */
 const settleLate = ({ late, settled }: Talk): void => {
   for (const call of late.list()) settled.add(call)
   late.clear()
 }
 
-/** Pairs a result with the first call that it may belong to: an open one, else one that the assistant did not wait for. */
+/**
+ * Pairs a result with the first call that it may belong to: an open call if possible, otherwise a call for whose result the assistant
+ * did not wait.
+ */
 const answer = (talk: Talk, block: KnownBlock<'tool_result'>, result: number): void => {
   const { tool_use_id: id } = block
   const { open, settled, paired } = talk
@@ -177,7 +181,7 @@ const hearAssistant = (talk: Talk, said: Utterance, all: Utterance['content']): 
   talk.reply = said
 }
 
-/** Ends the round: the assistant does not wait for the results of its calls, which may still come. */
+/** Ends the round: the assistant does not wait for the results of its open calls, but they may still come. */
 const endRound = (talk: Talk): void => {
   const message = ++talk.made
   for (const call of talk.open.list()) talk.late.add({ ...call, message })

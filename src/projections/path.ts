@@ -1,26 +1,26 @@
 import { type ConversationEvent, START } from '../events/events.ts'
 import { atOnce, sliceLength } from './slices.ts'
 
-/** The events of a conversation's lineage from its start; the index of an event is its position. */
+/** The events of a conversation's lineage from its start, indexed by position. */
 export type Log = readonly ConversationEvent[]
 
 /** Returns the last position of a log; `START` for an empty one. */
 export const lastOf = (log: Log): number => log.length - 1
 
-/** Returns the head right after `position`: the end of its chain of rewinds. */
+/** Returns the head right after the event at `position`: the position itself or, for a rewind, the end of its chain of rewinds. */
 export const resolve = (log: Log, position: number): number => {
   let at = position
   for (let event = log[at]; event?.type === 'Rewound'; event = log[at]) at = event.data.to
   return at
 }
 
-/** Returns the position of the event before this one on its path. */
+/** Returns the position of the preceding event on the path of the event at `position`. */
 export const parent = (log: Log, position: number): number => resolve(log, position - 1)
 
-/** Returns the positions on the path at `at`, ascending: everything from the start to the head that was not rewound away. */
+/** Returns the positions on the path at `at`, ascending: all events from the start to the head, except those that were rewound away. */
 export const path = (log: Log, at = lastOf(log)): readonly number[] => atOnce(pathInSlices(log, at))
 
-/** `path`, in slices. */
+/** Computes the same as `path`, in slices of work. */
 export function* pathInSlices(log: Log, at: number): Generator<void, readonly number[]> {
   const positions: number[] = []
   for (let p = resolve(log, at); p > START; p = parent(log, p))

@@ -2,22 +2,22 @@ import { type Fields, isFields } from '../events/json.ts'
 
 // What is in a picture's first bytes, and what the Messages API takes of pictures: each of these limits is published ("Vision", 2026-11).
 
-/** Maximum width or height in pixels. */
+/** Maximum width or height of a picture, in pixels. */
 const maxSide = 8_000
-/** Maximum number of base64 characters: "5 MB". */
+/** Maximum size of a picture, in base64 characters; documented as "5 MB". */
 const maxData = 5 * 1_024 * 1_024
 
-/** Facts from the first bytes of a picture. */
+/** Media type and size of a picture, read from its first bytes. */
 export interface PictureFacts {
   readonly mediaType: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp'
-  /** In pixels, > 0. */
+  /** Width in pixels, > 0; `height` likewise. */
   readonly width: number
   readonly height: number
 }
 
 /**
- * Returns the base64 in a text in the form that the API accepts: without a data-URL prefix or white space, in the usual alphabet,
- * padded. Returns the same text if it is already in this form; undefined if it contains no base64.
+ * Returns the base64 data in a text in the form that the API accepts: without a data-URL prefix or white space, in the usual alphabet,
+ * padded. Returns the same text if it already has this form; undefined if it contains no base64.
  */
 export const base64In = (given: string): string | undefined => {
   // Nearly all are well formed, and large: nothing is copied then.
@@ -33,7 +33,7 @@ export const base64In = (given: string): string | undefined => {
 }
 const isBase64 = /^[A-Za-z0-9+/]+={0,2}$/
 
-/** Reads the type and size of a picture from its first bytes without decoding it. Undefined if they do not contain both. */
+/** Reads the type and size of a picture from its first bytes, without decoding it. Returns undefined if these bytes do not contain both. */
 export const pictureIn = (base64: string): PictureFacts | undefined => {
   const file = bytesIn(base64)
   if (file.text(0, 8) === '\x89PNG\r\n\x1a\n')
@@ -44,8 +44,8 @@ export const pictureIn = (base64: string): PictureFacts | undefined => {
 }
 
 /**
- * Returns the reason why the API rejects any request with this picture, however few other pictures it has; undefined if it may accept
- * one.
+ * Returns the reason why the API rejects this picture in any request, however few other pictures the request has; undefined if the API
+ * may accept it.
  */
 export const tooLarge = (
   { width, height }: Omit<PictureFacts, 'mediaType'>,
@@ -58,7 +58,7 @@ export const tooLarge = (
     : undefined
 }
 
-/** Returns the base64 data of an image, also from a data URL. */
+/** Returns the base64 data or the data URL of an image source; undefined for any other source. */
 export const dataOf = (source: unknown): string | undefined => {
   if (!isFields(source)) return undefined
   const { type, data, url } = source
@@ -71,7 +71,7 @@ interface Oversized {
   readonly problem: string
 }
 
-/** Returns the path of the first picture in these blocks, at any depth, that the API accepts in no request, and the reason. */
+/** Finds the first picture in these blocks, at any depth, that the API accepts in no request. Returns its path and the reason. */
 export const findOversized = (blocks: unknown): Oversized | undefined => {
   if (!Array.isArray(blocks)) return undefined
   for (const [index, block] of (blocks as readonly unknown[]).entries()) {
@@ -96,7 +96,7 @@ const inside = (path: string, content: unknown): Oversized | undefined => {
   return found && { ...found, path: `${path}${found.path}` }
 }
 
-/** Bytes of a base64 text, decoded when read. Bytes beyond the end are 0. */
+/** The bytes of a base64 text, decoded when read. Bytes beyond the end are 0. */
 interface Bytes {
   readonly length: number
   readonly text: (at: number, length: number) => string
@@ -146,10 +146,10 @@ const webpIn = (file: Bytes): PictureFacts | undefined => {
   }
 }
 
-/** Maximum number of segments to read: more than any camera or editor writes before the first frame. */
+/** Maximum number of segments to read. No camera or editor writes that many before the first frame. */
 const maxSegments = 2_000
 
-/** Reads the size from the first frame header; the segments before it state their lengths. */
+/** Reads the size of a JPEG from its first frame header. Skips the segments before it by their stated lengths. */
 const jpegIn = (file: Bytes): PictureFacts | undefined => {
   let at = 2
   for (let segment = 0; segment < maxSegments && at + 9 <= file.length; segment++) {

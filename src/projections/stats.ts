@@ -6,7 +6,6 @@ import { lastOf, type Log } from './path.ts'
 import { timeline } from './timeline.ts'
 import { tokensByBytes } from './tokens.ts'
 
-/** A tool, with the number of its calls and of its error results. */
 interface ToolStats {
   readonly name: string
   readonly calls: number
@@ -15,23 +14,23 @@ interface ToolStats {
 
 /** Statistics of a conversation. Tokens are estimates. */
 export interface Stats {
-  /** Recording times of the first and the last event, ISO 8601; empty without events. */
+  /** Recording time of the first event, ISO 8601; empty without events. `updated` is the time of the last event. */
   readonly started: string
   readonly updated: string
   /** The last position; -1 without events. */
   readonly last: number
   readonly events: Readonly<Partial<Record<EventType, number>>>
-  /** Number of messages ever appended, by role, including abandoned ones. */
+  /** Number of messages ever appended, by role, including messages on abandoned branches. */
   readonly messages: Readonly<Record<Role, number>>
   /** Number of branches in the tree that rewinds create; 1 without rewinds. */
   readonly branches: number
-  /** Number of messages by status, including abandoned branches. */
+  /** Number of messages that the model sees now; `hidden` and `abandoned` count the other messages. */
   readonly shown: number
   readonly hidden: number
   readonly abandoned: number
-  /** Tokens of all messages ever appended, and of what the model sees now. */
+  /** Tokens of all messages ever appended (`stored`), and of the content that the model sees now (`shown`). */
   readonly tokens: { readonly stored: number; readonly shown: number }
-  /** Tools, most called first. */
+  /** Tools called, most called first. */
   readonly tools: readonly ToolStats[]
 }
 

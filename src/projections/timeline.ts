@@ -2,14 +2,14 @@ import type { ConversationEvent } from '../events/events.ts'
 import { lastOf, type Log, parent, pathInSlices, resolve } from './path.ts'
 import { atOnce, sliceLength } from './slices.ts'
 
-/** An event of the log, with its place in the log's tree of branches. */
+/** An event of the log, with its position in the log's tree of branches. */
 export interface TimelineEntry {
   readonly event: ConversationEvent
-  /** Position of the preceding event; for a `Rewound`, of its target. */
+  /** Position of the preceding event on its path; for a `Rewound`, position of the rewind's target. */
   readonly parent: number
-  /** Number of its branch, 0-based by first appearance; a rewind to the end of a branch continues that branch. */
+  /** 0-based number of the event's branch, in order of first appearance. A rewind to the end of a branch continues that branch. */
   readonly branch: number
-  /** True if it is on the path at the requested position. Always false for a rewind. */
+  /** True if the event is on the path at the requested position. Always false for a rewind. */
   readonly onPath: boolean
 }
 
@@ -17,7 +17,7 @@ export interface TimelineEntry {
 export const timeline = (log: Log, at = lastOf(log)): readonly TimelineEntry[] =>
   atOnce(timelineInSlices(log, at))
 
-/** `timeline`, in slices. */
+/** Computes the same as `timeline`, in slices of work. */
 export function* timelineInSlices(log: Log, at = lastOf(log)): Generator<void, readonly TimelineEntry[]> {
   const shown = yield* pathInSlices(log, at)
   let next = 0

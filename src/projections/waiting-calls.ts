@@ -4,11 +4,10 @@ import { START } from '../events/events.ts'
 
 // The calls of a turn that have no result. There may be hundreds of thousands, so nothing here searches all of them for one.
 
-/** A call without a result. */
 export interface UnansweredCall {
   readonly storedId: string
   readonly position: number
-  /** Number that ascends in the order of the calls. */
+  /** Number that ascends in the order in which the calls were made. */
   readonly nth: number
 }
 
@@ -18,22 +17,22 @@ interface Reply {
 /** Reports whether a reply answers a request that contained error results for some of these calls. */
 type WereSent = (reply: Reply) => boolean
 
-/** Calls of the current tool round without a result. All are in one message. */
+/** Calls of the current tool round that have no result yet. All of them are in one message. */
 export interface OpenCalls<C extends UnansweredCall> {
   readonly size: () => number
   /** Returns the calls in order. */
   readonly list: () => readonly C[]
   readonly add: (call: C) => void
-  /** Adds calls that precede all others. */
+  /** Adds calls again, before all others. */
   readonly reopen: (calls: readonly C[]) => void
   readonly has: (storedId: string) => boolean
-  /** Removes the first call with this stored id. */
+  /** Removes and returns the first call with this stored id. */
   readonly take: (storedId: string) => C | undefined
   readonly clear: () => void
   readonly wereSent: WereSent
 }
 
-/** Calls with one stored id: first those in `again`, from its end, then the others, except those already taken. */
+/** Calls with one stored id, in this order: the calls in `again`, from its end, then the calls in `calls`, except the first `taken`. */
 interface Queue<C> {
   readonly again: C[]
   readonly calls: C[]
@@ -43,7 +42,7 @@ interface Queue<C> {
 export const openCalls = <C extends UnansweredCall>(): OpenCalls<C> => {
   const open = new Set<C>()
   const queues = new Map<string, Queue<C>>()
-  /** Lower bound of the positions of open calls. */
+  /** Lower bound of the positions of all open calls. */
   let lowest = Infinity
 
   const queueFor = (call: C): Queue<C> => {
@@ -81,19 +80,19 @@ export const openCalls = <C extends UnansweredCall>(): OpenCalls<C> => {
   }
 }
 
-/** A call that the assistant did not wait for. */
+/** A call for whose result the assistant did not wait. */
 interface Late extends UnansweredCall {
-  /** `nth` of the message that contained the call at that time. */
+  /** Number (`nth`) of the message that contained the call when the assistant continued. */
   readonly message: number
 }
 
-/** Calls that the assistant did not wait for and whose results may still come. */
+/** Calls for whose results the assistant did not wait. The results may still come. */
 export interface LateCalls<L extends Late> {
   readonly list: () => readonly L[]
   readonly add: (call: L) => void
   /** Returns the first call with this stored id. */
   readonly find: (storedId: string) => L | undefined
-  /** Removes the calls of this message and of later ones. */
+  /** Removes and returns the calls of this message and of later messages. */
   readonly takeFrom: (message: number) => readonly L[]
   readonly clear: () => void
   readonly wereSent: WereSent
@@ -133,11 +132,15 @@ export const lateCalls = <L extends Late>(): LateCalls<L> => {
   }
 }
 
-/** Calls that have an error result, stored or inserted. A later result is shown as text if its content differs. */
+/** Calls that have an error result, stored or inserted. A later result is shown as text if its content is different. */
 export interface SettledCalls<C extends UnansweredCall> {
-  /** @param error content of a stored error result */
+  /**
+   * Adds a call that has an error result.
+   *
+   * @param error content of the error result, if it was stored
+   */
   readonly add: (call: C, error?: unknown) => void
-  /** Removes the newest call with a result's id, unless its stored error result has the same content. */
+  /** Removes and returns the newest call with the result's id; undefined if the call's stored error result has the same content. */
   readonly take: (result: KnownBlock<'tool_result'>) => C | undefined
   readonly clear: () => void
 }

@@ -3,7 +3,7 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { orThrow } from './steps.ts'
 import type { TypedError } from './typed-error.ts'
 
-/** The names of the methods that answer with a TaskEither, and may fail with `Err`. */
+/** The names of the methods that return a TaskEither and may fail with `Err`. */
 type TaskNames<T, Err> = {
   [K in keyof T]: T[K] extends (...args: never) => TaskEither<infer Own, unknown>
     ? [Err] extends [Own]
@@ -11,15 +11,16 @@ type TaskNames<T, Err> = {
       : never
     : never
 }[keyof T]
-/** The names of the methods that answer item by item. */
+/** The names of the methods that return an async iterable. */
 type ItemsNames<T> = {
   [K in keyof T]: T[K] extends (...args: never) => AsyncIterable<unknown> ? K : never
 }[keyof T]
 
 /**
- * Gives methods of an object that is loaded when one of them is used. If it cannot be loaded, they fail with that error.
+ * Returns methods of an object that is loaded when one of them is called. If the object cannot be loaded, the method fails with the
+ * loading error.
  *
- * @param load called at each use
+ * @param load called each time a method is called
  */
 export const lazily = <
   Err extends TypedError,

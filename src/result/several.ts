@@ -1,7 +1,7 @@
 /**
- * Yields the results of work on each item, in the order of the items, while up to `atOnce` are worked on concurrently: for stores that
- * may be far away. The first failure is thrown when its turn comes; work in progress then, or when the iteration is left, ends by
- * itself.
+ * Yields the results of work on each item, in the order of the items. Up to `atOnce` items are worked on concurrently, because a store
+ * may be far away. The first failure is thrown when the failed item's turn comes. Work still in progress at that moment, or when the
+ * iteration is left, ends by itself.
  */
 export async function* several<A, B>(
   things: Iterable<A> | AsyncIterable<A>,

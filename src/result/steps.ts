@@ -4,11 +4,11 @@ import { isTyped, toError, type TypedError } from './typed-error.ts'
 
 /**
  * Work in steps that may fail with a typed error: an async generator that returns its value, or yields its error and is never resumed.
- * One calls another with `yield*`; its error then ends the caller, too, running `finally` blocks. ADR 16.
+ * Such generators call each other with `yield*`; an error of the callee then ends the caller, too, running `finally` blocks. ADR 16.
  */
 export type Steps<E, A> = AsyncGenerator<E, A, never>
 
-/** Returns the right value of an Either; a left ends the caller. */
+/** Returns the right value of an Either; a left ends the calling steps with that error. */
 export async function* ok<E, A>(
   answer: E.Either<E, A> | Promise<E.Either<E, A>> | TaskEither<E, A>,
 ): Steps<E, A> {
@@ -17,8 +17,8 @@ export async function* ok<E, A>(
 }
 
 /**
- * Returns the result of work that throws typed errors, such as an iteration that throws `E`. Any other error is a bug and is thrown
- * again.
+ * Returns the result of work that throws typed errors, such as an iteration that throws `E`. A typed error ends the calling steps; any
+ * other error is a bug and is thrown again.
  */
 export async function* catchTyped<E extends TypedError, A>(work: () => Promise<A>): Steps<E, A> {
   try {
@@ -29,7 +29,7 @@ export async function* catchTyped<E extends TypedError, A>(work: () => Promise<A
   }
 }
 
-/** Returns the right value like `ok`, but throws a left: for use in iterations. */
+/** Returns the right value like `ok`, but throws a left as an `Error`, for use in iterations. */
 export const orThrow = async <E extends TypedError, A>(
   answer: E.Either<E, A> | Promise<E.Either<E, A>> | TaskEither<E, A>,
 ): Promise<A> => {
@@ -38,7 +38,7 @@ export const orThrow = async <E extends TypedError, A>(
   return given.right
 }
 
-/** Runs steps to their result. A bug in them rejects with the original error. */
+/** Runs steps to their result. If the steps have a bug, the promise rejects with the original error. */
 export const run = async <E, A>(steps: Steps<E, A>): Promise<E.Either<E, A>> => {
   const step = await steps.next()
   if (step.done === true) return E.right(step.value)
@@ -46,7 +46,7 @@ export const run = async <E, A>(steps: Steps<E, A>): Promise<E.Either<E, A>> => 
   return E.left(step.value)
 }
 
-/** Converts steps to a TaskEither: for the port, and for the library's edge. */
+/** Converts steps to a TaskEither, which the store port and the library's public functions use. */
 export const task =
   <E, A>(steps: () => Steps<E, A>): TaskEither<E, A> =>
   () =>

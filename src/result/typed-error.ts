@@ -1,4 +1,4 @@
-/** Common shape of all errors of this library: plain objects with a tag, a message that says what to do next, and data. */
+/** Common shape of all errors of this library: plain objects with a tag, a message that suggests what to do next, and data. */
 export interface TypedError {
   readonly _tag: string
   readonly message: string

@@ -10,21 +10,21 @@ import { thinkingProblem } from './thinking.ts'
 import type { Utterance } from './utterances.ts'
 import type { PendingToolCall, PendingServerUse } from './pending-calls.ts'
 
-/** The shown content of an assistant message, and its effect on what comes before it. */
+/** Content of an assistant message as it will be shown, with its effects on earlier messages. */
 interface Part extends Pick<PairedContent, 'served' | 'opened'> {
   readonly shown: readonly Block[]
-  /** True if it is joined to the last message. */
+  /** True if the content is joined to the last message of the request. */
   readonly isJoined: boolean
-  /** True if it has thinking and is joined to open calls of another reply, so that the context of its thinking is unknown. */
+  /** True if the reply has thinking and is joined to open calls of another reply, so that the context of its thinking is unknown. */
   readonly isApart: boolean
   readonly isMuted: boolean
-  /** Server tool uses whose results can no longer come. */
+  /** Server tool uses whose results can no longer come because of this message. */
   readonly lost: readonly PendingServerUse[]
-  /** Reason for leaving out its thinking, if it is left out. */
+  /** Reason for leaving out the reply's thinking; undefined if the thinking is shown. */
   readonly problem: string | undefined
 }
 
-/** Writes an assistant message, including the parts of its reply that were held back. */
+/** Writes an assistant message, including the thinking of the same reply that was held back until now. */
 export const writeAssistant = (page: RequestDraft, said: Utterance, cleaned: readonly Block[]): void => {
   const { position } = said
   const part = partOf(page, said, cleaned)
@@ -67,7 +67,10 @@ const partOf = (page: RequestDraft, said: Utterance, cleaned: readonly Block[]):
   return { shown, served, opened, isJoined, isApart, isMuted, lost, problem }
 }
 
-/** Completes what comes before a message. */
+/**
+ * Completes the request up to a new assistant message: settles earlier calls, drops server tool uses without results, and adds or
+ * leaves out the thinking that was held back.
+ */
 const endBefore = (
   page: RequestDraft,
   said: Utterance,
@@ -115,8 +118,9 @@ const isPart = ({ reply }: RequestDraft, { reply: name }: Utterance): boolean =>
   name !== undefined && name === reply?.reply
 
 /**
- * Reports whether an assistant message continues the last one although calls are open. Calls made in parallel are recorded one by one;
- * a message without a call may answer the errors of `ended`, and does if its receipt says so.
+ * Reports whether an assistant message continues the last one although calls are open, because calls made in parallel are recorded one
+ * by one. A message without a call does not continue it: it may answer the error results that `ended` adds. The same holds if the
+ * message's receipt shows that its request contained such error results.
  */
 const isBeside = (page: RequestDraft, said: Utterance, content: readonly Block[]): boolean => {
   if (isPart(page, said)) return true
@@ -124,7 +128,7 @@ const isBeside = (page: RequestDraft, said: Utterance, content: readonly Block[]
   return !late.wereSent(said) && !open.wereSent(said) && content.some((block) => isBlock(block, 'tool_use'))
 }
 
-/** Returns a call in the form in which it is sent, and adds it to `made`. */
+/** Returns a tool call in the form in which it is sent, and adds it to `made`. */
 const callOf = (
   { ids, count, report }: RequestDraft,
   block: KnownBlock<'tool_use'>,

@@ -5,9 +5,9 @@ import type { Report } from './repairs.ts'
 const maxBreakpoints = 4
 
 type Part = { readonly [field: string]: unknown }
-/** Parts of a request in cache order: tools, system blocks, the blocks of each message. */
+/** Content of a request in cache order: tools, system blocks, then the blocks of each message. */
 type Parts = readonly { readonly position: number; readonly content: readonly Part[] }[]
-/** A place in a request: the index of the content among the parts, and of the part in that content. */
+/** A position in a request: the index of a content in `Parts`, and the index of a part in that content. */
 export type PartPosition = readonly [content: number, part: number]
 
 const ttlOf = (part: Part): string | undefined => {
@@ -34,7 +34,7 @@ const ttlsOf = (content: readonly Part[]): readonly string[] =>
 
 /**
  * Removes stored cache breakpoints that the API would refuse: all but the last `most`, and any one-hour breakpoint after a five-minute
- * one. Parts that need no change are returned as they are.
+ * one. Parts that need no change stay the same objects.
  */
 export const limitBreakpoints = (
   parts: Parts,
@@ -72,8 +72,8 @@ export const limitBreakpoints = (
 }
 
 /**
- * Like `limitBreakpoints`, but replaces the stored breakpoints with these, with the given lifetime; an index past the end means the
- * end.
+ * Replaces the stored cache breakpoints with new ones at the given places and with the given lifetime. An index past the end stands for
+ * the last part.
  */
 export const placeBreakpoints = (
   parts: Parts,
@@ -93,7 +93,10 @@ export const placeBreakpoints = (
   return placed
 }
 
-/** Returns the same marked object for the same content, so that values derived from it can be cached too. */
+/**
+ * Returns the content with a breakpoint. The result for the same content is the same object, so that values derived from it can be
+ * cached, too.
+ */
 const marked = memo((content: readonly Part[], place): readonly Part[] => {
   const [at, ttl] = place.split(' ')
   const index = Number(at)

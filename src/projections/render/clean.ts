@@ -44,7 +44,7 @@ const allowed: Readonly<Record<Role | 'result', ReadonlySet<string>>> = {
   result: new Set(['text', 'image', 'document', 'search_result', 'tool_reference']),
 }
 
-/** True if blocks of this type are allowed in a tool result. */
+/** Reports whether blocks of this type are allowed in a tool result. */
 export const isResultType = (type: string): boolean => allowed.result.has(type)
 
 export const isThinking = (block: Block): boolean =>
@@ -56,8 +56,8 @@ export const isServerUse = (block: Block): boolean =>
 export const isServerResult = (block: Block): boolean => serverResults.includes(block.type)
 
 /**
- * True if a compaction block replaces the messages before it; without content, or with null content, it reports that the compaction
- * failed.
+ * Reports whether a compaction block replaces the messages before it. A block without content, or with null content, only reports that
+ * the compaction failed.
  */
 export const isCompaction = ({ type, content }: Block): boolean =>
   type === 'compaction' && content !== undefined && content !== null && content !== ''
@@ -69,7 +69,7 @@ const omit = (block: Block, field: string): Block => {
   return rest as Block
 }
 
-/** Replaces every lone surrogate in a value; returns the same object if there are none. */
+/** Replaces every lone surrogate in a value; returns the same object if it has no lone surrogates. */
 export const wellFormed = <T>(value: T): T => (isWellFormed(value) ? value : (repaired(value) as T))
 
 const isWellFormed = (value: unknown): boolean => {
@@ -89,8 +89,8 @@ const repaired = (value: unknown): unknown => {
 }
 
 /**
- * Returns the blocks allowed in a message of this role, each as the API accepts it; the same array if nothing changes. Thinking is kept
- * as signed, or left out if it contains a lone surrogate.
+ * Returns the blocks that are allowed in a message of this role, each in a form that the API accepts; the same array if nothing
+ * changes. Thinking stays as signed; if it contains a lone surrogate, `thinkingProblem` leaves it out.
  */
 export const clean = (
   content: readonly Block[],

@@ -3,20 +3,23 @@ import type { Role } from '../../events/events.ts'
 import { isThinking } from './clean.ts'
 import type { Report } from './repairs.ts'
 
-/** A message of the request under construction. Content is added only while it is the last message; after that, its content is replaced. */
+/**
+ * A message of a request that is being written. Content is added only while the message is the last one; after that, its content is
+ * replaced as a whole.
+ */
 export interface MessageDraft {
   readonly role: Role
   readonly position: number
   content: Block[]
-  /** Position of the last event that contributes to it. */
+  /** Position of the last event that contributes to the message. */
   until: number
-  /** Number that ascends through the messages, so that a message can be found even after it was joined to an earlier one. */
+  /** Ascending number of the message, by which it can be found even after it was joined to an earlier message. */
   readonly nth: number
-  /** True if it may contain thinking. */
+  /** True if the message may contain thinking. */
   thinks: boolean
 }
 
-/** Adds content to the last message and returns that message, if it has this role; otherwise adds a message and returns undefined. */
+/** Adds content to the last message if it has this role, and returns that message. Otherwise adds a new message and returns undefined. */
 export const addTo = (
   drafts: MessageDraft[],
   role: Role,
@@ -38,8 +41,8 @@ export const addTo = (
 }
 
 /**
- * Returns the index of the assistant message with this number, or of the message that it was joined to; `joined` moved its answers from
- * there on, too.
+ * Returns the index of the assistant message with this number, or of the message to which it was joined. `joined` has moved its results
+ * after that message, too.
  */
 export const indexOf = (drafts: readonly MessageDraft[], nth: number): number => {
   let [from, to] = [0, drafts.length]
@@ -51,11 +54,11 @@ export const indexOf = (drafts: readonly MessageDraft[], nth: number): number =>
   return drafts[from - 1]?.role === 'assistant' ? from - 1 : from - 2
 }
 
-/** Returns a copy that may be changed. */
+/** Returns a copy of a message; the copy may be changed. */
 export const copyOf = (draft: MessageDraft): MessageDraft => ({ ...draft, content: [...draft.content] })
 
 /**
- * Removes these blocks from messages, and all thinking from the affected messages: an incomplete message must not have thinking.
+ * Removes these blocks and all thinking from messages: an incomplete message must not have thinking.
  *
  * @returns the removed thinking
  */
@@ -73,8 +76,9 @@ export const leaveOut = (drafts: readonly MessageDraft[], blocks: ReadonlySet<Bl
 }
 
 /**
- * Joins messages about the same calls: all assistant content into one message, then all results into another, except the answers in
- * `without`, which come last in their messages. Appends to the first messages, as many rounds may be joined step by step to a long one.
+ * Joins messages about the same calls: all assistant content into one message, then all results into another. Drops the answers in
+ * `without`, which come last in their messages. Appends to the first message of each role, because many rounds may be joined step by
+ * step to a long message.
  */
 export const joinDrafts = (
   drafts: readonly MessageDraft[],
@@ -97,13 +101,13 @@ export const joinDrafts = (
     return [first]
   })
 
-/** Returns the detail of `roles-merged` for the message that another one was joined to. */
+/** Returns the detail of a `roles-merged` repair, which names the message that another one was joined to. */
 export const joinDetail = ({ role, position }: MessageDraft): string =>
   `joined to the ${role} message of ${position}`
 
 /**
- * Appends blocks to a draft. If rounds are answered from the last one back, each joins an already long one, which is kept instead of
- * rebuilt block by block.
+ * Appends blocks to a message. If rounds are answered from the last one back, each step appends an already long array, which is then
+ * kept instead of copied block by block.
  */
 const appendTo = (draft: MessageDraft, blocks: Block[]): void => {
   const { content } = draft

@@ -9,20 +9,20 @@ import type { Report } from './repairs.ts'
 
 // How many images and documents a request may hold, and which give way: docs/adr/0042-images-give-way.md.
 
-/** Maximum side of an image, in pixels, in a request with more than `many` images. */
+/** Maximum width or height of an image, in pixels, in a request with more than `many` images. */
 const maxSideOfMany = 2_000
 const many = 20
-/** Maximum number of images and documents for models with a window of 200,000 tokens; other models accept 600. */
+/** Maximum number of images and documents in a request to models with a window of 200,000 tokens; other models accept 600. */
 const maxMedia = 100
 
-/** Space that an image or a document takes in a request. */
+/** Amounts with which an image or a document counts toward the limits of a request. */
 interface Weight {
-  /** Number of media: the block itself, or 1 for a document plus the images in it. */
+  /** Number of media: 1 for an image; for a document, 1 plus the number of images in it. */
   readonly media: number
   readonly images: number
-  /** Number of these images that have a side too long for a request with many images. */
+  /** Number of images with a side that is too long for a request with many images. */
   readonly large: number
-  /** Characters of base64 and of document text. */
+  /** Number of characters of base64 and of document text. */
   readonly data: number
 }
 const nothing: Weight = { media: 0, images: 0, large: 0, data: 0 }
@@ -49,10 +49,14 @@ const weightOf = memo((block: Block): Weight => {
     .reduce((sum, part) => plus(sum, weightOf(part)), { ...nothing, media: 1, data: size })
 })
 
-/** A limit of a request: when it is exceeded, the oldest media that count toward it are dropped. */
+/** A limit of a request. When it is exceeded, the oldest media that count toward it are dropped. */
 interface Limit {
   readonly takes: (weight: Weight) => boolean
-  /** @param parts divisor of the limit */
+  /**
+   * Reports whether the kept media exceed the limit.
+   *
+   * @param parts divisor of the limit
+   */
   readonly isOver: (kept: Weight, parts: 1 | 2) => boolean
 }
 const limits: readonly Limit[] = [
@@ -64,22 +68,21 @@ const limits: readonly Limit[] = [
   { takes: ({ data }) => data > 0, isOver: ({ data }, parts) => data > maxData / parts },
 ]
 
-/** An image or document of a request. */
 interface Medium {
   readonly weight: Weight
-  /** Index of its message. */
+  /** Index of the message that contains the image or document. */
   readonly message: number
 }
 
-/** The media that are kept, and the index of the last message that displaced others; -1 if none did. */
+/** The media that are kept, and the index of the last message whose media displaced others; -1 if no media were displaced. */
 interface Room {
   readonly kept: ReadonlySet<Medium>
   readonly last: number
 }
 
 /**
- * Decides in order of arrival which media are kept: when one exceeds a limit, the oldest are dropped until half of the space is free,
- * so that already rendered content rarely changes. The media dropped at each arrival do not depend on later ones.
+ * Decides in order of arrival which media are kept. When a medium exceeds a limit, the oldest media are dropped until half of the limit
+ * is free, so that already rendered content rarely changes. The media dropped at each arrival do not depend on later ones.
  */
 const roomFor = (media: readonly Medium[]): Room => {
   const kept = new Set<Medium>()
@@ -117,10 +120,10 @@ const weightsOf = (content: readonly Block[]): readonly Weight[] =>
     : noWeights
 
 /**
- * Replaces the oldest images and documents with text if there are more than a request may hold. Replies written before the last ones
- * were dropped are shown without thinking, as they were produced while those media were shown.
+ * Replaces the oldest images and documents with text if a request may not hold all of them. Replies from before the last replacement
+ * are shown without thinking, because they were produced while the replaced media were shown.
  *
- * @param isKnown tells whether all thinking in a message is known to have been produced under these rules
+ * @param isKnown function that reports whether all thinking in a message is known to have been produced under these rules
  */
 export const limitMedia = <
   D extends Pick<MessageDraft, 'position' | 'role'> & { readonly content: readonly Block[] },
@@ -160,8 +163,8 @@ export const limitMedia = <
 }
 
 /**
- * Replaces some of the media in a message with text; returns the same object for the same content. `isCut`: one digit per medium, 1 to
- * replace it.
+ * Replaces some of the media in a message with text; returns the same object for the same content. `isCut` has one digit per medium: 1
+ * to replace it.
  */
 const withoutMedia = memo((content: readonly Block[], isCut): readonly Block[] => {
   let nth = 0

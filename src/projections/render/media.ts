@@ -7,19 +7,18 @@ import type { RepairKind, Report } from './repairs.ts'
 // Images and documents, each by itself as the API takes it; media-room.ts has how many a request may hold.
 
 /**
- * Maximum characters of media in a request. The remaining 4 of its 32 MB are for everything else: more than a window of a million
- * tokens holds.
+ * Maximum number of characters of media in a request. The API accepts 32 MB; the other 4 MB are for the rest of the request and exceed
+ * the content of a window of a million tokens.
  */
 export const maxData = 28_000_000
 
-/** The block sent instead of a stored one, and the reason. */
 interface Substitute {
   readonly block: Block | undefined
   readonly kind: RepairKind
   readonly detail: string
 }
 
-/** Returns an image or document in a form that the API accepts, or a text in its place; undefined if it has no content. */
+/** Returns an image or document in a form that the API accepts, or a text in its place; undefined if the block has no content. */
 export const cleanMedia = (stored: Block, position: number, report: Report): Block | undefined => {
   const substitute = substituteOf(stored)
   if (!substitute) return stored
@@ -50,7 +49,7 @@ const imageSubstitute = (block: Block): Substitute | undefined => {
   }
 }
 
-/** Handles documents; one may be a list of texts and images. */
+/** Returns the substitute for a document, which may be a list of texts and images; undefined if the document can be sent unchanged. */
 const documentSubstitute = (block: Block): Substitute | undefined => {
   const { source } = block
   if (!isFields(source)) return undefined
@@ -72,7 +71,7 @@ const documentSubstitute = (block: Block): Substitute | undefined => {
   return { ...first, block: { ...block, source: { ...source, content: kept } } as Block }
 }
 
-/** Returns a text in place of a block. Part of the rendered bytes: changing it breaks prompt caches. */
+/** Returns the text block that is sent in place of a block. The text is part of the rendered bytes: changing it breaks prompt caches. */
 export const inPlaceOf = (block: Block, begin: string, problem?: string): Block => {
   const { type, title } = block
   const name = typeof title === 'string' && title !== '' ? [type, title] : [type]

@@ -6,14 +6,14 @@ import type { Report } from './repairs.ts'
 import { thinkingProblem } from './thinking.ts'
 import { blocksOf, reportUse, type PendingServerUse } from './pending-calls.ts'
 
-/** Reports removed thinking; the rest of the reply is then shown without thinking too. */
+/** Reports removed thinking. The rest of the same reply is then shown without thinking, too. */
 export const silence = (page: RequestDraft, thinking: readonly Block[]): void => {
   for (const position of new Set(thinking.map((block) => page.thoughts.get(block) ?? START)))
     page.report('thinking-dropped', position, 'its message is not what it was when it was produced')
   if (thinking.length > 0) page.isMuted = true
 }
 
-/** Removes server tool uses whose results can no longer come, and all thinking produced with them. */
+/** Removes server tool uses whose results can no longer come, and the thinking in their messages and in later ones. */
 export const dropUses = (page: RequestDraft, uses: readonly PendingServerUse[]): void => {
   if (uses.length === 0) return
   const { messages, report } = page
@@ -32,11 +32,11 @@ export const dropUses = (page: RequestDraft, uses: readonly PendingServerUse[]):
   page.given = messages.length - 1
 }
 
-/** Returns the index of the message with the first of these uses. */
+/** Returns the index of the message with the first of these uses; the number of messages if no uses are given. */
 export const firstOf = ({ messages }: RequestDraft, [first]: readonly PendingServerUse[]): number =>
   first ? indexOf(messages, first.message) : messages.length
 
-/** Reports that the held parts of a reply are left out. */
+/** Reports that the thinking of a reply that was held back is left out. */
 export const leaveHeld = ({ held }: RequestDraft, report: Report, problem?: string): void => {
   for (const { said, content } of held) {
     const { position, unchanged } = said

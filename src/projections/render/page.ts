@@ -14,48 +14,51 @@ import type { Report } from './repairs.ts'
 import type { Utterance } from './utterances.ts'
 import type { PendingToolCall, Late, PendingServerUse } from './pending-calls.ts'
 
-/** The request so far, and all the state that decides how the next message is written. Changed in place. */
+/** The request written so far, with all state that determines how the next message is written. Changed in place. */
 export interface RequestDraft {
   readonly report: Report
   readonly messages: MessageDraft[]
-  /** Running totals of messages and calls, including those joined or removed since. */
+  /** Numbers of messages and calls ever added, including those joined or removed since. */
   readonly count: { messages: number; calls: number }
-  /** Number of messages, from the first, that may already have been handed to callers. */
+  /** Number of messages at the beginning that callers may already hold. */
   given: number
-  /** True if it contains anything but notes. */
+  /** True if the request contains anything but notes added by render. */
   isSpoken: boolean
   readonly ids: RequestIds
   readonly open: OpenCalls<PendingToolCall>
   readonly late: LateCalls<Late>
   readonly settled: SettledCalls<PendingToolCall>
-  /** Late results of settled calls. They are shown with the next user content that comes while no call is open. */
+  /** Late results of settled calls. They are shown with the next user content that arrives while no call is open. */
   readonly told: Pick<Utterance, 'position' | 'content'>[]
-  /** Server tool uses without a result so far, in the order of the uses. */
+  /** Server tool uses that have no result yet, in order. */
   readonly waiting: Map<string, PendingServerUse>
-  /** The last assistant message. */
+  /** The last assistant message written. */
   reply: Utterance | undefined
-  /** True if the thinking of that reply is left out. */
+  /** True if the thinking of the reply in `reply` is left out. */
   isMuted: boolean
-  /** Parts of a reply that are only thinking. They are shown with the next part, if there is one: no message ends with thinking. */
+  /**
+   * Parts of a reply that consist only of thinking. No message may end with thinking, so they are held back and shown with the next
+   * part of the reply, if it has one.
+   */
   held: ThinkingPart[]
-  /** Positions of the turn's thinking, which may have to be left out later. */
+  /** Positions of the current turn's thinking blocks, which may have to be left out later. */
   readonly thoughts: Map<Block, number>
 }
 
-/** A part of a reply that is only thinking: the original, and its cleaned content. */
+/** A part of a reply that consists only of thinking: the original message, and its cleaned content. */
 export interface ThinkingPart {
   readonly said: Utterance
   readonly content: readonly Block[]
 }
 
-/** Texts of inserted messages. Part of the rendered bytes: changing one breaks prompt caches. */
+/** Texts of the messages that render inserts. They are part of the rendered bytes: changing one breaks prompt caches. */
 export const fillers = {
   noResult: 'No result was recorded for this call.',
   noBeginning: '(The beginning of this conversation is not shown.)',
   noReply: '(No reply.)',
 }
 
-/** Returns the introduction to a result that is shown as text. Also part of the rendered bytes. */
+/** Returns the introduction to a late result that is shown as text. It is part of the rendered bytes, too. */
 export const lateResult = (id: string, isError: boolean, isEmpty: boolean): string =>
   `[${isError ? 'Error' : 'Result'} of tool call ${id}, which came late${isEmpty ? ', without content.' : ':'}]`
 
@@ -77,7 +80,7 @@ export const emptyPage = (report: Report): RequestDraft => ({
   thoughts: new Map(),
 })
 
-/** Adds to the last message if it has this role; otherwise adds a message. */
+/** Adds content to the last message if it has this role; otherwise adds a message. */
 export const add = (
   page: RequestDraft,
   { role, position, content }: Pick<Utterance, 'role' | 'position' | 'content'>,

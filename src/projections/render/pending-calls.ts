@@ -4,25 +4,25 @@ import type { Report } from './repairs.ts'
 
 // What waits for a result in a request while it is written.
 
-/** A call in the request that has no result yet. */
+/** A tool call in the request that has no result yet. */
 export interface PendingToolCall extends UnansweredCall {
   readonly id: string
 }
 /**
- * A call that got an error result because the model continued without one: a real result replaces it if it comes before anyone else
- * speaks.
+ * A tool call that got an error result because the model continued without the real one. The real result replaces the error if it comes
+ * before anyone else speaks.
  */
 export interface Late extends PendingToolCall {
   readonly answer: Block
-  /** `nth` of the message that contained the call at that time. */
+  /** Number (`nth`) of the message that contained the call when the error result was added. */
   readonly message: number
 }
-/** A server tool use without a result so far. */
+/** A server tool use that has no result yet. */
 export interface PendingServerUse {
   readonly id: string
   readonly block: Block
   readonly position: number
-  /** `nth` of the message that contains it. */
+  /** Number (`nth`) of the message that contains the use. */
   readonly message: number
 }
 

@@ -12,13 +12,13 @@ import type { RequestBlock, RequestMessage, RequestText, RequestTool } from './r
 import type { RenderedMessage } from './utterances.ts'
 
 /**
- * A request for the Messages API, with its differences from what is stored. The SDK accepts `system`, `tools`, `tool_choice` and
+ * A request for the Messages API, with its differences from the stored history. The SDK accepts `system`, `tools`, `tool_choice` and
  * `messages` unchanged.
  */
 export interface RenderResult {
   readonly system?: string | RequestText[]
   readonly tools?: RequestTool[]
-  /** Sent with tools that are no longer configured, so that the model calls none of them. */
+  /** Set if the tools are no longer configured and are sent only for the calls shown, so that the model calls none of them. */
   readonly tool_choice?: { readonly type: 'none' }
   readonly messages: RequestMessage[]
   /** Every difference from the stored blocks, in the order of the messages. */
@@ -27,22 +27,25 @@ export interface RenderResult {
    * The party whose turn it is.
    *
    * - `model`: this is a request, ready to be sent.
-   * - `user`: the history ends in a finished reply, rendered as it is; it becomes a request when the user has spoken.
-   * - `beginning`: the history has nothing to show, so there is nothing to send: `messages` is empty.
+   * - `user`: the history ends with a finished reply and is rendered unchanged; it becomes a request once the user has spoken.
+   * - `beginning`: the history has nothing to show, so nothing can be sent: `messages` is empty.
    */
   readonly awaits: 'model' | 'user' | 'beginning'
 }
 
 export interface RenderOptions {
-  /** Send messages of role `system` in place: the model accepts them between the others. Default false: they are shown as user text. */
+  /**
+   * Send messages of role `system` between the others, to a model that accepts this. Default false: system messages are shown as user
+   * text.
+   */
   readonly systemMessages?: boolean | undefined
   /** Treat the history's last assistant message as a prefill for the model to continue. Default false. */
   readonly prefill?: boolean | undefined
   /** Show a note in place of truncated content. Default true. */
   readonly truncationNotes?: boolean | undefined
   /**
-   * Lifetime of cache breakpoints to set where the next request stops sharing content with this one, replacing the stored ones.
-   * Default: the stored ones, as many as the API accepts.
+   * Lifetime of cache breakpoints that replace the stored ones. They are set where the next request stops sharing content with this
+   * one. Default: the stored breakpoints, as many as the API accepts.
    */
   readonly cache?: '5m' | '1h' | undefined
 }
@@ -52,7 +55,7 @@ const maxMessages = 100_000
 
 /**
  * Renders the effective history as a request for the Messages API. The request is valid for any log if `awaits` is `model`. Appending
- * to the conversation does not change the messages already rendered, except at the end of an open turn.
+ * to the conversation does not change messages that were already rendered, except at the end of an open turn.
  *
  * Total and deterministic: the same history and options always give the same bytes. Values derived from a history are cached.
  * The rules and their repairs: docs/render.md.
@@ -60,7 +63,7 @@ const maxMessages = 100_000
 export const render = (effective: Effective, options: RenderOptions = {}): RenderResult =>
   atOnce(finishing(effective, options))
 
-/** Writes what remains to be written, then the parts that depend on the whole; each pass over all messages is a slice. */
+/** Writes the messages that remain, then the parts that depend on the whole request. Each pass over all messages is one slice of work. */
 function* finishing(effective: Effective, options: RenderOptions): Generator<void, RenderResult> {
   const repairs: Repair[] = []
   const report: Report = (kind, position, detail) => repairs.push({ kind, position, detail })
@@ -103,7 +106,7 @@ function* finishing(effective: Effective, options: RenderOptions): Generator<voi
   }
 }
 
-/** `render`, in slices: the output for a history's beginning is cached and continued. */
+/** Computes the same as `render`, in slices of work. The output for the beginning of a history is cached and continued. */
 export function* renderInSlices(
   effective: Effective,
   options: RenderOptions,
@@ -118,8 +121,8 @@ export function* renderInSlices(
 }
 
 /**
- * Returns the most useful places for breakpoints in a request: the ends of the system prompt or tools, of the newest summary, of the
- * previous request, and of this one.
+ * Returns the most useful positions for breakpoints in a request: the ends of the system prompt or tools, of the newest summary, of the
+ * previous request, and of this request.
  */
 const placesIn = (
   messages: Messages,
@@ -162,7 +165,10 @@ const renderConfiguration = (
   }
 }
 
-/** Returns a test for messages in which every reply answers a request made under the rules for images, according to its receipt. */
+/**
+ * Returns a test for messages. It reports whether every reply in a message answers a request rendered under the limits for images,
+ * according to the reply's receipt.
+ */
 const knownIn = ({ items }: Effective): ((message: Messages[number]) => boolean) => {
   let unknown: readonly number[] | undefined
   return ({ position, until }) => {
@@ -205,7 +211,7 @@ const trimEnd = (messages: Messages, report: Report): Messages => {
   ]
 }
 
-/** Renders the end of a history that is too long for one request, starting at a user message without tool results. */
+/** Renders only the end of a history that is too long for one request, starting at a user message without tool results. */
 const renderEnd = (effective: Effective, options: RenderOptions): RenderResult => {
   const { items } = effective
   const isStart = (item: Item): boolean =>

@@ -56,8 +56,8 @@ export interface RequestToolResult extends Fields {
 }
 
 /**
- * A block of a request, frozen. Blocks of other types, such as server tool calls and results, are passed through and not in this type:
- * test for one with `(block.type as string) === 'server_tool_use'`.
+ * A frozen block of a request. Blocks of other types, such as server tool calls and results, are passed through but are not in this
+ * type; test for them with `(block.type as string) === 'server_tool_use'`.
  */
 export type RequestBlock =
   | RequestText
@@ -74,7 +74,7 @@ export interface RequestMessage {
   readonly content: RequestBlock[]
 }
 
-/** A tool of a request, frozen. The API's own tools, which have a `type` and no schema, are passed through. */
+/** A frozen tool definition of a request. The API's own tools, which have a `type` and no schema, are passed through. */
 export interface RequestTool extends Fields {
   readonly name: string
   readonly input_schema: { readonly type: 'object'; readonly [keyword: string]: unknown }

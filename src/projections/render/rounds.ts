@@ -7,7 +7,7 @@ import type { Report } from './repairs.ts'
 import type { Utterance } from './utterances.ts'
 import { type PendingToolCall, type Late, reportAnswer } from './pending-calls.ts'
 
-/** Answers the open calls with errors; their real results may still come, until the turn ends. */
+/** Answers the open calls with error results. Until the turn ends, their real results may still come. */
 export const answerOpen = ({ messages, count, open, late }: RequestDraft): void => {
   const message = messages.findLast(({ role }) => role === 'assistant')?.nth ?? 0
   for (const made of open.list())
@@ -15,14 +15,14 @@ export const answerOpen = ({ messages, count, open, late }: RequestDraft): void 
   open.clear()
 }
 
-/** Adds an error result for a call. */
+/** Adds an error result for a call and returns the result. */
 export const addError = (messages: MessageDraft[], { id, position }: PendingToolCall, nth: number): Block => {
   const answer: Block = { type: 'tool_result', tool_use_id: id, is_error: true, content: fillers.noResult }
   addTo(messages, 'user', position, [answer], nth)
   return answer
 }
 
-/** Makes the error results final: real ones can no longer come. */
+/** Makes the error results final, because real results can no longer come. */
 export const settleLate = ({ late, settled, report }: RequestDraft): void => {
   for (const made of late.list()) {
     reportAnswer(made, report)
@@ -31,7 +31,7 @@ export const settleLate = ({ late, settled, report }: RequestDraft): void => {
   late.clear()
 }
 
-/** Ends the turn: someone other than the model and its tools speaks. */
+/** Ends the turn, because someone other than the model and its tools speaks. */
 export const endTurn = (page: RequestDraft): void => {
   answerOpen(page)
   settleLate(page)
@@ -39,7 +39,7 @@ export const endTurn = (page: RequestDraft): void => {
   page.thoughts.clear()
 }
 
-/** Adds content from someone other than the model and its tools, preceded by results that came too late for their calls. */
+/** Adds content from someone other than the model and its tools, after the results that came too late for their calls. */
 export const speak = (
   page: RequestDraft,
   said: Pick<Utterance, 'position' | 'content'>,
@@ -53,7 +53,10 @@ export const speak = (
   if (said.content.length > 0) add(page, { role: 'user', ...said }, isNote)
 }
 
-/** Returns a result as it is sent; empty if no call waits for it. If its call already has an error result, it is shown later as text. */
+/**
+ * Returns a result in the form in which it is sent; empty if no call waits for the result. If its call already has an error result, the
+ * result is shown later as text.
+ */
 export const answerCall = (
   page: RequestDraft,
   result: KnownBlock<'tool_result'>,
@@ -81,7 +84,7 @@ export const answerCall = (
   return [{ ...result, tool_use_id: found.id }]
 }
 
-/** Returns a result that no call waits for any more, as user content. */
+/** Returns a result as user content, because no call waits for it any longer. */
 const asText = (
   id: string,
   { content = [], is_error: isError }: KnownBlock<'tool_result'>,
@@ -93,7 +96,10 @@ const asText = (
   return [textBlock(lateResult(id, isError === true, shown.length === 0)), ...shown]
 }
 
-/** Removes the error results of a call and of later calls, and joins the messages since then: they belong to the same round. */
+/**
+ * Removes the error results of a call and of later calls, and joins the messages since that call, because they belong to the same
+ * round.
+ */
 const rejoin = (page: RequestDraft, { message }: Late): void => {
   const { messages, given, late, open, report } = page
   const from = indexOf(messages, message)

@@ -9,11 +9,11 @@ import { prefixUnchanged } from './thinking.ts'
 import { type Transcript, transcript } from './transcript.ts'
 import { utterancesIn } from './utterances.ts'
 
-/** A history written out message by message. */
+/** A history written as the messages of a request, with the repairs made. */
 export interface Script {
   readonly script: Transcript
   readonly repairs: readonly Repair[]
-  /** End of the newest summary, if it is shown. */
+  /** Position of the end of the newest summary in the request, if the summary is shown. */
   readonly summary: PartPosition | undefined
 }
 
@@ -24,11 +24,11 @@ interface Begun {
   readonly unchanged: (item: Item) => boolean
   readonly script: Transcript
   readonly repairs: Repair[]
-  /** Number of items written. */
+  /** Number of items written so far. */
   length: number
   end: End | undefined
 }
-/** Place and last block of the newest summary, if it is shown. */
+/** The end of the newest summary in the request: its position and its last block. */
 interface End {
   readonly place: PartPosition
   readonly block: Block | undefined
@@ -37,7 +37,11 @@ interface End {
 // A history that grows keeps its items, and a transcript only adds at its end, so what was written of a history's beginning is continued.
 const scripts = beginnings<Item, Begun>()
 
-/** @param notes adds a note in place of each truncation */
+/**
+ * Returns the messages of a history, continuing the cached messages of its beginning if possible.
+ *
+ * @param notes true to add a note in place of each truncation
+ */
 export const scriptOf = (effective: Effective, systemMessages: boolean, notes: boolean): Script => {
   const { script, repairs, end } = writeItems(effective, systemMessages, notes, effective.items.length)
   const [message, at] = end?.place ?? [0, 0]
@@ -46,7 +50,7 @@ export const scriptOf = (effective: Effective, systemMessages: boolean, notes: b
   return { script, repairs, summary: isThere ? end.place : undefined }
 }
 
-/** Writes at least the first `length` items of a history, unless already written. */
+/** Writes at least the first `length` items of a history, except items that were already written. */
 export const writeItems = (
   effective: Effective,
   systemMessages: boolean,
@@ -77,7 +81,10 @@ const write = (into: Begun, item: Item): void => {
   }
 }
 
-/** Reports whether a reply answers a request that showed system messages in the same way as this one, as far as its receipt tells. */
+/**
+ * Reports whether a reply answers a request that showed system messages in the same way as this request, according to its receipt; true
+ * without a receipt.
+ */
 const isAsSent = (item: Item, systemMessages: boolean): boolean => {
   const sent = item.kind === 'message' ? item.origin?.context?.options : undefined
   return !sent || (sent['systemMessages'] === true) === systemMessages
@@ -108,7 +115,7 @@ const isAlike = (outline: Outline, now: Outline): boolean =>
       return span?.after === after && span.before === before
     }))
 
-/** Returns the end of an item in the last message; undefined if nothing of it is shown there. */
+/** Returns the end of an item in the last message; undefined if no part of the item is shown there. */
 const endOf = ({ messages }: Transcript, { position }: Item): End | undefined => {
   const last = messages.at(-1)
   if (last?.until !== position) return undefined

@@ -4,24 +4,31 @@ import type { Report } from './repairs.ts'
 
 type Ids = Pick<ReadonlySet<string>, 'has'>
 
-/** Context before a message that affects its server tools. */
+/** State before a message that determines which server tool uses and results in the message can be sent. */
 export interface ServerToolContext {
-  /** Ids of server tool uses without a result so far. */
+  /** Ids of server tool uses that have no result yet. */
   readonly waiting: Ids
-  /** True if nothing comes between them and the message: then their results may be anywhere in it, otherwise they must come first. */
+  /**
+   * True if nothing comes between the waiting uses and the message. Their results may then be anywhere in the message; otherwise they
+   * must come first.
+   */
   readonly isSameMessage: boolean
-  /** Ids that the request already contains. */
+  /** Ids of the tool calls that the request already contains. */
   readonly used: Ids
 }
 export interface PairedContent {
   readonly content: readonly Block[]
-  /** Uses whose result has come, including those before the message; and uses in the message that now wait for a result. */
+  /**
+   * Ids of the uses whose result has come, including uses before the message. `opened` are the uses in the message that now wait for a
+   * result.
+   */
   readonly served: ReadonlySet<string>
   readonly opened: readonly Block[]
 }
 
 /**
- * Leaves out results without a preceding use, and uses whose results cannot be sent. A use that has no result yet may wait.
+ * Leaves out server tool results without a preceding use, and uses whose results cannot be sent. A use that has no result yet may wait
+ * for one.
  *
  * @param stored the content as stored
  */
@@ -71,7 +78,7 @@ const isServer = (block: Block): boolean => isServerUse(block) || isServerResult
 
 const idOf = (block: Block): string => String(isServerUse(block) ? block['id'] : block['tool_use_id'])
 
-/** Returns the ids of the server tool uses whose programs make the calls of a message: those programs are still running. */
+/** Returns the ids of the server tool uses whose programs made the tool calls in a message. Those programs are still running. */
 export const callersIn = (content: readonly Block[]): ReadonlySet<unknown> =>
   new Set(
     content.flatMap(({ type, caller }) => (type === 'tool_use' && isCaller(caller) ? [caller.tool_id] : [])),

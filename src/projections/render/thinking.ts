@@ -3,20 +3,20 @@ import type { Effective, Item } from '../effective.ts'
 import { isThinking, wellFormed } from './clean.ts'
 
 /**
- * Returns a test that must be called for each item in order, and tells whether the same content comes before it as when it was written:
- * only then are its thinking blocks valid. The content differs
+ * Returns a test to be called for each item in order. It reports whether the request has the same content before the item as when the
+ * item was written: only then are the item's thinking blocks valid. The content differs
  *
  * - after a marker that is newer than the message,
- * - for a message written while something was hidden that has been restored since,
+ * - for a message written while content was hidden that has been restored since,
  * - if system, tools or model have changed since.
  *
- * A reply with a receipt was produced after the content of its request, not after what has come in the meantime; if it was interrupted,
- * its thinking counts as changed.
+ * A reply with a receipt was produced after the content of its request, not after events recorded in the meantime. If the reply was
+ * interrupted, its thinking counts as changed.
  */
 export const prefixUnchanged = ({ outline }: Effective): ((item: Item) => boolean) => {
   let youngestMarker = -1
   const { restored, promptSince = -1 } = outline
-  /** True if something restored since was hidden when this was written. */
+  /** Reports whether some content that has been restored since was hidden when the message was written. */
   const wasHidden = (position: number, since: number): boolean => {
     // They ascend and do not overlap: of those that begin before it the last one ends last.
     let [from, to] = [0, restored.length]
@@ -40,15 +40,15 @@ export const prefixUnchanged = ({ outline }: Effective): ((item: Item) => boolea
   }
 }
 
-/** True if a thinking block can be sent as stored: signed, no lone surrogates, no cache breakpoint on it. */
+/** Reports whether a thinking block can be sent as stored: it is signed, and has no lone surrogates and no cache breakpoint. */
 const isSendable = (block: Block): boolean =>
   !block['cache_control'] &&
   wellFormed(block) === block &&
   (!isBlock(block, 'thinking') || (block.signature !== undefined && block.signature !== ''))
 
 /**
- * Returns the reason why a message's thinking cannot be sent, or undefined. All or nothing: the API refuses a message with only part of
- * its thinking.
+ * Returns the reason why a message's thinking cannot be sent; undefined if it can. The API refuses a message with only part of its
+ * thinking, so one invalid block excludes all of it.
  *
  * @param stored the content as stored
  */

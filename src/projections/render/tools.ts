@@ -5,13 +5,13 @@ import type { Configuration } from '../../events/events.ts'
 import { isCompaction, isServerUse, isThinking } from './clean.ts'
 import type { Block } from '../../events/blocks.ts'
 
-/** The tools of a request. `isFormer`: they are no longer configured, and are sent because calls of them are shown. */
+/** The tools of a request. `isFormer` is true if they are no longer configured and are sent only because calls of them are shown. */
 export interface RequestToolset {
   readonly tools?: Configuration['tools']
   readonly isFormer: boolean
 }
 
-/** Returns the configured tools; if there are none, the former ones, provided that calls made with them are shown. */
+/** Returns the configured tools. If no tools are configured, returns the former tools, provided that calls made with them are shown. */
 export const toolsOf = (effective: Effective): RequestToolset => {
   const { tools } = configurationOf(effective)
   const { formerTools } = effective.outline
@@ -23,8 +23,8 @@ export const toolsOf = (effective: Effective): RequestToolset => {
 export const isAnyCall = (block: Block): boolean => block.type === 'tool_use' || isServerUse(block)
 
 /**
- * Reports whether calls are shown that need the former tools: calls made under an earlier prompt, or since then before any thinking.
- * Thinking is bound to the tools, so the first call or thinking decides, and later appends change nothing.
+ * Reports whether calls are shown that need the former tools: calls made under an earlier prompt, or calls made since then before any
+ * thinking. Thinking is bound to the tools, so the first call or thinking decides, and later appends change nothing.
  */
 const wereCalled = ({ items, outline }: Effective): boolean => {
   const { promptSince = START } = outline
@@ -36,7 +36,7 @@ const wereCalled = ({ items, outline }: Effective): boolean => {
   return deciding !== undefined && !hasThought(deciding)
 }
 
-/** True if an item contains a compaction by the API, which replaces everything before it. */
+/** Reports whether an item contains a compaction by the API, which replaces everything before it. */
 const isCompacted = (item: Item): boolean =>
   item.kind === 'summary' && messagesOf(item).some(({ content }) => content.some(isCompaction))
 
