@@ -65,16 +65,16 @@ export const stretches = async ({ folder, conversationOf, isQuick, say }: Settin
     'summary indexed': () => atLong,
   }
   const found = new Map(Object.keys(operations).map((what): [string, Stretch[]] => [what, []]))
+  const of = (what: string, value: (stretch: Stretch) => number): number =>
+    median((found.get(what) ?? []).map(value))
+  const longest = (what: string): number => of(what, (stretch) => stretch.longest)
   for (const [what, prepare] of Object.entries(operations)) {
-    say(`  ${what}\n`)
     for (let round = 0; round < (isQuick ? 1 : 5); round++) {
       found.get(what)?.push((await inNewProcess(child, [what, ...(await prepare())])) as Stretch)
       for (const suffix of ['', '-wal', '-shm']) await rm(into + suffix, { force: true })
     }
+    say(`  ${what}: ${duration(longest(what))}\n`)
   }
-  const of = (what: string, value: (stretch: Stretch) => number): number =>
-    median((found.get(what) ?? []).map(value))
-  const longest = (what: string): number => of(what, (stretch) => stretch.longest)
   return {
     title: `Stretches: the longest that the thread works between two turns of the event loop`,
     figures: [
