@@ -1,7 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
 
 let say: ((text: string) => void) | undefined
-/** Announces a sentence to screen readers; others see it for a moment. At most one every two seconds: the last. */
+/**
+ * Announces a sentence to screen readers and shows it briefly. Announces at most one sentence every two seconds, and drops all but the
+ * latest of those that wait.
+ */
 export const announce = (text: string): void => say?.(text)
 
 const least = 2_000

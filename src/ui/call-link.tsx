@@ -1,7 +1,7 @@
 import { hrefs } from './url.ts'
 import { number } from './words.ts'
 
-/** A call of a model: its number, if it has a receipt, and the position of its reply. */
+/** Model call, identified by its number if it has a receipt, and otherwise by the position of its reply. */
 interface CallAt {
   readonly call?: number | undefined
   readonly position: number
@@ -10,7 +10,6 @@ interface CallAt {
 export const callName = ({ call, position }: CallAt): string =>
   call === undefined ? `reply at ${number(position)}` : `call ${number(call)}`
 
-/** Links to the request of a call. */
 export const CallLink = ({ id, of }: { readonly id: string; readonly of: CallAt }) => (
   <a href={hrefs.call(id, of.call ?? `p${of.position}`)}>{callName(of)}</a>
 )

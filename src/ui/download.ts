@@ -1,6 +1,5 @@
 import type { DownloadFile } from './source/source.ts'
 
-/** Makes the browser save a file under its name. */
 export const download = ({ blob, name }: Pick<DownloadFile, 'blob' | 'name'>): void => {
   const link = document.createElement('a')
   link.href = URL.createObjectURL(blob)

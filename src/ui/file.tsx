@@ -14,7 +14,7 @@ import { count } from './words.ts'
 
 // The page as one file, which `palimpsest export --format html` writes: the same page, without a server.
 
-/** Describes this copy, and what is missing from it. */
+/** Reports when the file was made, the number of its events, and how many places were redacted. */
 const CopyNote = ({ file: { events, written, redacted } }: { readonly file: EmbeddedFile }) => (
   <footer class="copy-note">
     A copy of {count(events.length, 'event')}, made {written.slice(0, 16).replace('T', ' ')} UTC.{' '}

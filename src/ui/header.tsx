@@ -4,13 +4,11 @@ import { openSheet } from './sheet.tsx'
 import { hrefs } from './url.ts'
 
 interface HeaderProps {
-  /** Links and text after the name that show the place. */
+  /** Links and text after the product name that show where the user is. */
   readonly children?: ComponentChildren
-  /** Content at the right end. */
   readonly end?: ComponentChildren
 }
 
-/** Shows the line at the top of every page. */
 export const Header = ({ children, end }: HeaderProps) => (
   <header class="top">
     <a class="brand" href={hrefs.list}>
@@ -32,13 +30,13 @@ export const Header = ({ children, end }: HeaderProps) => (
 
 interface CrumbProps {
   readonly id: string
-  /** Position of the link's target. Default: the end. */
+  /** Position to link to; default: the end of the conversation. */
   readonly at?: number | undefined
-  /** Name of this part of the conversation. */
+  /** Name of the current view of the conversation. */
   readonly children?: ComponentChildren
 }
 
-/** Shows the place in a conversation. */
+/** Shows a link to the conversation, followed by the name of the view. */
 export const Crumb = ({ id, at, children }: CrumbProps) => (
   <span class="crumb">
     <a href={hrefs.conversation(id, { at })}>

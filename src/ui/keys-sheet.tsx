@@ -3,7 +3,7 @@ import { keymap, formatKey, topics } from './keys.ts'
 import { Sheet } from './sheet.tsx'
 import { possible } from './use-keys.ts'
 
-/** Lists the keys that are active here. */
+/** Lists the keys that work on the current page. */
 export const KeysSheet = () => {
   const here = possible()
   return (

@@ -1,13 +1,13 @@
 // Every key in one table: what is handled, the sheet of keys and the palette are made of it.
 
-/** Sections of the key list. */
+/** Sections of the key list, in display order. */
 export const topics = ['Move', 'Look', 'Find', 'Act', 'Page'] as const
 export type Topic = (typeof topics)[number]
 
 interface Binding {
-  /** Keys (`Shift+j` is `J`), or sequences of keys (`g g`). */
+  /** Keys (`J` for Shift+j) or key sequences (`g g`) of the action. */
   readonly keys: readonly string[]
-  /** Description of the action, in the imperative. */
+  /** Description of the action, for the key list and the command palette. */
   readonly does: string
   readonly topic: Topic
 }
@@ -21,7 +21,7 @@ const find = of('Find')
 const act = of('Act')
 const page = of('Page')
 
-/** All actions with their keys. A page handles the actions it supports (`useActions`); actions without a handler are not listed. */
+/** All actions with their keys. Each page registers handlers for the actions it supports (`useActions`); other actions are not listed. */
 export const keymap = {
   next: move('next position', 'j'),
   previous: move('previous position', 'k'),
@@ -92,7 +92,6 @@ const beginnings: ReadonlySet<string> = new Set(
   [...byKeys.keys()].flatMap((keys) => (keys.includes(' ') ? [keys.slice(0, keys.indexOf(' '))] : [])),
 )
 
-/** The part of a `KeyboardEvent` that is used. */
 export interface KeyPress {
   readonly key: string
   readonly ctrlKey: boolean
@@ -100,24 +99,24 @@ export interface KeyPress {
   readonly altKey: boolean
 }
 
-/** Returns the name of a key in the table; undefined for combinations without an action, which belong to the browser. */
+/** Returns the name of a key as used in the key table; undefined for a combination with Alt, which is left to the browser. */
 export const nameOf = ({ key, ctrlKey, metaKey, altKey }: KeyPress): string | undefined => {
   // Many keyboards have brackets and braces under AltGr (which is Control and Alt) or Option.
   if (altKey) return /^[[\]{}]$/.test(key) ? key : undefined
   return ctrlKey || metaKey ? `Control+${key.toLowerCase()}` : key
 }
 
-/** Meaning of a key: an action, the beginning of a sequence, or nothing. */
+/** Meaning of a key: an action, the first key of a sequence, or nothing. */
 export type Meaning = { readonly action: Action } | { readonly began: string } | undefined
 
-/** Returns the meaning of a key, after the beginning of a sequence (`g`) if there is one. */
+/** Returns the meaning of a key. `began` is the first key of a sequence (`g`), if one was pressed before. */
 export const meaningOf = (name: string, began: string | undefined): Meaning => {
   const action = (began === undefined ? undefined : byKeys.get(`${began} ${name}`)) ?? byKeys.get(name)
   if (action !== undefined) return { action }
   return beginnings.has(name) ? { began: name } : undefined
 }
 
-/** True if a key types a character: such keys are disabled while the user types, and can be switched off (WCAG 2.1.4). */
+/** True if the key types a character. Such keys do not trigger actions while the user types, and can be switched off (WCAG 2.1.4). */
 export const isCharacter = (name: string): boolean => /^.$/u.test(name)
 
 const shown: Readonly<Record<string, string>> = {
@@ -127,7 +126,7 @@ const shown: Readonly<Record<string, string>> = {
   PageUp: 'PgUp',
   Enter: '⏎',
 }
-/** Formats a key for display. */
+/** Formats a key or key sequence for display. */
 export const formatKey = (keys: string): string =>
   keys
     .split(' ')

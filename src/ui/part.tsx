@@ -13,13 +13,16 @@ const lost = (): Error =>
     status: 0,
   })
 
-/** Loads a part of the page, as with `import()`. Rejects with a `Problem` that says what to do. */
+/**
+ * Waits for a lazily loaded module (`import()`). Rejects with a `Problem` that asks the user to reload the page if the module cannot be
+ * loaded.
+ */
 export const part = <A,>(loading: Promise<A>): Promise<A> =>
   loading.catch(() => {
     throw lost()
   })
 
-/** Opens a sheet once its part is loaded. Keys typed meanwhile go to the sheet. */
+/** Opens a sheet from a lazily loaded module. Keys pressed while it loads are passed to the sheet. */
 export const openPart = <A,>(loading: Promise<A>, sheetOf: (loaded: A) => ComponentChildren): void => {
   const release = holdKeys()
   setComing(true)
@@ -32,7 +35,7 @@ export const openPart = <A,>(loading: Promise<A>, sheetOf: (loaded: A) => Compon
   void loading.then(() => setTimeout(done), done)
 }
 
-/** Uses a part once it is loaded; shows a toast if loading fails. */
+/** Calls `use` with a lazily loaded module, or shows a toast if the module cannot be loaded. */
 export const withPart = <A,>(loading: Promise<A>, use: (loaded: A) => void): void => {
   const tell = (): void =>
     toast(

@@ -10,21 +10,20 @@ const tell = (): void => {
   for (const listener of listeners) listener()
 }
 
-/** True if the page is a single file: its address is after the `#`. */
+/** True if the page is a single HTML file. Its address is then the fragment after `#`. */
 const isFile = document.getElementById(holder) !== null
-/** Returns the current address. */
 export const here = (): PageAddress =>
   isFile ? placeIn(location.hash.slice(1)) : { path: location.pathname, search: location.search }
 
-/** Returns the full URL of a place on the page, for sharing. */
+/** Returns the full URL for an address of the page, to be shared. */
 export const linkTo = (href: string): string =>
   isFile ? `${location.href.replace(/#.*$/s, '')}#${href}` : location.origin + href
 
 let hasReturned = false
-/** True if the current place was reached by Back or Forward. */
+/** True if the user reached the current address with Back or Forward. */
 export const isReturn = (): boolean => hasReturned
 
-/** Navigates to an address of the page. `replace`: Back does not return here. */
+/** Goes to an address of the page. With `replace`, the browser's Back button skips the current address. */
 export const go = (href: string, { replace = false }: { readonly replace?: boolean } = {}): void => {
   clearTimeout(resting)
   const { path, search } = here()
@@ -37,16 +36,16 @@ export const go = (href: string, { replace = false }: { readonly replace?: boole
 }
 
 let resting: ReturnType<typeof setTimeout> | undefined
-/** Time for which a drag must pause before the address is updated, in milliseconds. */
+/** Milliseconds without movement after which a drag updates the address. */
 const rest = 150
 
-/** Replaces the address once nothing has moved for 150 ms: for a drag, which keeps its own state. */
+/** Replaces the current address once this function has not been called for 150 ms. Used during drags, which keep their own state. */
 export const goWhenAtRest = (href: string): void => {
   clearTimeout(resting)
   resting = setTimeout(() => go(href, { replace: true }), rest)
 }
 
-/** Returns the current address, updated when it changes. */
+/** Returns the current address, and redraws the component when it changes. */
 export const usePlace = (): PageAddress => {
   const [place, setPlace] = useState(here)
   useEffect(() => {
@@ -69,7 +68,7 @@ export const usePlace = (): PageAddress => {
   return place
 }
 
-/** Follows links within the page without reloading it. */
+/** Handles clicks on links within the page without reloading it. */
 export const followLinks = (): void => {
   document.addEventListener('click', (event) => {
     const { defaultPrevented, button, metaKey, ctrlKey, shiftKey, altKey } = event
@@ -84,8 +83,8 @@ export const followLinks = (): void => {
 }
 
 /**
- * Makes links point into the page if it is a single file, so that they also work in a new tab or copied. Must run before the first
- * render.
+ * Rewrites links of a single-file page to fragments, so that they also work when copied or opened in a new tab. Must run before the
+ * first render.
  */
 export const linkInto = (): void => {
   options.vnode = (vnode) => {

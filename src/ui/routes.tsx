@@ -2,12 +2,11 @@ import { ConversationPage } from './conversation/page.tsx'
 import type { PageComponent } from './page.ts'
 import { matchPath, type Parameters } from './url.ts'
 
-/** A page included in the first load, or one loaded when first shown. */
+/** Path pattern of a page, with its component or with a function that loads the component on first use. */
 type Route =
   | { readonly path: string; readonly page: PageComponent }
   | { readonly path: string; readonly load: () => Promise<PageComponent> }
 
-/** All pages, one per line. */
 const routes: readonly Route[] = [
   { path: '/', load: async () => (await import('./list/page.tsx')).ListPage },
   { path: '/workers', load: async () => (await import('./workers/page.tsx')).WorkersPage },

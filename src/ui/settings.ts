@@ -26,7 +26,6 @@ export const set = <N extends keyof DisplaySettings>(name: N, value: DisplaySett
   }
 }
 
-/** Applies the user's light or dark theme. */
 export const applyTheme = (): void => {
   const theme = setting('theme')
   document.documentElement.style.colorScheme = theme === 'system' ? '' : theme

@@ -6,15 +6,15 @@ import { Bar } from './states.tsx'
 
 let show: ((content: ComponentChildren | undefined) => void) | undefined
 
-/** Opens a sheet with this content (a `Sheet`), replacing the open one. */
+/** Opens a sheet, replacing an open one. */
 export const openSheet = (content: ComponentChildren): void => show?.(content)
 export const closeSheet = (): void => show?.(undefined)
 
 let coming: ((isComing: boolean) => void) | undefined
-/** Sets whether a sheet is still being loaded. */
+/** Shows or hides the progress bar while a sheet is loading. */
 export const setComing = (isComing: boolean): void => coming?.(isComing)
 
-/** Shows sheets; used once in the page. */
+/** Shows the open sheet. The page has a single instance. */
 export const SheetHost = () => {
   const [{ content, nth }, setShown] = useState<{
     readonly content?: ComponentChildren
@@ -45,9 +45,8 @@ export const SheetHost = () => {
 export interface SheetProps {
   readonly title: string
   readonly children: ComponentChildren
-  /** Buttons at the bottom. */
   readonly actions?: ComponentChildren
-  /** CSS class for the width: `wide`. */
+  /** Additional CSS class, such as `wide`. */
   readonly class?: string
   readonly onClose?: () => void
 }

@@ -25,7 +25,7 @@ interface ShellProps {
   readonly onUnauthorized: (tell: (why: AccessRefusal) => void) => void
 }
 
-/** Shows the frame around every page. */
+/** Shows the current page with its sheets, toasts and sign-in form. */
 export const Shell = ({ source, onUnauthorized }: ShellProps) => {
   const [refused, setRefused] = useState<AccessRefusal>()
   // Of what is asked at once, the first answer says why.
@@ -60,7 +60,7 @@ export const Shell = ({ source, onUnauthorized }: ShellProps) => {
   )
 }
 
-/** Opens the palette, which is loaded on first use. */
+/** Opens the command palette. Its code is loaded on first use. */
 const openPalette = (): void => openPart(import('./palette/palette.tsx'), ({ Palette }) => <Palette />)
 
 const loaded = new Map<string, PageComponent>()

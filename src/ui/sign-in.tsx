@@ -3,11 +3,11 @@ import { apiPathOf } from '../server/client/api-path.ts'
 import type { AccessRefusal } from './source/http.ts'
 import { problemOf, type ApiSource } from './source/source.ts'
 
-/** Exchanges a token for a cookie. It is kept nowhere in the page. */
+/** Exchanges a token for a session cookie. The page does not store the token. */
 const signIn = (source: ApiSource, token: string): Promise<unknown> =>
   source.post(apiPathOf('/session'), { token })
 
-/** Signs in once with a token in the fragment (`#token=…`), which is removed from the address. */
+/** Signs in with a token in the fragment (`#token=…`), and removes the token from the address. */
 export const signInByFragment = async (source: ApiSource): Promise<void> => {
   const token = new URLSearchParams(location.hash.slice(1)).get('token')
   if (token === null) return
@@ -28,7 +28,7 @@ const reasons: Readonly<Record<AccessRefusal, string | undefined>> = {
   'may-not-read': 'This token may not read: the page needs one with the scope read.',
 }
 
-/** Asks for a token if the server needs one, in front of everything else, including a sheet with the user's input. */
+/** Shows a form that asks for a token. It lies over the whole page, including an open sheet, whose input is kept. */
 export const SignIn = ({ source, why, done }: SignInProps) => {
   const [token, setToken] = useState('')
   const [error, setError] = useState<string>()

@@ -5,12 +5,12 @@ import type { ApiPath } from '../server/client/api-path.ts'
 import { type ConnectionState, problemOf, type ApiSource, unreachable } from './source/source.ts'
 import { number } from './words.ts'
 
-/** Shows a bar at the top while a request takes longer than 150 ms. The content stays. */
+/** Shows a progress bar at the top of the page while a request takes longer than 150 ms. */
 export const Bar = ({ isBusy }: { readonly isBusy: boolean }) => (
   <div class="bar" hidden={!isBusy} role="presentation" />
 )
 
-/** Shows placeholder rows, for the first load only. */
+/** Shows placeholder rows during the first load. */
 export const Skeleton = ({ rows = 6 }: { readonly rows?: number }) => (
   <div class="skeleton" role="status" aria-label="Loading">
     {Array.from({ length: rows }, (_, index) => (
@@ -32,10 +32,13 @@ export const Empty = ({
   </section>
 )
 
-/** Delay before an unreachable server is tried again, in milliseconds. */
+/** Delay before a request to an unreachable server is repeated, in milliseconds. */
 const pause = 4_000
 
-/** Shows a problem in place of the failed content; the rest of the page still works. It disappears once the server is reached again. */
+/**
+ * Shows a problem in place of the content that failed to load, with a button to try again. If the server was unreachable, the request
+ * is repeated automatically.
+ */
 export const Failed = ({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) => {
   const { title, detail, tag, status } = problemOf(error)
   useEffect(() => {
@@ -57,7 +60,7 @@ export const Failed = ({ error, retry }: { readonly error: unknown; readonly ret
   )
 }
 
-/** Shows a problem that stops updates, on one line; the content stays. */
+/** Shows on one line a problem that stops updates. */
 export const Notice = ({ title, children }: NoticeProps) => (
   <p class="notice" role="alert">
     <b>{title}:</b> {children}
@@ -68,7 +71,7 @@ interface NoticeProps {
   readonly children: ComponentChildren
 }
 
-/** Shows how far the index beside the store is, if a problem stops it. */
+/** Shows the last indexed position and the problem that stopped indexing; shows nothing without a problem. */
 export const NotIndexed = ({ indexed = -1, problem }: UpTo) =>
   problem === undefined ? null : (
     <Notice title={indexed < 0 ? 'Nothing of it is indexed' : `Nothing after ${number(indexed)} is indexed`}>
@@ -80,7 +83,7 @@ interface UpTo {
   readonly problem?: string | undefined
 }
 
-/** Shows the server's reason for ending the stream, if it gave one. */
+/** Shows the server's reason for ending a stream; shows nothing if the server gave no reason. */
 export const Stopped = ({ connection }: { readonly connection: ConnectionState }) => {
   const why = connection.state === 'offline' ? connection.why : undefined
   return why ? (
@@ -90,7 +93,7 @@ export const Stopped = ({ connection }: { readonly connection: ConnectionState }
   ) : null
 }
 
-/** Returns a value once it has been unchanged for `ms` milliseconds; undefined until then. */
+/** Returns a value once it has not changed for `ms` milliseconds; undefined until then. */
 export const useRested = <T,>(value: T, ms: number): T | undefined => {
   const [rested, setRested] = useState<T>()
   useEffect(() => {
@@ -100,7 +103,7 @@ export const useRested = <T,>(value: T, ms: number): T | undefined => {
   return rested === value ? rested : undefined
 }
 
-/** State of a request: the last response, and whether another is pending. */
+/** State of a request: the last response or error, and whether another response is pending. */
 export interface FetchState<T> {
   readonly value: T | undefined
   readonly error: unknown
@@ -108,7 +111,12 @@ export interface FetchState<T> {
   readonly retry: () => void
 }
 
-/** Fetches a path whenever it changes, and keeps the last answer until the next one is there. An older answer never replaces a newer one. @param path undefined: nothing, and what was there is gone */
+/**
+ * Fetches a path, and fetches again when the path changes. Keeps the last response until the next one arrives; an older response never
+ * replaces a newer one.
+ *
+ * @param path undefined to fetch nothing and drop the last response
+ */
 export const useFetched = <T extends PathOf<'get'>>(
   source: ApiSource,
   path: ApiPath<T> | undefined,
@@ -116,9 +124,9 @@ export const useFetched = <T extends PathOf<'get'>>(
   useAsked(path === undefined ? undefined : (signal) => source.get(path, { signal }), [source, path])
 
 /**
- * Like `useFetched`, for data that takes several requests.
+ * Runs an asynchronous function and returns its state, like `useFetched` for data that takes several requests.
  *
- * @param of dependencies: the data is fetched again when they change
+ * @param of dependencies: the function runs again when they change
  */
 export const useAsked = <T,>(
   ask: ((signal: AbortSignal) => Promise<T>) | undefined,

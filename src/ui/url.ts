@@ -3,21 +3,21 @@ import { type ApiPath, fillPath } from '../server/client/api-path.ts'
 
 // What the page shows is in its address: a link to it is a link to this view.
 
-/** Panes: both columns, only the history, or only what the model sees. */
+/** Panes of the conversation page: both columns, the full history only, or the effective history only. */
 export const panes = ['both', 'all', 'model'] as const
 export type Pane = (typeof panes)[number]
 
-/** View of a conversation. */
+/** View of a conversation, as encoded in its address. */
 export interface ConversationViewState {
-  /** Current position. Undefined: the last one, followed as it grows. */
+  /** Current position; undefined to follow the conversation's last position. */
   readonly at?: number | undefined
   readonly pane: Pane
-  /** Markers and rewinds whose events are shown; `all` of them. */
+  /** Positions of the expanded markers and abandoned ranges, or `all`. */
   readonly open: readonly number[] | 'all'
   readonly text: 'exact' | 'rendered'
   /** Position of the selected row. */
   readonly sel?: number | undefined
-  /** Search text in the conversation. */
+  /** Text to search for in the conversation. */
   readonly find?: string | undefined
 }
 
@@ -26,7 +26,7 @@ export const noView: ConversationViewState = { pane: 'both', open: [], text: 'ex
 const whole = (text: string | null | undefined): number | undefined =>
   text && /^(?:-1|\d{1,15})$/.test(text) ? Number(text) : undefined
 
-/** Parses the view from a query. Missing or invalid fields are as in `noView`. */
+/** Parses a view from a query string. Missing or invalid fields have their values from `noView`. */
 export const viewOf = (search: string): ConversationViewState => {
   const query = new URLSearchParams(search)
   const open = query.get('open')
@@ -40,7 +40,7 @@ export const viewOf = (search: string): ConversationViewState => {
   }
 }
 
-/** Makes the query of a view, including `?`; empty for `noView`. Equal views have equal queries. */
+/** Returns the query string of a view, including `?`; empty for `noView`. Equal views have equal query strings. */
 export const searchOf = ({ at, pane, open, text, sel, find }: ConversationViewState): string =>
   queryOf({
     at,
@@ -51,7 +51,7 @@ export const searchOf = ({ at, pane, open, text, sel, find }: ConversationViewSt
     find,
   })
 
-/** Makes a query of the fields that have a value, in their order, including `?`; empty if there are none. */
+/** Returns a query string of the fields that have a value, in order, including `?`; empty if no field has a value. */
 export const queryOf = (fields: Readonly<Record<string, string | number | boolean | undefined>>): string => {
   const given = Object.entries(fields).flatMap(([name, value]) =>
     value === undefined || value === ''
@@ -61,13 +61,13 @@ export const queryOf = (fields: Readonly<Record<string, string | number | boolea
   return given.length > 0 ? `?${given.join('&')}` : ''
 }
 
-/** An address of the page. */
+/** Address within the page: its path and query string. */
 export interface PageAddress {
   readonly path: string
   readonly search: string
 }
 
-/** Parses the address after a file's `#`, which may be any text typed by the user. */
+/** Parses the fragment of a single-file page as an address. The user may have typed any text there. */
 export const placeIn = (text: string): PageAddress => {
   const end = text.search(/[?#]/)
   const path = end < 0 ? text : text.slice(0, end)
@@ -75,14 +75,14 @@ export const placeIn = (text: string): PageAddress => {
   return { path: path === '' ? '/' : path, search: search === '?' ? '' : search }
 }
 
-/** Part of a conversation in the API, by the end of its path. */
+/** API route of a conversation without other parameters, named by the end of its path. */
 type PartOf<T> = T extends `/conversations/{id}${infer Part}`
   ? Part extends `${string}{${string}`
     ? never
     : Part
   : never
 
-/** Gives the API's path of a part of a conversation. */
+/** Returns the API path for a route of a conversation. */
 export const apiOf = <P extends PartOf<PathOf>>(
   id: string,
   part: P,
@@ -90,7 +90,6 @@ export const apiOf = <P extends PartOf<PathOf>>(
 ): ApiPath<`/conversations/{id}${P}`> =>
   fillPath(`/conversations/{id}${part}`, { id }, query) as ApiPath<`/conversations/{id}${P}`>
 
-/** Functions for the addresses of the page. */
 export const hrefs = {
   list: '/',
   workers: '/workers',
@@ -99,28 +98,28 @@ export const hrefs = {
   diff: (id: string, from: number, to: number): string =>
     `/c/${encodeURIComponent(id)}/diff${queryOf({ from, to })}`,
   /**
-   * Returns the address of a call's request.
+   * Returns the address of a model call's request.
    *
-   * @param call its number, or `p` and the position of a reply without a receipt
-   * @param as view of the request; default: for reading
+   * @param call number of the call, or `p` and the position of a reply without a receipt
+   * @param as view of the request; default: `reading`
    */
   call: (id: string, call: number | string, as?: string): string =>
     `/c/${encodeURIComponent(id)}/calls/${call}${queryOf({ as })}`,
   compare: (id: string, other: string, at?: number): string =>
     `/c/${encodeURIComponent(id)}/compare${queryOf({ with: other, at })}`,
-  /** Returns the address of the audit of a conversation, or of the store. */
+  /** Returns the address of the audit page for a conversation, or for the store if `id` is undefined. */
   audit: (id?: string): string => (id === undefined ? '/audit' : `/c/${encodeURIComponent(id)}/audit`),
   /**
-   * Returns the address of a conversation's calls and tokens.
+   * Returns the address of the page that shows a conversation's model calls and tokens.
    *
-   * @param policy another policy, by the fields of its form
+   * @param policy form fields of another policy to try
    */
   tokens: (id: string, policy: Readonly<Record<string, string>> = {}): string =>
     `/c/${encodeURIComponent(id)}/tokens${queryOf(policy)}`,
   /**
    * Returns the address of a bisection.
    *
-   * @param bisection its id; without one, the list of bisections, with a form for a new one
+   * @param bisection id of the bisection; if undefined, the address lists all bisections and has a form for a new one
    */
   bisect: (
     id: string,
@@ -132,7 +131,7 @@ export const hrefs = {
 
 export type Parameters = Readonly<Record<string, string>>
 
-/** Returns the parameters of a path that matches the pattern (`/c/:id/calls/:number`). */
+/** Returns the parameters of a path that matches the pattern (`/c/:id/calls/:number`); undefined if the path does not match. */
 export const matchPath = (pattern: string, path: string): Parameters | undefined => {
   const wanted = pattern.split('/')
   const given = path.replace(/(?<=.)\/$/, '').split('/')

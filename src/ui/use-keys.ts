@@ -3,10 +3,10 @@ import { type Action, actions, isCharacter, meaningOf, nameOf } from './keys.ts'
 import { setting } from './settings.ts'
 
 export type Handlers = { readonly [A in Action]?: (() => void) | undefined }
-/** Layer that handles keys. A sheet is modal: while one is open, the page's actions are disabled. */
+/** Layer whose handlers receive keys. An open sheet is modal, so the page's handlers are then inactive. */
 type Floor = 'page' | 'sheet'
 
-/** Handlers of the visible components, newest last; the newest has priority. */
+/** Handlers of the mounted components, oldest first. For each action, the newest handler has priority. */
 const layers: { readonly floor: Floor; readonly handlers: { readonly current: Handlers } }[] = []
 
 const handlerOf = (action: Action, floor: Floor): (() => void) | undefined =>
@@ -14,14 +14,14 @@ const handlerOf = (action: Action, floor: Floor): (() => void) | undefined =>
     action
   ]
 
-/** Returns the actions possible on the page now, in the order of the table. */
+/** Returns the actions that are possible on the current page, in the order of the key table. */
 export const possible = (): readonly Action[] =>
   actions.filter((action) => handlerOf(action, 'page') !== undefined)
 
-/** Performs an action as if its key had been pressed. */
+/** Performs an action on the page as if the user had pressed its key. */
 export const perform = (action: Action): void => handlerOf(action, 'page')?.()
 
-/** Registers handlers for actions while the component is shown. An undefined action is disabled. */
+/** Registers handlers for actions while the component is mounted. An action without a handler is disabled. */
 export const useActions = (handlers: Handlers, floor: Floor = 'page'): void => {
   const given = useRef<Handlers>(handlers)
   given.current = handlers
@@ -32,7 +32,7 @@ export const useActions = (handlers: Handlers, floor: Floor = 'page'): void => {
   }, [])
 }
 
-/** Keys that a native control handles itself. */
+/** Keys that native controls handle themselves, by input type or tag name. */
 const native: Readonly<Record<string, RegExp>> = {
   range: /^(?:Arrow|Page|Home|End)/,
   checkbox: /^ $/,
@@ -52,10 +52,13 @@ const isTaken = (name: string, target: EventTarget | null): boolean => {
   return isTyping && !name.startsWith('Control+')
 }
 
-/** Characters typed while a sheet was loading. */
+/** Characters typed while a sheet is loading; undefined at other times. */
 let held: string[] | undefined
 
-/** Withholds typed characters from the page. The returned function, called once the sheet they are meant for is open, types them there. */
+/**
+ * Withholds typed characters from the page while a sheet is loading. The returned function ends this and types the characters into the
+ * open sheet.
+ */
 export const holdKeys = (): (() => void) => {
   const own: string[] = []
   held = own
@@ -67,10 +70,10 @@ export const holdKeys = (): (() => void) => {
   }
 }
 
-/** Time limit for the second key of a sequence, in milliseconds. */
+/** Maximum delay between the two keys of a sequence, in milliseconds. */
 const patience = 1_500
 
-/** Listens for keys, once for the whole page. */
+/** Handles all keys of the page. Called once. */
 export const listenForKeys = (): void => {
   let began: { readonly name: string; readonly at: number } | undefined
   document.addEventListener('keydown', (event) => {

@@ -5,31 +5,34 @@ import type { EventKind } from '../core.ts'
 const grouped = new Intl.NumberFormat('en')
 const short = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
 
-/** Formats a number: 41,233. */
+/** Formats a number: `41,233`. */
 export const number = (value: number): string => grouped.format(value)
 
-/** Formats a position; one before the first event is "the beginning". */
+/** Formats a position; -1, before the first event, is "the beginning". */
 export const placeOf = (position: number): string => (position < 0 ? 'the beginning' : number(position))
 
-/** Formats a number briefly, for columns: 133k, 1.2M. */
+/** Formats a number briefly: `133k`, `1.2M`. */
 export const brief = (value: number): string => short.format(value).replace('K', 'k')
 
-/** Formats a count with its noun: 1 message, 3 messages. Irregular plurals are passed as `many`. */
+/** Formats a count with its noun: `1 message`, `3 messages`. Pass irregular plurals as `many`. */
 export const count = (value: number, one: string, many = `${one}s`): string =>
   `${number(value)} ${value === 1 ? one : many}`
 
-/** Formats the size of a text: 663 B, 12.4 kB, 5 MB. */
+/** Formats a size in bytes: `663 B`, `12.4 kB`, `5 MB`. */
 export const size = (bytes: number): string => {
   if (bytes < 1_000) return `${bytes} B`
   const [value, unit] = bytes < 999_950 ? [bytes / 1_000, 'kB'] : [bytes / 1_000_000, 'MB']
   return `${value < 100 ? Number(value.toFixed(1)) : number(Math.round(value))} ${unit}`
 }
 
-/** Formats US dollars: $0.12; less than a cent with two significant digits: $0.0055. */
+/** Formats US dollars: `$0.12`. Amounts below one cent have two significant digits: `$0.0055`. */
 export const dollars = (usd: number): string =>
   `$${usd > 0 && usd < 0.01 ? usd.toPrecision(2) : usd.toFixed(2)}`
 
-/** Formats a percentage: 94 %. A small share is not rounded to nothing, nor a large one to everything: < 1 %, > 99 %. */
+/**
+ * Formats a percentage: `94 %`. Shares near 0 or 100 % are never rounded to it: `< 1 %`, `> 99 %`. Returns an empty string if `whole`
+ * is not positive.
+ */
 export const percent = (part: number, whole: number): string => {
   if (whole <= 0) return ''
   const rounded = Math.round((100 * part) / whole)
@@ -41,12 +44,12 @@ const two = (value: number): string => String(value).padStart(2, '0')
 const dayOf = (date: Date): string =>
   `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
 
-/** Formats a time of day in the user's time zone: 22:31:35. */
+/** Formats a time of day in the user's time zone: `22:31:35`. */
 export const clock = (time: number | string): string => {
   const date = new Date(time)
   return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`
 }
-/** Formats a date and time in the user's time zone: 2026-11-21 22:31:35. */
+/** Formats a date and time in the user's time zone: `2026-11-21 22:31:35`. */
 export const moment = (time: number | string): string => `${dayOf(new Date(time))} ${clock(time)}`
 
 const steps = [
@@ -56,14 +59,14 @@ const steps = [
   [30 * 86_400, 86_400, 'd'],
 ] as const
 
-/** Formats the time elapsed: 2 s ago, 3 d ago; for more than a month, the date. */
+/** Formats the time elapsed until `now`: `2 s ago`, `3 d ago`. After 30 days, returns the date. */
 export const ago = (time: number | string, now: number): string => {
   const seconds = Math.max(0, Math.round((now - new Date(time).getTime()) / 1_000))
   const step = steps.find(([below]) => seconds < below)
   return step ? `${Math.floor(seconds / step[1])} ${step[2]} ago` : dayOf(new Date(time))
 }
 
-/** Formats a duration: 240 ms, 4.2 s, 3 min 5 s, 2 h 4 min. */
+/** Formats a duration in milliseconds: `240 ms`, `4.2 s`, `3 min 5 s`, `2 h 4 min`. */
 export const duration = (ms: number): string => {
   if (ms < 1_000) return `${Math.round(ms)} ms`
   if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`
@@ -72,7 +75,7 @@ export const duration = (ms: number): string => {
   return `${Math.floor(seconds / 3_600)} h ${Math.floor((seconds % 3_600) / 60)} min`
 }
 
-/** Kinds of events, by their letters in the outline. */
+/** Names of event kinds, by their letters in the outline. */
 export const kinds = {
   u: 'user',
   r: 'tool result',
@@ -88,5 +91,5 @@ export const kinds = {
 } as const satisfies Readonly<Record<EventKind, string>>
 export const isKind = (letter: string | undefined): letter is EventKind =>
   letter !== undefined && Object.hasOwn(kinds, letter)
-/** Returns the kind for a letter, in words. */
+/** Returns the name of an event kind from its letter; `other` for an unknown letter. */
 export const kindOf = (letter: string | undefined): string => kinds[isKind(letter) ? letter : '-']

@@ -16,11 +16,10 @@ import { apiOf } from '../url.ts'
 interface ActSheetProps {
   readonly acting: ActTarget
   readonly draft: ActDraft
-  /** Called when the act is done. */
   readonly done: (draft: ActDraft) => void
 }
 
-/** Shows the effects of an act before it is done. */
+/** Shows the form of a command and, by a dry run, the effects of the command before it is sent. */
 export const ActSheet = ({ acting, draft: given, done }: ActSheetProps) => {
   const [draft, setDraft] = useState(given)
   const [refused, setRefused] = useState<SourceProblem>()
@@ -98,7 +97,7 @@ export const ActSheet = ({ acting, draft: given, done }: ActSheetProps) => {
   )
 }
 
-/** Confirms on Ctrl+Enter, regardless of the focus. */
+/** Calls `confirm` on Ctrl+Enter or Cmd+Enter, wherever the focus is. */
 const useConfirming = (confirm: (() => void) | undefined): void => {
   const current = useRef(confirm)
   current.current = confirm
@@ -121,7 +120,7 @@ const Warning = ({ text }: { readonly text: string | undefined }) =>
     </p>
   )
 
-/** Shows the events that would be written, and what the model would see then. */
+/** Shows the events that a command would write and how the effective history would change. */
 const Outcome = ({ preview }: { readonly preview: ActPreview | undefined }) => {
   if (!preview) return null
   const repairs = newRepairs(preview)
@@ -159,7 +158,7 @@ interface StaleSheetProps {
   readonly anyway: () => void
 }
 
-/** Shows the changes made since the user last looked. */
+/** Shows the events written since the user opened the conversation, and offers to send the command anyway. */
 const StaleSheet = ({ acting, stale, title, isSending, anyway }: StaleSheetProps) => {
   const { came, last } = stale
   const path = apiOf(acting.id, '/diff', { from: last - came, to: last })

@@ -4,7 +4,7 @@ import type { UndoStacks } from './undo-stacks.ts'
 
 // What people do to a conversation: as a draft in a sheet, as a command, and in words. Nothing of it deletes.
 
-/** Input for the sheet of an act. */
+/** User input for a command on a conversation. */
 export type ActDraft =
   | { readonly act: 'rewind'; readonly to: number; readonly reason: string; readonly way?: keyof UndoStacks }
   | { readonly act: 'fork'; readonly at: number; readonly id: string }
@@ -13,7 +13,6 @@ export type ActDraft =
   | { readonly act: 'restore'; readonly marker: number }
 export type Act = ActDraft['act']
 
-/** Returns the title of the sheet. */
 export const titleOf = (draft: ActDraft): string =>
   titles[draft.act === 'rewind' && draft.way ? draft.way : draft.act]
 export const titles: Readonly<Record<Act | keyof UndoStacks, string>> = {
@@ -26,7 +25,7 @@ export const titles: Readonly<Record<Act | keyof UndoStacks, string>> = {
   redo: 'Redo',
 }
 
-/** Purpose of each act, in a sentence. */
+/** One-sentence description of each command. */
 export const purposes: Readonly<Record<Act, string>> = {
   rewind:
     'The conversation continues from there. What came after stays in the history, as an abandoned branch.',
@@ -36,7 +35,7 @@ export const purposes: Readonly<Record<Act, string>> = {
   restore: 'The model sees again what the marker hides. Later messages stay.',
 }
 
-/** Returns the missing input; undefined if the draft is complete. */
+/** Returns a sentence that asks for the missing input; undefined if the draft is complete. */
 export const lackOf = (draft: ActDraft): string | undefined => {
   switch (draft.act) {
     case 'rewind':
@@ -56,7 +55,7 @@ export const lackOf = (draft: ActDraft): string | undefined => {
 }
 const isPosition = (value: number, least = 0): boolean => Number.isSafeInteger(value) && value >= least
 
-/** The body of the command, without what it was decided on. */
+/** Returns the request body for a draft, without `commandId` and `after`. */
 export const commandOf = (draft: ActDraft): BodyOf<'/conversations/{id}/commands'> => {
   switch (draft.act) {
     case 'rewind':
@@ -74,7 +73,7 @@ export const commandOf = (draft: ActDraft): BodyOf<'/conversations/{id}/commands
 const coversOf = ({ first, last }: { readonly first: number; readonly last: number }) => ({ first, last })
 const because = (reason: string) => (reason.trim() === '' ? {} : { reason: reason.trim() })
 
-/** Describes a completed act, for the toast. */
+/** Describes a completed command: `Rewound to 12`. */
 export const describeDone = (draft: ActDraft): string => {
   switch (draft.act) {
     case 'rewind':
@@ -90,7 +89,7 @@ export const describeDone = (draft: ActDraft): string => {
       return `Restored what ${draft.marker} hid`
   }
 }
-/** Describes an event to be written. */
+/** Describes an event: `Rewound to 9`; `Condensed 3–8, which hides 5 messages`. */
 export const eventWords = ({ type, data }: { readonly type: string; readonly data: object }): string => {
   const { to, covers, marker, messagesHidden } = data as Readonly<Record<string, unknown>>
   switch (type) {

@@ -7,22 +7,22 @@ import { commandOf, type ActDraft, lackOf } from './acts.ts'
 import type { WorkStatus } from './preview.ts'
 import { apiOf } from '../url.ts'
 
-/** Target of a command. */
+/** Conversation that a command is sent to. */
 export interface ActTarget {
   readonly source: ApiSource
   readonly id: string
-  /** Last position that the reader has seen: a command is rejected if there are later events. */
+  /** Last position that the user has seen: the server rejects the command if later events exist. */
   readonly last: number
 }
 
-/** Makes an id for a command: sent again under it, the command is carried out once. */
+/** Generates a random command id: the server carries out a command once, even if it is sent twice with the same id. */
 const commandId = (): string =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 
 /**
- * Carries out a command. Rejects with a `SourceProblem`.
+ * Sends a command to the server. Rejects with a `SourceProblem`.
  *
- * @param after the position that it was decided on
+ * @param after the last position that the user had seen when deciding on the command
  */
 export const carryOut = ({ source, id }: ActTarget, draft: ActDraft, after: number): Promise<unknown> => {
   const body = { ...commandOf(draft), commandId: commandId(), ...(draft.act === 'fork' ? {} : { after }) }
@@ -31,17 +31,17 @@ export const carryOut = ({ source, id }: ActTarget, draft: ActDraft, after: numb
 
 export interface DryRunState {
   readonly preview: ActPreview | undefined
-  /** Reason why the command would be rejected. */
+  /** Reason why the server would reject the command; undefined if it would accept it. */
   readonly problem: SourceProblem | undefined
   readonly isBusy: boolean
 }
 
-/** Delay after the last change of a draft before the dry run, in milliseconds. */
+/** Delay between the last change of a draft and its dry run, in milliseconds. */
 const rest = 200
 
 /**
- * Returns the dry run of a draft (for a fork, only whether it would be rejected), shortly after the draft has changed. The last result
- * is kept until the next one arrives.
+ * Returns the dry run of a draft, requested shortly after each change. The previous result stays until the next one arrives. For a
+ * fork, the result says only whether the server would reject it.
  */
 export const useDryRun = ({ source, id, last }: ActTarget, draft: ActDraft): DryRunState => {
   const [state, setState] = useState<DryRunState>({ preview: undefined, problem: undefined, isBusy: true })
@@ -78,7 +78,7 @@ export const useDryRun = ({ source, id, last }: ActTarget, draft: ActDraft): Dry
   return state
 }
 
-/** Returns the work on a conversation; undefined if the workers cannot be queried. */
+/** Returns the queued and running work on a conversation; undefined while loading or if the server cannot list its workers. */
 export const useServing = ({ source, id }: ActTarget): WorkStatus | undefined => {
   const [serving, setServing] = useState<WorkStatus>()
   useEffect(() => {

@@ -5,7 +5,6 @@ interface FieldsProps {
   readonly change: (draft: ActDraft) => void
 }
 
-/** Shows the input fields of an act. */
 export const Fields = ({ draft, change }: FieldsProps) => {
   switch (draft.act) {
     case 'rewind':
@@ -76,7 +75,7 @@ export const Fields = ({ draft, change }: FieldsProps) => {
 }
 
 interface PositionProps {
-  /** True for the field that has the focus when the sheet opens. */
+  /** True if this field has the focus when the sheet opens. */
   readonly isFirst?: boolean
   readonly label: string
   readonly value: number

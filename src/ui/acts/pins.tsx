@@ -19,7 +19,7 @@ const pinsOf = (id: string): readonly number[] => {
   }
 }
 
-/** Handles the keys that pin the current position and list the pins. */
+/** Registers the keys that pin the current position and list the pins. */
 export const usePins = (id: string, at: number | undefined): void => {
   const pin = (): void => {
     if (at === undefined) return

@@ -4,7 +4,7 @@ import { count, number } from '../words.ts'
 
 // A dry run, in words.
 
-/** A figure before and after. `change` has its sign; it is empty if there is none. */
+/** Figure before and after a command. `change` is signed, and empty if the figure stays the same. */
 export interface Figure {
   readonly name: string
   readonly before: string
@@ -12,7 +12,7 @@ export interface Figure {
   readonly change: string
 }
 
-/** Formats a number with its sign, using a minus sign as wide as the plus. */
+/** Formats a number with its sign; empty for 0. The minus sign is as wide as the plus sign. */
 export const formatSigned = (value: number): string =>
   value === 0 ? '' : `${value > 0 ? '+' : '−'}${number(Math.abs(value))}`
 
@@ -48,31 +48,31 @@ const repairWords: Readonly<Record<string, readonly [one: string, many: string]>
     'halves of server tool calls are left out',
   ],
 }
-/** Describes repairs: `3 blocks of thinking are left out`. */
+/** Describes the repairs of one kind: `3 blocks of thinking are left out`. */
 export const repairIn = (kind: string, times: number): string => {
   const [one, many] = repairWords[kind] ?? [kind.replaceAll('-', ' '), `× ${kind.replaceAll('-', ' ')}`]
   return count(times, one, many)
 }
 
-/** The repairs of each kind that a request needs before and after a command. */
+/** Number of repairs of each kind that a request needs before and after a command. */
 interface RepairCounts {
   readonly before: Pick<ContextStats, 'repairs'>
   readonly after: Pick<ContextStats, 'repairs'>
 }
-/** The repairs that a request needs afterwards and did not need before, or needs more often. */
+/** Describes the repairs that a request needs only after a command, or needs more often than before it. */
 export const newRepairs = ({ before, after }: RepairCounts): readonly string[] =>
   Object.entries(after.repairs).flatMap(([kind, times]) => {
     const more = times - (before.repairs[kind] ?? 0)
     return more > 0 ? [repairIn(kind, more)] : []
   })
 
-/** Parts of `GET /turns` and `GET /workers` needed for a warning. */
+/** Fields of `GET /turns` and `GET /workers` that a warning needs. */
 export interface WorkStatus {
   readonly steps: readonly Pick<BoardStep, 'conversation' | 'state' | 'holder'>[]
   readonly workers: number
 }
 
-/** Describes how workers will react to the command; undefined if they will not. */
+/** Describes how workers will react to a command; undefined if they will not react. */
 export const warningOf = (
   id: string,
   { steps, workers }: WorkStatus,
@@ -87,20 +87,23 @@ export const warningOf = (
   return undefined
 }
 
-/** A problem with a command that was decided on an older state. */
+/** Number of events written since the user last looked, and the position of the last one. */
 export interface Stale {
   readonly came: number
   readonly last: number
 }
 
-/** Parses a problem; undefined if the command was rejected for another reason. */
+/**
+ * Reads the number and the position of the newer events from a problem; undefined if the server rejected the command for another
+ * reason.
+ */
 export const staleIn = (problem: Readonly<Record<string, unknown>>): Stale | undefined => {
   const { status, after, last } = problem
   if (status !== 412 || typeof last !== 'number') return undefined
   return { came: last - (typeof after === 'number' ? after : last), last }
 }
 
-/** Returns the reason why writing is disabled, for a tooltip; undefined if it is enabled or if that is not known yet. */
+/** Returns the reason why the user cannot write, for a tooltip; undefined if writing is enabled, or while the session is loading. */
 export const offBecause = (isLive: boolean, session: AccessRights | undefined): string | undefined => {
   if (!isLive) return 'This is a file: it can only be read.'
   if (session?.isReadOnly) return 'This server only reads.'

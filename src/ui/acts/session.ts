@@ -5,12 +5,12 @@ import type { ApiSource } from '../source/source.ts'
 
 let known: Promise<SessionResponse | undefined> | undefined
 let forgotten = 0
-/** Drops the session so that it is requested again: signing in may change the user's rights. */
+/** Forgets the session so that the next use requests it again: signing in may change the user's rights. */
 export const forgetSession = (): void => {
   known = undefined
   forgotten++
 }
-/** Returns a number that changes on signing in: data kept before may belong to another user. */
+/** Returns a number that changes when the user signs in: data loaded before may belong to another user. */
 export const sessionNumber = (): number => forgotten
 
 const sessionOf = (source: ApiSource): Promise<SessionResponse | undefined> =>
@@ -19,7 +19,7 @@ const sessionOf = (source: ApiSource): Promise<SessionResponse | undefined> =>
     return undefined
   }))
 
-/** Returns the user's session; undefined until it is known, and without a server. */
+/** Returns the user's session; undefined while it is loading, or if there is no server. */
 export const useSession = (source: ApiSource): SessionResponse | undefined => {
   const [session, setSession] = useState<SessionResponse>()
   useEffect(() => {

@@ -8,7 +8,7 @@ let show: ((content: ComponentChildren | undefined) => void) | undefined
 export const toast = (content: ComponentChildren): void => show?.(content)
 export const closeToast = (): void => show?.(undefined)
 
-/** Shows toasts; used once in the page. */
+/** Shows toasts. The page has a single instance. */
 export const ToastHost = () => {
   const [content, setContent] = useState<ComponentChildren>()
   show = setContent

@@ -1,4 +1,4 @@
-/** Adds a pin, or removes it if it exists, in the order of the conversation. */
+/** Adds a pin at a position, or removes the existing one. Pins stay sorted by position. */
 export const togglePin = (
   pins: readonly number[],
   position: number,

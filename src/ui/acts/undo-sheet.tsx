@@ -6,17 +6,16 @@ import type { ActTarget } from './dry-run.ts'
 import { type UndoStacks, undoCommand, undoStacksOf } from './undo-stacks.ts'
 import { apiOf } from '../url.ts'
 
-/** Number of recent events examined, and thus of consecutive acts that can be undone. */
+/** Number of recent events that are loaded to find the one to undo, and therefore the maximum number of consecutive undos. */
 const lookedAt = 200
 
 interface UndoSheetProps {
   readonly acting: ActTarget
   readonly way: keyof UndoStacks
-  /** Called when the act is done. */
   readonly done: (draft: ActDraft) => void
 }
 
-/** Finds the act to undo or redo, and shows the effects. */
+/** Finds the event to undo or redo, and shows the effects of doing so. */
 export const UndoSheet = ({ acting, way, done }: UndoSheetProps) => {
   const query = { direction: 'backward', limit: lookedAt, clip: 100 } as const
   const path = apiOf(acting.id, '/events', query)

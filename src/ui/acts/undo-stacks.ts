@@ -2,20 +2,19 @@ import type { UndoableType } from '../../core.ts'
 
 // Undo and redo, as the log has them: rewinds that say so in their reason. So undo works after a reload, and in another browser.
 
-/** The part of an event that undoing needs. */
 export interface ActEvent {
   readonly position: number
   readonly type: string
   readonly data: object
 }
 
-/** Positions of acts: `undo` for those that can be undone, the next one last; `redo` for those that can be redone, the next one last. */
+/** Positions of the events that can be undone and redone, each list ending with the next one. */
 export interface UndoStacks {
   readonly undo: readonly number[]
   readonly redo: readonly number[]
 }
 
-/** Makes the reason of a rewind that undoes or redoes an act. */
+/** Returns the reason recorded in a rewind that undoes or redoes the event at position `act`. */
 export const reasonOf = (way: keyof UndoStacks, act: number): string => `${way} of ${act}`
 
 const acts: Readonly<Record<UndoableType, true>> = {
@@ -26,8 +25,8 @@ const acts: Readonly<Record<UndoableType, true>> = {
 }
 
 /**
- * Returns the acts that can be undone and redone after these events, which are in order and end with the conversation's last. Any
- * message, configuration or fork is a barrier: a rewind to before it is a decision, not an undo.
+ * Returns the positions that can be undone and redone after `events`, which are in order and end with the conversation's last event. A
+ * message, configuration or fork ends the search: rewinding past one is a decision, not an undo.
  */
 export const undoStacksOf = (events: readonly ActEvent[]): UndoStacks => {
   const since = events.findLastIndex(({ type }) => !Object.hasOwn(acts, type)) + 1
@@ -46,7 +45,7 @@ export const undoStacksOf = (events: readonly ActEvent[]): UndoStacks => {
   return { undo, redo }
 }
 
-/** Makes the command that undoes the last act or redoes the last undone one; undefined if there is none. */
+/** Returns the command that undoes or redoes the next event; undefined if there is nothing to undo or redo. */
 export const undoCommand = (undoing: UndoStacks, way: keyof UndoStacks) => {
   const act = undoing[way].at(-1)
   if (act === undefined) return undefined

@@ -9,20 +9,19 @@ import { offBecause } from './preview.ts'
 import { toast } from './toast.tsx'
 import type { UndoStacks } from './undo-stacks.ts'
 
-/** The selection that acts apply to. */
+/** Conversation and selection that commands apply to. */
 export interface ActSelection extends ActTarget {
-  /** Current position: the target of a rewind or a fork. */
+  /** Current position: the target of a rewind or fork. */
   readonly at: number
-  /** Positions of the first and last items to hide, if any are selected. */
+  /** Positions of the first and last items to condense or truncate; undefined without a selection. */
   readonly first?: number | undefined
   readonly through?: number | undefined
-  /** Position of the marker that is selected or that covers the selection. */
+  /** Position of the selected marker, or of the marker that covers the selection. */
   readonly marker?: number | undefined
 }
 
-/** Acts on a conversation. */
 export interface Acts {
-  /** Reason why acts are disabled; undefined if they are enabled. */
+  /** Reason why commands are disabled; undefined if they are enabled. */
   readonly off: string | undefined
   readonly rewind: () => void
   readonly fork: () => void
@@ -33,7 +32,7 @@ export interface Acts {
   readonly redo: () => void
 }
 
-/** Handles the keys R F C T U z Z, each by opening a sheet that shows the effects. Returns the same acts for buttons. */
+/** Registers the keys R F C T U z Z, each of which opens a sheet that shows a command's effects. Returns the same functions for buttons. */
 export const useActs = (seen: ActSelection): Acts => {
   const off = offBecause(seen.source.isLive, seen.source.access())
   const { at, first = at, through = at, marker = at } = seen
@@ -54,13 +53,13 @@ export const useActs = (seen: ActSelection): Acts => {
   return { off, ...acts }
 }
 
-/** Opens the sheet of an act, which is loaded on first use. */
+/** Opens the sheet for a command. The sheet's code is loaded on first use. */
 const open = (acting: ActTarget, draft: ActDraft): void =>
   openPart(import('./sheets.ts'), ({ ActSheet }) => (
     <ActSheet acting={acting} draft={draft} done={(done) => tell(acting, done)} />
   ))
 
-/** Reports the completed act, and offers to undo it. */
+/** Shows a toast about the completed command, with a button to undo it. */
 const tell = (acting: ActTarget, draft: ActDraft): void => {
   const { id } = acting
   if (draft.act === 'fork') {
@@ -84,7 +83,7 @@ const tell = (acting: ActTarget, draft: ActDraft): void => {
   )
 }
 
-/** Opens the sheet that finds the act to undo or redo. */
+/** Opens the sheet that undoes or redoes an event. */
 const undo = (acting: ActTarget, way: keyof UndoStacks): void =>
   openPart(import('./sheets.ts'), ({ UndoSheet }) => (
     <UndoSheet acting={acting} way={way} done={(done) => tell(acting, done)} />

@@ -1,6 +1,6 @@
 import type { VerificationFinding } from '../source/answers.ts'
 
-/** Groups findings with the same message, in the order of the first of each: one change affects many calls. */
+/** Groups findings by message, in order of each group's first finding: a single change may affect many calls. */
 export const alikeIn = (
   findings: readonly VerificationFinding[],
 ): readonly { readonly message: string; readonly findings: readonly VerificationFinding[] }[] =>

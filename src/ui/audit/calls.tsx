@@ -17,7 +17,7 @@ const icons: Readonly<Record<State, string>> = {
   reconstructed: '',
 }
 
-/** Maximum number of calls shown. */
+/** Maximum number of model calls shown. */
 const most = 600
 
 interface CallsProps {
@@ -26,7 +26,7 @@ interface CallsProps {
   readonly checked: VerificationResponse | undefined
 }
 
-/** Shows every call with the state of its receipt. */
+/** Shows every model call with the state of its receipt. */
 export const Calls = ({ source, id, checked }: CallsProps) => {
   const { value, error, retry } = useFetched(source, checked && apiOf(id, '/calls', { limit: most }))
   const { receipts } = checked ?? {}
@@ -89,7 +89,7 @@ interface WhichProps {
   readonly findings: readonly VerificationFinding[]
 }
 
-/** Shows the first of several equal findings, and the number of the others. */
+/** Shows the call of the first finding, and the number of the other findings with the same message. */
 const Which = ({ id, findings: [first, ...more] }: WhichProps) =>
   first ? (
     <span>

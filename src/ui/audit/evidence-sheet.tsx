@@ -11,23 +11,22 @@ import { apiOf } from '../url.ts'
 interface EvidenceSheetProps {
   readonly source: ApiSource
   readonly id: string
-  /** Last position. */
   readonly last: number
 }
 
-/** Content of the header `palimpsest-evidence`, which describes a bundle. */
+/** Parsed `palimpsest-evidence` header, which describes an evidence bundle. */
 interface Told {
   readonly events: number
   readonly requests: number
   readonly isSealed: boolean
   readonly omitted: number
   readonly withheld: number
-  /** Positions of summaries made from withheld content, and of events that repeat it literally. */
+  /** Positions of summaries made from withheld content (`tainted`), and of events that repeat withheld text word for word (`repeated`). */
   readonly tainted: readonly number[]
   readonly repeated: readonly number[]
 }
 
-/** Saves the evidence of a conversation for others. */
+/** Shows a form for downloading a conversation's evidence bundle, with the option to withhold events. */
 export const EvidenceSheet = ({ source, id, last }: EvidenceSheetProps) => {
   const [calls, setCalls] = useState('')
   const [withhold, setWithhold] = useState('')
@@ -137,7 +136,7 @@ interface LeaksProps {
   readonly withhold: (positions: readonly number[]) => void
 }
 
-/** Lists events that may still reveal withheld content. */
+/** Lists events in the bundle that may reveal withheld content. */
 const Leaks = ({ told: { tainted, repeated }, withhold }: LeaksProps) => (
   <>
     {tainted.length > 0 && (

@@ -13,7 +13,7 @@ import { Anchors, Fact, Key, VerdictWords, When } from './parts.tsx'
 import type { VerificationResponse, AuditHead, ConversationAuditResponse } from '../source/answers.ts'
 import { verdictOf } from './verdict.ts'
 
-/** Shows the evidence for a conversation, and its limits. */
+/** Shows how a conversation's integrity is proven, and which parts are not. */
 export const AuditPage = ({ source, params: { id = '' } }: PageProps) => {
   const standing = useFetched(source, apiOf(id, '/audit'))
   const checked = useFetched(source, apiOf(id, '/verification'))
@@ -155,7 +155,7 @@ const Ledger = ({ id, standing: { last }, ledger }: LedgerProps) => {
   )
 }
 
-/** Describes the part of the conversation that a checkpoint with `size` entries covers. */
+/** Describes which part of the conversation is covered by a checkpoint of `size` entries. */
 const holds = (heads: readonly AuditHead[], size: number): string => {
   const held = heads.find(({ index }) => index < size)
   return held ? `through ${number(held.position)}` : 'nothing of it yet'

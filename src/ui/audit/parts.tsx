@@ -7,7 +7,7 @@ import type { AuditVerdict } from './verdict.ts'
 
 const icons = { bad: '✕', open: '○', good: '✓', busy: '…' } as const
 
-/** Shows the verdict, prominently if something is wrong. */
+/** Shows the verdict, as an alert if something was changed. */
 export const VerdictWords = ({
   verdict: { tone, title, words, command },
   children,
@@ -35,7 +35,7 @@ const copy = (text: string): void => {
   )
 }
 
-/** Shows a shell command; nothing is run from here. */
+/** Shows a shell command with a copy button. The page never runs the command. */
 export const Command = ({ text }: { readonly text: string }) => (
   <p class="command">
     <code>{text}</code>
@@ -45,7 +45,6 @@ export const Command = ({ text }: { readonly text: string }) => (
   </p>
 )
 
-/** Shows a fact: its name and its value. */
 export const Fact = ({ name, children }: { readonly name: string; readonly children: ComponentChildren }) => (
   <div class="fact">
     <dt>{name}</dt>
@@ -61,11 +60,11 @@ export const When = ({ time }: { readonly time: string }) => (
 
 interface AnchorsProps {
   readonly anchors: readonly AnchorRow[]
-  /** Describes the part that a checkpoint with `size` entries covers. */
+  /** Describes the events or entries covered by a checkpoint of `size` entries. */
   readonly holds: (size: number) => string
 }
 
-/** Lists the anchors, with the checkpoint that each one has. */
+/** Lists the anchors, with the part that each anchor's checkpoint covers. */
 export const Anchors = ({ anchors, holds }: AnchorsProps) => (
   <section>
     <h2>
@@ -84,7 +83,7 @@ export const Anchors = ({ anchors, holds }: AnchorsProps) => (
   </section>
 )
 
-/** Shows a verifier key, which is long and not secret. */
+/** Shows a verifier key, which is long and not secret, with a copy button. */
 export const Key = ({ text }: { readonly text: string }) => (
   <span class="long-key">
     <code>{text}</code>{' '}

@@ -8,7 +8,7 @@ import { Anchors, Fact, Key, VerdictWords, When } from './parts.tsx'
 import type { StoreLedger } from '../source/answers.ts'
 import { storeVerdict } from './verdict.ts'
 
-/** Shows the evidence for the conversations of a store. */
+/** Shows how the integrity of the whole store is proven. */
 export const StoreAuditPage = ({ source }: PageProps) => {
   const { value, error, isBusy, retry } = useFetched(source, apiPathOf('/audit'))
   useTitle('Audit')

@@ -10,16 +10,19 @@ import type {
 
 // What all that was found comes to, in plain words.
 
-/** `bad`: something was changed; `open`: no contradiction, but not everything is proven; `good`; `busy`: not known yet. */
+/**
+ * `bad`: something was changed. `open`: no contradiction, but not everything is proven. `good`: everything is proven. `busy`: not known
+ * yet.
+ */
 export type VerdictTone = 'bad' | 'open' | 'good' | 'busy'
 
 export interface AuditVerdict {
   readonly tone: VerdictTone
   readonly title: string
   readonly words: string
-  /** A position to look at. */
+  /** Position of the event that the verdict is about. */
   readonly position?: number | undefined
-  /** The command that improves the verdict. */
+  /** Shell command that would improve the verdict. */
   readonly command?: string | undefined
 }
 
@@ -33,10 +36,13 @@ const chainWords: Readonly<Record<string, string>> = {
   turn: 'is a record of a turn that is not as it was written',
   inbox: 'is a message that waited, and is not as it was written',
 }
-/** Kinds whose positions are counted in streams of their own. */
+/** Kinds of discrepancy in side streams, whose positions are not those of the conversation. */
 const beside: ReadonlySet<string> = new Set(['note', 'turn', 'inbox'])
 
-/** The newest sealed position that is unchanged, and the oldest one after it that is not. */
+/**
+ * Range in which sealed events were changed or removed. It begins after `after`, the newest unchanged sealed position before the
+ * change, and ends with `through`, the oldest changed one.
+ */
 export interface Rewritten {
   readonly after: number | undefined
   readonly through: number
@@ -57,15 +63,15 @@ export const rewrittenIn = (heads: readonly AuditHead[]): Rewritten | undefined 
   }
 }
 
-/** Formats a range: `12`, or `7 to 12`. */
+/** Formats the range of positions: `12` or `7 to 12`. */
 const rangeOf = ({ after, through }: Rewritten): string =>
   (after ?? -1) + 1 === through ? number(through) : `${number((after ?? -1) + 1)} to ${number(through)}`
 
-/** Finds the newest sealed position that is unchanged. */
+/** Finds the ledger entry of the newest sealed position that is unchanged. */
 export const lastSealed = (heads: readonly AuditHead[]): AuditHead | undefined =>
   heads.filter(({ state }) => state === 'same').toSorted((one, other) => other.position - one.position)[0]
 
-/** Finds the newest unchanged position covered by a checkpoint that is kept elsewhere. */
+/** Finds the ledger entry of the newest unchanged position that an anchored checkpoint covers. */
 export const lastAnchored = (
   heads: readonly AuditHead[],
   anchors: readonly AnchorRow[],
@@ -74,7 +80,7 @@ export const lastAnchored = (
   return lastSealed(heads.filter(({ index }) => index < size))
 }
 
-/** Returns the verdict so far. An undefined argument is still being determined, or could not be. */
+/** Returns the verdict from the results so far. An argument is undefined if its result is still loading or could not be loaded. */
 export const verdictOf = (
   standing: ConversationAuditResponse | undefined,
   checked: VerificationResponse | undefined,
@@ -182,7 +188,7 @@ const proven = ({ last, ledger }: ConversationAuditResponse): AuditVerdict => {
   }
 }
 
-/** Returns the verdict on the whole store: never `good`, because nothing is compared for it. */
+/** Returns the verdict on the whole store. It is never `good`, because this page checks no events. */
 export const storeVerdict = (ledger: StoreLedger | undefined): AuditVerdict => {
   if (!ledger)
     return {

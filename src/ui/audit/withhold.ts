@@ -1,6 +1,6 @@
 // What somebody types of what a bundle is to hold.
 
-/** Parses positions and ranges separated by commas or spaces: `12, 15-17`. Undefined for invalid text. */
+/** Parses positions and ranges separated by commas or spaces: `12, 15-17`. Returns undefined for invalid text. */
 export const positionsIn = (text: string, last: number): readonly number[] | undefined => {
   const found = new Set<number>()
   for (const part of text.split(/[\s,]+/).filter((one) => one !== '')) {
@@ -11,7 +11,7 @@ export const positionsIn = (text: string, last: number): readonly number[] | und
   return [...found].toSorted((one, other) => one - other)
 }
 
-/** Formats positions in order, as ranges: `12, 15-17`. */
+/** Formats positions as sorted ranges: `12, 15-17`. */
 export const rangesOf = (positions: readonly number[]): string => {
   const ranges: [from: number, to: number][] = []
   for (const position of [...new Set(positions)].toSorted((one, other) => one - other)) {
@@ -22,7 +22,7 @@ export const rangesOf = (positions: readonly number[]): string => {
   return ranges.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).join(', ')
 }
 
-/** Parses a range of calls: `3..7`, `3-7` or `3`; null: all; undefined for invalid text. */
+/** Parses a range of calls: `3..7`, `3-7` or `3`. Returns null for empty text, which means all calls, and undefined for invalid text. */
 export const callsIn = (
   text: string,
 ): { readonly first: number; readonly last: number } | null | undefined => {

@@ -15,17 +15,16 @@ interface BlockPlace {
 }
 export interface BlocksProps {
   readonly source: ApiSource
-  /** The conversation and position that the blocks are of: what was cut is fetched there. Undefined: nothing was cut. */
+  /** Conversation and position of the message, from which clipped content is fetched. Undefined: nothing is clipped. */
   readonly of?: BlockPlace | undefined
   readonly content: readonly (Block | AnyBlock)[]
   readonly cuts?: readonly ClippedString[] | undefined
   readonly text?: 'exact' | 'rendered'
   readonly isOpen?: boolean | undefined
-  /** True to show the name of a call even if it is the only one. */
+  /** True to show a tool call's name even if the message has only one call. */
   readonly isNamed?: boolean
 }
 
-/** Shows the blocks of a message. */
 export const Blocks = ({
   source,
   of,
@@ -56,10 +55,10 @@ export const Blocks = ({
   )
 }
 
-/** A block with clipped content. */
+/** Full content of a block that the server clipped. */
 interface Whole {
   readonly all: () => Promise<AnyBlock>
-  /** Makes a reader for the value at a path in the block. */
+  /** Returns a function that begins to read the value at a path in the block. */
   readonly at: (path: Path) => () => ReadOn
 }
 
@@ -74,13 +73,13 @@ const wholeOf = (source: ApiSource, { conversation: id, position }: BlockPlace, 
 
 interface BlockProps {
   readonly block: AnyBlock
-  /** Full length of the clipped value. */
+  /** Full length of the clipped string, in characters. */
   readonly length: number | undefined
-  /** The full block; undefined if nothing is clipped. */
+  /** Full content of the block; undefined if nothing is clipped. */
   readonly whole: Whole | undefined
   readonly text: 'exact' | 'rendered'
   readonly isOpen: boolean | undefined
-  /** True for the only call of its message: the message names it. */
+  /** True for the only tool call in a message: the heading of the message already names it. */
   readonly isOnly?: boolean
 }
 
@@ -149,11 +148,11 @@ const Label = ({ kind, name }: { readonly kind: string; readonly name?: string }
 
 type Parts = Pick<BlockProps, 'length' | 'whole' | 'isOpen'>
 
-/** True if the server may have clipped a string, which is then shown with the full size of its container. */
+/** True if the server may have clipped this string. The length shown is then the full length recorded for the block. */
 const mayBeCut = (text: unknown, { whole }: Parts): boolean =>
   whole !== undefined && typeof text === 'string' && text.length >= leastCut
 
-/** Shows the input of a call, one field per line. Strings are shown as they are, other values as JSON. */
+/** Shows the input of a tool call, one field per line. Strings are shown unquoted, other values as JSON. */
 const Fields = ({ of, ...parts }: { readonly of: unknown } & Parts) => {
   const { length, whole, isOpen } = parts
   if (typeof of !== 'object' || of === null || Array.isArray(of))
@@ -188,7 +187,7 @@ const Fields = ({ of, ...parts }: { readonly of: unknown } & Parts) => {
   )
 }
 
-/** Shows content that is text or blocks. */
+/** Shows the content of a tool result or document, which is text or blocks. */
 const Inner = ({
   content,
   field,
@@ -242,6 +241,6 @@ const Media = ({ block, length, whole, isOpen }: Omit<BlockProps, 'text'>) => {
   return <p class="nothing">{`${title}${textOf(media) || block.type}${about}`}</p>
 }
 
-/** Returns a string unchanged, anything else as JSON. */
+/** Returns a string unchanged, undefined as an empty string, and any other value as JSON. */
 const textOf = (value: unknown): string =>
   typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value, undefined, 2)

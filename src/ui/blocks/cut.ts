@@ -1,7 +1,7 @@
 import type { ClippedField } from '../../core.ts'
 
-/** Path and full length of a string in a block clipped by the server (`?clip=`). */
+/** Path and full length of a string that the server clipped (`?clip=`). */
 export type ClippedString = ClippedField
 
-/** Minimum length of a string that the server may have clipped: a shorter one is complete. */
+/** Minimum length of a clipped string, in characters: shorter strings are complete. */
 export const leastCut = 699

@@ -1,6 +1,6 @@
 // Text as it is: what cannot be seen is named, what is long is cut with its size, what is very long is laid out in pieces.
 
-/** Text, or the name of a character that would be invisible or change the direction of its neighbours. */
+/** Visible text, or the name of a character that would be invisible or would change the direction of the text around it. */
 export type ExactPiece = string | { readonly name: string }
 
 // Controls but tab and newline, soft hyphens, marks of direction, zero-width characters, separators, tag characters.
@@ -32,7 +32,10 @@ const known: Readonly<Record<string, string>> = {
   '\uFEFF': 'BOM',
 }
 
-/** Splits a text, naming its invisible characters. Joiners inside emoji, and in letters of scripts that need them, are kept as text. */
+/**
+ * Splits a text at its invisible characters, which are replaced by their names. Joiners are kept inside emoji and in letters of scripts
+ * that need them.
+ */
 export const exact = (text: string): readonly ExactPiece[] => {
   const pieces: ExactPiece[] = []
   let from = 0
@@ -61,12 +64,12 @@ const nameOf = (character: string): string => {
   return known[character] ?? `U+${hex}`
 }
 
-/** Number of characters of a text shown before it is opened. */
+/** Number of characters shown of a collapsed text. */
 export const clampLength = 700
-/** Number of extra characters up to which a text is still shown in full: cutting less than that only annoys. */
+/** Number of characters over the limit up to which a text is still shown in full: hiding fewer would only annoy. */
 const slack = 100
 
-/** Returns the beginning of a text longer than 700 characters; undefined for one that is shown in full. No character is split. */
+/** Returns the first `most` characters of a long text, without splitting a character; undefined for a text that is shown in full. */
 export const clamp = (text: string, most = clampLength): string | undefined => {
   if (text.length <= most + slack) return undefined
   const isSplit = /[\uD800-\uDBFF]/.test(text[most - 1] ?? '')
@@ -76,7 +79,10 @@ export const clamp = (text: string, most = clampLength): string | undefined => {
 const chunkLength = 16 * 1024
 const chunkLines = 500
 
-/** Splits a text into pieces of at most 16 kB or 500 lines, which a browser can lay out separately. Together they are the text. */
+/**
+ * Splits a text into pieces of at most 16,384 characters or 500 lines, which a browser can lay out separately. The pieces joined are
+ * the text.
+ */
 export const chunks = (text: string): readonly string[] => {
   const found: string[] = []
   for (let from = 0; from < text.length;) {
@@ -101,7 +107,7 @@ const endOf = (text: string, from: number): number => {
   return /[\uD800-\uDBFF]/.test(text[most - 1] ?? '') ? most - 1 : most
 }
 
-/** Describes a text without visible characters; undefined if it has any. */
+/** Describes a text that is empty or blank; undefined for any other text. */
 export const blank = (text: string): string | undefined => {
   if (text === '') return 'empty'
   if (text.trim() !== '') return undefined

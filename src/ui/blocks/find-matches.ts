@@ -1,13 +1,13 @@
-/** Place of a match in a text: a half-open range of characters. */
+/** Half-open range of a match in a text, in characters. */
 export interface MatchRange {
   readonly from: number
   readonly to: number
 }
 
-/** Maximum number of places counted. */
+/** Maximum number of matches in one search. */
 export const mostFound = 1_000
 
-/** Finds words in a text, case-insensitively: the first 1,000 places. */
+/** Finds the first 1,000 matches of a string in a text, ignoring case. */
 export const placesOf = (text: string, words: string): readonly MatchRange[] => {
   if (words === '') return []
   const places: MatchRange[] = []

@@ -1,20 +1,20 @@
 import { useEffect, useState } from 'preact/hooks'
 import { size } from '../words.ts'
 
-/** Types of images that browsers show without running anything. */
+/** Media types of images that the page displays: those that cannot contain scripts. */
 const shown = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 
 interface ImageProps {
   readonly type: string
-  /** Image data in base64, possibly clipped by the server. */
+  /** Image data in base64; possibly clipped by the server. */
   readonly data: string
-  /** Full length of the base64. */
+  /** Full length of the base64 data, in characters. */
   readonly length?: number | undefined
-  /** Loads the image if the server has clipped it. */
+  /** Loads the full image; needed if the server has clipped `data`. */
   readonly load?: (() => Promise<Blob>) | undefined
 }
 
-/** Shows an image from its stored bytes: small, and in full size on a click. Never loads a URL. */
+/** Shows an image from its stored bytes, small at first and in full size after a click. Never loads a URL. */
 export const Image = ({ type, data, length = data.length, load }: ImageProps) => {
   const [url, setUrl] = useState<string>()
   const [isLarge, setLarge] = useState(false)

@@ -4,18 +4,22 @@ import { type Path, readerAt } from './reader-at.ts'
 
 // Very long texts, read in pieces.
 
-/** The part of a text read so far. */
 export interface Lot {
   readonly text: string
   readonly isWhole: boolean
 }
-/** Reads the next piece; resolves with everything read so far. */
+/** Reads the next piece; resolves with the text read so far. */
 export type ReadOn = () => Promise<Lot>
 
-/** Length of a piece: bytes if it is fetched, characters if it is in memory. */
+/** Length of a piece: in bytes if it is fetched, in characters if it is in memory. */
 export const pieceLength = 1_000_000
 
-/** Begins to read a value of a block in pieces: of a string its text, of anything else its JSON, indented if one piece has all of it. @param path of the block in the API, as JSON */
+/**
+ * Returns a function that reads a value of a block in pieces. A string is read as its text, any other value as JSON; the JSON is
+ * indented if it fits into one piece.
+ *
+ * @param path API path of the block as JSON
+ */
 export const createPieceReader = (
   source: ApiSource,
   path: ApiPath,
@@ -46,7 +50,7 @@ export const createPieceReader = (
   }
 }
 
-/** Returns the first pieces of a text in memory; no character is split. */
+/** Returns the first `pieces` pieces of a text in memory, without splitting a character. */
 export const piecesOf = (text: string, pieces: number, length = pieceLength): Lot => {
   const most = pieces * length
   if (text.length <= most) return { text, isWhole: true }

@@ -26,6 +26,6 @@ const rules = {
   RETURN_TRUSTED_TYPE: true,
 }
 
-/** Renders Markdown as safe HTML: no scripts, styles, forms, or requests. */
+/** Renders Markdown as safe HTML, without scripts, styles, forms or anything that causes a request. */
 export const renderMarkdown = (text: string): string =>
   DOMPurify.sanitize(marked.parse(text) as string, rules)

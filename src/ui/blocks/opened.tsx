@@ -6,7 +6,7 @@ import { Shown } from './shown.tsx'
 
 interface OpenedProps {
   readonly lot: Lot
-  /** Length of the whole text. */
+  /** Length of the whole text, in characters. */
   readonly length: number
   readonly as: 'exact' | 'rendered'
   readonly problem: string | undefined
@@ -14,7 +14,7 @@ interface OpenedProps {
   readonly close: () => void
 }
 
-/** Shows an open text as far as it has been read, with tools for navigating it. */
+/** Shows the part of an expanded text that has been read, with a search field and a button to read more. */
 export const Opened = ({ lot: { text, isWhole }, length, as, problem, more, close }: OpenedProps) => {
   const [mark, setMark] = useState<MatchRange>()
   const readOf = `the first ${size(text.length)} of ${size(Math.max(length, text.length))}`
@@ -37,18 +37,17 @@ export const Opened = ({ lot: { text, isWhole }, length, as, problem, more, clos
   )
 }
 
-/** Minimum length for a search field, in characters: longer texts do not fit on a screen. */
+/** Minimum length of a text with a search field, in characters: longer texts do not fit on a screen. */
 const findable = 20_000
 
 interface FindingProps {
   readonly text: string
-  /** Description of the part that is searched; empty: the whole text. */
+  /** Description of the part that is searched; empty if the whole text is searched. */
   readonly in: string
   readonly show: (place: MatchRange | undefined) => void
   readonly children: preact.ComponentChildren
 }
 
-/** Searches in a text. */
 const Finding = ({ text, in: part, show, children }: FindingProps) => {
   const [words, setWords] = useState('')
   const [index, setIndex] = useState(0)
@@ -80,7 +79,7 @@ const Finding = ({ text, in: part, show, children }: FindingProps) => {
   )
 }
 
-/** Shows more or less of a text, without selecting its row. */
+/** Shows a button that expands or collapses a text without selecting the row around it. */
 export const More = ({
   onClick,
   children,

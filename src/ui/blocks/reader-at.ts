@@ -2,15 +2,18 @@
 
 type Key = string | number
 
-/** Path of a value in JSON: field names and list indices. */
+/** Path of a value in JSON: field names and array indices. */
 export type Path = readonly Key[]
 
 export interface ReaderAt {
-  /** Takes the next piece of the JSON; returns its contribution to the value: characters of a string, or JSON for anything else. */
+  /**
+   * Takes the next piece of the JSON. Returns the characters that it adds to the value: decoded text for a string, JSON for any other
+   * value.
+   */
   readonly take: (piece: string) => string
-  /** True if the value is a string; undefined until it begins. */
+  /** Returns true if the value is a string; undefined until the value begins. */
   readonly isString: () => boolean | undefined
-  /** True if the whole value has been read. */
+  /** Returns true if the whole value has been read. */
   readonly isDone: () => boolean
 }
 
@@ -18,9 +21,9 @@ const special = /["\\]/g
 const escape = /\\(?:u[\da-fA-F]{4}|[^u])/y
 const literal = /[^\s,\]}]+/y
 
-/** Reads the value at a path in JSON that arrives in arbitrary pieces, without waiting for the rest and without keeping it. */
+/** Reads the value at a path in JSON that arrives in arbitrary pieces. Does not wait for the whole JSON or keep it in memory. */
 export const readerAt = (path: Path): ReaderAt => {
-  /** Current key in each open object and list; undefined in an object before the name of a field. */
+  /** Current key in each open object and array; undefined in an object before a field name. */
   const places: (Key | undefined)[] = []
   let inString: 'name' | 'value' | undefined
   let inLiteral = false
@@ -51,7 +54,7 @@ export const readerAt = (path: Path): ReaderAt => {
     if (inString === 'name') name += characters
     else if (isString && isInWanted()) added += characters
   }
-  /** Scans a string from an index; returns the index at which it stopped. */
+  /** Scans a string from `index`; returns the index at which the scan stopped. */
   const through = (index: number): number => {
     special.lastIndex = index
     const stop = special.exec(text)?.index ?? text.length
@@ -74,7 +77,7 @@ export const readerAt = (path: Path): ReaderAt => {
     say(JSON.parse(`"${escaped}"`) as string)
     return stop + escaped.length
   }
-  /** Scans a token outside of strings; returns the index at which it stopped. */
+  /** Scans a token outside strings, from `index`; returns the index at which the scan stopped. */
   const over = (index: number): number => {
     const character = text.charAt(index)
     const top = places.length - 1

@@ -4,7 +4,7 @@ import { openSheet, Sheet } from '../sheet.tsx'
 import { chunks, exact } from './exact.ts'
 import type { MatchRange } from './find-matches.ts'
 
-/** Shows a text unchanged, with invisible characters named. */
+/** Shows a text unchanged, except that invisible characters are replaced by their names. */
 export const Exact = ({ text }: { readonly text: string }) => (
   <>
     {exact(text).map((piece, index) =>
@@ -23,10 +23,13 @@ interface ShownProps {
   readonly text: string
   readonly as: 'exact' | 'rendered'
   readonly isCut?: boolean
-  /** Range that is highlighted and scrolled into view. */
+  /** Range of the text that is highlighted and scrolled into view. */
   readonly mark?: MatchRange | undefined
 }
-/** Shows a text in pieces that are laid out when they come into view. */
+/**
+ * Shows a text as Markdown or unchanged. An unchanged text is split into pieces, which the browser lays out only when they become
+ * visible.
+ */
 export const Shown = ({ text, as, isCut = false, mark }: ShownProps) => {
   const drawn = useRef<readonly Drawn[]>([])
   if (as === 'rendered') return <Markdown text={text} />
@@ -38,14 +41,13 @@ export const Shown = ({ text, as, isCut = false, mark }: ShownProps) => {
   )
 }
 
-/** A piece of a text as drawn. */
 interface Drawn {
   readonly piece: string
   readonly isMarked: boolean
   readonly shown: preact.JSX.Element
 }
 
-/** Splits a text into pieces to draw. Pieces drawn before are reused, as there may be a thousand. */
+/** Splits a text into pieces and renders them. A text may have a thousand pieces, so unchanged ones are reused from `before`. */
 const drawnOf = (text: string, mark: MatchRange | undefined, before: readonly Drawn[]): readonly Drawn[] => {
   let from = 0
   return chunks(text).map((piece, index) => {
@@ -109,7 +111,7 @@ const Markdown = ({ text }: { readonly text: string }) => {
 /** Mouse button that opens a link in a new tab. */
 const middle = 1
 
-/** Asks before following a link in a message, showing its full address. */
+/** Shows the full address of a link in a message and asks for confirmation before following the link. */
 const askFirst = (event: MouseEvent): void => {
   const link = event.target instanceof Element ? event.target.closest('a') : undefined
   const href = link?.getAttribute('href')

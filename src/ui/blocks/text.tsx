@@ -7,20 +7,19 @@ import { More, Opened } from './opened.tsx'
 import { Shown } from './shown.tsx'
 
 interface TextProps {
-  /** The available part of the text. */
+  /** Text, or the beginning of a text that the server has clipped. */
   readonly text: string
-  /** Full length in characters; greater than the length of `text` if the server has clipped it. */
+  /** Full length of the text in characters, which exceeds the length of `text` if the server has clipped it. */
   readonly length?: number | undefined
-  /** Makes a reader for a text that the server has clipped. */
+  /** Returns a function that reads the full text from the server; needed if the text is clipped. */
   readonly read?: (() => ReadOn) | undefined
   readonly as?: 'exact' | 'rendered'
-  /** True if the text is open initially. */
   readonly isOpen?: boolean | undefined
 }
 
 /**
- * Shows a text, cut at 700 characters with its size. It opens in place, in pieces that are laid out when they come into view; a very
- * long text is read in pieces.
+ * Shows a text. A long one is collapsed to its first 700 characters and its full size, and expands in place. A very long one is then
+ * read in pieces, which the browser lays out only when they become visible.
  */
 export const Text = ({ text, length = text.length, read, as = 'exact', isOpen = false }: TextProps) => {
   const [open, setOpen] = useState(isOpen)
@@ -46,7 +45,7 @@ export const Text = ({ text, length = text.length, read, as = 'exact', isOpen = 
 }
 
 /**
- * Returns the part of an open text read so far, and a function that reads on.
+ * Returns the part of an expanded text that has been read, and a function that reads the next piece.
  *
  * @param read undefined if the text is complete
  */

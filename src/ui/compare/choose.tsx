@@ -6,7 +6,10 @@ import type { ApiSource } from '../source/source.ts'
 import { useFetched } from '../states.tsx'
 import { hrefs } from '../url.ts'
 
-/** Asks for the conversation to compare with: suggests those with the same prefix, as forks often have, but accepts any. */
+/**
+ * Asks which conversation to compare with. Suggests conversations whose ids begin alike, as those of forks often do, but accepts any
+ * id.
+ */
 export const Choose = ({ source, id }: { readonly source: ApiSource; readonly id: string }) => {
   const [typed, setTyped] = useState('')
   const { value } = useFetched(

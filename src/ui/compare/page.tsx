@@ -28,7 +28,7 @@ import {
 
 type Which = 'left' | 'right'
 
-/** Shows two histories side by side: of a conversation and its fork, or of two branches. */
+/** Shows two effective histories side by side: those of a conversation and its fork, or of one conversation at two positions. */
 export const ComparePage = ({ source, params: { id = '' }, search }: PageProps) => {
   const query = new URLSearchParams(search)
   const other = query.get('with') ?? ''
@@ -60,7 +60,7 @@ const whole = (text: string | null): number | undefined =>
 
 interface Side {
   readonly id: string
-  /** Undefined for the last position. */
+  /** Position at which the history is shown; undefined for the last position. */
   readonly at: number | undefined
 }
 interface ComparedProps {
@@ -69,7 +69,7 @@ interface ComparedProps {
   readonly right: Side
 }
 
-/** Number of characters of each text, enough for a line. */
+/** Maximum number of characters requested of each text: enough for one line. */
 const clip = 300
 
 const useSide = (source: ApiSource, { id, at }: Side) => {
@@ -186,7 +186,7 @@ interface SideTopProps {
   readonly move: (turns: number) => void
 }
 
-/** Shows the outcome of one side, and its position. */
+/** Shows the position and the outcome of one of the two histories, with a slider that moves by turns. */
 const SideTop = ({ id, at, stops, tokens, outcome, move }: SideTopProps) => {
   const turn = Math.max(
     0,
@@ -259,7 +259,7 @@ const Rows = ({ rows, left, right }: RowsProps) => {
   )
 }
 
-/** Shows the items that both have, once and folded. */
+/** Shows the items common to both histories, once and collapsed. */
 const Same = ({ id, items }: { readonly id: string; readonly items: readonly ClippedItem[] }) => {
   const [open, setOpen] = useState(false)
   return (
@@ -273,7 +273,7 @@ const Same = ({ id, items }: { readonly id: string; readonly items: readonly Cli
   )
 }
 
-/** Number of entries of a column shown initially. */
+/** Maximum number of items shown in a column before it is expanded. */
 const most = 60
 
 const Column = ({ id, items }: { readonly id: string; readonly items: readonly ClippedItem[] }) => {

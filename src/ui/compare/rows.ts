@@ -2,7 +2,7 @@ import type { DiffRowEntry } from '../diff/rows.ts'
 
 // Two histories side by side: what both have once, then each by itself.
 
-/** An item of an effective history. */
+/** Item of an effective history, as far as the comparison reads it. */
 export interface CompareItem extends DiffRowEntry {
   readonly time: string
   readonly messageId?: string | undefined
@@ -20,13 +20,13 @@ export type CompareRow<I extends CompareItem = CompareItem> =
   | { readonly kind: 'apart'; readonly left: readonly I[]; readonly right: readonly I[] }
 
 /**
- * Returns a key that is equal for the same item on both sides: a fork keeps the ids of its parent's messages, and the times and
- * positions of its markers.
+ * Returns a key that is equal for the same item in both histories. A fork keeps the ids of its parent's messages and the times and
+ * positions of its parent's markers.
  */
 const keyOf = ({ kind, position, time, messageId }: CompareItem): string =>
   messageId ?? `${kind} ${position} ${time}`
 
-/** The rows of two histories, in the order of both. */
+/** Aligns two histories into rows: runs of common items, and the items between them that only one history has. */
 export const compareRows = <I extends CompareItem>(
   left: readonly I[],
   right: readonly I[],
@@ -59,19 +59,19 @@ export const compareRows = <I extends CompareItem>(
   return rows
 }
 
-/** Returns the position through which both have the same items; undefined if they differ from the first one. */
+/** Returns the position of the last item in the common beginning of both histories; undefined if the first items differ. */
 export const commonUntil = (rows: readonly CompareRow[]): number | undefined => {
   const [first] = rows
   return first?.kind === 'same' ? first.items.at(-1)?.position : undefined
 }
 
-/** Summary at the top of a side. */
+/** Summary of one of two compared histories. */
 export interface SideOutcome {
   readonly items: number
-  /** Tools called since the histories diverged, with counts, most frequent first. */
+  /** Tools called in the items that only this history has, with the number of calls; most frequent first. */
   readonly tools: readonly (readonly [name: string, times: number])[]
   readonly replies: number
-  /** Text of the last message. */
+  /** First non-blank text of the last message; empty if it has no text. */
   readonly last: string
   readonly stopReason: string | undefined
 }
@@ -96,20 +96,20 @@ export const outcomeOf = (rows: readonly CompareRow[], side: 'left' | 'right'): 
   }
 }
 
-/** True if a message begins a turn: a user message with more than tool results. */
+/** True if a message begins a turn, that is, if it is a user message with more than tool results. */
 const beginsTurn = ({ kind, role, content = [] }: CompareItem): boolean =>
   kind === 'message' &&
   role === 'user' &&
   !(content.length > 0 && content.every(({ type }) => type === 'tool_result'))
 
-/** Returns the last positions of the turns of a history: the stops of a slider that moves by turns. */
+/** Returns the position of the last item of each turn: the stops of a slider that moves by turns. */
 export const turnEnds = (items: readonly CompareItem[]): readonly number[] =>
   items.flatMap((item, index) => {
     const next = items[index + 1]
     return next === undefined || beginsTurn(next) ? [item.position] : []
   })
 
-/** Returns the stop this many turns from a position: when locked, both sides move by the same number of turns. */
+/** Returns the slider stop that is `turns` turns away from position `from`. Locked histories move by the same number of turns. */
 export const moveBy = (ends: readonly number[], from: number, turns: number): number => {
   const at = ends.findLastIndex((end) => end <= from)
   return ends[Math.min(ends.length - 1, Math.max(0, at + turns))] ?? from

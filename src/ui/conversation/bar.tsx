@@ -18,7 +18,7 @@ interface BarOfViewProps {
   readonly showPane: (pane: Pane) => void
 }
 
-/** Describes the current view, and links to others. */
+/** Describes the current view, and shows the buttons that switch it. */
 export const BarOfView = ({ sight, shown, finding, isInspected, showPane }: BarOfViewProps) => (
   <div class="bar-of-view">
     <Stopped connection={sight.connection} />
@@ -69,7 +69,7 @@ const Toggle = ({ name, isOn, press }: ToggleProps) => (
   </button>
 )
 
-/** Describes the position in a sentence. */
+/** Returns the parts of the status line: the kind of the current event, tokens, items and hidden messages. */
 const statusOf = (
   { outline, overview, at, value }: Sight,
   { paths, hiddenCount }: PositionView,

@@ -15,7 +15,7 @@ const copied = (text: Promise<string>, done: string): void => {
 export const copyLink = (href: string): void =>
   copied(Promise.resolve(linkTo(href)), 'Copied a link to this view')
 
-/** Copies the text of an event, or its data if it has no text. */
+/** Copies the text of an event to the clipboard, or the event's data as JSON if it has no text. */
 export const copyContent = (source: ApiSource, id: string, position: number): void => {
   const text = async (): Promise<string> => {
     const event = await source.get(apiPathOf('/conversations/{id}/events/{position}', { id, position }))

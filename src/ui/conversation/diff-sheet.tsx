@@ -8,11 +8,10 @@ interface DiffSheetProps {
   readonly conversation: string
   readonly at: number
   readonly last: number
-  /** Suggested positions, each with its description. */
+  /** Suggested positions, each with a description. */
   readonly offers: readonly (readonly [position: number, words: string])[]
 }
 
-/** Asks for the position to compare with. */
 export const DiffSheet = ({ conversation, at, last, offers }: DiffSheetProps) => {
   const [typed, setTyped] = useState('')
   const hrefOf = (other: number): string => hrefs.diff(conversation, Math.min(at, other), Math.max(at, other))

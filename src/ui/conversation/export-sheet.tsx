@@ -19,7 +19,7 @@ interface ExportSheetProps {
   readonly at: number
 }
 
-/** Saves the current view as a file. */
+/** Shows a form that downloads the conversation at a position as a file. */
 export const ExportSheet = ({ source, id, at }: ExportSheetProps) => {
   const [format, setFormat] = useState<string>(formats[0][0])
   const [refusal, setRefusal] = useState<string>()

@@ -1,14 +1,14 @@
 import type { ApiSource } from '../source/source.ts'
 import type { OutlineResponse } from '../source/answers.ts'
 
-/** The place at which an action is taken. */
+/** Context of an action: the conversation, the current position and the selection. */
 export interface Here {
   readonly source: ApiSource
   readonly conversation: string
-  /** Current position, and the last position. */
+  /** Position that the page shows. `last` is the last position of the conversation. */
   readonly at: number
   readonly last: number
-  /** Position of the selected row, else `at`. */
+  /** Position of the selected row; equals `at` without a selection. */
   readonly selected: number
   readonly outline: OutlineResponse | undefined
 }

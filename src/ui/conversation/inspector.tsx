@@ -11,17 +11,14 @@ import type { Live } from './live.ts'
 
 interface InspectorProps {
   readonly here: Here
-  /** The last event, if it has been received live: it is not requested then. */
+  /** Last event, if it was received live, so that it need not be requested. */
   readonly newest: Live['newest']
-  /** Actions possible here. */
   readonly possible: Handlers
-  /** Reason why changes are disabled; undefined if they are enabled. */
+  /** Reason why the user cannot write; undefined if writing is enabled. */
   readonly off: string | undefined
-  /** Status of the selected row, in words. */
   readonly state: string | undefined
 }
 
-/** Shows the details of an event, and the actions on it. */
 export const Inspector = ({ here, newest, possible, off, state }: InspectorProps) => {
   const { source, conversation, selected: position, outline } = here
   // While the position moves, the outline says enough.
@@ -60,7 +57,7 @@ export const Inspector = ({ here, newest, possible, off, state }: InspectorProps
   )
 }
 
-/** Actions that change nothing in the conversation, in display order. */
+/** Actions that do not change the conversation, in display order. */
 const looks: readonly Action[] = [
   'goToRow',
   'cover',
@@ -73,14 +70,14 @@ const looks: readonly Action[] = [
   'copyLink',
   'copyContent',
 ]
-/** Actions that change the conversation, each after a sheet that shows the effects. */
+/** Actions that change the conversation. Each first opens a sheet that shows its effects. */
 const acts: readonly Action[] = ['rewind', 'fork', 'condense', 'truncate', 'restore', 'undo']
 
 interface DoingProps {
   readonly actions: readonly Action[]
   readonly off: string | undefined
 }
-/** Shows the actions, memoized as they are the same at most positions. */
+/** Shows the action buttons. Memoized, because they are the same at most positions. */
 const Doing = ({ actions, off }: DoingProps) =>
   useMemo(
     () => (
@@ -116,7 +113,7 @@ const Button = ({ action, off }: ButtonProps) => (
   </button>
 )
 
-/** Labels of the buttons: shorter than in the table of keys, as the position is shown next to them. */
+/** Button labels that are shorter than the descriptions in the key table: the position is shown next to the buttons. */
 const buttons: Partial<Record<Action, string>> = {
   goToRow: 'Go here',
   request: 'Request',
@@ -143,7 +140,7 @@ const Field = ({ name, children }: { readonly name: string; readonly children: C
   </div>
 )
 
-/** Returns the numeric fields of a call's usage. */
+/** Returns the positive numeric fields of a model call's usage, with readable names. */
 const usageOf = (usage: unknown): readonly (readonly [string, number])[] =>
   typeof usage === 'object' && usage !== null
     ? Object.entries(usage).flatMap(([name, value]) =>
@@ -208,7 +205,7 @@ const Policy = ({
   </>
 )
 
-/** Shows the actor of an event, the command it belongs to, and its causes and effects. */
+/** Shows the actor of an event, the command that wrote it, and the ids of the events that it is related to. */
 const Causes = ({ here, event }: { readonly here: Here; readonly event: ConversationEvent }) => {
   const { actor, commandId, $correlationId: correlation, $causationId: causation } = event.metadata
   const { conversation } = here

@@ -11,7 +11,7 @@ const blocksOf = (item: ClippedItem | ShownEntry): readonly AnyBlock[] =>
 const isCall = ({ type }: AnyBlock): boolean => type.endsWith('tool_use')
 const isResult = ({ type }: AnyBlock): boolean => type === 'tool_result'
 
-/** Returns the tool names of calls in messages, by call id. */
+/** Returns the tool name of every call in the messages, by call id. */
 export const toolNames = (items: Iterable<ClippedItem | ShownEntry>): ReadonlyMap<string, string> => {
   const names = new Map<string, string>()
   for (const item of items)
@@ -23,7 +23,7 @@ export const toolNames = (items: Iterable<ClippedItem | ShownEntry>): ReadonlyMa
 export interface ItemLabel {
   readonly tone: ItemTone
   readonly words: string
-  /** Tools that are called, or whose results these are. */
+  /** Names of the tools that the message calls or has results of; empty for other messages. */
   readonly tools: string
 }
 
@@ -48,20 +48,20 @@ export const describe = (item: ClippedItem | ShownEntry, names: ReadonlyMap<stri
   }
 }
 
-/** Formats names with their counts: Read ×3, Bash. */
+/** Formats names with their counts: `Read ×3, Bash`. */
 export const formatCounts = (names: readonly string[]): string => {
   const counts = new Map<string, number>()
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
   return [...counts].map(([name, times]) => (times > 1 ? `${name} ×${times}` : name)).join(', ')
 }
 
-/** Gives blocks as text to copy. */
+/** Returns content blocks as text for the clipboard; blocks other than text are formatted as JSON. */
 export const textOf = (blocks: readonly AnyBlock[]): string =>
   blocks
     .map((block) => (block.type === 'text' ? String(block['text']) : JSON.stringify(block, undefined, 2)))
     .join('\n\n')
 
-/** Estimates the length of an item in characters: of its strings, counting clipped ones in full. */
+/** Estimates the length of an item in characters, counting the full length of clipped strings. */
 export const lengthOf = (item: ClippedItem | ShownEntry): number => {
   const messages = item.kind === 'message' ? [item] : item.kind === 'summary' ? item.messages : []
   const blocks = messages.flatMap(({ content }) => content)

@@ -5,7 +5,7 @@ import { usePrinting } from './use-printing.ts'
 import type { HistoryRow } from './rows.ts'
 import { useVirtual } from './virtual.ts'
 
-/** A row to scroll into view, and the time of the request. */
+/** Row to scroll into view, and the time at which that was requested. */
 export interface Brought {
   readonly index: number
   readonly time: number
@@ -17,19 +17,22 @@ type Held = 'end' | { readonly key: string; readonly align: Brought['align'] } |
 interface ListProps {
   readonly rows: readonly HistoryRow[]
   readonly around: RowContext
-  /** Index of the selected row; -1 if none. */
+  /** Index of the selected row; -1 without a selection. */
   readonly selected: number
   readonly onSelect: (row: HistoryRow) => void
-  /** Identifies the source of the rows: for another one, the list starts at its end. */
+  /** Key of the view that the rows belong to. When the key changes, the list scrolls to its end. */
   readonly place: string
-  /** Row to scroll into view once, either to the top or anywhere (then it gets the focus); undefined: the last one. */
+  /**
+   * Row to scroll into view once, either to the top (`start`) or just into view (`auto`), in which case it also receives the focus. If
+   * undefined, the list stays where it is, or at its end after a change of `place`.
+   */
   readonly show: Brought | undefined
 }
 
 export const keyOfRow = (row: HistoryRow): string =>
   `${row.kind} ${row.position} ${row.kind === 'repair' ? row.repair.detail : ''}`
 
-/** Estimates the height of a row before it has been measured, in pixels. */
+/** Estimates the height in pixels of a row that has not been measured yet. */
 const estimated = (row: HistoryRow): number => {
   if (row.kind === 'jump' || row.kind === 'restored' || row.kind === 'more' || row.kind === 'repair')
     return 34
@@ -47,7 +50,7 @@ export const List = ({ rows, around, selected, onSelect, place, show }: ListProp
   })
   const shown = useRef<string | undefined>(undefined)
   const time = useRef(0)
-  /** Part kept in view while rows are added, measured or resized: the end, or a row that was scrolled to, until the user scrolls. */
+  /** Row or end of the list that stays in view while rows are added, measured or resized. Reset when the user scrolls. */
   const held = useRef<Held>('end')
   const scrolled = useRef(0)
   const keep = useRef((): void => undefined)
@@ -163,7 +166,7 @@ export const List = ({ rows, around, selected, onSelect, place, show }: ListProp
   )
 }
 
-/** Returns the CSS classes of a row: its kind, and the colour of the reason for which it is hidden. */
+/** Returns the CSS classes of a row, which depend on its kind, on the reason why it is hidden, and on whether it is selected. */
 const classOf = (row: HistoryRow, isSelected: boolean): string =>
   [
     'entry',
@@ -184,7 +187,7 @@ const focusRow = (scroller: HTMLElement | null, index: number): void => {
 
 type Group = Extract<HistoryRow, { readonly kind: 'group' }>
 
-/** Returns the rows of each open group, which are shown beside the marker that replaces them. */
+/** Returns the index range of each expanded group of hidden messages. The marker's item is shown beside this range. */
 const openGroups = (
   rows: readonly HistoryRow[],
 ): readonly { readonly from: number; readonly to: number; readonly row: Group }[] =>

@@ -3,15 +3,15 @@ import type { ConversationEvent } from '../../core.ts'
 import type { ConnectionState, ApiSource } from '../source/source.ts'
 import { apiOf } from '../url.ts'
 
-/** Live state of a conversation. */
+/** State of the live connection, and the last event received. */
 export interface Live {
   readonly connection: ConnectionState
-  /** The last event, with its texts clipped: `coming` until it is received, undefined without a stream. */
+  /** Last event, with clipped texts; `coming` until it is received, and undefined without a live connection. */
   readonly newest: ConversationEvent | 'coming' | undefined
 }
 
 /**
- * Follows the events of a conversation after its last one.
+ * Subscribes to the events of a conversation from the last one on.
  *
  * @param last position of the last event; undefined until it is known
  */

@@ -1,6 +1,6 @@
 import type { OutlineMarker } from '../source/answers.ts'
 
-/** Returns the first position that a marker covers, at all levels: its slice may begin with another marker. */
+/** Returns the position of the first message that a marker hides, following markers at the start of its slice. */
 export const firstOf = (marker: OutlineMarker, markers: ReadonlyMap<number, OutlineMarker>): number => {
   let { first } = marker
   for (let inner = markers.get(first); inner; inner = markers.get(first)) first = inner.first

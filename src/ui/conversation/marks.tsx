@@ -9,7 +9,7 @@ interface MarksProps {
   readonly outline: OutlineResponse
 }
 
-/** Lists every mark of the ribbon as a line of text. */
+/** Lists the markers, rewinds and restores that the ribbon draws, as lines of text. */
 export const MarksSheet = ({ conversation, view, outline }: MarksProps) => {
   const marks = [
     ...outline.markers.map(({ position, kind, hidden, before, after }) => ({

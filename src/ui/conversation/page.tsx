@@ -20,7 +20,6 @@ import { useRows } from './use-rows.ts'
 import { useSelected } from './use-selected.ts'
 import { useSight } from './use-sight.ts'
 
-/** Shows a conversation at a position. */
 export const ConversationPage = ({ source, params: { id = '' }, search }: PageProps) => {
   const sight = useSight(source, id, search)
   const { view, at, last, outline, overview } = sight
@@ -104,9 +103,9 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
 }
 
 /**
- * Returns the marker of a row: its own, or the one that hides it.
+ * Returns the position of a row's marker, or of the marker that hides the row.
  *
- * @param otherwise for a row without a marker
+ * @param otherwise result for a row without such a marker
  */
 const markerOf = (row: HistoryRow | undefined, otherwise: number | undefined): number | undefined =>
   row?.kind === 'group' ? row.position : row && 'group' in row ? row.group : otherwise

@@ -2,24 +2,24 @@ import type { OutlineRewind } from '../source/answers.ts'
 
 // Which positions are on the path, from the rewinds alone: a path is a few stretches, however long the log is.
 
-/** A range of positions, both ends included. */
+/** Range of positions, inclusive at both ends. */
 export interface PathRange {
   readonly from: number
   readonly to: number
 }
-/** A range of positions abandoned by a rewind. */
+/** Range of positions abandoned by the rewind at position `by`. */
 export interface Jump extends PathRange {
   readonly by: number
 }
 
 /**
- * Makes functions that compute paths from the rewinds of a log.
+ * Returns functions that compute paths from the rewinds in a log.
  *
- * @param rewinds by position, ascending
+ * @param rewinds in ascending order of position
  */
 export const paths = (rewinds: readonly OutlineRewind[]) => {
   const to = new Map(rewinds.map((rewind) => [rewind.position, rewind.to]))
-  /** Returns the index of the last rewind at or before a position; -1 if there is none. */
+  /** Returns the index of the last rewind at or before a position; -1 if no such rewind exists. */
   const indexAt = (position: number): number => {
     let low = 0
     let high = rewinds.length
@@ -35,7 +35,7 @@ export const paths = (rewinds: readonly OutlineRewind[]) => {
     for (let next = to.get(at); next !== undefined; next = to.get(at)) at = next
     return at
   }
-  /** Returns the ranges of the path at a position, ascending. */
+  /** Returns the ranges of positions on the path at a position, in ascending order. */
   const stretches = (at: number): readonly PathRange[] => {
     const found: PathRange[] = []
     for (let end = resolve(at); end >= 0;) {
@@ -46,8 +46,8 @@ export const paths = (rewinds: readonly OutlineRewind[]) => {
     return found.toReversed()
   }
   /**
-   * Returns the ranges that the path at a position leaves out, ascending, each with the last rewind that abandoned it. Excludes the
-   * rewinds themselves.
+   * Returns the ranges of positions that are not on the path at a position, in ascending order. Each names the last rewind that
+   * abandoned it. The positions of the rewinds themselves are excluded.
    */
   const jumps = (at: number): readonly Jump[] => {
     let rest = without([{ from: 0, to: at }], stretches(at))
@@ -64,11 +64,11 @@ export const paths = (rewinds: readonly OutlineRewind[]) => {
 }
 export type Paths = ReturnType<typeof paths>
 
-/** True if a position is in one of these ranges, which ascend. */
+/** True if a position is in one of the ranges. */
 export const isIn = (stretches: readonly PathRange[], position: number): boolean =>
   stretches.some(({ from, to }) => from <= position && position <= to)
 
-/** Returns the intersection of two lists of ranges. Both ascend. */
+/** Returns the intersection of two ascending lists of ranges. */
 export const within = (stretches: readonly PathRange[], others: readonly PathRange[]): readonly PathRange[] =>
   stretches.flatMap(({ from, to }) =>
     others.flatMap((other) => {

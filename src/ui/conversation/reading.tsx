@@ -20,14 +20,14 @@ interface ReadingProps {
   readonly shown: PositionView
   readonly selected: RowSelection
   readonly doing: PageControls
-  /** True if anything differs between the two sides. */
+  /** True if the full history and the effective history differ. */
   readonly isSplit: boolean
   readonly waiting: readonly WaitingCallItem[]
-  /** Reason why changes are disabled; undefined if they are enabled. */
+  /** Reason why the user cannot write; undefined if writing is enabled. */
   readonly off: string | undefined
 }
 
-/** Shows the history beside the part that the model sees. */
+/** Shows the full history beside the effective history. */
 export const Reading = ({ source, id, sight, isSplit, waiting, off, ...list }: ReadingProps) => {
   const { value, error, again, view } = sight
   const rows = useList({ source, id, sight, ...list })
@@ -42,7 +42,7 @@ export const Reading = ({ source, id, sight, isSplit, waiting, off, ...list }: R
   )
 }
 
-/** Returns the list of rows, memoized: while only the position moves, rows are not even compared. */
+/** Returns the list of rows. Memoized: while only the position changes, the rows are not compared. */
 const useList = ({
   source,
   id,

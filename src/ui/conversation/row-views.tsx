@@ -9,7 +9,6 @@ import { describe, lengthOf } from './kinds.ts'
 import { type HistoryRow, stateOf } from './rows.ts'
 import type { ShownEntry, ClippedItem } from '../source/answers.ts'
 
-/** Context of a row's view. */
 export interface RowContext {
   readonly source: ApiSource
   readonly conversation: string
@@ -19,11 +18,10 @@ export interface RowContext {
   readonly hidden: ReadonlyMap<number, HiddenByMarker>
   readonly toggle: (position: number) => void
   readonly more: (group: number) => void
-  /** Positions shown in full. */
+  /** Positions of the messages that are fully expanded. */
   readonly whole: ReadonlySet<number>
 }
 
-/** Links to a position. */
 export const At = ({ around, position }: { readonly around: RowContext; readonly position: number }) => (
   <a
     class="at"
@@ -38,11 +36,10 @@ export const At = ({ around, position }: { readonly around: RowContext; readonly
 interface BodyProps {
   readonly around: RowContext
   readonly item: ClippedItem | ShownEntry
-  /** Status in words. */
   readonly state?: ComponentChildren
 }
 
-/** Shows a message: its kind, its length, and its content. */
+/** Shows an item: its kind, tools, status, length and content. */
 const Message = ({ around, item, state }: BodyProps) => {
   const { tone, words, tools } = describe(item, around.names)
   return (
@@ -62,7 +59,6 @@ const Message = ({ around, item, state }: BodyProps) => {
   )
 }
 
-/** Shows the content of an item. */
 const Said = ({ around, item }: BodyProps) => {
   const { source, conversation, view, whole } = around
   if (item.kind === 'truncation')
@@ -92,7 +88,7 @@ const methods: Readonly<Record<string, string>> = {
 
 type Group = Extract<HistoryRow, { readonly kind: 'group' }>
 
-/** Shows the marker's item that replaces the hidden ones. */
+/** Shows the summary or truncation note that replaces hidden messages. */
 export const InPlace = ({ around, item }: { readonly around: RowContext; readonly item: Group['item'] }) => (
   <div class={`in-place tone-${item.kind === 'summary' ? 'condensed' : 'truncated'}`}>
     <p class="what">
@@ -118,7 +114,7 @@ export const InPlace = ({ around, item }: { readonly around: RowContext; readonl
 
 const toolsShown = 5
 
-/** Lists the tools in hidden messages: 22 Bash, 16 Read, 13 Grep … */
+/** Shows the most frequent tools called in hidden messages: `22 Bash 16 Read 13 Grep`. */
 const Outlined = ({ hidden }: { readonly hidden: HiddenByMarker | undefined }) => {
   if (!hidden || hidden.tools.length === 0) return null
   const rest = hidden.tools.length - toolsShown
@@ -166,7 +162,7 @@ const hiddenState = (entry: ShownEntry, group: number): string => {
     : `hidden · ${verb} by ${entry.by}, itself under ${group}`
 }
 
-/** Shows the cells of a row: the history, and what the model sees. */
+/** Shows a row with two cells: the full history, and the effective history. */
 export const RowView = ({ around, row }: { readonly around: RowContext; readonly row: HistoryRow }) => {
   switch (row.kind) {
     case 'same':
@@ -277,7 +273,6 @@ export const RowView = ({ around, row }: { readonly around: RowContext; readonly
   }
 }
 
-/** Returns the label of a row in a list. */
 export const rowLabel = (row: HistoryRow, names: ReadonlyMap<string, string>): string => {
   const item = 'item' in row ? row.item : 'entry' in row ? row.entry : undefined
   const what = item ? describe(item, names).words : row.kind

@@ -7,9 +7,12 @@ import type { RequestRepair, OutlineRestore, ShownEntry, ClippedItem } from '../
 export type MarkerItem = Exclude<ClippedItem, { readonly kind: 'message' }>
 
 export type HistoryRow =
-  /** An entry that the model sees. */
+  /** Entry that the model sees. */
   | { readonly kind: 'same'; readonly position: number; readonly item: ClippedItem }
-  /** A summary or truncation, with the size of what it hides. `loaded`: number of its entries loaded, if it is open. */
+  /**
+   * Summary or truncation, which represents the messages that it hides. `loaded` is the number of hidden entries loaded, if the group
+   * is expanded.
+   */
   | {
       readonly kind: 'group'
       readonly position: number
@@ -17,11 +20,11 @@ export type HistoryRow =
       readonly isOpen: boolean
       readonly loaded?: number | undefined
     }
-  /** A hidden entry, which names the marker that hides it. `group`: the marker that is shown in its place. */
+  /** Hidden entry, which names the marker that hides it directly. `group` is the visible marker that replaces it. */
   | { readonly kind: 'hidden'; readonly position: number; readonly entry: ShownEntry; readonly group: number }
-  /** Earlier entries of an open group that are not loaded yet. */
+  /** Placeholder for earlier entries of an expanded group that are not loaded yet. */
   | { readonly kind: 'more'; readonly position: number; readonly group: number }
-  /** Events abandoned by a rewind. */
+  /** Range of events abandoned by a rewind. */
   | {
       readonly kind: 'jump'
       readonly position: number
@@ -35,44 +38,44 @@ export type HistoryRow =
       readonly entry: ShownEntry
       readonly group?: number | undefined
     }
-  /** A marker that was undone by a restore. */
+  /** Marker at `position` that was undone by the restore at `by`. */
   | {
       readonly kind: 'restored'
       readonly position: number
       readonly by: number
       readonly group?: number | undefined
     }
-  /** Change of the request that makes the API take it. */
+  /** Repair that the request needs for the API to accept it. */
   | { readonly kind: 'repair'; readonly position: number; readonly repair: RequestRepair }
 
-/** The loaded entries of an open group or jump. */
+/** Loaded entries of an expanded group or abandoned range. */
 export interface SectionEntries {
-  /** Entries by position, ascending. */
+  /** Loaded entries in ascending order of position. */
   readonly entries: readonly ShownEntry[]
-  /** True if there are earlier entries. */
+  /** True if earlier entries exist that are not loaded. */
   readonly hasMore: boolean
 }
 
-/** An open group or jump. */
+/** Expanded group of hidden messages or expanded range of abandoned events. */
 export interface OpenSection {
-  /** Position of the marker, or first position of the jump. */
+  /** Position of the marker, or first position of the abandoned range. */
   readonly position: number
-  /** Bounds of its entries: below `before`, and at or after `from`. */
+  /** Half-open range of the section's positions: from `from` (inclusive) to `before` (exclusive). */
   readonly before: number
   readonly from: number
   readonly isGroup: boolean
 }
 
-/** Consecutive entries. */
+/** Page of consecutive entries. */
 interface Page {
   readonly items: readonly ShownEntry[]
-  /** The position before which the page ends; it has every entry from its first one up to there. */
+  /** End of the page, exclusive: the page has every entry from its first one to this position. */
   readonly until: number
-  /** True if there may be earlier entries. */
+  /** True if the page has the maximum number of entries, so that earlier ones may exist. */
   readonly isFull: boolean
 }
 
-/** Merges a new page into the entries of a group or jump, replacing known entries at the same positions. */
+/** Merges a new page into the loaded entries of a section. Entries of the page replace loaded ones at the same positions. */
 export const pieceWith = (
   before: SectionEntries | undefined,
   { position, from, isGroup }: OpenSection,
@@ -91,17 +94,19 @@ export const pieceWith = (
 
 export interface RowsInput {
   readonly at: number
-  /** Items in the order in which the model sees them. */
+  /** Items of the effective history, in order. */
   readonly items: readonly ClippedItem[]
   readonly paths: Paths
   readonly restores: readonly OutlineRestore[]
   readonly isOpen: (position: number) => boolean
-  /** Returns the entries of an open group (by its marker) or jump (by its first position); undefined if not loaded yet. */
+  /**
+   * Returns the loaded entries of an expanded group (by its marker's position) or abandoned range (by its first position); undefined if
+   * none are loaded yet.
+   */
   readonly pieceOf: (position: number) => SectionEntries | undefined
   readonly repairs?: readonly RequestRepair[] | undefined
 }
 
-/** Returns the rows, first to last. */
 export const rowsOf = (shown: RowsInput): readonly HistoryRow[] => {
   const { items, at } = shown
   // Between the items, by position.
@@ -153,8 +158,8 @@ const restoredRows = ({ restores, paths, at }: RowsInput): readonly Beside[] => 
 }
 
 /**
- * Returns the range of a marker's hidden entries, as far as it is known. A covered marker has a higher position than everything it
- * covers itself.
+ * Returns the range of the entries that a marker hides, as far as it is known. The first covered position may exceed the last, because
+ * a covered marker comes after everything that it hides.
  */
 const reach = (
   { pieceOf, isOpen }: RowsInput,
@@ -198,7 +203,10 @@ const groupRows = (shown: RowsInput, item: MarkerItem, beside: readonly Beside[]
   return rows
 }
 
-/** Each repair after the row of its position, and after all that is open under it; those of no row at the end. */
+/**
+ * Inserts each repair after the row of its position and after the expanded rows of that group. Repairs whose position has no row come
+ * last.
+ */
 const withRepairs = (
   rows: readonly HistoryRow[],
   repairs: readonly RequestRepair[],
@@ -219,14 +227,13 @@ const withRepairs = (
   return [...placed, ...[...rest.keys()].flatMap(take)]
 }
 
-/** True if the model sees something at this row. */
+/** True if the row represents an item of the effective history. */
 const isSeen = ({ kind }: HistoryRow): boolean => kind === 'same' || kind === 'group'
 
 /**
- * Returns the entries that a marker hides, at all levels, from consecutive entries: the marker that hides an entry may itself be
- * hidden.
+ * Returns the entries that a marker hides, directly or through other markers that it hides.
  *
- * @param entries by position, up to the marker
+ * @param entries consecutive entries up to the marker, in ascending order of position
  */
 export const entriesHiddenBy = (entries: readonly ShownEntry[], marker: number): readonly ShownEntry[] => {
   const hidden = new Set([marker])
@@ -237,12 +244,12 @@ export const entriesHiddenBy = (entries: readonly ShownEntry[], marker: number):
   return entries.filter(({ position }) => position !== marker && hidden.has(position))
 }
 
-/** True if a pane shows this row. */
+/** True if the pane shows the row. */
 export const isInPane = ({ kind }: HistoryRow, pane: Pane): boolean =>
   pane === 'both' ||
   (pane === 'model' ? kind === 'same' || kind === 'group' || kind === 'repair' : kind !== 'repair')
 
-/** Describes a row's state, for screen readers and the ribbon. */
+/** Describes the state of a row for screen readers and the inspector. */
 export const stateOf = (row: HistoryRow): string => {
   switch (row.kind) {
     case 'same':

@@ -1,6 +1,9 @@
 import { useCallback, useRef } from 'preact/hooks'
 
-/** Returns a function whose identity is stable and that calls the newest version: components depending on it are not redrawn. */
+/**
+ * Returns a function that always calls the newest version of `newest`. Its identity never changes, so components that depend on it are
+ * not redrawn.
+ */
 export const useStable = <A extends readonly unknown[], R>(
   newest: (...given: A) => R,
 ): ((...given: A) => R) => {

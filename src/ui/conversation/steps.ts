@@ -5,17 +5,20 @@ import { apiOf } from '../url.ts'
 
 // Where the keys lead, from the outline of what is around a position.
 
-/** True for a message that begins a turn: one from a person. */
+/** True for a user message, which begins a turn. */
 const isTurn = (letter: string | undefined): boolean => letter === 'u'
 const isMark = (letter: string | undefined): boolean =>
   letter === 'C' || letter === 'T' || letter === 'W' || letter === 'R'
-/** True for a reply of the model. */
+/** True for a reply of the model, with or without tool calls. */
 const isReply = (letter: string | undefined): boolean => letter === 'a' || letter === 'c'
 
 const tests = { turn: isTurn, mark: isMark, call: isReply } as const
 export type StepKind = keyof typeof tests
 
-/** Finds the next position of a kind after (or before) another; undefined if the outline has none. */
+/**
+ * Finds the next position of a kind after a position, or the previous one if `by` is -1; undefined if the outline contains no such
+ * position.
+ */
 export const stepFrom = (
   { from, kinds }: OutlineResponse,
   position: number,
@@ -28,14 +31,14 @@ export const stepFrom = (
   return undefined
 }
 
-/** True if there are rewinds before a position, or may be while the overview is unknown. */
+/** True if a rewind precedes the position, or may precede it while the overview is unknown. */
 export const mayRewindBefore = (position: number, overview: OverviewResponse | undefined): boolean =>
   position > 0 &&
   (overview?.first.some((first, part) => first < position && (overview.rewinds[part] ?? 0) > 0) ?? true)
 
 /**
- * Fetches the name of a reply's call; undefined if none is known. The outline cannot provide it, as calls for summaries are numbered,
- * too.
+ * Fetches the name of the model call that a reply answers; undefined if no such call is known. The outline cannot provide the name,
+ * because calls for summaries are numbered too.
  */
 export const callNameAt = async (
   source: ApiSource,

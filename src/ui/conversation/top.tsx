@@ -12,7 +12,7 @@ interface TopProps {
   readonly onFollow: () => void
 }
 
-/** Shows the conversation, the position, and whether the page follows new events. */
+/** Shows the conversation's id, the position, and the state of the live connection. */
 export const Top = ({ id, sight, isLive, onGo, onFollow }: TopProps) => {
   const { at, last, isFollowing, connection, fresh } = sight
   const [typed, setTyped] = useState<string>()

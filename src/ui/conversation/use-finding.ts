@@ -5,10 +5,9 @@ import { type SearchState, useHits } from './search/hits.ts'
 import type { Moves } from './use-moves.ts'
 import type { RowSelection } from './use-selected.ts'
 
-/** State and controls of a search in the conversation. */
 export interface SearchControls {
   readonly isOpen: boolean
-  /** Number of times the search was opened. */
+  /** Number of times that the user has opened the search. */
   readonly asked: number
   readonly found: SearchState
   readonly positions: readonly number[]
@@ -16,7 +15,7 @@ export interface SearchControls {
   readonly close: () => void
   readonly look: (words: string) => void
   readonly goTo: (position: number) => void
-  /** Goes to the next hit after a position, or the one before it, wrapping around. */
+  /** Goes to the next hit after position `from`, or to the previous one if `by` is -1. Wraps around. */
   readonly step: (by: 1 | -1, from: number) => void
 }
 

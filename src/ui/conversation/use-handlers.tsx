@@ -23,16 +23,15 @@ interface Parts {
   readonly shown: PositionView
   readonly selected: RowSelection
   readonly finding: SearchControls
-  /** Position of the selected row, else the current position. */
+  /** Position of the selected row; without a selection, the current position. */
   readonly position: number
 }
 
-/** Actions possible on the page of a conversation, and the current selection. */
 export interface PageControls {
   readonly handlers: Handlers
   readonly inspector: 'default' | 'shown' | 'hidden'
   readonly isInspected: boolean
-  /** Positions shown in full. */
+  /** Positions of the messages that are fully expanded. */
   readonly whole: ReadonlySet<number>
   readonly toggle: (position: number) => void
   readonly showPane: (pane: Pane) => void
@@ -124,14 +123,17 @@ export const useHandlers = (parts: Parts): PageControls => {
   return { handlers, inspector, isInspected, whole, toggle, showPane }
 }
 
-/** Finds the group or jump to open or close: the selected one, the one around the selected row, or the first. */
+/**
+ * Finds the group or abandoned range to expand or collapse: the selected one, else the group that contains the selected row, else the
+ * first one.
+ */
 const openableOf = ({ shown: { rows, markers }, selected: { row } }: Parts): number | undefined => {
   if (row?.kind === 'group' || row?.kind === 'jump') return row.position
   const around = row && 'group' in row ? row.group : undefined
   return around ?? markers[0]?.position ?? rows.find(({ kind }) => kind === 'jump')?.position
 }
 
-/** Asks for the position to compare with, and suggests likely ones. */
+/** Opens a sheet that asks which position to compare with, and suggests likely ones. */
 const compare = ({ id, sight: { at, last }, shown: { markers }, selected: { row } }: Parts): void => {
   if (at === undefined || last === undefined) return
   const mark = markers.findLast((marker) => marker.position <= at)?.position
@@ -144,6 +146,6 @@ const compare = ({ id, sight: { at, last }, shown: { markers }, selected: { row 
   openSheet(<DiffSheet conversation={id} {...{ at, last, offers }} />)
 }
 
-/** Opens the export sheet, which is loaded on first use. */
+/** Opens the export sheet. Its code is loaded on first use. */
 const openExport = (source: ApiSource, id: string, at: number): void =>
   openPart(import('./export-sheet.tsx'), ({ ExportSheet }) => <ExportSheet {...{ source, id, at }} />)

@@ -8,7 +8,7 @@ import { stepFar } from './fetching/far.ts'
 import { callNameAt, type StepKind, stepFrom } from './steps.ts'
 import type { Sight } from './use-sight.ts'
 
-/** Time after a move within which another one counts as part of it, in milliseconds. */
+/** Interval in milliseconds: moves that follow each other more quickly count as one. */
 export const together = 1_000
 
 const words: Readonly<Record<StepKind, string>> = {
@@ -17,19 +17,19 @@ const words: Readonly<Record<StepKind, string>> = {
   call: 'call of the model',
 }
 
-/** Navigates between views of a conversation, each with its own address. */
+/** Functions that navigate between views of a conversation. Each view has its own address. */
 export interface Moves {
   readonly show: (change: Partial<ConversationViewState>, replace?: boolean) => void
   readonly jump: (position: number | undefined, change?: Partial<ConversationViewState>) => void
-  /** Moves as during a drag: Back returns to where the drag began. */
+  /** Moves to a position as during a drag. The browser's Back button returns to the position before the drag. */
   readonly move: (position: number) => void
   readonly moveBy: (by: 1 | -1) => void
-  /** Goes to the next position of a kind. */
+  /** Goes to the next position of a kind, or to the previous one if `by` is -1. */
   readonly step: (kind: StepKind, by: 1 | -1) => void
   /**
-   * Goes to the request of the call nearest to a position.
+   * Goes to the request of the model call nearest to a position.
    *
-   * @param as view of the request; default: for reading
+   * @param as view of the request; by default, the readable one
    */
   readonly request: (position: number, as?: string) => void
 }
@@ -58,7 +58,7 @@ export const useMoves = (source: ApiSource, id: string, sight: Sight): Moves => 
     if (isSame) goWhenAtRest(href)
     else go(href)
   }
-  /** Navigates according to a response, unless the user has navigated meanwhile. */
+  /** Passes a response to `lead`, which navigates, unless the user has navigated in the meantime. */
   const goAfter = <T>(answer: Promise<T>, lead: (value: T) => void): void => {
     const { href } = location
     const aim = target.current

@@ -1,7 +1,7 @@
 import { options } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 
-/** True while the page is being printed. */
+/** Returns true while the browser is printing the page. */
 export const usePrinting = (): boolean => {
   const [isPrinting, setPrinting] = useState(false)
   useEffect(() => {

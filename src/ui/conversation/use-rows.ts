@@ -11,19 +11,18 @@ import { isInPane, type MarkerItem, type OpenSection, type HistoryRow, rowsOf } 
 import type { EffectiveResponse, OutlineResponse } from '../source/answers.ts'
 import type { Sight } from './use-sight.ts'
 
-/** The rows and other content shown at a position. */
 export interface PositionView {
-  /** Rows of the selected pane. */
+  /** Rows that the selected pane shows. */
   readonly rows: readonly HistoryRow[]
-  /** Tool names, by call id. */
+  /** Tool name of each call, by call id. */
   readonly names: ReadonlyMap<string, string>
   readonly paths: Paths
-  /** Markers shown in place of hidden content, and that content. */
+  /** Visible markers. `hidden` has the content that each of them hides, by the marker's position. */
   readonly markers: readonly MarkerItem[]
   readonly hidden: ReadonlyMap<number, HiddenByMarker>
   readonly hiddenCount: number
   readonly opened: readonly OpenSection[]
-  /** Fetches the earlier entries of an open group. */
+  /** Fetches earlier entries of an expanded group. */
   readonly more: (group: number) => void
 }
 
@@ -82,7 +81,7 @@ interface Openable {
   readonly outline: OutlineResponse | undefined
 }
 
-/** Returns the open groups and jumps. */
+/** Returns the expanded groups and abandoned ranges. */
 const openedIn = ({ value, own, isOpen, outline }: Openable): readonly OpenSection[] => {
   const markers = new Map(outline?.markers.map((marker) => [marker.position, marker]))
   const groups = value.items.flatMap(({ kind, position }): readonly OpenSection[] => {
@@ -97,7 +96,7 @@ const openedIn = ({ value, own, isOpen, outline }: Openable): readonly OpenSecti
   ]
 }
 
-/** Returns the repairs to show, without those for the calls of the last reply, which simply have no result yet. */
+/** Returns the repairs to show. Leaves out those for calls in the last reply, which merely have no result yet. */
 const repairsIn = (
   made: NonNullable<EffectiveResponse['repairs']>,
   value: EffectiveResponse | undefined,

@@ -5,15 +5,14 @@ import type { Brought } from './list.tsx'
 import type { HistoryRow } from './rows.ts'
 import { type Moves, together } from './use-moves.ts'
 
-/** The selected row, and the row scrolled into view. */
 export interface RowSelection {
-  /** Index of the selected row; -1 if none. */
+  /** Index of the selected row; -1 without a selection. */
   readonly index: number
   readonly row: HistoryRow | undefined
   readonly brought: Brought | undefined
   readonly select: (row: HistoryRow) => void
   readonly selectBy: (by: 1 | -1) => void
-  /** Scrolls the row of a position to the top once it exists; undefined: no row. */
+  /** Scrolls the row at a position to the top as soon as the row exists. Undefined cancels a pending scroll. */
   readonly bring: (position: number | undefined) => void
 }
 
@@ -41,7 +40,7 @@ export const useSelected = (
   }
 }
 
-/** True if a row belongs to its position, rather than beside it. */
+/** True if the row shows the event at its position. Abandoned ranges and repairs only share a position with another row. */
 const isOwn = ({ kind }: HistoryRow): boolean => kind !== 'jump' && kind !== 'repair'
 
 const useBrought = (rows: readonly HistoryRow[], sel: number | undefined) => {

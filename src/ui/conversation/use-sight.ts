@@ -8,29 +8,28 @@ import { type OutlineState, useOutline } from './fetching/outline.ts'
 import { type Live, useLive } from './live.ts'
 import type { EffectiveResponse } from '../source/answers.ts'
 
-/** The current position, and what is seen there. */
+/** Current position and the data shown there. */
 export interface Sight extends Live, Pick<OutlineState, 'outline' | 'overview'> {
   readonly view: ConversationViewState
-  /** Current position; undefined until the first response says where the end is. */
+  /** Current position; undefined until the first response reports the last position. */
   readonly at: number | undefined
-  /** Last known position. */
+  /** Last known position of the conversation. */
   readonly last: number | undefined
   readonly isFollowing: boolean
-  /** Number of new events since the position was fixed; 0 while following. */
+  /** Number of events written since the user stopped following the conversation; 0 while following. */
   readonly fresh: number
   /**
-   * Effective history at `at`, or, until it arrives, at the previous position; undefined before the first response, and if the next one
-   * failed.
+   * Effective history at `at`. Until it arrives, the effective history at the previous position; undefined before the first response
+   * and after an error.
    */
   readonly value: EffectiveResponse | undefined
   readonly error: unknown
   readonly outlineError: unknown
   readonly isBusy: boolean
-  /** True once there was a response. */
+  /** True once the first response has arrived. */
   readonly isAnswered: boolean
-  /** Repeats the request. */
   readonly again: () => void
-  /** Position during a drag; undefined: the one in the address. */
+  /** Position during a drag; undefined if the position in the address applies. */
   readonly dragged: number | undefined
   readonly drag: (position: number | undefined) => void
 }
@@ -83,7 +82,7 @@ export const useSight = (source: ApiSource, id: string, search: string): Sight =
   }
 }
 
-/** Returns the number of new events since the position was fixed, and announces it. */
+/** Returns the number of events written since the user stopped following the conversation, and announces it to screen readers. */
 const useFresh = (isFollowing: boolean, known: number | undefined, last: number | undefined): number => {
   const stood = useRef<number | undefined>(undefined)
   if (isFollowing || stood.current === undefined) stood.current = known

@@ -12,13 +12,13 @@ type Of = Virtualizer<HTMLDivElement, HTMLElement>
 interface VirtualOptions {
   readonly count: number
   readonly keyOf: (index: number) => string
-  /** Estimates the height of a row, in pixels. */
+  /** Estimates the height of a row, in CSS pixels. */
   readonly estimate: (index: number) => number
-  /** True if all rows are in the document, in normal flow, for printing. */
+  /** True if all rows are rendered, for printing. */
   readonly isWhole: boolean
 }
 
-/** Virtualizes rows of different heights: only the visible ones are in the document. */
+/** Returns a virtualizer for rows of different heights, which renders only the visible rows. */
 export const useVirtual = ({ count, keyOf, estimate, isWhole }: VirtualOptions) => {
   const scroller = useRef<HTMLDivElement>(null)
   const [, redraw] = useReducer((times: number) => times + 1, 0)

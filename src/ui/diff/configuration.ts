@@ -1,6 +1,6 @@
 // Configurations as texts that can be compared.
 
-/** Returns the system prompt of a request as one text. */
+/** Returns the system prompt of a request as text, with blank lines between its blocks. */
 export const systemText = (system: unknown): string => {
   if (typeof system === 'string') return system
   if (!Array.isArray(system)) return ''
@@ -9,14 +9,14 @@ export const systemText = (system: unknown): string => {
     .join('\n\n')
 }
 
-/** A tool whose definition changed, with its JSON before and after; undefined if it did not exist. */
+/** Tool that was added, removed or changed, with its JSON before and after; undefined where the tool did not exist. */
 export interface ToolChange {
   readonly name: string
   readonly before: string | undefined
   readonly after: string | undefined
 }
 
-/** Returns the tools that were added, removed or changed, by name. */
+/** Returns the added, removed and changed tools. */
 export const toolChanges = (before: unknown, after: unknown): readonly ToolChange[] => {
   const [old, now] = [textsOf(before), textsOf(after)]
   return [...new Set([...old.keys(), ...now.keys()])]
@@ -30,7 +30,7 @@ interface Tool {
   readonly [field: string]: unknown
 }
 
-/** Returns the JSON of each tool, without cache breakpoints, which move. */
+/** Returns the JSON of each tool, by name. Leaves out cache breakpoints, which change without affecting the tool. */
 const textsOf = (tools: unknown): ReadonlyMap<string, string> => {
   const all = Array.isArray(tools) ? (tools as readonly Tool[]) : []
   return new Map(

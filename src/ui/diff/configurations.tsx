@@ -17,7 +17,7 @@ interface ConfigurationsProps {
   readonly other: DiffEnd
 }
 
-/** Shows the differences between the system prompts and tools at two positions. */
+/** Shows how the system prompt and the tools differ between two positions. */
 export const Configurations = ({ source, one, other }: ConfigurationsProps) => {
   const path = ({ id, at }: DiffEnd) => apiOf(id, '/request', { at })
   const before = useFetched(source, path(one))

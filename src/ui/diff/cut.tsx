@@ -1,12 +1,12 @@
 import { number } from '../words.ts'
 
 interface CutProps {
-  /** The part of a history that was fetched. */
+  /** Fetched items of a history, and the total number of items. */
   readonly shown: { readonly items: readonly unknown[]; readonly total: number } | undefined
   readonly id: string
 }
 
-/** Says that only the beginning of a history is compared, if that is so. */
+/** Reports that only the beginning of a history was compared; shows nothing if the history is complete. */
 export const Cut = ({ shown, id }: CutProps) =>
   shown && shown.total > shown.items.length ? (
     <p class="faint">

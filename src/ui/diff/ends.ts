@@ -2,13 +2,13 @@ import { queryOf } from '../url.ts'
 
 // What is compared, as the address of the page says it.
 
-/** A position of a conversation. */
+/** Conversation and position at one end of a comparison. */
 export interface DiffEnd {
   readonly id: string
   readonly at: number
 }
 
-/** Subjects that can be compared, by their names in addresses, with their labels. */
+/** Labels of the subjects that can be compared, by their names in addresses. */
 export const subjects = {
   effective: 'what the model saw',
   full: 'all that happened',
@@ -20,14 +20,14 @@ export const subjectNames = Object.keys(subjects) as readonly Subject[]
 
 export interface Ends {
   readonly from: number
-  /** Undefined for the last position. */
+  /** Position at the end of the comparison; undefined for the last one. */
   readonly to: number | undefined
-  /** Conversation of `to`, if it is another one. */
+  /** Conversation of `to`; undefined if it is the conversation of `from`. */
   readonly other: string | undefined
   readonly of: Subject
 }
 
-/** Parses the ends of a comparison. `to` is a position, or `other:88` for a position of another conversation. */
+/** Parses the address of a comparison. The parameter `to` is a position, or `other:88` for position 88 of the conversation `other`. */
 export const endsOf = (id: string, search: string): Ends => {
   const query = new URLSearchParams(search)
   const [, conversation, text] = /^(?:(.+):)?(-?\d*)$/.exec(query.get('to') ?? '') ?? []
@@ -41,7 +41,6 @@ export const endsOf = (id: string, search: string): Ends => {
 const whole = (text: string | null | undefined): number | undefined =>
   text && /^(?:-1|\d{1,15})$/.test(text) ? Number(text) : undefined
 
-/** Returns the address of a comparison. */
 export const hrefOf = (id: string, { from, to, other, of }: Ends): string => {
   const end = other === undefined ? to : `${other}:${to ?? ''}`
   return `/c/${encodeURIComponent(id)}/diff${queryOf({ from, to: end, of: of === 'effective' ? undefined : of })}`

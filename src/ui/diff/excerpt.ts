@@ -3,13 +3,12 @@ import type { DiffRowEntry } from './rows.ts'
 
 // An entry in a line.
 
-/** A message or marker, with the parts needed for a line. */
 export interface ExcerptEntry extends DiffRowEntry {
   readonly role?: string | undefined
   readonly content?: readonly ExcerptBlock[] | undefined
   readonly messages?: readonly { readonly content: readonly ExcerptBlock[] }[] | undefined
   readonly reason?: string | undefined
-  /** Places where the server has clipped the content. */
+  /** Paths at which the server has clipped the content. */
   readonly cuts?: readonly unknown[] | undefined
 }
 export interface ExcerptBlock {
@@ -17,7 +16,7 @@ export interface ExcerptBlock {
   readonly [field: string]: unknown
 }
 
-/** Returns the kind of an entry: `user`, `tool call Bash`, `tool result`, `summary`. */
+/** Describes the kind of an entry: `user`, `tool call Bash`, `tool result`, `summary`. */
 export const kindOf = ({ kind, role, content = [] }: ExcerptEntry): string => {
   if (kind !== 'message') return kind
   const calls = content.filter(({ type }) => type.endsWith('tool_use')).map(({ name }) => String(name))
@@ -25,7 +24,7 @@ export const kindOf = ({ kind, role, content = [] }: ExcerptEntry): string => {
   return content.some(({ type }) => type.endsWith('tool_result')) ? 'tool result' : (role ?? '')
 }
 
-/** Returns the name of an entry's ink. */
+/** Returns the colour name of an entry. */
 export const inkOf = (entry: ExcerptEntry): string => {
   if (entry.kind !== 'message') return entry.kind === 'summary' ? 'condensed' : 'truncated'
   const kind = kindOf(entry)
@@ -36,14 +35,17 @@ export const inkOf = (entry: ExcerptEntry): string => {
 const contentOf = ({ content, messages = [] }: ExcerptEntry): readonly ExcerptBlock[] =>
   content ?? messages.flatMap((message) => message.content)
 
-/** Returns the text of an entry, as far as it is available. */
+/** Returns the text of an entry, which may be clipped. */
 export const textOf = (entry: ExcerptEntry): string =>
   contentOf(entry)
     .map(textIn)
     .filter((text) => text !== '')
     .join('\n\n')
 
-/** Returns the beginning of an entry's text. */
+/**
+ * Returns the first 300 characters of the first non-blank text in an entry. For a truncation, returns the reason or the number of
+ * messages left out.
+ */
 export const excerptOf = (entry: ExcerptEntry): string => {
   if (entry.kind === 'truncation')
     return entry.reason ?? `${count(entry.messagesHidden ?? 0, 'message')} left out`
@@ -62,7 +64,7 @@ const textIn = ({ type, text, thinking, input, content }: ExcerptBlock): string 
   return typeof thinking === 'string' ? thinking : ''
 }
 
-/** Formats the values of a call's input, which say more than their names. */
+/** Formats the field values of a tool call's input, without the field names. */
 const inputIn = (input: unknown): string =>
   typeof input === 'object' && input !== null ? Object.values(input).map(told).join('  ') : told(input)
 

@@ -6,7 +6,7 @@ type Fate = 'kept' | 'came' | 'left' | 'turned'
 interface Fated<E extends DiffRowEntry> {
   readonly fate: Fate
   readonly entry: E
-  /** Earlier status, for an entry whose status changed. */
+  /** Status of the entry at the first position, if it has changed. */
   readonly was?: string | undefined
 }
 
@@ -28,8 +28,8 @@ const fatesOf = <E extends DiffRowEntry>(before: readonly E[], after: readonly E
 }
 
 /**
- * Groups entries with the same fate into rows, in the order of the conversation. `left` is for entries that did not exist yet at the
- * later end, if that is an earlier position.
+ * Groups consecutive entries with the same change into rows, in order of position. A row of kind `left` has entries that only the first
+ * history contains: they are later than the second position.
  */
 export const fateRows = <E extends DiffRowEntry>(
   before: readonly E[],
@@ -65,7 +65,10 @@ const isAlike = (one: Fated<DiffRowEntry>, other: Fated<DiffRowEntry>): boolean 
     one.fate === 'left' ||
     (one.entry.status === other.entry.status && one.entry.by === other.entry.by))
 
-/** Returns the range that two histories share if only the last entries of each were fetched. `from`: its first position. */
+/**
+ * Returns the entries in the range of positions that both fetched histories cover, and the first position of that range (`from`). Of a
+ * history with `most` entries, only the last ones may have been fetched.
+ */
 export const commonPart = <E extends DiffRowEntry>(
   before: readonly E[],
   after: readonly E[],

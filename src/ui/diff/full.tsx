@@ -8,7 +8,7 @@ import type { DiffEnd } from './ends.ts'
 import { Sums } from './sums.tsx'
 import { apiOf } from '../url.ts'
 
-/** Number of entries compared: the last ones of each history. */
+/** Maximum number of entries compared: the last ones of each history. */
 const most = 1_000
 
 const none: Pick<FullResponse, 'items'> = { items: [] }
@@ -19,7 +19,7 @@ interface FullChangesProps {
   readonly other: DiffEnd
 }
 
-/** Shows all changes between two positions: added entries, and earlier entries whose status changed. */
+/** Shows the differences between the full histories at two positions: new entries, and earlier entries whose status has changed. */
 export const FullChanges = ({ source, one, other }: FullChangesProps) => {
   const path = ({ id, at }: DiffEnd) =>
     at < 0 ? undefined : apiOf(id, '/full', { at, last: most, abandoned: true, clip: 2_000 })

@@ -21,7 +21,7 @@ import { Sums } from './sums.tsx'
 import { useChanges } from './use-changes.ts'
 import { Why } from './why.tsx'
 
-/** Compares two positions, of one conversation or of two. */
+/** Shows the differences between two positions of one conversation, or of two. */
 export const DiffPage = ({ source, params: { id = '' }, search }: PageProps) => {
   const ends = endsOf(id, search)
   const { from, to, of } = ends

@@ -6,20 +6,23 @@ import { problemOf, type ApiSource } from '../source/source.ts'
 import type { DiffEnd } from './ends.ts'
 import { apiOf } from '../url.ts'
 
-/** The request made from a position, or one that could be. */
+/** Request that was sent from a position, or that would be sent from it. */
 export interface DiffRequest {
-  /** Request in the form of the Messages API. */
+  /** Request in the format of the Messages API. */
   readonly request: ApiRequestBody
-  /** Request in the form sent, if that is a different one. */
+  /** Request body as sent, if its format is a different one. */
   readonly body?: ApiRequestBody | undefined
-  /** Call that sent the request; undefined if none was made from the position. */
+  /** Call that sent the request; undefined if no request was sent from the position. */
   readonly call?: { readonly name: string; readonly state: ReceiptState } | undefined
 }
 
-/** Number of calls searched: an answer comes soon after its request. */
+/** Number of calls searched after a position: a reply follows its request closely. */
 const few = 10
 
-/** Fetches the request at a position: as sent, if a call with a receipt was made from there; else as it would be made. */
+/**
+ * Fetches the request at a position. If a model call with a receipt was made from there, this is the request as sent, otherwise the
+ * request that would be sent.
+ */
 export const requestAt = async (
   source: ApiSource,
   { id, at }: DiffEnd,

@@ -5,14 +5,14 @@ import type { DiffRun } from './words.ts'
 
 // How two requests differ.
 
-/** A setting (`model`, `max_tokens` …) before and after, as JSON; undefined if it was absent. */
+/** Request setting (`model`, `max_tokens` …) before and after, as JSON; undefined where it is absent. */
 export interface Setting {
   readonly name: string
   readonly before: string | undefined
   readonly after: string | undefined
 }
 
-/** Returns the settings that differ: everything but system prompt, tools and messages. */
+/** Returns the settings that differ between two requests, that is, all fields except the system prompt, tools and messages. */
 export const settingChanges = (before: ApiRequestBody, after: ApiRequestBody): readonly Setting[] => {
   const [old, now] = [new Map(partsOf(before).settings), new Map(partsOf(after).settings)]
   return [...new Set([...old.keys(), ...now.keys()])].flatMap((name) => {
@@ -21,7 +21,7 @@ export const settingChanges = (before: ApiRequestBody, after: ApiRequestBody): r
   })
 }
 
-/** Returns the places of the cache breakpoints in a request, in order: `tools[2]`, `messages[3].content[0]`. */
+/** Returns the paths of the cache breakpoints in a request, in order: `tools[2]`, `messages[3].content[0]`. */
 export const breakpointsIn = (request: ApiRequestBody): readonly string[] => {
   const { tools, system, messages } = partsOf(request)
   return [...tools, ...system, ...messages.flatMap(({ parts }) => parts)].flatMap(({ breakpoint, path }) =>
@@ -29,13 +29,16 @@ export const breakpointsIn = (request: ApiRequestBody): readonly string[] => {
   )
 }
 
-/** A block of a message, with its key for comparisons: its JSON without a cache breakpoint, which moves. */
+/**
+ * Content block of a message, with a key for comparisons: its role and JSON, without the cache breakpoint, which may move between
+ * requests.
+ */
 export interface SaidBlock {
   readonly key: string
   readonly entry: ExcerptEntry
 }
 
-/** Returns the blocks of a request's messages, in order. The position of each is the index of its message. */
+/** Returns the blocks of a request's messages, in order. The `position` of each entry is the index of its message. */
 export const blocksIn = (request: ApiRequestBody): readonly SaidBlock[] =>
   partsOf(request).messages.flatMap(({ index, role, parts }) =>
     parts.map(({ block }) => {
@@ -46,7 +49,7 @@ export const blocksIn = (request: ApiRequestBody): readonly SaidBlock[] =>
   )
 
 /**
- * Makes rows of the blocks of two requests.
+ * Turns the differences between the blocks of two requests into rows.
  *
  * @param stretches runs of equal or different keys, in order
  */

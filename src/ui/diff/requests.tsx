@@ -21,7 +21,10 @@ interface RequestChangesProps {
   readonly other: DiffEnd
 }
 
-/** Compares the requests at two positions: as sent, if calls were made from there. */
+/**
+ * Shows the differences between the requests at two positions. A request is the one sent if a model call was made from the position,
+ * otherwise the one that would be sent.
+ */
 export const RequestChanges = ({ source, one, other }: RequestChangesProps) => {
   const key = (end: DiffEnd): string => `${end.id} ${end.at}`
   const before = useAsked((signal) => requestAt(source, one, signal), [source, key(one)])
@@ -57,7 +60,7 @@ interface MadeOfProps {
   readonly made: DiffRequest
   readonly request: ApiRequestBody
 }
-/** Shows the source of a request, and its size. */
+/** Shows the size of a request, and whether it was sent, reconstructed or never made. */
 const MadeOf = ({ word, end: { id }, made: { call }, request }: MadeOfProps) => (
   <>
     <dt>{word}</dt>

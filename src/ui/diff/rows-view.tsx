@@ -8,12 +8,12 @@ import { type DiffRowChange, type DiffRow, diffRows, foldRow, reasonOf, stretche
 import { WordsChanged } from './words-changed.tsx'
 
 interface EntryLineProps {
-  /** Conversation of the entry; undefined for a message of a request, which has no position. */
+  /** Conversation of the entry; undefined for a message of a request, which has no position to link to. */
   readonly id?: string | undefined
   readonly entry: ExcerptEntry
 }
 
-/** Shows an entry on a line, with a link to its position. */
+/** Shows an entry on one line, with a link to its position. */
 export const EntryLine = ({ id, entry }: EntryLineProps) => {
   const cells = (
     <>
@@ -42,7 +42,7 @@ interface DiffRowsProps {
   readonly changes: readonly DiffRowChange<ExcerptEntry>[]
 }
 
-/** Shows the difference between two positions, one row per group of entries with the same fate. */
+/** Shows the difference between two positions, one row per run of entries with the same change. */
 export const DiffRows = ({ id, changes }: DiffRowsProps) => {
   const rows = diffRows(changes)
   if (rows.length === 0) return <p class="faint">The model sees nothing at either.</p>
@@ -50,7 +50,7 @@ export const DiffRows = ({ id, changes }: DiffRowsProps) => {
 }
 
 interface DiffListProps {
-  /** Undefined if the entries are messages of requests. */
+  /** Conversation of the entries; undefined if they are messages of a request. */
   readonly id?: string | undefined
   readonly rows: readonly DiffRow<ExcerptEntry>[]
 }
@@ -94,12 +94,12 @@ const Row = ({ id, row }: RowProps) => {
   )
 }
 
-/** True if an added entry is no longer active; the usual status is not shown. */
+/** True if entries have a status other than `active`, which is not worth showing. */
 const hasFate = ({ status = 'active' }: { readonly status?: string }): boolean => status !== 'active'
 
 type ChangedProps = Pick<RowProps, 'id'> & Extract<DiffRow<ExcerptEntry>, { readonly kind: 'changed' }>
 
-/** Shows a message before and after, word by word. */
+/** Shows a changed message, with deleted and inserted words marked. */
 const Changed = ({ id, before, after }: ChangedProps) => (
   <>
     <p class="fate">
@@ -124,7 +124,10 @@ interface FoldedProps {
   readonly isKept: boolean
 }
 
-/** Shows the first and last of many entries, and the number in between; unchanged entries are only counted. */
+/**
+ * Shows the first and last entries of a long row, and a button with the number of entries between them. Of unchanged entries, only the
+ * number is shown at first.
+ */
 const Folded = ({ id, entries, isOpen, isKept }: FoldedProps) => {
   const [open, setOpen] = useState(isOpen)
   const { before, folded, after } =

@@ -1,10 +1,9 @@
 // The difference of two positions as rows: what left, what came in its place, what stayed, and the events that made it so.
 
-/** The part of a full history's entry that a row needs. */
 export interface DiffRowEntry {
   readonly kind: 'message' | 'summary' | 'truncation'
   readonly position: number
-  /** Status, and position of the event that caused it. */
+  /** Status of the entry. `by` is the position of the event that caused the status. */
   readonly status?: string | undefined
   readonly by?: number | undefined
   readonly covers?: { readonly first: number; readonly last: number } | undefined
@@ -15,27 +14,27 @@ export interface DiffRowChange<E extends DiffRowEntry = DiffRowEntry> {
   readonly entry: E
 }
 
-/** A row of entries with the same fate, in the order of the histories. */
+/** Row of a comparison: consecutive entries with the same change. */
 export type DiffRow<E extends DiffRowEntry = DiffRowEntry> =
   | { readonly kind: 'kept'; readonly entries: readonly E[] }
-  /** Added entries. `status`: their status since, if it has changed. */
+  /** Added entries. `status` and `by` are set if their status has changed since. */
   | {
       readonly kind: 'came'
       readonly entries: readonly E[]
       readonly status?: string
       readonly by?: number | undefined
     }
-  /** Entries removed, or with a changed status, due to the marker or rewind at `by`. */
+  /** Entries that were removed (`left`) or have a new status (`turned`). `by` is the position of the event that caused it. */
   | {
       readonly kind: 'left' | 'turned'
       readonly entries: readonly E[]
       readonly status: string
       readonly by: number | undefined
     }
-  /** A message edited in place. */
+  /** Message that was edited in place. */
   | { readonly kind: 'changed'; readonly before: E; readonly after: E }
 
-/** True if a marker is an edit in place of this one message. */
+/** True if the marker is an edit in place of this message. */
 const edits = (marker: DiffRowEntry | undefined, { position }: DiffRowEntry): boolean =>
   marker?.kind === 'summary' &&
   marker.messagesHidden === 1 &&
@@ -87,14 +86,14 @@ const rowOf = <E extends DiffRowEntry>(
     ? { kind: 'left', entries, status: entry.status ?? 'left', by: entry.by }
     : { kind: change === 'kept' ? 'kept' : 'came', entries }
 
-/** Counts the items that left, came and stayed. */
+/** Counts the items that disappeared, appeared and stayed. */
 export const sumsOf = (changes: readonly DiffRowChange[]) => {
   const of = (change: DiffRowChange['change']): number =>
     changes.filter((one) => one.change === change).length
   return { left: of('disappeared'), came: of('appeared'), kept: of('kept') }
 }
 
-/** Describes why entries left; a link to `by` follows. */
+/** Describes why entries are gone or have a new status. The position `by` is meant to follow the text. */
 export const reasonOf = (status: string): string => {
   switch (status) {
     case 'condensed':
@@ -116,7 +115,7 @@ export const reasonOf = (status: string): string => {
   }
 }
 
-/** Returns the positions of the events that removed entries. */
+/** Returns the positions of the events that hid or removed entries. */
 export const causesOf = (changes: readonly DiffRowChange[]): ReadonlySet<number> =>
   new Set(
     changes.flatMap(({ change, entry }) =>
@@ -124,16 +123,16 @@ export const causesOf = (changes: readonly DiffRowChange[]): ReadonlySet<number>
     ),
   )
 
-/** Maximum number of entries in a row: a longer one shows its first and last entries until it is opened. */
+/** Maximum number of entries in a row that is shown in full: of a longer row, the entries in the middle are collapsed. */
 const most = 7
 
-/** Returns the visible entries of a row, and the number folded in between. */
+/** Returns the entries of a row to show before and after the collapsed ones, and the number of collapsed entries. */
 export const foldRow = <E>(entries: readonly E[], isOpen: boolean) =>
   isOpen || entries.length <= most
     ? { before: entries, folded: 0, after: [] }
     : { before: entries.slice(0, 2), folded: entries.length - 4, after: entries.slice(-2) }
 
-/** Formats the range of positions in a list: `0–118`. */
+/** Formats the first and last positions of a list: `0–118`. */
 export const stretchesOf = (entries: readonly Pick<DiffRowEntry, 'position'>[]): string => {
   const [first, last] = [entries[0]?.position, entries.at(-1)?.position]
   if (first === undefined || last === undefined) return ''

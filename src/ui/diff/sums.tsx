@@ -8,7 +8,6 @@ interface SumsProps {
   readonly kept: number
 }
 
-/** Shows the number of entries that left, came, changed their status, and stayed. */
 export const Sums = ({ left, came, turned = 0, kept }: SumsProps) => (
   <p class="sums figures">
     {left > 0 && <span class="left">{formatSigned(-left)} left</span>}

@@ -12,12 +12,12 @@ interface Ends {
   readonly other: string | undefined
 }
 
-/** Number of characters of each text: enough for a line, or for the words of an edit. */
+/** Number of characters fetched of each text: enough for one line, or for the word-by-word comparison of an edit. */
 const clip = 2_000
 
 /**
- * Returns the changes between two positions. Two conversations are compared by the items they share, as a fork has its parent's
- * messages: `sides` says how much of each could be compared.
+ * Returns the changes between two positions. Two conversations are compared by their common items, because a fork shares its parent's
+ * messages. `sides` then has the part of each history that was compared.
  *
  * @param isAsked true to fetch the changes
  */
@@ -43,7 +43,7 @@ export const useChanges = (source: ApiSource, id: string, { from, to, other }: E
 
 type Items = EffectiveResponse['items']
 
-/** Gives the changes of an answer about what the model sees, which is the one without `of`. */
+/** Returns the changes from a diff of effective histories; undefined for any other diff. */
 export const effectiveChanges = (
   answer: DiffResponse | undefined,
 ): readonly DiffRowChange<ExcerptEntry>[] | undefined =>

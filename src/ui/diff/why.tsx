@@ -10,16 +10,16 @@ import { causesOf, type DiffRowChange } from './rows.ts'
 interface WhyProps {
   readonly source: ApiSource
   readonly id: string
-  /** Range of the events: after `after`, through `to`. */
+  /** Range of the events: `after` is exclusive, `to` inclusive. */
   readonly after: number
   readonly to: number
   readonly changes: readonly DiffRowChange[]
 }
 
-/** Maximum number of events on a page. */
+/** Maximum number of events fetched. */
 const most = 1_000
 
-/** Lists the events that caused the difference, except for messages. */
+/** Lists the events between two positions other than messages, and highlights those that caused a difference. */
 export const Why = ({ source, id, after, to, changes }: WhyProps) => {
   const query = { from: after + 1, limit: Math.min(most, Math.max(1, to - after)), clip: 200 }
   const path = apiOf(id, '/events', query)
@@ -58,7 +58,7 @@ export const Why = ({ source, id, after, to, changes }: WhyProps) => {
   )
 }
 
-/** The reason that was given, or the limit that was passed. */
+/** Describes the reason recorded in an event, or the limit whose excess caused the event; empty if the event has neither. */
 const because = (data: ConversationEvent['data']): string => {
   if ('reason' in data && data.reason !== undefined) return `: ${data.reason}`
   if (!('policy' in data) || !data.policy) return ''

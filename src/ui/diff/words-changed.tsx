@@ -8,7 +8,7 @@ interface WordsChangedProps {
   readonly after: string
 }
 
-/** Shows a changed text: deleted words struck out, inserted words underlined. */
+/** Shows a changed text, with deleted words struck out and inserted words underlined. */
 export const WordsChanged = ({ before, after }: WordsChangedProps) => {
   const [pieces, setPieces] = useState<readonly DiffPiece[]>()
   useEffect(() => {

@@ -2,27 +2,29 @@ import { diffArrays, diffWordsWithSpace } from 'diff'
 
 // Loaded when a pair that changed is shown.
 
-/** A piece of text: in both texts, only in the first, or only in the second. */
+/** Piece of text that is common to both texts (`same`), or only in the first (`left`) or second (`came`) one. */
 export interface DiffPiece {
   readonly kind: 'same' | 'left' | 'came'
   readonly text: string
 }
 
-/** Compares two texts word by word; undefined if they differ so much that it would take too long. */
+/** Compares two texts word by word; undefined if the comparison takes longer than 300 ms. */
 export const wordsChanged = (before: string, after: string): readonly DiffPiece[] | undefined =>
   diffWordsWithSpace(before, after, { timeout: 300 })?.map(({ value, added, removed }) => ({
     kind: added ? 'came' : removed ? 'left' : 'same',
     text: value,
   }))
 
-/** A run of list elements: in both lists, only in the first, or only in the second. */
+/** Run of list elements that are common to both lists (`same`), or only in the first (`left`) or second (`came`) one. */
 export interface DiffRun {
   readonly kind: DiffPiece['kind']
-  /** Number of elements. */
   readonly length: number
 }
 
-/** Compares two lists of texts. If that would take too long, all of the first list left and all of the second came. */
+/**
+ * Compares two lists of texts. If the comparison takes longer than 300 ms, returns all elements of the first list as removed and all
+ * elements of the second as added.
+ */
 export const listsChanged = (before: readonly string[], after: readonly string[]): readonly DiffRun[] => {
   const changes = diffArrays([...before], [...after], { timeout: 300 })
   if (!changes)

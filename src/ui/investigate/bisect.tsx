@@ -20,7 +20,7 @@ import { count, kindOf, number, percent, placeOf } from '../words.ts'
 import { HeatStrip } from './heat-strip.tsx'
 import type { BisectionResponse, BisectionResult, BisectionAnswer } from '../source/answers.ts'
 
-/** Shows a manual bisection: the position to look at, and the answers so far. */
+/** Shows a manual bisection: the position to judge next, and the previous answers. */
 export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: PageProps) => {
   const of = { id, bisection }
   const path = apiPathOf('/conversations/{id}/bisections/{bisection}', of, { buckets })
@@ -133,17 +133,17 @@ export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: P
   )
 }
 
-/** Number of candidates requested: more than there is room for. */
+/** Number of buckets requested for the candidates: more than fit on a screen. */
 const buckets = 2_000
 
-/** Returns the range of positions whose kinds are shown: all candidates, or, if there are many, only the position in question. */
+/** Returns the range of positions whose event kinds are shown: all candidates or, if there are many, only the position to judge. */
 const rangeFor = ({ candidates, bad }: BisectionResponse, asked: number | undefined) => {
   const [from = 0] = candidates
   if (bad - from < wholeOutline) return { from, to: bad }
   return asked === undefined ? undefined : { from: asked, to: asked }
 }
 
-/** Descriptions of the kinds of events, for use in a sentence. */
+/** Phrases for the kinds of events. */
 const named: Readonly<Record<string, string>> = {
   user: 'a message of the user',
   assistant: 'a reply',
@@ -235,7 +235,7 @@ const Outcome = ({
   }
 }
 
-/** Shows the end of what the model sees at a position. */
+/** Shows the last items of the effective history at a position. */
 const Last = ({
   source,
   id,

@@ -14,7 +14,7 @@ import { useTitle } from '../use-title.ts'
 import { ago, count, moment, number, placeOf } from '../words.ts'
 import type { BisectionResult } from '../source/answers.ts'
 
-/** Begins a bisection, and lists the existing ones. */
+/** Shows a form that starts a bisection, and lists the previous ones. */
 export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProps) => {
   const query = new URLSearchParams(search)
   const path = apiOf(id, '/bisections')
@@ -118,15 +118,15 @@ export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProp
 
 interface TooLongProps {
   readonly id: string
-  /** Number of the conversation's events, and the server's limit, as in its response. */
+  /** Number of events in the conversation. `limit` is the server's maximum; both come from its response. */
   readonly events: unknown
   readonly limit: unknown
-  /** Positions, if given; else empty. */
+  /** Good and bad positions from the address; empty if they are missing. */
   readonly good: string
   readonly bad: string
 }
 
-/** Shows the command to use for a conversation that is too long for the server. */
+/** Explains that the conversation is too long to bisect on the server, and shows the shell command to use instead. */
 const TooLong = ({ id, events, limit, good, bad }: TooLongProps) => (
   <>
     <p>

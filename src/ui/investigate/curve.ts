@@ -1,31 +1,31 @@
 // How calls lie in a plot of tokens: pure, so that it can be tested without a browser.
 
-/** A call on a curve. */
+/** Model call on a curve: the position of its reply, and its tokens. */
 export interface Point {
   readonly position: number
   readonly tokens: number
 }
 
-/** Mapping of positions and tokens to pixels. */
+/** Mapping from positions and tokens to CSS pixels. */
 export interface Plot {
   readonly x: (position: number) => number
   readonly y: (tokens: number) => number
   readonly width: number
   readonly height: number
-  /** Tokens at the top. */
+  /** Number of tokens at the top of the plot. */
   readonly most: number
 }
 
 const steps = [1, 2, 2.5, 5, 10]
 
-/** Returns the smallest round number that is not smaller. */
+/** Returns the smallest round number that is at least `value`. */
 export const roundUp = (value: number): number => {
   if (value <= 0) return 1
   const power = 10 ** Math.floor(Math.log10(value))
   return power * (steps.find((step) => step * power >= value) ?? 10)
 }
 
-/** Makes a plot of this size, with room for a mark at each side. */
+/** Returns a plot of the given size, with a margin on each side for marks. */
 export const plotOf = (
   points: readonly Point[],
   last: number,
@@ -42,13 +42,13 @@ export const plotOf = (
   }
 }
 
-/** Centre of a mark, in pixels. */
+/** Centre of a mark, in CSS pixels. */
 export interface CurveMark {
   readonly x: number
   readonly y: number
 }
 
-/** Separates marks of this size: one that would cover an earlier mark is moved above it, as far as there is room. */
+/** Separates marks that are `size` pixels wide: a mark that would cover an earlier one is moved above it, space permitting. */
 export const apart = (marks: readonly CurveMark[], size: number): readonly CurveMark[] => {
   const placed: CurveMark[] = []
   for (const { x, y: own } of marks) {
@@ -62,7 +62,7 @@ export const apart = (marks: readonly CurveMark[], size: number): readonly Curve
 
 const at = (value: number): string => String(Math.round(value * 10) / 10)
 
-/** Makes an SVG path from call to call, in steps: the context is unchanged until the next call. */
+/** Returns an SVG path with a step at each model call: the tokens stay constant until the next call. */
 export const lineOf = (points: readonly Point[], { x, y }: Plot): string =>
   points
     .map(({ position, tokens }, index) =>
@@ -70,7 +70,7 @@ export const lineOf = (points: readonly Point[], { x, y }: Plot): string =>
     )
     .join('')
 
-/** Makes an SVG path of the area under such a line. */
+/** Returns the SVG path of the area under a curve. */
 export const areaOf = (points: readonly Point[], plot: Plot): string => {
   const [first, last] = [points[0], points.at(-1)]
   if (!first || !last) return ''

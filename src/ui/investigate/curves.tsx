@@ -9,17 +9,20 @@ import type { Break, ReplayRow } from '../source/answers.ts'
 
 interface CurvesProps {
   readonly id: string
-  /** Last position. */
+  /** Last position on the x axis. */
   readonly last: number
   readonly recorded: readonly ReplayRow[]
-  /** Calls as another policy would have sent them. */
+  /** Calls as another policy would have sent them; undefined if no other policy is being tried. */
   readonly replayed: readonly ReplayRow[] | undefined
   readonly breaks: readonly Break[]
 }
 
 const height = 180
 
-/** Shows the tokens of every call, as sent and with another policy, with a mark at each cache break. */
+/**
+ * Shows the tokens of every model call, as sent and as another policy would have sent them, with a mark at each break of the prompt
+ * cache.
+ */
 export const Curves = ({ id, last, recorded, replayed, breaks }: CurvesProps) => {
   const [element, width] = useWidth()
   const [hover, setHover] = useState<number>()

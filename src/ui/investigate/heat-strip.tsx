@@ -11,11 +11,11 @@ const under = layout.heat + layout.gap + layout.bars + 4
 
 interface HeatStripProps {
   readonly bisection: BisectionResponse
-  /** Outline from the first candidate on. */
+  /** Outline of the candidates or, if there are many, of the position to judge; undefined while loading. */
   readonly outline: OutlineResponse | undefined
 }
 
-/** Shows each position's probability of being the first bad one, above its bar; and the answers and the current question. */
+/** Shows how likely each position is the first bad one, with the kind of each event, the answers so far and the position to judge next. */
 export const HeatStrip = ({ bisection, outline }: HeatStripProps) => {
   const { candidates } = bisection
   const [element, width] = useWidth()
@@ -80,7 +80,7 @@ const drawColumns = (
 
 const inks = { good: 'call', bad: 'truncated', skip: 'faint' } as const
 
-/** Draws a verdict as a disc, a square, or a ring, as colour alone is not enough. */
+/** Draws a verdict as a disc, a square or a ring, so that it can be recognized without its colour. */
 const drawVerdict = (
   context: CanvasRenderingContext2D,
   verdict: BisectionAnswer,

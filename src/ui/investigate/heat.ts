@@ -3,18 +3,18 @@
 export interface Column {
   readonly x: number
   readonly width: number
-  /** Probability relative to the highest one, 0 to 1. */
+  /** Probability divided by the highest one, from 0 to 1. */
   readonly share: number
-  /** Index of the column's likeliest candidate. */
+  /** Index of the most likely candidate in the column. */
   readonly index: number
 }
 
-/** Returns the width of a position, in pixels. */
+/** Returns the width of a position, in CSS pixels. */
 export const stepOf = (count: number, width: number): number => Math.min(28, width / Math.max(1, count))
 
 /**
- * Returns the extent of a bar, as on the ribbon: at most 14 px wide, in the middle of its place. If places are narrower than 2 px, bars
- * leave no gaps.
+ * Returns the left edge and the width of a bar, in CSS pixels. As on the ribbon, a bar is at most 14 px wide and centred in its column;
+ * in columns narrower than 2 px, bars have no gaps.
  */
 const across = (index: number, step: number): Pick<Column, 'x' | 'width'> => {
   const x = placeOf(index, step)
@@ -25,7 +25,7 @@ const across = (index: number, step: number): Pick<Column, 'x' | 'width'> => {
 
 const placeOf = (index: number, step: number): number => (step >= 2 ? index * step : Math.floor(index * step))
 
-/** Makes a column for each candidate, or for several that share a pixel, showing the likeliest one. */
+/** Returns a column for each candidate. Candidates that share a pixel share a column, which shows the most likely one. */
 export const columnsOf = (probabilities: readonly number[], width: number): readonly Column[] => {
   const count = probabilities.length
   const most = probabilities.reduce((all, one) => Math.max(all, one), 0)

@@ -3,16 +3,16 @@ import { number } from '../words.ts'
 
 // A policy as somebody edits it, and as it stands in an address.
 
-/** Fields of the form as typed; empty ones use the default. */
+/** Fields of the policy form as typed. Empty fields have the default. */
 export interface PolicyDraft {
   readonly window: string
-  /** Tokens reserved for the answer. */
+  /** Tokens of the window reserved for the reply. */
   readonly reserved: string
   readonly mode: 'condense' | 'truncate' | 'keep'
-  /** Percentage of the window at which to condense. */
+  /** Percentage of the window from which to condense. */
   readonly percentage: string
   readonly keepLast: string
-  /** Number of the newest messages whose tool results are shown. */
+  /** Number of the newest messages whose tool results stay in the context. */
   readonly clearResults: string
   readonly cache: '' | '5m' | '1h'
 }
@@ -30,9 +30,9 @@ const noDraft: PolicyDraft = {
 const fields = Object.keys(noDraft) as readonly (keyof PolicyDraft)[]
 
 /**
- * Reads a draft from a query.
+ * Reads a draft from a query string.
  *
- * @param window default for the window
+ * @param window default size of the window, in tokens
  */
 export const draftIn = (search: string, window: number): PolicyDraft => {
   const query = new URLSearchParams(search)
@@ -50,22 +50,21 @@ export const draftIn = (search: string, window: number): PolicyDraft => {
   }
 }
 
-/** Returns the query fields of a draft. */
 export const queryFields = (draft: PolicyDraft): Readonly<Record<string, string>> =>
   Object.fromEntries(fields.map((name) => [name, draft[name]]))
 
-/** True if a query has a policy. */
+/** True if the query string contains a policy. */
 export const isAsked = (search: string): boolean => new URLSearchParams(search).has('window')
 
 const whole = (text: string): number | undefined => (/^\d{1,9}$/.test(text.trim()) ? Number(text) : undefined)
 
-/** Share of the window that stays free, and the default number of tokens reserved for the answer. */
+/** Fraction of the window that stays free. `usuallyReserved` is the default number of tokens reserved for the reply. */
 const free = 0.1
 const usuallyReserved = 8_192
-/** Returns the smallest window that leaves room for a request. */
+/** Returns the smallest window that leaves room for a request, in tokens. */
 const leastWindow = (reserved: number): number => Math.ceil((reserved + 1) / (1 - free))
 
-/** Limits of a policy's numbers, with messages. */
+/** Range of each numeric field, with the message for a value outside the range. */
 const limits = {
   window: { least: 1, most: 999_999_999, words: 'The window is a whole number of tokens.' },
   reserved: {
@@ -88,13 +87,13 @@ const limits = {
 export type NumberField = keyof typeof limits
 const numbers = Object.keys(limits) as readonly NumberField[]
 
-/** A field that the server would reject, with a sentence that says what to do. */
+/** Invalid field, with a sentence that tells the user what to enter. */
 export interface WrongField {
   readonly name: NumberField
   readonly words: string
 }
 
-/** Returns the invalid fields. Only the window is required. */
+/** Returns the invalid fields of a draft. Only the window is required. */
 export const wrongIn = (draft: PolicyDraft): readonly WrongField[] => {
   const wrong = numbers.filter((name) => {
     if (name !== 'window' && draft[name].trim() === '') return false
@@ -116,7 +115,7 @@ const noRoom = (window: number, reserved: number): string => {
   return `This leaves no room for a request: ${number(reserved)} tokens are for the answer, and a tenth of the window stays free. Make the window ${number(leastWindow(reserved))} or more${less}.`
 }
 
-/** Makes the body that the API takes; undefined if it would refuse a field. */
+/** Returns the policy for the API; undefined if a field is invalid. */
 export const policyOf = (draft: PolicyDraft): BodyOf<'/conversations/{id}/replay'>['policy'] => {
   const [window, reserved, percentage, keepLast, cleared] = [
     draft.window,
@@ -139,7 +138,7 @@ export const policyOf = (draft: PolicyDraft): BodyOf<'/conversations/{id}/replay
   }
 }
 
-/** Returns a window too small for the largest of these requests. */
+/** Returns a window, in tokens, that has room for only about 60 % of the largest request; at least 12,000. */
 export const tighter = (tokens: readonly number[]): number => {
   const most = tokens.reduce((all, one) => Math.max(all, one), 0)
   return Math.max(12_000, Math.round((most * 0.6 + usuallyReserved) / (1 - free) / 1_000) * 1_000)

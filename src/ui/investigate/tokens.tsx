@@ -25,7 +25,7 @@ import {
 } from './policy.ts'
 import type { Break, CacheResponse, CostResponse, ReplayResponse, ReplayRow } from '../source/answers.ts'
 
-/** Shows the requests of a conversation's calls, their cost, the cache breaks, and the requests with another policy. */
+/** Shows the tokens of a conversation's model calls, their cost, the breaks of the prompt cache, and the effect of another policy. */
 export const TokensPage = ({ source, params: { id = '' }, search }: PageProps) => {
   const path = apiOf(id, '/replay')
   const recorded = useAsked((signal) => source.post(path, {}, { signal }), [source, path])
@@ -90,8 +90,8 @@ export const TokensPage = ({ source, params: { id = '' }, search }: PageProps) =
 }
 
 /**
- * Describes the number of replies and of calls for summaries. Both are numbered together; a summary may take several calls, and no
- * policy would send these again.
+ * Describes the numbers of replies and of model calls for summaries. Both kinds share one numbering. A summary may take several calls,
+ * which a replay does not repeat.
  */
 const callsOf = (calls: ReplayResponse['calls']): string => {
   const numbered = calls.filter(({ call }) => call !== undefined)
@@ -118,7 +118,7 @@ const sumsOf = (
       : []),
   ].join(' · ')
 
-/** Maximum number of rows of a kind. */
+/** Maximum number of cache breaks or of calls listed. */
 const most = 50
 
 const Breaks = ({

@@ -6,14 +6,13 @@ interface FiltersProps {
   readonly asked: ListPageQuery
   readonly ask: (next: Partial<ListPageQuery>) => void
   readonly field: RefObject<HTMLInputElement | null>
-  /** True if the server can search conversations. Without an index, it only finds ids by prefix. */
+  /** True if the server has a search index. Without one, it finds conversations only by the beginning of their ids. */
   readonly isIndexed: boolean
 }
 
-/** Pause in typing before a request, in milliseconds. */
+/** Delay between the last keystroke and the request, in milliseconds. */
 const rest = 250
 
-/** Shows the filters of the list. */
 export const Filters = ({ asked, ask, field, isIndexed }: FiltersProps) => {
   const place = isIndexed ? asked.in : 'ids'
   return (
@@ -74,7 +73,7 @@ interface TypedProps {
   readonly field?: RefObject<HTMLInputElement | null>
 }
 
-/** Shows a field whose value is requested once the user pauses typing. */
+/** Shows a search field that applies its value when the user pauses typing. */
 const Typed = ({ name, label, value, set, class: own = '', field }: TypedProps) => {
   const [typed, setTyped] = useState(value)
   // What was asked for last: when it comes back, somebody may have typed on.

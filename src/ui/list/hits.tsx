@@ -7,10 +7,10 @@ import { useFetched } from '../states.tsx'
 import { hrefs } from '../url.ts'
 import { kindOf, number } from '../words.ts'
 
-/** Maximum number of hits: further ones are in the conversations below. */
+/** Maximum number of matching messages shown; the list below shows the conversations of the others. */
 const most = 8
 
-/** Shows matching messages from all conversations; nothing if the server cannot search. */
+/** Shows matching titles and messages from all conversations. Shows nothing if the server cannot search. */
 export const Hits = ({ source, q }: { readonly source: ApiSource; readonly q: string }) => {
   const { value, error } = useFetched(source, apiPathOf('/search', {}, { q, limit: most }))
   const { titles = [], items = [], next } = value ?? {}

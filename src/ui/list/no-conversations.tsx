@@ -8,7 +8,7 @@ const request = `curl -fsS ${location.origin}/api/v1/conversations \\
   -H 'Content-Type: application/json' \\
   -d '{"messages": [{"role": "user", "content": "Close the strings."}]}'`
 
-/** Explains how to add conversations. */
+/** Explains how to add the first conversation. */
 export const NoConversations = () => (
   <section class="ways-in">
     <h2>There are no conversations yet</h2>

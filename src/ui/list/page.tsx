@@ -27,7 +27,7 @@ import {
 } from './rows.ts'
 import { useList } from './use-list.ts'
 
-/** Lists the store's conversations that match the search, with live updates. */
+/** Lists the conversations that match the filters, and updates the list live. */
 export const ListPage = ({ source, search }: PageProps) => {
   const asked = listQueryIn(search)
   const { listed, error, isBusy, connection, live, more, retry } = useList(source, asked)
@@ -125,7 +125,7 @@ const Live = ({ connection }: { readonly connection: ConnectionState }) => (
   </span>
 )
 
-/** Height of every row, in pixels. */
+/** Height of each row, in CSS pixels. */
 const height = 44
 
 interface RowsProps {
@@ -133,11 +133,10 @@ interface RowsProps {
   readonly live: ReadonlyMap<string, number>
   readonly more: () => void
   readonly isBusy: boolean
-  /** True if forks are listed under their parents. */
   readonly isNested: boolean
 }
 
-/** Shows the visible rows. More are fetched when the last ones come into view. */
+/** Shows the rows in view. Fetches more when the end of the list is near. */
 const Rows = ({ listed, live, more, isBusy, isNested }: RowsProps) => {
   const list = useRef<HTMLDivElement>(null)
   const [sight, setSight] = useState({ from: 0, to: 1_000 })
@@ -181,7 +180,7 @@ const Rows = ({ listed, live, more, isBusy, isNested }: RowsProps) => {
   )
 }
 
-/** Returns the time, updated at this interval in milliseconds. */
+/** Returns the current time (ms since 1970), updated every `every` milliseconds. */
 const useNow = (every: number): number => {
   const [now, setNow] = useState(Date.now)
   useEffect(() => {
@@ -191,7 +190,7 @@ const useNow = (every: number): number => {
   return now
 }
 
-/** Moves between rows with the arrow keys, and with j and k. */
+/** Registers the arrow keys, j and k for moving the focus between rows. */
 const useRowKeys = (list: { readonly current: HTMLDivElement | null }): void => {
   const move = (by: number) => (): void => {
     const links = [...(list.current?.querySelectorAll<HTMLElement>('a.listed-link') ?? [])]

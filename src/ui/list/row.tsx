@@ -5,22 +5,21 @@ import { curvePath, type ListRow } from './rows.ts'
 
 interface ConversationRowProps {
   readonly row: ListRow
-  /** Distance from the beginning of the list, in pixels. */
+  /** Distance from the top of the list, in CSS pixels. */
   readonly top: number
   readonly place: number
   readonly of: number
-  /** Current time, ms since 1970. */
+  /** Current time, in milliseconds since 1970. */
   readonly now: number
-  /** Time of the last event received while the page was open. */
+  /** Time of the last event that the page received live, in milliseconds since 1970. */
   readonly liveAt: number | undefined
 }
 
-/** Time after an event during which a conversation counts as live, in milliseconds. */
+/** Number of milliseconds after its last event during which a conversation counts as live. */
 const liveFor = 30_000
-/** Maximum depth of indentation for forks. */
+/** Maximum number of levels by which forks are indented. */
 const deepest = 4
 
-/** Shows a conversation on a line. */
 export const ConversationRow = ({ row, top, place, of, now, liveAt }: ConversationRowProps) => {
   const { overview, depth } = row
   const { id, title, events, tokens, curve, calls, has = [], updated, problem } = overview
@@ -68,7 +67,7 @@ export const ConversationRow = ({ row, top, place, of, now, liveAt }: Conversati
 
 const [width, height] = [96, 22]
 
-/** Shows the tokens of the context over time. */
+/** Shows the number of context tokens over time as a small chart. */
 const Curve = ({ curve = [] }: { readonly curve: readonly number[] | undefined }) => {
   if (curve.length < 2) return <span class="curve" />
   const line = curvePath(curve, width, height)

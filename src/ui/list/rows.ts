@@ -6,11 +6,11 @@ import { queryOf } from '../url.ts'
 
 export interface ListRow {
   readonly overview: ConversationListRow
-  /** Depth of a fork under its parent; else 0. */
+  /** Depth of a fork below its topmost listed ancestor; 0 for other conversations. */
   readonly depth: number
 }
 
-/** Keeps the given order, but lists each fork under its parent if the parent is in the list. */
+/** Moves each fork below its parent if the list contains the parent. Otherwise the order stays. */
 export const nestForks = (items: readonly ConversationListRow[]): readonly ListRow[] => {
   const ids = new Set(items.map(({ id }) => id))
   const isUnder = ({ id, parent }: ConversationListRow): boolean =>
@@ -32,7 +32,7 @@ export const nestForks = (items: readonly ConversationListRow[]): readonly ListR
   return [...rows, ...items.filter(({ id }) => !shown.has(id)).map((overview) => ({ overview, depth: 0 }))]
 }
 
-/** Makes an SVG path of a curve in a field of this size: the newest value at the right, 0 at the bottom. */
+/** Returns an SVG path of a curve that fills the given size, with the newest value at the right and 0 at the bottom. */
 export const curvePath = (curve: readonly number[], width: number, height: number): string => {
   const most = Math.max(1, ...curve)
   const step = curve.length > 1 ? width / (curve.length - 1) : 0
@@ -45,13 +45,13 @@ export const curvePath = (curve: readonly number[], width: number, height: numbe
 }
 const round = (value: number): number => Math.round(value * 10) / 10
 
-/** Traits of a conversation that can be filtered by. */
+/** Traits of conversations that the list can filter by. */
 export const traits = ['condensed', 'truncated', 'rewound', 'restored', 'forked'] as const
 
-/** Query of the list, as in its address. */
+/** Filters and order of the list, as in its address. */
 export interface ListPageQuery {
   readonly q: string
-  /** Scope of the search for `q`: messages, or ids only. */
+  /** Scope of the search for `q`: messages or ids. */
   readonly in: 'text' | 'ids'
   readonly has: string
   readonly actor: string
@@ -72,15 +72,14 @@ export const listQueryIn = (search: string): ListPageQuery => {
   }
 }
 
-/** Returns the address of the list for a query. */
 export const hrefOf = (asked: ListPageQuery): string =>
   `/${queryOf({ ...asked, in: asked.in === 'ids' ? 'ids' : '' })}`
 
-/** True if messages are searched, which takes three characters or more. */
+/** True if messages are searched, which requires at least three characters. */
 export const isSearched = ({ q, in: place }: ListPageQuery): boolean =>
   place === 'text' && q.trim().length >= 3
 
-/** The orders to choose from, in words: the first one if none is. */
+/** Labels of the orders; the empty key is the default order. */
 export const orders = {
   '': 'last active first',
   begun: 'begun last first',
@@ -89,7 +88,10 @@ export const orders = {
 } as const
 const isOrder = (text: string): text is Exclude<keyof typeof orders, ''> => text !== '' && text in orders
 
-/** The API's path of it. Fewer characters than can be searched are the beginning of an id; what its address names wrongly is not asked for. */
+/**
+ * Returns the API path for a list query. If only ids are searched, or if `q` is too short for a search of messages, `q` is the
+ * beginning of an id. Unknown traits and orders are ignored.
+ */
 export const pathOf = (
   asked: ListPageQuery,
   page: { readonly limit?: number; readonly cursor?: string | undefined } = {},
@@ -114,7 +116,7 @@ export const pathOf = (
 export const isNarrowed = ({ q, has, actor, model }: ListPageQuery): boolean =>
   [q, has, actor, model].some((text) => text !== '')
 
-/** Returns the counts for `12 matching of 41,233`, and the number of loaded rows. */
+/** Returns the numbers for a line such as `12 matching of 41,233`, and the number of loaded rows. */
 export const tallyOf = (
   { items, next, total, matching }: Omit<ConversationListResponse, 'isComplete'>,
   isNarrow: boolean,
@@ -124,7 +126,7 @@ export const tallyOf = (
   total: isNarrow ? total : undefined,
 })
 
-/** Appends the next page to a list. A conversation that moved to it meanwhile is listed once. */
+/** Appends the next page to a list, without conversations that the list already contains. */
 export const withPage = (
   before: ConversationListResponse,
   page: ConversationListResponse,
@@ -133,7 +135,7 @@ export const withPage = (
   return { ...page, items: [...before.items, ...page.items.filter(({ id }) => !ids.has(id))] }
 }
 
-/** Updates a list with its refreshed first page: a longer list keeps its rows, with the new figures. */
+/** Replaces a list by its new first page. If more pages are loaded, their rows stay, and only the totals are updated. */
 export const refreshList = (
   before: ConversationListResponse | undefined,
   first: ConversationListResponse,
@@ -142,7 +144,7 @@ export const refreshList = (
     ? { ...first, items: before.items, next: before.next }
     : first
 
-/** Updates a list after an event in one of its conversations. */
+/** Updates the number of events and the time of a conversation after a new event. */
 export const updateList = (
   list: ConversationListResponse,
   id: string,
@@ -155,7 +157,10 @@ export const updateList = (
   ),
 })
 
-/** Returns the range of visible rows, given their height, with some extra before and after: the first one, and the one after the last. */
+/**
+ * Returns the range of rows to render, as half-open indices: the visible rows and 8 more on each side. `height` is that of a row; all
+ * sizes are in CSS pixels.
+ */
 export const inSight = (
   rows: number,
   height: number,

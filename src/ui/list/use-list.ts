@@ -6,10 +6,10 @@ import type { ConversationListResponse } from '../source/answers.ts'
 import type { ConnectionState, ApiSource } from '../source/source.ts'
 import { type ListPageQuery, updateList, pathOf, refreshList, withPage } from './rows.ts'
 
-/** Number of conversations fetched at once. */
+/** Number of conversations per request. */
 const page = 100
 
-/** The list left most recently: with its rows available at once, the browser can restore the scroll position. */
+/** List that the user last left. Its rows are available at once on return, so that the browser can restore the scroll position. */
 let left:
   | { readonly path: string; readonly session: number; readonly listed: ConversationListResponse }
   | undefined
@@ -20,13 +20,13 @@ export interface ListState {
   readonly error: unknown
   readonly isBusy: boolean
   readonly connection: ConnectionState
-  /** Conversations with events since the page was opened, and the times of these (ms since 1970). */
+  /** Time of the last event received live, by conversation, in milliseconds since 1970. */
   readonly live: ReadonlyMap<string, number>
   readonly more: () => void
   readonly retry: () => void
 }
 
-/** Returns the conversations for a query, page by page, kept up to date with the store. */
+/** Returns the conversations that match a query, page by page, and keeps them up to date. */
 export const useList = (source: ApiSource, asked: ListPageQuery): ListState => {
   const path = pathOf(asked)
   const [kept] = useState(() =>
@@ -37,7 +37,7 @@ export const useList = (source: ApiSource, asked: ListPageQuery): ListState => {
   const [isBusy, setBusy] = useState(!kept)
   const asking = useRef<AbortController>(undefined)
   const refreshing = useRef<AbortController>(undefined)
-  /** Cursor of the page that could not be loaded. */
+  /** Cursor of the page requested last, for another attempt if it fails to load. */
   const missed = useRef<string>(undefined)
 
   const pageFrom = (
@@ -74,7 +74,7 @@ export const useList = (source: ApiSource, asked: ListPageQuery): ListState => {
     }
   }, [source, path])
 
-  /** Fetches the first page again for new conversations; loaded rows stay. */
+  /** Requests the first page again to find new conversations. Loaded rows stay. */
   const refresh = useRef((): void => undefined)
   refresh.current = () => {
     refreshing.current?.abort()
@@ -113,7 +113,7 @@ export const useList = (source: ApiSource, asked: ListPageQuery): ListState => {
   return { listed, error, isBusy, connection, live, more, retry: () => load(missed.current) }
 }
 
-/** Minimum interval between refreshes, in milliseconds, when events arrive for unlisted conversations. */
+/** Minimum interval between refreshes of the list, in milliseconds. */
 const pause = 2_000
 
 type SetListed = (

@@ -1,16 +1,16 @@
 // The palette: every action by name, and places by number or id.
 
-/** A command or place in the palette. */
+/** Action or target listed in the command palette. */
 export interface PaletteCommand {
   readonly name: string
-  /** Key as displayed. */
+  /** Key as displayed, for example `Ctrl+K`. */
   readonly key?: string | undefined
   readonly topic: string
 }
 
 /**
- * Scores how well a name matches the typed text, 0 being best; undefined if it does not. The letters must occur in order, preferably at
- * the beginnings of words.
+ * Scores how well a name matches the typed text: 0 is best, undefined means no match. The typed letters must occur in order; letters at
+ * the beginning of words score better.
  */
 export const scoreOf = (name: string, typed: string): number | undefined => {
   const text = name.toLowerCase()
@@ -29,7 +29,7 @@ export const scoreOf = (name: string, typed: string): number | undefined => {
   return 100 + gaps
 }
 
-/** Returns the matching commands, best first; equally good matches keep their order. */
+/** Returns the matching commands, best match first; equally good matches keep their order. */
 export const matchCommands = <C extends PaletteCommand>(
   commands: readonly C[],
   typed: string,
@@ -42,7 +42,7 @@ export const matchCommands = <C extends PaletteCommand>(
     .toSorted((one, other) => one.score - other.score)
     .map(({ command }) => command)
 
-/** A place named by the typed text: `61234` or `go to 61234`, `call 61`, `diff 120 149`, `@id`. */
+/** Target named by the typed text: `61234` or `go to 61234`, `call 61`, `diff 120 149`, `@id`. */
 export type PaletteTarget =
   | { readonly kind: 'position'; readonly position: number }
   | { readonly kind: 'call'; readonly number: number }

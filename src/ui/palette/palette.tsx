@@ -7,12 +7,11 @@ import { perform, possible } from '../use-keys.ts'
 import { number } from '../words.ts'
 import { type PaletteCommand, matchCommands, type PaletteTarget, placeIn } from './match.ts'
 
-/** An entry that can be chosen. */
 interface Choice extends PaletteCommand {
   readonly choose: () => void
 }
 
-/** Returns the id of the conversation on the page, if any. */
+/** Returns the id of the conversation shown on the page; undefined on other pages. */
 const shownId = (): string | undefined => {
   const [, first, id = ''] = here().path.split('/')
   return first === 'c' && id !== '' ? matchPath('/:id', `/${id}`)?.['id'] : undefined
@@ -27,7 +26,10 @@ const actions = (): readonly Choice[] =>
       return { name: does, key: formatKey(key), topic, choose: () => perform(action) }
     })
 
-/** Returns the target of the typed text, in the conversation on the page. */
+/**
+ * Returns an entry that goes to the target named by the typed text. All targets but conversations require that the page shows a
+ * conversation.
+ */
 const placeOf = (place: PaletteTarget | undefined, id: string | undefined): readonly Choice[] => {
   if (!place) return []
   const to = (name: string, href: string): readonly Choice[] => [
@@ -56,10 +58,10 @@ const searchFor = (typed: string): readonly Choice[] =>
         },
       ]
 
-/** Maximum number of entries shown: typing narrows them down. */
+/** Maximum number of entries shown for a typed text. */
 const most = 14
 
-/** Shows a palette of all actions possible here, and of places by number or id. */
+/** Shows a palette of all actions that are possible on the page, and of targets named by number or id. */
 export const Palette = () => {
   const [all] = useState(actions)
   const [typed, setTyped] = useState('')

@@ -2,18 +2,18 @@ import { inOrder, type Parts } from './parts.ts'
 
 // What of a request was read from the prompt cache, what was written to it, and what was neither.
 
-/** Numbers of tokens, as counted by the API. */
+/** Token counts reported by the API for a model call. */
 export interface CacheUsage {
   readonly read: number
   readonly written: number
-  /** Input neither read from the cache nor written to it. */
+  /** Input tokens neither read from the cache nor written to it. */
   readonly fresh: number
-  /** Total input. */
+  /** Total input tokens: `read`, `written` and `fresh`. */
   readonly input: number
   readonly output: number
 }
 
-/** Returns the counts in a reply's usage; undefined if there are none. */
+/** Returns the token counts in a reply's usage; undefined if it has no counts. */
 export const usageIn = (usage: unknown): CacheUsage | undefined => {
   if (typeof usage !== 'object' || usage === null) return undefined
   const tokens = (name: string): number => {
@@ -28,16 +28,16 @@ export const usageIn = (usage: unknown): CacheUsage | undefined => {
   return input + output === 0 ? undefined : { read, written, fresh, input, output }
 }
 
-/** A boundary in the request: everything above it was read from the cache, or is cached now. */
+/** Boundary of the cached prefix in a request: the tokens above it were read from the cache, or were written to it. */
 export interface CacheBoundary {
   readonly kind: 'read' | 'written'
-  /** Place of the last block above it. */
+  /** Path of the last block above the boundary. */
   readonly after: string
-  /** Tokens between the previous boundary and this one. */
+  /** Number of tokens between the previous boundary and this one. */
   readonly tokens: number
   /**
-   * True if the place is an estimate: the API reports only token counts, so this is the breakpoint, or without breakpoints the block,
-   * that fits best.
+   * True if the place of the boundary is estimated. The API reports only token counts, so the boundary is placed at the breakpoint that
+   * fits best, or, in a request without breakpoints, after the block that fits best.
    */
   readonly isNear: boolean
 }
@@ -45,11 +45,14 @@ export interface CacheBoundary {
 interface End {
   readonly path: string
   readonly isBreakpoint: boolean
-  /** Number of characters from the beginning. */
+  /** Number of characters from the beginning of the request to this end. */
   readonly characters: number
 }
 
-/** Returns the ends of the cached prefix: the last breakpoint for what is cached now; this or an earlier one for what was read. */
+/**
+ * Returns the boundaries of the cached prefix. The prefix that is cached now ends at the last breakpoint; the prefix that was read ends
+ * there or at an earlier one.
+ */
 export const linesOf = (parts: Parts, usage: CacheUsage | undefined): readonly CacheBoundary[] => {
   if (!usage || usage.read + usage.written === 0) return []
   const { read, written } = usage
@@ -77,7 +80,7 @@ const endsOf = (parts: Parts): readonly End[] => {
   })
 }
 
-/** Finds the end closest to this share of the characters. */
+/** Finds the block whose end is closest to `share` of `whole` characters. */
 const nearest = (
   ends: readonly End[],
   share: number,

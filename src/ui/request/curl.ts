@@ -5,15 +5,15 @@ import { secretsIn } from './parts.ts'
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 export interface CurlRequest {
-  /** Body as one line of JSON. */
+  /** Request body as JSON on one line. */
   readonly body: string
   readonly isChat: boolean
   readonly betas?: readonly string[] | undefined
 }
 
 /**
- * Makes a curl command that repeats the request with a key from the user's environment. The body comes from standard input, as it may
- * be long.
+ * Returns a curl command that repeats the request with an API key from an environment variable. The body, which may be long, is passed
+ * on standard input.
  */
 export const curlOf = ({ body, isChat, betas = [] }: CurlRequest): string => {
   const [url, key] = isChat

@@ -4,19 +4,19 @@ import type { CallListResponse } from '../source/answers.ts'
 
 // Where a call is among the others.
 
-/** Names of the previous and next calls, and the number of all calls in words. */
+/** Names of the previous and next calls, and the total number of calls as text (`of 1,000+`). */
 export interface CallPlace {
   readonly previous: string | undefined
   readonly next: string | undefined
   readonly of: string
-  /** Number of the call; without one, its index among the calls. */
+  /** Number of the call, or its index (from 1) if the call has no number. */
   readonly nth: string
 }
 
 /**
- * Finds the place of a call among the others.
+ * Finds the calls before and after a call.
  *
- * @param all the first thousand calls; undefined if not known yet
+ * @param all the first thousand calls; undefined while they are loading
  */
 export const placeOf = (name: string, all: CallListResponse | undefined): CallPlace => {
   const names = all?.items.map(nameOf) ?? []

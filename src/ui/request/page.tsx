@@ -18,7 +18,7 @@ import { bodyOf, nameOf } from './call.ts'
 import { RequestView, wayOf } from './view.tsx'
 import { WhyView } from './why.tsx'
 
-/** Shows the request of a call, exactly as it was sent. */
+/** Shows the request and the reply of a model call. */
 export const CallPage = ({ source, params: { id = '', call: name = '' }, search }: PageProps) => {
   const way = wayOf(search)
   const hrefOf = (call: string, as = way): string => hrefs.call(id, call, as === 'reading' ? undefined : as)
@@ -96,7 +96,10 @@ export const CallPage = ({ source, params: { id = '', call: name = '' }, search 
   )
 }
 
-/** Nothing is told of a request that was not answered yet, nor of what a program said in place of a model (`<synthetic>`). */
+/**
+ * Returns the API path of the explanation of a call; undefined for a call without a reply, and for a reply that a program wrote in
+ * place of a model (`<synthetic>`).
+ */
 const whyPathOf = (id: string, call: CallResponse | undefined) =>
   call?.position === undefined || call.origin?.model?.startsWith('<')
     ? undefined

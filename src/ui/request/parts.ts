@@ -9,7 +9,7 @@ export interface ApiRequestMessage {
   readonly content?: unknown
   readonly [field: string]: unknown
 }
-/** Body of a request to either API. */
+/** Body of a request to the Messages API or to Chat Completions. */
 export interface ApiRequestBody {
   readonly model?: unknown
   readonly system?: unknown
@@ -18,17 +18,16 @@ export interface ApiRequestBody {
   readonly [field: string]: unknown
 }
 
-/** A block and its place, as named in findings: `tools[2]`, `system[0]`, `messages[3].content[0]`. */
+/** Block of a request with its path, as used in findings: `tools[2]`, `system[0]`, `messages[3].content[0]`. */
 export interface RequestPart {
   readonly path: string
   readonly block: ApiRequestBlock
-  /** Length of its JSON, in characters. */
+  /** Length of the block's JSON, in characters. */
   readonly size: number
-  /** Lifetime of a cache breakpoint right after it: `5m` or `1h`; undefined if there is none. */
+  /** Lifetime of the cache breakpoint after the block: `5m` or `1h`; undefined without a breakpoint. */
   readonly breakpoint: string | undefined
 }
 export interface MessageParts {
-  /** Index in the request. */
   readonly index: number
   readonly role: string
   readonly parts: readonly RequestPart[]
@@ -37,7 +36,7 @@ export interface Parts {
   readonly tools: readonly RequestPart[]
   readonly system: readonly RequestPart[]
   readonly messages: readonly MessageParts[]
-  /** Other fields of the body. */
+  /** Fields of the body other than `tools`, `system` and `messages`. */
   readonly settings: readonly (readonly [name: string, value: unknown])[]
 }
 
@@ -52,7 +51,6 @@ const isFields = (value: unknown): value is Readonly<Record<string, unknown>> =>
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
-/** Returns the name of a tool. */
 export const nameOf = ({ name, type }: ApiRequestBlock): string => textOf(name ?? type ?? 'tool')
 
 const blocksOf = (content: unknown): readonly ApiRequestBlock[] => {
@@ -60,7 +58,7 @@ const blocksOf = (content: unknown): readonly ApiRequestBlock[] => {
   return Array.isArray(content) ? content.filter(isFields) : []
 }
 
-/** Converts the fields of a Chat Completions message other than its content to blocks. */
+/** Converts the fields of a Chat Completions message to blocks, except for its role and content. */
 const besides = (message: ApiRequestMessage): readonly ApiRequestBlock[] =>
   Object.entries(message).flatMap(([type, value]): readonly ApiRequestBlock[] => {
     if (type === 'role' || type === 'content') return []
@@ -83,20 +81,23 @@ export const partsOf = ({ tools, system, messages, ...settings }: ApiRequestBody
   settings: Object.entries(settings),
 })
 
-/** Returns every part, in the order in which the model reads them. */
+/** Returns all blocks of a request, in the order in which the model reads them. */
 export const inOrder = ({ tools, system, messages }: Parts): readonly RequestPart[] => [
   ...tools,
   ...system,
   ...messages.flatMap(({ parts }) => parts),
 ]
 
-/** True if a finding's place is this part or inside it. Findings in the form of Chat Completions name a message. */
+/**
+ * True if a finding's path is that of the block or of the message that contains it. For Chat Completions, findings name only the
+ * message.
+ */
 export const isAt = ({ path }: RequestPart, place: string | undefined): boolean =>
   place !== undefined && (path === place || path.startsWith(`${place}.`))
 
 /**
- * Returns the references to secrets in a request, without duplicates. The secrets themselves are sent in their place, and recorded
- * nowhere.
+ * Returns the distinct references to secrets in a request. The secrets themselves are sent instead of the references, and are never
+ * recorded.
  */
 export const secretsIn = (value: unknown): readonly string[] => {
   const found = new Set<string>()

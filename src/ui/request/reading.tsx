@@ -13,14 +13,14 @@ interface ReadingProps {
   readonly parts: Parts
   readonly lines: readonly CacheBoundary[]
   readonly usage: CacheUsage | undefined
-  /** Place of the first difference from the request sent. */
+  /** Path of the first difference from the request that was sent, if known. */
   readonly differs: string | undefined
 }
 
-/** Number of messages shown at the end, and of those added on demand. */
+/** Number of messages shown at first, and added each time the user asks for more. */
 const step = 24
 
-/** Shows a request for reading, in the order in which the model reads it. */
+/** Shows a request in the order in which the model reads it. */
 export const Reading = ({ source, parts, lines, usage, differs }: ReadingProps) => {
   const { tools, system, messages, settings } = parts
   const place = messages.findIndex((said) => said.parts.some((part) => isAt(part, differs)))
@@ -104,7 +104,7 @@ interface Marks {
   readonly lines: readonly CacheBoundary[]
   readonly usage: CacheUsage | undefined
   readonly differs: string | undefined
-  /** Place of the last block. */
+  /** Path of the last block in the request. */
   readonly last: string | undefined
 }
 
@@ -204,7 +204,7 @@ const PartView = ({ part, marks }: { readonly part: RequestPart; readonly marks:
   )
 }
 
-/** Shows the boundaries right after one of these places. */
+/** Shows the cache boundaries that follow one of the given blocks. */
 const LinesAfter = ({
   paths,
   marks: { lines, usage, last },

@@ -2,14 +2,12 @@ import type { CallResponse, ReceiptState } from '../source/answers.ts'
 
 // What is known of a request: whether it is the one that was sent.
 
-/** Label of a receipt state. */
 export interface ReceiptLabel {
   readonly state: ReceiptState
   readonly icon: string
   readonly word: string
-  /** The meaning in a sentence. */
   readonly means: string
-  /** Place of the first difference, if known: `messages[3].content[0]`. */
+  /** Path of the first difference, if known: `messages[3].content[0]`. */
   readonly path?: string | undefined
 }
 
@@ -35,7 +33,7 @@ const words: Readonly<Record<ReceiptState, Omit<ReceiptLabel, 'state' | 'path'>>
   pending: { icon: '…', word: 'pending', means: 'What the model is sent next. There is no reply yet.' },
 }
 
-/** Returns the icon, word and meaning of a receipt state; the meaning is the finding's message if there is one. */
+/** Returns the description of a call's receipt state. If the call has a finding, the finding's message is used as the meaning. */
 export const receiptLabelOf = ({ state, finding }: Pick<CallResponse, 'state' | 'finding'>): ReceiptLabel => {
   const { means, ...rest } = words[state]
   return { state, ...rest, means: finding?.message ?? means, path: finding?.path }

@@ -11,7 +11,7 @@ interface ReplyProps {
   readonly call: CallResponse & { readonly position: number }
 }
 
-/** Shows the model's reply. */
+/** Shows the reply to a request, or the summary that it returned. */
 export const Reply = ({ source, id, call: { position, origin = {}, kind } }: ReplyProps) => {
   const path = apiOf(id, '/events', { from: position, limit: 1, clip: 700 })
   const { value } = useFetched(source, path)

@@ -13,12 +13,12 @@ import { type Parts, partsOf, type ApiRequestBody, secretsIn } from './parts.ts'
 import { Reading } from './reading.tsx'
 import type { ReceiptLabel } from './receipt.ts'
 
-/** Views of a request, by their names in addresses. */
+/** Labels of the views of a request, by their names in addresses. */
 const ways = { reading: 'reading', json: 'JSON', sent: 'as sent', curl: 'curl', why: 'why' } as const
 export type RequestViewMode = keyof typeof ways
 const wayNames = Object.keys(ways) as readonly RequestViewMode[]
 
-/** Returns the view named in an address's query. */
+/** Returns the view named in a query string; default: `reading`. */
 export const wayOf = (search: string): RequestViewMode => {
   const as = new URLSearchParams(search).get('as')
   return wayNames.find((name) => name === as) ?? 'reading'
@@ -27,22 +27,22 @@ export const wayOf = (search: string): RequestViewMode => {
 interface RequestViewProps {
   readonly source: ApiSource
   readonly body: ApiRequestBody
-  /** The API's path of its bytes. */
+  /** API path of the request as sent, byte for byte. */
   readonly exact: ApiPath<'/conversations/{id}/calls/{call}/request'>
   readonly isChat: boolean
   readonly betas?: readonly string[] | undefined
   readonly told: ReceiptLabel
   readonly repairs?: Readonly<Record<string, number>> | undefined
-  /** Usage of the reply, and its cost. */
+  /** Usage reported in the reply. `usd` is the cost in US dollars, if known. */
   readonly usage?: unknown
   readonly usd?: number | undefined
   readonly way: RequestViewMode
-  /** Explanation of what the model was shown; undefined if there is none. */
+  /** Explanation of what the model saw; undefined if it is not available. */
   readonly why: ComponentChildren
   readonly show: (way: RequestViewMode) => void
 }
 
-/** Shows a request: whether it is the one sent, which part was cached, and its content. */
+/** Shows a request: the state of its receipt, its tokens, and its content in the selected view. */
 export const RequestView = (props: RequestViewProps) => {
   const { source, body, told, repairs = {}, usage, usd, why, show } = props
   const way = props.way === 'why' && why === undefined ? 'reading' : props.way
@@ -110,7 +110,7 @@ export const RequestView = (props: RequestViewProps) => {
   )
 }
 
-/** Returns the text of a request in this view; undefined until its bytes are loaded. */
+/** Returns the text of a request in the selected view; undefined in the reading view, and until the bytes are loaded. */
 const useText = ({ source, body, exact, isChat, betas, way }: RequestViewProps): string | undefined => {
   const [sent, setSent] = useState<string>()
   const isSent = way === 'sent' || way === 'curl'
@@ -186,7 +186,7 @@ interface DeparturesProps {
   readonly repairs: Readonly<Record<string, number>>
   readonly secrets: readonly string[]
 }
-/** Shows the differences between the request and the stored events. */
+/** Shows how a request differs from the stored events: its repairs, and the secrets that were inserted. */
 const Departures = ({ repairs, secrets }: DeparturesProps) => {
   const done = newRepairs({ before: { repairs: {} }, after: { repairs } })
   return (

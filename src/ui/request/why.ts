@@ -5,27 +5,27 @@ import { number } from '../words.ts'
 
 type Difference = WhyResponse['differences'][number]
 
-/** Describes the call compared with. */
+/** Describes the call that a call is compared with. */
 export const beforeText = (before: number | string): string =>
   typeof before === 'number' ? `call ${number(before)}` : `the reply at ${number(Number(before.slice(1)))}`
 
 const parts: Readonly<Record<string, string>> = { system: 'system prompt' }
 
-/** Describes what is unproven or not recorded. */
+/** Reports that an explanation was derived without a receipt, and lists the parts of the request that were not recorded. */
 export const describeDerived = ({ unrecorded }: NonNullable<WhyResponse['derived']>): string =>
   `Derived from the log, not proven by a receipt.${unrecorded.length > 0 ? ` Not recorded: ${unrecorded.map((part) => parts[part] ?? part).join(', ')}.` : ''}`
 
-/** Items that appeared or disappeared together, for the same reason. */
+/** Consecutive items that appeared or disappeared for the same reason. */
 export interface Group extends Pick<Difference, 'change' | 'kind' | 'because'> {
   readonly first: number
   readonly last: number
   readonly items: number
   readonly tokens: number
-  /** Position of the event that caused it; undefined for messages, each of which has its own. */
+  /** Position of the event that caused the change; undefined for a group of messages. */
   readonly event: number | undefined
 }
 
-/** Groups the differences in their order: those caused by one event, and consecutive messages. */
+/** Groups consecutive differences that have the same cause. Messages form one group, although each of them is its own cause. */
 export const groupsOf = (differences: readonly Difference[]): readonly Group[] => {
   const groups: Group[] = []
   for (const { change, position, kind, tokens, because, event: cause } of differences) {
@@ -54,5 +54,5 @@ const causes: Readonly<Record<string, string>> = {
   rewind: 'rewound by',
 }
 
-/** Describes why a group appeared or disappeared; the position of the event follows. */
+/** Describes why a group appeared or disappeared. The position of the event is meant to follow the text. */
 export const causeOf = ({ because }: Pick<Group, 'because'>): string => causes[because] ?? because

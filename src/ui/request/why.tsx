@@ -10,13 +10,12 @@ import { beforeText, causeOf, describeDerived, type Group, groupsOf } from './wh
 interface WhyViewProps {
   readonly source: ApiSource
   readonly id: string
-  /** The API's path of the answer. */
   readonly path: ApiPath<'/conversations/{id}/calls/{call}/why'>
 }
 
 /**
- * Explains what the model was shown: the hidden terms that the answer names, the differences from the previous call, and the hidden
- * parts.
+ * Explains what the model saw: which hidden terms its reply mentions, what changed since the previous call, and which messages were
+ * hidden.
  */
 export const WhyView = ({ source, id, path }: WhyViewProps) => {
   const { value, error, retry } = useFetched(source, path)
@@ -57,7 +56,7 @@ export const WhyView = ({ source, id, path }: WhyViewProps) => {
   )
 }
 
-/** Makes a link to a position. */
+/** Returns a link to a position. */
 type To = (at: number) => VNode
 
 interface PartProps {

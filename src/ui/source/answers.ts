@@ -7,12 +7,12 @@ type Answer<T extends PathOf<'get'>> = AnswerOf<'get', T>
 export type ConversationListResponse = Answer<'/conversations'>
 export type ConversationListRow = ConversationListResponse['items'][number]
 
-/** The events without their content, in columns. */
+/** Outline of a conversation: its events without their content, as columns. */
 export type OutlineResponse = Answer<'/conversations/{id}/outline'>
 export type OutlineMarker = OutlineResponse['markers'][number]
 export type OutlineRewind = OutlineResponse['rewinds'][number]
 export type OutlineRestore = OutlineResponse['restores'][number]
-/** A long conversation in parts, in columns. */
+/** Overview of a long conversation: figures for each bucket of events, as columns. */
 export type OverviewResponse = Answer<'/conversations/{id}/overview'>
 
 export type EffectiveResponse = Answer<'/conversations/{id}/effective'>
@@ -22,7 +22,6 @@ export type FullResponse = Answer<'/conversations/{id}/full'>
 export type ShownEntry = FullResponse['items'][number]
 
 export type SearchHitRow = Answer<'/conversations/{id}/search'>['items'][number]
-/** Visibility of a message to the model. */
 export type HitVisibility = SearchHitRow['now']
 
 export type DiffResponse = Answer<'/conversations/{id}/diff'>
@@ -34,7 +33,7 @@ export type WhyResponse = Answer<'/conversations/{id}/calls/{call}/why'>
 
 export type StoreLedger = NonNullable<Answer<'/audit'>['ledger']>
 export type ConversationAuditResponse = Answer<'/conversations/{id}/audit'>
-/** Something of a conversation that was sealed. */
+/** Ledger entry that seals a conversation up to a position, compared with the current events. */
 export type AuditHead = NonNullable<ConversationAuditResponse['ledger']>['heads'][number]
 export type AnchorRow = StoreLedger['anchors'][number]
 export type VerificationResponse = Answer<'/conversations/{id}/verification'>
@@ -49,13 +48,13 @@ export type CostResponse = Answer<'/conversations/{id}/cost'>
 export type ReplayResponse = AnswerOf<'post', '/conversations/{id}/replay'>
 export type ReplayRow = ReplayResponse['calls'][number]
 
-/** A call of a tool that a person decides about, or whose result comes from outside. */
+/** Tool call that waits for a person's decision or for an external result. */
 export type WaitingCallItem = Answer<'/conversations/{id}/waiting'>['items'][number]
-/** Something that workers are asked to do. */
+/** Step that a worker is to carry out or is carrying out. */
 export type BoardStep = Answer<'/turns'>['items'][number]
 export type BoardWorker = Answer<'/workers'>['items'][number]
 
-/** Events that a command would write, and the view of the model then. */
+/** Result of a dry run: the events that a command would write, and the context before and after. */
 export type ActPreview = Extract<
   AnswerOf<'post', '/conversations/{id}/commands'>,
   { readonly before: unknown }

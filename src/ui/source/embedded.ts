@@ -2,7 +2,7 @@ import { answerTo, blockAt } from './embedded/answers.ts'
 import type { EmbeddedFile } from './embedded/form.ts'
 import { toThrowable, type SourceProblem, type ApiSource } from './source.ts'
 
-/** Makes the source of a page without a server: API responses computed from the events in its own file. */
+/** Returns the source for a page without a server: it computes API responses from the events embedded in the page. */
 export const embeddedSource = (file: EmbeddedFile): ApiSource => ({
   isLive: false,
   access: () => undefined,

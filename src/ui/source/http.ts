@@ -12,23 +12,29 @@ import {
 } from './source.ts'
 
 export interface HttpOptions {
-  /** Base URL of the API. Default: the page's own server. */
+  /** Base URL of the API; default: `/api/v1` on the page's own server. */
   readonly base?: string | undefined
-  /** Called when reading is not allowed: the page then asks for a token. */
+  /** Called when the server does not let the user read. The page then asks for a token. */
   readonly onUnauthorized?: ((why: AccessRefusal) => void) | undefined
 }
 
-/** Reason why reading is not allowed: no token, a token that is no longer valid, or one without the scope. */
+/** Reason why the user may not read: no token was sent, the token is no longer valid, or it lacks the scope `read`. */
 export type AccessRefusal = 'no-token' | 'no-longer' | 'may-not-read'
 
-/** Delays before a broken stream is requested again, in milliseconds, by the number of consecutive failures. */
+/**
+ * Delays in milliseconds before a broken stream is requested again, by the number of consecutive failures. The last delay applies to
+ * all further failures.
+ */
 const pauses = [500, 1_000, 2_000, 4_000, 8_000]
-/** Time until a stream that ended with a problem counts as live again, in milliseconds: its first messages do not prove it. */
+/**
+ * Delay in milliseconds before a stream that ended with a problem counts as live again. Receiving its first messages does not prove
+ * that the problem is gone.
+ */
 const probation = 1_000
-/** Time after which a silent stream counts as broken, in milliseconds: a working one sends something every 15 seconds. */
+/** Number of milliseconds without data after which a stream counts as broken. A working stream sends something every 15 seconds. */
 const silence = 40_000
 
-/** Makes a source from the server's API. */
+/** Returns a source that sends requests to the server's API. */
 export const httpSource = ({ base = '/api/v1', onUnauthorized }: HttpOptions = {}): ApiSource => {
   let access: AccessRights | undefined
   let mayRead = false
@@ -75,7 +81,7 @@ export const httpSource = ({ base = '/api/v1', onUnauthorized }: HttpOptions = {
   }
 }
 
-/** Parses the header sent with every JSON response: `read write`, `read write; read-only`. */
+/** Parses the `palimpsest-access` header, which the server sends with every JSON response: `read write`, or `read write; read-only`. */
 const accessIn = ({ headers }: Response): AccessRights | undefined => {
   const [scopes, mode] = headers.get('palimpsest-access')?.split('; ') ?? []
   return scopes === undefined ? undefined : { scopes: scopes.split(' '), isReadOnly: mode === 'read-only' }

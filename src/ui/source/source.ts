@@ -4,19 +4,19 @@ import type { AnswerOf, BodyOf, PathOf } from '../../server/client/api.ts'
 import type { ApiPath } from '../../server/client/api-path.ts'
 import type { ParsedSseMessage } from '../../server/client/sse.ts'
 
-/** Reason why a request failed: the API's problem (RFC 9457), or one like it. */
+/** Problem that describes why a request failed (RFC 9457), as sent by the API or composed by the page. */
 export interface SourceProblem {
   readonly title: string
-  /** The remedy: what the user can do. */
+  /** Explanation for the user, including a remedy where one exists. */
   readonly detail: string
-  /** HTTP status; 0 if there was no response. */
+  /** HTTP status; 0 if no response was received. */
   readonly status: number
-  /** Tag of the library's typed error. */
+  /** `_tag` of the library's typed error. */
   readonly tag?: string | undefined
   readonly [field: string]: unknown
 }
 
-/** Problem for a request without a response. */
+/** Problem reported if the server sends no response. */
 export const unreachable: SourceProblem = {
   title: 'The server cannot be reached',
   detail: 'Check that `palimpsest serve` still runs, then try again.',
@@ -27,19 +27,17 @@ export interface SourceRequestOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** A range of bytes, with the content's type and total size. */
+/** Content or byte range of content, with its media type and total size. */
 export interface FetchedBytes {
   readonly blob: Blob
-  /** Media type as returned by the server. */
+  /** Media type of the content. */
   readonly type: string
   /** Size of the whole content, in bytes. */
   readonly total: number
 }
-/** A file and its suggested name. */
 export interface DownloadFile {
   readonly blob: Blob
   readonly name: string
-  /** Returns a header of the response. */
   readonly header: (name: string) => string | null
 }
 export interface ByteRangeOptions extends SourceRequestOptions {
@@ -47,30 +45,32 @@ export interface ByteRangeOptions extends SourceRequestOptions {
   readonly to?: number | undefined
 }
 
-/** State of a stream's connection. `since`, `next`: ms since 1970. */
+/** State of the connection that a stream of events uses. `since` and `next` are in milliseconds since 1970. */
 export type ConnectionState =
   | { readonly state: 'live' }
   | { readonly state: 'connecting' }
   | { readonly state: 'reconnecting'; readonly next: number }
-  /** `why`: the server's problem; undefined if it could not be reached. */
+  /** `why` is the problem reported by the server; undefined if the server could not be reached. */
   | { readonly state: 'offline'; readonly since: number; readonly why?: SourceProblem | undefined }
 export interface StreamHandlers {
   readonly told: (message: ParsedSseMessage) => void
   readonly connection?: ((connection: ConnectionState) => void) | undefined
 }
 
-/** Rights of the user. */
 export interface AccessRights {
   readonly scopes: readonly string[]
   readonly isReadOnly: boolean
 }
 
 export interface ApiSource {
-  /** False for a file, which cannot change or be written to. */
+  /** False for an embedded file, which cannot change or be written to. */
   readonly isLive: boolean
-  /** Returns the rights in the last response; undefined before it, and for a file. */
+  /** Returns the user's permissions according to the last response; undefined before the first response and for an embedded file. */
   readonly access: () => AccessRights | undefined
-  /** The JSON of an answer. Rejects with a `SourceProblem`; with the signal's reason if it aborts. */
+  /**
+   * Requests a path and resolves with the JSON of the response. Rejects with a `SourceProblem`, or with the signal's reason if the
+   * request is aborted.
+   */
   readonly get: <T extends PathOf<'get'>>(
     path: ApiPath<T>,
     asking?: SourceRequestOptions,
@@ -81,9 +81,12 @@ export interface ApiSource {
     asking?: SourceRequestOptions,
   ) => Promise<AnswerOf<'post', T>>
   readonly bytes: (path: ApiPath, part?: ByteRangeOptions) => Promise<FetchedBytes>
-  /** A file that the server makes. */
+  /** Downloads a file that the server generates. */
   readonly file: <T extends PathOf<'post'>>(path: ApiPath<T>, body: BodyOf<T>) => Promise<DownloadFile>
-  /** Tells what comes after `after`, until the function that it returns is called; continues by itself where a connection broke. */
+  /**
+   * Subscribes to a stream of events after `after`, and reconnects when the connection breaks. Returns a function that ends the
+   * subscription.
+   */
   readonly follow: (
     path: ApiPath,
     after: string | number | undefined,
@@ -91,7 +94,7 @@ export interface ApiSource {
   ) => () => void
 }
 
-/** Converts any error to a problem. */
+/** Returns a thrown problem unchanged, and converts any other error to a problem. */
 export const problemOf = (error: unknown): SourceProblem => {
   if (isProblem(error)) return error
   const detail = error instanceof Error ? error.message : String(error)

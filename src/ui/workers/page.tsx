@@ -15,10 +15,10 @@ import { type Board, boardOf, healthOf, notesOf } from './rows.ts'
 import { type BoardView, useBoard } from './use-board.ts'
 import { WaitingCalls } from './waiting.tsx'
 
-/** The routes of what people tell workers, without a body. */
+/** Routes that pause or resume conversations and workers, or retry parked steps. They need no request body. */
 type Act = `/conversations/{id}/${'pause' | 'resume' | 'unpark'}` | `/workers/{worker}/${'pause' | 'resume'}`
 
-/** Shows the work of each worker, and the steps that wait for a person. */
+/** Shows the workers, their steps, and the steps that wait for a person. */
 export const WorkersPage = ({ source }: PageProps) => {
   const { seen, error, again } = useBoard(source)
   const off = offBecause(source.isLive, useSession(source))
@@ -92,7 +92,7 @@ export const WorkersPage = ({ source }: PageProps) => {
   )
 }
 
-/** Maximum number of rows of a kind; the number of the others is shown. */
+/** Maximum number of rows in each section; the number of further rows is shown below. */
 const most = 50
 
 const sumsOf = ({ workers, claims }: BoardView, { waiting, parked, inProgress, open }: Board): string =>

@@ -2,11 +2,11 @@ import type { BoardStep, BoardWorker } from '../source/answers.ts'
 
 // Who works on what, and what waits for whom, as the page tells it.
 
-/** The steps by state, those that have waited longest first. */
+/** Steps by state, each list starting with the step that has been in its state longest. */
 export interface Board {
-  /** Steps that wait for a person's decision or for a result. */
+  /** Steps that wait for a person's decision or for an external result. */
   readonly waiting: readonly BoardStep[]
-  /** Steps whose attempts have all failed. */
+  /** Steps that workers no longer try, because all attempts have failed. */
   readonly parked: readonly BoardStep[]
   readonly inProgress: readonly BoardStep[]
   readonly open: readonly BoardStep[]
@@ -26,7 +26,7 @@ const heldWords = {
   limit: 'its tenant has reached its limit',
 } as const
 
-/** Lists the details of a step other than its state. */
+/** Returns the notes on a step: why it is on hold, its attempt, last error, tenant and priority. */
 export const notesOf = ({ held, attempt, tenant, priority, errors }: BoardStep): readonly string[] => [
   ...(held === undefined ? [] : [heldWords[held]]),
   ...(attempt > 1 ? [`attempt ${attempt}`] : []),
@@ -35,12 +35,12 @@ export const notesOf = ({ held, attempt, tenant, priority, errors }: BoardStep):
   ...(priority === undefined ? [] : [`priority ${priority}`]),
 ]
 
-/** Time after which a silent worker has probably died, in milliseconds. An idle worker reports once a minute. */
+/** Milliseconds of silence after which a worker has probably died. An idle worker reports once a minute. */
 const longestSilence = 90_000
 
 export type Health = 'working' | 'idle' | 'paused' | 'silent'
 
-/** Returns the health of a worker at a time (ms since 1970). A working one may be silent, too: the call of a model takes long. */
+/** Returns the health of a worker at a time (ms since 1970). A silent worker may still be working, because a model call can take long. */
 export const healthOf = ({ heard, paused, steps }: BoardWorker, now: number): Health => {
   if (paused) return 'paused'
   if (now - Date.parse(heard) > longestSilence) return 'silent'

@@ -6,9 +6,9 @@ import type { ApiSource } from '../source/source.ts'
 export interface BoardView {
   readonly workers: readonly BoardWorker[]
   readonly steps: readonly BoardStep[]
-  /** Number of claims. */
+  /** Total number of claims so far. */
   readonly claims: number
-  /** Time of the query, ms since 1970. */
+  /** Time of the query, in milliseconds since 1970. */
   readonly at: number
 }
 
@@ -18,10 +18,10 @@ export interface BoardState {
   readonly again: () => void
 }
 
-/** Interval of queries while the page is visible, in milliseconds. */
+/** Polling interval while the page is visible, in milliseconds. */
 const every = 2_000
 
-/** Returns the workers and their steps by polling: there is no stream of what workers record. */
+/** Returns the workers and their steps. Polls the server, which offers no stream of worker events. */
 export const useBoard = (source: ApiSource): BoardState => {
   const [state, setState] = useState<Omit<BoardState, 'again'>>({ seen: undefined, error: undefined })
   const [turn, setTurn] = useState(0)

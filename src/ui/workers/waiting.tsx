@@ -16,14 +16,17 @@ import { ago } from '../words.ts'
 interface WaitingCallsProps {
   readonly source: ApiSource
   readonly id: string
-  /** Waiting calls, if already known. */
+  /** Calls that wait, if the caller has already loaded them. */
   readonly waiting?: readonly WaitingCallItem[]
-  /** Reason why decisions are disabled; undefined if they are enabled. */
+  /** Reason why the user cannot decide; undefined if decisions are enabled. */
   readonly off: string | undefined
   readonly decided: () => void
 }
 
-/** Shows the calls of a conversation that wait for a person, to approve or deny them; nothing if there are none. */
+/**
+ * Shows the tool calls of a conversation that wait for a person or an external result, with buttons to approve or deny them. Shows
+ * nothing if no calls wait.
+ */
 export const WaitingCalls = ({ source, id, waiting, off, decided }: WaitingCallsProps) => {
   const [isOld, setOld] = useState(waiting === undefined)
   const path = isOld ? apiOf(id, '/waiting') : undefined
@@ -87,7 +90,7 @@ export const WaitingCalls = ({ source, id, waiting, off, decided }: WaitingCalls
   )
 }
 
-/** Presses the approve button of the first waiting call on the page, which may show several conversations. */
+/** Clicks the approve button of the first waiting call on the page. The page may show calls from several conversations. */
 const approveFirst = (): void => document.querySelector<HTMLElement>('.waiting-call .primary')?.click()
 
 const inputText = (input: unknown): string =>
@@ -128,7 +131,7 @@ const DecisionSheet = ({ source, id, call, decision, done }: DecisionSheetProps)
     )
     announce(isApproval ? 'Approved.' : 'Denied.')
   }
-  /** Withdraws an approval, which is possible until the tool has started. */
+  /** Withdraws the approval, which is possible until the tool has started. */
   const withdraw = async (): Promise<void> => {
     try {
       await source.post(apiPathOf('/conversations/{id}/waiting/{call}/withdraw', of), {})

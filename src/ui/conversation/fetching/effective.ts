@@ -5,9 +5,9 @@ import type { EffectiveResponse } from '../../source/answers.ts'
 import { clip, page } from './sizes.ts'
 import { apiOf } from '../../url.ts'
 
-/** Interval of requests while the position moves, in milliseconds. */
+/** Minimum interval between requests while the position moves, in milliseconds. */
 const every = 100
-/** Number of responses kept for going back. */
+/** Maximum number of cached responses. */
 const kept = 60
 
 interface Looked {
@@ -17,8 +17,8 @@ interface Looked {
 }
 
 /**
- * Returns what the model sees at a position; `undefined`: the last one. While the position moves, it is requested at most every 100 ms,
- * outdated responses are ignored, and the last response is kept until the next one arrives.
+ * Returns the effective history at a position; `undefined` means the last one. While the position moves, at most one request is sent
+ * every 100 ms and outdated responses are ignored. The previous response stays until the next one arrives.
  */
 export const useEffective = (
   source: ApiSource,
@@ -63,7 +63,7 @@ export const useEffective = (
   return state
 }
 
-/** Fetches all pages of the effective history; calls back with the items so far after each page. */
+/** Fetches all pages of the effective history. Passes the items fetched so far to `told` while more pages follow. */
 const wholeEffective = async (
   source: ApiSource,
   id: string,

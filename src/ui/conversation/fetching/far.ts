@@ -11,7 +11,7 @@ interface Far {
   readonly by: 1 | -1
 }
 
-/** Finds the next position of a kind beyond the outline; undefined if there is none. */
+/** Finds the next position of a kind outside the loaded part of the outline; undefined if no such position exists. */
 export const stepFar = async (
   source: ApiSource,
   id: string,
@@ -32,7 +32,7 @@ export const stepFar = async (
   }
 }
 
-/** Finds the first position, forward or back from a position, of a part with markers or rewinds. */
+/** Returns the nearest position, in the given direction, at which the overview reports markers or rewinds; undefined if it reports none. */
 const markedFrom = (
   { first, markers, rewinds, last }: OverviewResponse,
   position: number,

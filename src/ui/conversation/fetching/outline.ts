@@ -9,12 +9,15 @@ export interface OutlineState {
   readonly overview: OverviewResponse | undefined
   readonly error: unknown
   readonly again: () => void
-  /** Called when events were written, with the last known position. */
+  /** Takes the position of the last event after new events were written. */
   readonly grown: (last: number) => void
   readonly last: number | undefined
 }
 
-/** Returns the outline of a conversation, or of a part around a position, kept up to date; and the overview of a long conversation. */
+/**
+ * Returns the outline of a conversation, kept up to date, and its overview if it is long. For a long conversation, only the part of the
+ * outline around position `at` is loaded.
+ */
 export const useOutline = (source: ApiSource, id: string, at: number | undefined): OutlineState => {
   const [outline, setOutline] = useState<OutlineResponse>()
   const [overview, setOverview] = useState<OverviewResponse>()

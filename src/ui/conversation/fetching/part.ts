@@ -2,10 +2,10 @@ import type { OutlineResponse } from '../../source/answers.ts'
 
 // Which part of an outline is there, and which is to be.
 
-/** Maximum length of a conversation whose outline is fetched completely; of a longer one, a part around the position is fetched. */
+/** Number of events above which only a part of the outline is fetched, around the current position. */
 export const wholeOutline = 20_000
 export const part = 8_000
-/** Minimum length of a conversation that has an overview. */
+/** Number of events above which a conversation has an overview. */
 export const firstLook = 2_000
 
 export const rangeOf = (

@@ -6,8 +6,8 @@ import { clip, page } from './sizes.ts'
 import { apiOf } from '../../url.ts'
 
 /**
- * Returns the entries of open sections, by position; `more` fetches the previous page. Entries for another position are kept until the
- * new ones arrive.
+ * Returns the loaded entries of each open section, by position, and `more`, which fetches the previous page. After a change of
+ * position, the old entries stay until the new ones arrive.
  */
 export const usePieces = (
   source: ApiSource,
@@ -16,7 +16,7 @@ export const usePieces = (
   opened: readonly OpenSection[],
 ) => {
   const [pieces, setPieces] = useState<ReadonlyMap<string, SectionEntries>>(new Map())
-  /** The position for which each section was last requested. */
+  /** Conversation position at which each section was last requested. */
   const asked = useRef(new Map<string, number>())
   const open = useRef<ReadonlyMap<number, OpenSection>>(new Map())
   open.current = useMemo(() => new Map(opened.map((one) => [one.position, one])), [opened])

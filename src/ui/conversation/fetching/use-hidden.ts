@@ -6,7 +6,7 @@ import { apiOf } from '../../url.ts'
 /** Maximum number of markers per request. */
 const most = 200
 
-/** Returns the content hidden by markers, by marker position; requested together, once for each marker shown. */
+/** Returns the content that each marker hides, by the marker's position. Fetches the markers in batches, and each marker once. */
 export const useHidden = (
   source: ApiSource,
   id: string,

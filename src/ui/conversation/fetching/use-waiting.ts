@@ -4,9 +4,9 @@ import type { ApiSource } from '../../source/source.ts'
 import { apiOf } from '../../url.ts'
 
 /**
- * Returns the calls waiting at the end of a conversation.
+ * Returns the tool calls that wait for a decision at the end of a conversation.
  *
- * @param last undefined if the end is not shown
+ * @param last last position; undefined if the end is not shown
  */
 export const useWaiting = (
   source: ApiSource,

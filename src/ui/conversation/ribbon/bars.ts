@@ -14,19 +14,19 @@ const inks: Readonly<Record<string, keyof Colours>> = {
   W: 'rewind',
   R: 'rewind',
 }
-/** Returns the colour of a kind. */
+/** Returns the colour for the letter of an event kind. */
 export const inkOf = (letter: string | undefined): keyof Colours => inks[letter ?? ''] ?? 'faint'
-/** Opacity of a bar, by kind. */
+/** Opacity of a bar, by the letter of the event kind; default 1. */
 const strengths: Readonly<Record<string, number>> = { r: 0.5, c: 0.8 }
 const isLow = (letter: string | undefined): boolean => letter === 'K' || letter === '-'
 
-/** Returns the last position after `at` before the next rewind: up to there, the past looks the same. */
+/** Returns the last position before the first rewind after `at`. From `at` to that position, past events are drawn alike. */
 export const throughFrom = ({ rewinds, to }: OutlineResponse, at: number): number => {
   const next = rewinds.find(({ position }) => position > at)
   return next ? Math.min(to, next.position - 1) : to
 }
 
-/** Draws past events as seen from a position: on the path, or below it. */
+/** Draws the bars of past events as seen from a position. Bars of events that are not on the path hang below the baseline. */
 export const drawPast = (context: Context, picture: Picture, at: number): void => {
   const { outline, paths, colours } = picture
   const shown = shownIn(picture, at)
@@ -42,7 +42,7 @@ export const drawPast = (context: Context, picture: Picture, at: number): void =
   context.globalAlpha = 1
 }
 
-/** Draws future events, as seen from any position before them. */
+/** Draws the bars of future events, which look the same from every earlier position. */
 export const drawFuture = (context: Context, picture: Picture): void => {
   const shown = shownIn(picture, Infinity)
   context.globalAlpha = 0.3
@@ -56,7 +56,7 @@ const shownIn = ({ outline, scale }: Picture, through: number): PathRange => ({
   to: Math.min(scale.last, outline.to, through),
 })
 
-/** Makes a predicate for positions on the path, to be called in ascending order. */
+/** Returns a predicate that is true for positions on the path. It must be called with ascending positions. */
 const onPath = (paths: Paths, at: number, shown: PathRange): ((position: number) => boolean) => {
   const stretches = within(paths.stretches(at), [shown])
   let index = 0

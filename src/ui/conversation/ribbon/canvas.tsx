@@ -5,14 +5,13 @@ interface CanvasProps {
   readonly width: number
   readonly height: number
   readonly draw: (context: Context) => void
-  /** Dependencies: the canvas is redrawn when one of them changes. */
   readonly of: readonly unknown[]
-  /** Visible part, from one x to another. */
+  /** Left and right edge of the visible part, in CSS pixels. */
   readonly from?: number
   readonly to?: number
 }
 
-/** Draws a canvas of this size. */
+/** Shows a canvas, and redraws it when its size or a value in `of` changes. */
 export const Canvas = ({ width, height, draw, of, from = 0, to = width }: CanvasProps) => {
   const canvas = useRef<HTMLCanvasElement>(null)
   useEffect(() => {
@@ -43,13 +42,13 @@ export const Canvas = ({ width, height, draw, of, from = 0, to = width }: Canvas
 }
 
 interface TimesProps extends Pick<CanvasProps, 'width' | 'height'> {
-  /** The x at which the past ends. */
+  /** Edge between the past and the future: its x coordinate in CSS pixels. */
   readonly now: number
   readonly past: Pick<CanvasProps, 'draw' | 'of'>
   readonly future: Pick<CanvasProps, 'draw' | 'of'>
 }
 
-/** Draws the past and the future: when the position moves, only the line between them does. */
+/** Shows the past and the future on two canvases. While the position moves, usually only the edge between them changes. */
 export const Times = ({ width, height, now, past, future }: TimesProps) => {
   const edge = Math.max(0, Math.min(width, now))
   return (
@@ -60,7 +59,7 @@ export const Times = ({ width, height, now, past, future }: TimesProps) => {
   )
 }
 
-/** Returns the width of an element, updated when it changes. */
+/** Returns a ref for an element, and the element's current width in CSS pixels. */
 export const useWidth = () => {
   const element = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(0)

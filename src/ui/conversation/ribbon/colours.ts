@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** Names of the theme colours used on canvases. */
+/** Names of the theme colours that canvases use. */
 const names = [
   'ink',
   'faint',
@@ -20,7 +20,7 @@ const names = [
 ] as const
 export type Colours = Readonly<Record<(typeof names)[number], string>>
 
-/** Reads the colours as computed by the browser, as a custom property itself is only text. */
+/** Reads the computed theme colours: the value of a custom property may be an expression, which a canvas cannot use. */
 const read = (): Colours => {
   const probe = document.createElement('i')
   probe.hidden = true

@@ -1,6 +1,6 @@
 import { type Context, curveTop, layout, type Picture } from './picture.ts'
 
-/** Draws the tokens of the context over the visible positions. */
+/** Draws the number of context tokens over the visible positions as a curve. */
 export const drawCurve = (
   context: Context,
   picture: Picture,
@@ -45,7 +45,7 @@ const drawLimit = (context: Context, { width, colours }: Picture, y: number): vo
   context.setLineDash([])
 }
 
-/** Returns the tokens at the top of the curve. */
+/** Returns the number of tokens at the top of the curve's scale. */
 export const curveMost = ({
   outline,
   scale,

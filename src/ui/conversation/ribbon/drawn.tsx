@@ -9,7 +9,7 @@ interface DrawnProps extends Picture {
   readonly hits: readonly number[]
 }
 
-/** Draws the ribbon; when the position changes, redraws only the parts that look different. */
+/** Draws the ribbon (the conversation's timeline). When the position changes, redraws only the parts that look different. */
 export const Drawn = ({ at, hits, ...picture }: DrawnProps) => {
   const { outline, paths, scale, width, colours, limit } = picture
   const of = [outline, paths, scale, colours, limit]

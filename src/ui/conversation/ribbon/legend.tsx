@@ -5,11 +5,11 @@ import { curveMost } from './curve.ts'
 import type { Picture } from './picture.ts'
 
 interface LegendProps extends Pick<Picture, 'outline' | 'scale' | 'limit'> {
-  /** Position under the pointer. */
+  /** Position under the mouse pointer; undefined if the pointer is elsewhere. */
   readonly pointed: number | undefined
 }
 
-/** Explains the colours, and the position under the pointer. */
+/** Shows the meaning of the colours, and describes the event under the mouse pointer. */
 export const Legend = ({ outline, scale, limit, pointed }: LegendProps) => {
   const most = useMemo(() => curveMost({ outline, scale, limit }), [outline, scale, limit])
   return (

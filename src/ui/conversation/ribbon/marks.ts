@@ -3,11 +3,11 @@ import { within } from '../path.ts'
 import type { OutlineResponse } from '../../source/answers.ts'
 import { base, type Context, layout, type Picture } from './picture.ts'
 
-/** Returns a key of the marks in the past: positions with the same key have the same drawing of marks. */
+/** Returns a key of the markers and rewinds up to a position. For positions with the same key, the ribbon draws them alike. */
 export const pastMarksKey = ({ markers, rewinds }: OutlineResponse, at: number): string =>
   [markers, rewinds].map((marks) => marks.filter(({ position }) => position <= at).length).join(' ')
 
-/** Draws a line below the path from each rewind back to its target. */
+/** Draws an arrow below the bars from each rewind back to its target. */
 export const drawRewinds = (context: Context, { outline, scale, colours }: Picture, at: number): void => {
   context.lineWidth = 1
   for (const { position, to } of outline.rewinds) {
@@ -33,7 +33,7 @@ export const drawRewinds = (context: Context, { outline, scale, colours }: Pictu
   context.globalAlpha = 1
 }
 
-/** Draws brackets over the slices of the visible markers and of the one in force at a position. */
+/** Draws brackets over the slices of the visible markers, and of the last marker on the path at a position. */
 export const drawBrackets = (
   context: Context,
   { outline, paths, scale, colours }: Picture,
@@ -76,7 +76,6 @@ export const drawBrackets = (
   context.globalAlpha = 1
 }
 
-/** Draws the search hits. */
 export const drawHits = (context: Context, { scale, colours }: Picture, hits: readonly number[]): void => {
   context.fillStyle = colours.accent
   for (const hit of hits)

@@ -6,21 +6,20 @@ import type { Context } from './picture.ts'
 import { overviewAt, type Scale } from './scale.ts'
 
 const height = 30
-/** Minimum width of the frame, in pixels. */
+/** Minimum width, in CSS pixels, of the frame around the part shown in the ribbon. */
 const least = 4
 
 interface OverviewProps {
   readonly overview: OverviewResponse
   readonly at: number
   readonly last: number
-  /** Scale of the ribbon. */
   readonly scale: Scale
   readonly width: number
   readonly colours: Colours
   readonly onMove: (event: Event) => void
 }
 
-/** Shows the whole of a long conversation, with a frame around the part in the ribbon. */
+/** Shows a long conversation as a whole, with a frame around the part shown in the ribbon. */
 export const OverviewBand = ({ overview, at, last, scale, width, colours, onMove }: OverviewProps) => {
   const place = (position: number): number => overviewAt(overview.first, last, position) * width
   const now = place(at)
@@ -77,7 +76,7 @@ const futureInks = ({ 'strong-line': line }: Colours): Inks => ({
   rewinds: line,
 })
 
-/** Draws the tokens of the parts, and ticks for markers and rewinds. */
+/** Draws the tokens of each bucket of the overview, with ticks for markers and rewinds. */
 const drawParts = (
   context: Context,
   { first, min, max, markers, rewinds }: OverviewResponse,

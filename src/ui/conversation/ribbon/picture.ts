@@ -6,9 +6,9 @@ import type { Scale } from './scale.ts'
 // The ribbon, from top to bottom: brackets over what markers cover, bars on the path, those that a rewind left below it with its arc,
 // and the tokens of the context.
 
-/** Heights and gaps, in CSS pixels. */
+/** Heights and gaps of the ribbon's rows, in CSS pixels. */
 export const layout = { brackets: 16, bars: 20, lane: 18, gap: 8, curve: 40, height: 104 } as const
-/** Lower edge of the bars on the path, and upper edge of the curve. */
+/** Lower edge of the bars on the path (`base`) and upper edge of the curve (`curveTop`), in CSS pixels. */
 export const base = layout.brackets + layout.bars
 export const curveTop = base + layout.lane + layout.gap
 
@@ -18,7 +18,7 @@ export interface Picture {
   readonly scale: Scale
   readonly width: number
   readonly colours: Colours
-  /** Number of tokens at which the context is condensed, if known. */
+  /** Number of context tokens at which the conversation is condensed; undefined if unknown. */
   readonly limit?: number | undefined
 }
 

@@ -18,7 +18,7 @@ interface RibbonProps {
   readonly last: number
   readonly hits: readonly number[]
   readonly limit?: number | undefined
-  /** Called while the user drags, and on release. */
+  /** Called with `isDragging` true while the user drags, and false when the drag ends. */
   readonly onMove: (position: number, isDragging: boolean) => void
   readonly onStep: (key: 'next' | 'previous' | 'nextTurn' | 'previousTurn' | 'start' | 'head') => void
 }

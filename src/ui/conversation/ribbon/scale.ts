@@ -2,23 +2,26 @@
 
 const least = 1.4
 const most = 28
-/** Maximum width of a bar, in pixels. */
+/** Maximum width of a bar, in CSS pixels. */
 export const widest = 14
 
 export interface Scale {
-  /** First and last positions on the ribbon, both included. */
+  /** First and last positions on the ribbon, inclusive. */
   readonly first: number
   readonly last: number
-  /** Width of a position, in pixels. */
+  /** Width of a position, in CSS pixels. */
   readonly step: number
-  /** Left edge of a position, and the position at an x (clamped to the ribbon). */
+  /**
+   * Returns the left edge of a position, in CSS pixels. Its inverse, `at`, returns the position at an x coordinate, clamped to the
+   * ribbon.
+   */
   readonly x: (position: number) => number
   readonly at: (x: number) => number
 }
 
 /**
- * Returns the scale of a ribbon: for the whole conversation, or for a window around the position, which stays in place while the
- * position is well inside it.
+ * Returns the scale of a ribbon. It covers the whole conversation if that fits, otherwise a window around the position. The window
+ * stays in place while the position is well inside it.
  *
  * @param before first position of the previous scale
  */
@@ -44,7 +47,7 @@ const windowAt = (position: number, last: number, shown: number, before: number 
   return Math.max(0, Math.min(wanted, last + 1 - shown))
 }
 
-/** Returns the place of a position in an overview, as a fraction of its width from 0 to 1. */
+/** Returns the x coordinate of a position in an overview, as a fraction of the overview's width from 0 to 1. */
 export const overviewAt = (first: readonly number[], last: number, position: number): number => {
   // The parts are of about the same length: where a position lies among them.
   let low = 0

@@ -1,7 +1,10 @@
 import { useMemo, useRef } from 'preact/hooks'
 import { type Scale, scaleOf } from './scale.ts'
 
-/** Returns a scale that stays in place during a drag, and while the position is well inside it. */
+/**
+ * Returns the scale of the ribbon. It stays in place while the position is well inside it and, during a drag, while the position is
+ * inside it at all.
+ */
 export const useScale = (
   last: number,
   width: number,

@@ -5,24 +5,27 @@ import type { ApiSource } from '../../source/source.ts'
 import { apiOf } from '../../url.ts'
 
 export interface SearchState {
-  /** By position. */
+  /** Hits in ascending order of position. */
   readonly hits: readonly SearchHitRow[]
   readonly title: Excerpt | undefined
-  /** Extent of the hits: `all`; `more` exist; or `so far`, while the search continues. */
+  /** Completeness of the hits. `all`: there are no others; `more`: others exist; `so far`: the search continues. */
   readonly extent: 'all' | 'more' | 'so far'
   readonly error: unknown
-  /** True while the hits are for earlier search words. */
+  /** True while the hits are those of the previous query. */
   readonly isStale: boolean
 }
 
-/** Maximum number of hits: the newest ones. */
+/** Maximum number of hits; the newest ones are kept. */
 export const mostHits = 200
-/** Pause in typing before a search begins, in milliseconds. */
+/** Delay between the last keystroke and the search, in milliseconds. */
 const pause = 150
 
 const none: SearchState = { hits: [], title: undefined, extent: 'all', error: undefined, isStale: false }
 
-/** Searches a conversation. A response may cover only a part of it: then the search continues. */
+/**
+ * Returns the hits of a search in a conversation. If a response covers only a part of the conversation, the search continues with the
+ * next part.
+ */
 export const useHits = (source: ApiSource, id: string, words: string | undefined): SearchState => {
   const [state, setState] = useState(none)
   useEffect(() => {
@@ -59,7 +62,7 @@ export const useHits = (source: ApiSource, id: string, words: string | undefined
 /**
  * Describes the number of hits.
  *
- * @param index of the current hit; -1 if none
+ * @param index index of the current hit; -1 if no hit is current
  */
 export const tally = ({ hits, title, extent }: SearchState, index: number): string => {
   const place = index < 0 ? '' : `${index + 1} of `

@@ -7,7 +7,7 @@ import { kindOf, number } from '../../words.ts'
 import type { SearchControls } from '../use-finding.ts'
 import { tally } from './hits.ts'
 
-/** Number of characters before a hit that are shown even on narrow screens. */
+/** Number of characters shown before a match even on narrow screens. */
 const near = 16
 
 const stateWords = (kind: string, state: HitVisibility): string => {
@@ -19,11 +19,9 @@ const stateWords = (kind: string, state: HitVisibility): string => {
 interface SearchProps {
   readonly finding: SearchControls
   readonly words: string
-  /** Current position. */
   readonly current: number
 }
 
-/** Shows the search field and the hits. */
 export const Search = ({ finding, words, current }: SearchProps) => {
   const { found, asked, close, goTo } = finding
   const { hits, title, error, isStale } = found

@@ -9,7 +9,7 @@ import { searchEmbedded } from './search.ts'
 
 // The reads of the API, computed from embedded events by the functions that the server computes them with.
 
-/** A request to the file: its path parameters, and the numbers and texts of its query. */
+/** API request to an embedded file, with its path parameters and query. */
 interface Question {
   readonly file: EmbeddedFile
   readonly params: Parameters
@@ -18,7 +18,7 @@ interface Question {
 }
 type Answer = (question: Question) => unknown
 
-/** Returns the ranges of positions that the path skips, each with the rewind that abandoned it. */
+/** Returns the ranges of positions that the path leaves out, each with the last rewind that abandoned it. */
 const jumpsAt = ({ events }: EmbeddedFile, at: number) => {
   const jumps: { from: number; to: number; by: number }[] = []
   let expected = 0
@@ -108,7 +108,7 @@ const answers: Readonly<Record<string, Answer>> = {
 const searched = ({ file, number, query }: Question) =>
   searchEmbedded(file, query.get('q') ?? '', number('limit', 50), number('cursor', Infinity))
 
-/** Returns the API's response for a path with a query; undefined if the file cannot provide it. */
+/** Returns the API response for a path with a query; undefined if the file cannot provide it. */
 export const answerTo = (file: EmbeddedFile, asked: string): unknown => {
   const { pathname, searchParams: query } = new URL(asked, 'file:///')
   const given = file.answers[pathname]
@@ -126,7 +126,7 @@ export const answerTo = (file: EmbeddedFile, asked: string): unknown => {
   return undefined
 }
 
-/** Returns a content block of an event as bytes with their type, like the server's `blocks`. */
+/** Returns a content block of an event as typed bytes, as the server's `blocks` route does; undefined if it does not exist. */
 export const blockAt = ({ events }: EmbeddedFile, asked: string): Blob | undefined => {
   const { pathname, searchParams } = new URL(asked, 'file:///')
   const params = matchPath('/conversations/:id/events/:position/blocks/:index', pathname)

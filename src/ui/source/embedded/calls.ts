@@ -14,7 +14,7 @@ const callsIn = ({ events }: EmbeddedFile): readonly AnyCall[] => {
 
 const nameOf = (call: AnyCall): string => ('number' in call ? String(call.number) : `p${call.position}`)
 
-/** Returns every call, without the receipt in its origin. */
+/** Returns all model calls, without the receipts in their origins. */
 export const callList = (file: EmbeddedFile) => ({
   items: callsIn(file).map(({ origin, ...call }) => {
     const { context: _, ...said } = origin
@@ -22,10 +22,10 @@ export const callList = (file: EmbeddedFile) => ({
   }),
 })
 
-/** Kinds of findings about a request that nevertheless matches the digest of its receipt. */
+/** Kinds of findings that do not contradict the digest in a receipt. */
 const beside: ReadonlySet<string | undefined> = new Set([undefined, 'repairs', 'container'])
 
-/** Returns a call with its request; undefined if the file has no call of that name. */
+/** Returns a model call with its request; undefined if the file does not include this call. */
 export const findSentCall = (file: EmbeddedFile, name: string) => {
   const facts = file.calls?.[name]
   const call = facts && callsIn(file).find((one) => nameOf(one) === name)

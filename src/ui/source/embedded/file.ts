@@ -1,6 +1,6 @@
 import { type EmbeddedFile, holder } from './form.ts'
 
-/** Reads the file embedded in the page, if there is one. */
+/** Reads the conversation embedded in the page; undefined if the page has none. */
 export const embeddedFile = (): EmbeddedFile | undefined => {
   const text = document.getElementById(holder)?.textContent
   return text ? (JSON.parse(text) as EmbeddedFile) : undefined

@@ -11,7 +11,7 @@ import {
   type EntryVisibility,
 } from '../../../core.ts'
 
-/** Returns every event that a marker hides, at all levels, newest first. */
+/** Returns every event that a marker hides, directly or through markers that it hides. */
 const hiddenBy = (log: Log, marker: number): readonly ConversationEvent[] => {
   const found: ConversationEvent[] = []
   const open = [marker]
@@ -31,7 +31,10 @@ const hiddenBy = (log: Log, marker: number): readonly ConversationEvent[] => {
   return found
 }
 
-/** Returns what a marker hides, at all levels, in the form of the server's `hidden`; undefined if there is no such marker. */
+/**
+ * Returns summary figures of the messages that a marker hides, directly or through other markers, as the server's `hidden` route does;
+ * undefined if the event is not a marker.
+ */
 export const summarizeHidden = (log: Log, marker: number): HiddenByMarker | undefined => {
   const type = log[marker]?.type
   if (type !== 'Condensed' && type !== 'Truncated') return undefined
@@ -53,7 +56,7 @@ export const summarizeHidden = (log: Log, marker: number): HiddenByMarker | unde
   }
 }
 
-/** Returns the state of every entry and configuration at a position, by its own position. */
+/** Returns the visibility of every history entry and configuration at position `at`, by the position of its event. */
 export const statesAt = (log: Log, at: number): ReadonlyMap<number, EntryVisibility> =>
   new Map([
     ...configurationsAt(log, at),

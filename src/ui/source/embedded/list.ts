@@ -22,7 +22,6 @@ const isOf = ({ type, data }: ConversationEvent, model: string): boolean =>
     ? data.model === model
     : (type === 'MessageAppended' || type === 'Condensed') && data.origin?.model === model
 
-/** Predicates for the conditions of a query. */
 const conditions: Readonly<Record<string, (file: EmbeddedFile, wanted: string) => boolean>> = {
   q: (file, text) =>
     [file.conversation, titleOf(file) ?? ''].some((name) => foundIn(name, text)) ||
@@ -35,9 +34,9 @@ const conditions: Readonly<Record<string, (file: EmbeddedFile, wanted: string) =
 }
 
 /**
- * Filters the list by a query.
+ * Filters the list of an embedded file, which has one conversation, by a query.
  *
- * @param listed the response with the conversation
+ * @param listed list response that contains the conversation
  */
 export const filterList = (file: EmbeddedFile, listed: object, query: URLSearchParams): object => {
   const isIn = Object.entries(conditions).every(([name, isMet]) => {

@@ -24,7 +24,7 @@ const rewindsIn = (events: Log) =>
 
 const utf8 = new TextEncoder()
 
-/** Returns the columns of positions `from` through `to`. */
+/** Returns the outline of positions `from` through `to`. */
 export const outlineOf = ({ events, tokens }: EmbeddedFile, from: number, to: number) => {
   const some = events.slice(from, to + 1)
   return {
@@ -47,7 +47,10 @@ export const outlineOf = ({ events, tokens }: EmbeddedFile, from: number, to: nu
   }
 }
 
-/** Divides the positions into at most `most` buckets, each with its lowest and highest tokens, and its numbers of markers and rewinds. */
+/**
+ * Returns an overview of the conversation in at most `most` buckets, each with its lowest and highest tokens and its numbers of markers
+ * and rewinds.
+ */
 export const overviewOf = ({ events, tokens }: EmbeddedFile, most: number) => {
   const buckets = Math.min(most, events.length)
   const first = Array.from({ length: buckets }, (_, bucket) => Math.ceil((bucket * events.length) / buckets))

@@ -17,7 +17,10 @@ interface Found extends MessageHits {
   readonly indexed: number
 }
 
-/** Searches a conversation, newest first, in the form of the server's `search`. */
+/**
+ * Searches a conversation before position `before`, newest first. Returns at most `most` hits, in the format of the server's `search`
+ * route.
+ */
 export const searchEmbedded = (file: EmbeddedFile, text: string, most: number, before = Infinity): Found => {
   const { conversation, events: log } = file
   const titles = before === Infinity ? titlesWith(file, text) : []
@@ -42,7 +45,7 @@ export const searchEmbedded = (file: EmbeddedFile, text: string, most: number, b
   return { titles, items, last, indexed: last }
 }
 
-/** Returns the title if it contains the text. */
+/** Returns the title as a hit if it contains the text. */
 const titlesWith = (file: EmbeddedFile, text: string): readonly TitleHit[] => {
   const title = titleOf(file)
   const excerpt = title === undefined || text === '' ? undefined : foundIn(title, text)
@@ -51,7 +54,7 @@ const titlesWith = (file: EmbeddedFile, text: string): readonly TitleHit[] => {
 
 const shown: EntryVisibility = { state: 'shown' }
 
-/** Returns the state of an entry at the next reply. Messages are shown until something hides them. */
+/** Returns the visibility of an entry to the model at the first reply after it; if no reply follows, at the last position. */
 const stateThen = (log: Log, position: number): EntryVisibility => {
   const reply = log.findIndex((event, at) => at > position && isReply(event))
   const at = reply < 0 ? log.length - 1 : reply - 1

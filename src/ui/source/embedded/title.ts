@@ -5,7 +5,7 @@ interface Noted {
   readonly data?: unknown
 }
 
-/** Returns the title noted last; undefined if there is none. */
+/** Returns the title from the last title note; undefined if no title was noted. */
 export const titleOf = ({ conversation, answers }: EmbeddedFile): string | undefined => {
   const notes = answers[`/conversations/${encodeURIComponent(conversation)}/notes`]
   const { items = [] } = (notes ?? {}) as { readonly items?: readonly Noted[] }
