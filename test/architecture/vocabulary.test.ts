@@ -24,7 +24,6 @@ const fading: readonly (readonly [words: string, instead: string, most: number])
   ['(is|are|was|were|be) told', 'receives, is notified', 41],
   ['so (many|few)', 'this many, at most N', 1],
   ['that there (is|are)', 'name the thing', 4],
-  ['those that', 'the … that', 35],
   ['that of', 'the … of', 27],
   ['as it is', 'unchanged', 54],
   ['what it', 'name the thing', 105],

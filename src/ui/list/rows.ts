@@ -158,7 +158,7 @@ export const updateList = (
 })
 
 /**
- * Returns the range of rows to render, as half-open indices: the visible rows and 8 more on each side. `height` is that of a row; all
+ * Returns the range of rows to render, as half-open indices: the visible rows and 8 more on each side. `height` is the height of a row; all
  * sizes are in CSS pixels.
  */
 export const inSight = (

@@ -89,7 +89,7 @@ export const inOrder = ({ tools, system, messages }: Parts): readonly RequestPar
 ]
 
 /**
- * True if a finding's path is that of the block or of the message that contains it. For Chat Completions, findings name only the
+ * True if a finding's path belongs to the block or to the message that contains it. For Chat Completions, findings name only the
  * message.
  */
 export const isAt = ({ path }: RequestPart, place: string | undefined): boolean =>
