@@ -9,6 +9,7 @@ import { type Candidate, candidatesOf } from './candidates.ts'
 import { cursorOf, cursorText } from './cursor.ts'
 import type { Feed } from './feed.ts'
 import { curveOf } from './outline.ts'
+import { createPatience } from './patience.ts'
 import { rowOf } from './rows.ts'
 import { textIn } from './search.ts'
 import { isSearchable } from './texts.ts'
@@ -69,11 +70,6 @@ const orders: Readonly<Record<ListOrder, readonly [key: string, direction: 'ASC'
   tokens: ['tokens', 'DESC'],
   id: ['id', 'ASC'],
 }
-/** Maximum time spent searching texts for one page, in milliseconds. */
-const patience = 1_000
-
-/** Number of rows that a page examines before it may run out of patience: on a slow machine, too, a short list is one page. */
-const leastExamined = 256
 /** Number of rows examined together if their texts decide. */
 const atOnce = 100
 
@@ -98,15 +94,13 @@ async function* rowsPage(
   let after: After | undefined = value === undefined || n === undefined ? undefined : { value, n }
   const mayHave = q === undefined ? undefined : await textsOf(feed, q)
   const rows: ConversationRow[] = []
-  const began = performance.now()
+  const mayExamine = createPatience()
   let isMore = true
-  let examined = 0
-  const isPatient = (): boolean => examined < leastExamined || performance.now() - began < patience
-  while (isMore && rows.length < limit && isPatient()) {
+  let isPatient = true
+  while (isMore && rows.length < limit && isPatient) {
     const wanted = mayHave ? atOnce : limit + 1
     const page = feed.read((_, { db }) => rowsSince(db, filter, mayHave, { after, limit: wanted, since }))
     isMore = page.length === wanted
-    examined += page.length
     for (const row of page) {
       if (rows.length === limit) {
         isMore = true
@@ -116,6 +110,7 @@ async function* rowsPage(
       if (!mayHave || (yield* isWanted(store, row, q ?? '', mayHave))) rows.push(row)
     }
     await breath()
+    isPatient = mayExamine(page.length)
   }
   const next = isMore && after ? cursorText({ build, after: [after.value, after.n, since] }) : undefined
   return { rows, mayHave, next }

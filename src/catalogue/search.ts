@@ -16,6 +16,7 @@ import type { Feed } from './feed.ts'
 import type { CatalogueFile } from './file.ts'
 import type { IndexFile } from './index-file.ts'
 import { partsOf } from './lineage.ts'
+import { createPatience } from './patience.ts'
 import { titlesWith, titleWith } from './titles.ts'
 import { isSearchable, longestQuery, shortestQuery } from './texts.ts'
 import type { ConversationRow } from './conversation-row.ts'
@@ -29,12 +30,6 @@ export interface SearchQuery {
   readonly limit: number
   readonly cursor: string | undefined
 }
-
-/** Maximum time to search before answering with fewer hits than requested, in milliseconds. */
-const patience = 1_000
-
-/** Number of candidates that an answer examines before it may run out of patience: on a slow machine, too, a small store gets all hits at once. */
-const leastExamined = 256
 
 /** Returns the error if a value cannot be searched for. */
 export const unsearchable = (text: unknown): InvalidInput | undefined =>
@@ -58,8 +53,7 @@ export async function* searchText(
   const items: MessageHit[] = []
   const titles = cursor === undefined ? feed.read(titlesOf) : []
   const views = viewsOf(feed, conversation)
-  const began = performance.now()
-  let examined = 0
+  const mayExamine = createPatience()
   let problem: string | undefined
   const answer = (next?: readonly [doc: number, before: number]): MessageHits => ({
     titles,
@@ -82,9 +76,7 @@ export async function* searchText(
     }
     before = Infinity
     await breath()
-    examined += 1
-    if (examined >= leastExamined && performance.now() - began > patience)
-      return answer([candidate.doc - 1, Number.MAX_SAFE_INTEGER])
+    if (!mayExamine(1)) return answer([candidate.doc - 1, Number.MAX_SAFE_INTEGER])
   }
   return answer()
 }
