@@ -167,10 +167,10 @@ const visibleNames = (
 ): TE.TaskEither<StoreError, readonly string[]> =>
   task(async function* (): Steps<StoreError, readonly string[]> {
     const visible: string[] = []
-    for (let last: string | undefined; ;) {
-      const page = yield* ok(list(last))
-      visible.push(...page.filter(isVisible))
-      last = page.at(-1)
-      if (last === undefined || page.length < limit || visible.length >= limit) return visible.slice(0, limit)
+    for await (const page of namePages(list)) {
+      const names = yield* ok(page)
+      visible.push(...names.filter(isVisible))
+      if (names.length < limit || visible.length >= limit) break
     }
+    return visible.slice(0, limit)
   })
