@@ -24,7 +24,7 @@ import type { DocumentOptions, WrittenDocument } from '../audit/evidence/documen
 import type { Evidence } from '../audit/evidence/export.ts'
 import type { EvidenceOptions } from '../audit/evidence/options.ts'
 import type { EvidenceError } from '../audit/evidence/source.ts'
-import type { ConversationOf, ConversationHandle as OpenConversation } from '../conversation/conversation.ts'
+import type { ConversationHandle, ConversationOf } from '../conversation/conversation.ts'
 import type { PositionOption } from '../conversation/reading/conversation-reader.ts'
 import type { MessageInput } from '../conversation/writing/inputs.ts'
 import type { InvalidInput } from '../events/errors.ts'
@@ -146,7 +146,7 @@ export interface ConversationMethods<W extends ResultStyle, Forked>
 export interface TaskConversation extends ConversationMethods<'task', TaskConversation> {}
 
 /** Adds the methods for agents and people to an open conversation. */
-export const taskConversation = (chat: OpenConversation): TaskConversation => {
+export const taskConversation = (chat: ConversationHandle): TaskConversation => {
   const { turn, stream } = createTurnRunner(chat)
   return {
     ...chat.methods,

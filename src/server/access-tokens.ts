@@ -20,12 +20,12 @@ const fileSchema = z.strictObject({ tokens: z.array(entrySchema) })
 type Entry = z.infer<typeof entrySchema>
 
 /** Error in reading or changing a token file. */
-export interface AccessTokenFileError {
+export interface TokenFileError {
   readonly _tag: 'TokenFileError'
   readonly message: string
   readonly file: string
 }
-const problem = (file: string, message: string): Error & AccessTokenFileError =>
+const problem = (file: string, message: string): Error & TokenFileError =>
   toError({ _tag: 'TokenFileError' as const, message: `token file ${file}: ${message}`, file })
 
 const isMissing = (error: unknown): boolean =>

@@ -11,8 +11,8 @@ interface SourceFile {
   readonly text: string
 }
 
-/** A type that a file declares and exports. */
-interface ExportedType {
+/** A type or function that a file declares and exports. */
+interface ExportedName {
   readonly name: string
   readonly path: string
 }
@@ -24,7 +24,7 @@ const sourceFiles = (): readonly SourceFile[] =>
     .toSorted()
     .map((path) => ({ path, text: readFileSync(join(source, path), 'utf8') }))
 
-const exportedTypes = ({ path, text }: SourceFile): readonly ExportedType[] =>
+const exportedTypes = ({ path, text }: SourceFile): readonly ExportedName[] =>
   [...text.matchAll(/^export (?:declare )?(?:interface|type|class|abstract class) (\w+)/gm)].map(
     ({ 1: name = '' }) => ({ name, path }),
   )
@@ -32,7 +32,7 @@ const exportedTypes = ({ path, text }: SourceFile): readonly ExportedType[] =>
 const topFolder = (path: string): string => (path.includes('/') ? (path.split('/')[0] ?? '') : '/')
 
 /** The names that a file imports or exports again from others of src, with the file that each is taken from. */
-const takenNames = ({ path, text }: SourceFile): readonly ExportedType[] =>
+const takenNames = ({ path, text }: SourceFile): readonly ExportedName[] =>
   [...text.matchAll(/^(?:import|export) (?:type )?\{([^}]*)\} from '(\.[^']*)'/gm)].flatMap(
     ({ 1: list = '', 2: specifier = '' }) => {
       const from = relative(source, join(source, dirname(path), specifier))
@@ -44,7 +44,7 @@ const takenNames = ({ path, text }: SourceFile): readonly ExportedType[] =>
     },
   )
 
-const keyOf = ({ name, path }: ExportedType): string => `${path} ${name}`
+const keyOf = ({ name, path }: ExportedName): string => `${path} ${name}`
 
 const isOneWord = (name: string): boolean => !/^.+[A-Z]/.test(name)
 
@@ -67,7 +67,7 @@ const isParticiple = (name: string): boolean => {
   return !noParticiple.has(last) && (/(?:ed|ing)$/.test(last) || irregular.has(last))
 }
 
-const exportedFunctions = ({ path, text }: SourceFile): readonly ExportedType[] =>
+const exportedFunctions = ({ path, text }: SourceFile): readonly ExportedName[] =>
   [
     ...text.matchAll(
       /^export (?:async )?function\*? \*?(\w+)|^export const (\w+)(?:: [^=\n]+)? =\s*(?:async )?(?:<[^\n]*?>)?\(/gm,
@@ -148,7 +148,7 @@ export const wordReport = (): WordReport => {
   const participleFunctions = functions.filter(({ name }) => isParticipleFunction(name))
   const docs = files.flatMap(docstrings)
   const beginning = new RegExp(`^(?:${clauses.join('|')})\\b`)
-  const listed = (all: readonly ExportedType[]): readonly string[] => all.map(keyOf).toSorted()
+  const listed = (all: readonly ExportedName[]): readonly string[] => all.map(keyOf).toSorted()
   return {
     types: types.length,
     typesAcross: typesAcross.length,

@@ -34,8 +34,8 @@ Examples:
   palimpsest token create dashboard --scopes read --file tokens.json`,
     )
     .action(async (name: string, { file, scopes: given }: Options) => {
-      const { createAccessToken: createToken } = await import('../../server/access-tokens.ts')
-      const made = createToken(file, name, given)
+      const { createAccessToken } = await import('../../server/access-tokens.ts')
+      const made = createAccessToken(file, name, given)
       const { out, isJson } = shell.surroundings()
       if (isJson) await out.json({ name, scopes: given, token: made, file })
       else {
@@ -49,8 +49,8 @@ Examples:
     .option(...fileOption)
     .addHelpText('after', '\nExamples:\n  palimpsest token revoke ann')
     .action(async (name: string, { file }: Options) => {
-      const { revokeAccessToken: revokeToken } = await import('../../server/access-tokens.ts')
-      revokeToken(file, name)
+      const { revokeAccessToken } = await import('../../server/access-tokens.ts')
+      revokeAccessToken(file, name)
       const { out, isJson } = shell.surroundings()
       if (isJson) await out.json({ name, file })
       else await out.line([`the token of ${name} is no longer valid`])
@@ -61,8 +61,8 @@ Examples:
     .option(...fileOption)
     .addHelpText('after', '\nExamples:\n  palimpsest token list --json')
     .action(async ({ file }: Options) => {
-      const { listAccessTokens: listTokens } = await import('../../server/access-tokens.ts')
-      const tokens = listTokens(file)
+      const { listAccessTokens } = await import('../../server/access-tokens.ts')
+      const tokens = listAccessTokens(file)
       const { out, isJson } = shell.surroundings()
       if (isJson) return out.json({ tokens })
       const rows = tokens.map(({ name, scopes: its, created }) => [name, its.join(' '), created])
