@@ -25,17 +25,15 @@ export const listDigest = ({ before, items, textAt, after, stable }: ListText): 
   const begun = hashes.of(items)
   const isSame = begun?.made.before === before && begun.shared >= begun.made.length
   let { length, hash } = isSame ? begun.made : { length: 0, hash: createHash('sha256').update(before) }
-  const textFrom = (from: number, to: number): string => {
-    const texts = items.slice(from, to).map((_, index) => textAt(from + index))
-    return `${from > 0 && from < to ? ',' : ''}${texts.join()}`
+  // Item by item: all texts together are as long as the history.
+  const extend = (to: number): Hash => {
+    const longer = hash.copy()
+    for (; length < to; length++) longer.update(`${length > 0 ? ',' : ''}${textAt(length)}`)
+    return longer
   }
   if (length < stable) {
-    hash = hash.copy().update(textFrom(length, stable))
-    length = stable
+    hash = extend(stable)
     hashes.keep(items, { before, length, hash })
   }
-  return hash
-    .copy()
-    .update(`${textFrom(length, items.length)}${after}`)
-    .digest('hex')
+  return extend(items.length).update(after).digest('hex')
 }
