@@ -34,8 +34,8 @@ export interface IndexFile {
   /** Id that distinguishes the file from other indexes of the same store. */
   readonly build: string
   /**
-   * Indexes the events between two checkpoints in one transaction. Skips events that are already indexed, since another process may
-   * have been faster.
+   * Indexes the events between two checkpoints in one transaction. Skips events that are already indexed, because another process may
+   * have indexed them first.
    */
   readonly take: (
     events: readonly RecordedEvent[],

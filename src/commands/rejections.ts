@@ -140,7 +140,7 @@ export const unsafeCut = (conversation: string, covers: Covers, calls: readonly 
 
 export const nothingToHide = (conversation: string): NothingToHide => ({
   _tag: 'NothingToHide',
-  message: `nothing in conversation ${conversation} is left to hide: keep fewer messages, or name a slice with covers`,
+  message: `conversation ${conversation} has nothing left to hide: keep fewer messages, or name a slice with covers`,
   conversation,
 })
 

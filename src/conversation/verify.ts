@@ -142,7 +142,7 @@ const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefine
     }
     const { slots, draft } = yield* tree.take(event)
     if (isMarkerOrRestore(event) && !slots)
-      return { position, kind: 'marker', message: `the ${event.type} names what was not shown` }
+      return { position, kind: 'marker', message: `the ${event.type} names items that were not shown` }
     return viewProblem(event, position, draft)
   }
 

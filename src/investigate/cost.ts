@@ -63,7 +63,10 @@ interface Scope {
   readonly problems: { id: string; problem: string }[]
 }
 
-/** Returns all conversations, oldest first, so that a call repeated by a continued session is counted for the first one. */
+/**
+ * Returns all conversations, oldest first, so that a call repeated by a continued session is attributed to the oldest conversation that
+ * contains it.
+ */
 const everyone = async (store: Pick<Store, 'conversations'>): Promise<Scope> => {
   const ids: string[] = []
   const links = []

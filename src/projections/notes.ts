@@ -26,7 +26,7 @@ export interface Link extends Recorded {
   readonly relation: string
   /** Id of the linked conversation, if known. It need not be in the store. */
   readonly conversation?: string
-  /** Target in words: a file, a URL, a name. */
+  /** Target as free text: a file, a URL, a name. */
   readonly ref?: string
   /** Position in the linked conversation. */
   readonly position?: number

@@ -4,8 +4,8 @@ import { differenceOf, missingItems } from '../projections/diff.ts'
 // How histories and requests of two positions differ.
 
 /**
- * Maximum distance between two positions for which the library compares effective histories, as it reads the events in between. For a
- * larger distance, the index provides the status of removed entries.
+ * Maximum distance between two positions for which the library compares effective histories, because it reads every event in between.
+ * For a larger distance, the index provides the status of removed entries.
  */
 const near = 2_000
 

@@ -173,7 +173,7 @@ export const historyLost = (stream: string, how: string): HistoryLost => ({
 
 export const importUnfinished = (conversation: string): ImportUnfinished => ({
   _tag: 'ImportUnfinished',
-  message: `conversation ${conversation} is being imported or copied, or that was interrupted: wait until it is complete, or import or copy it again to complete it`,
+  message: `conversation ${conversation} is incomplete: an import or copy is in progress or was interrupted; wait until it has finished, or run it again`,
   conversation,
 })
 

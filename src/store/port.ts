@@ -37,10 +37,10 @@ export interface AppendRequest {
   /** Last revision of the stream as the writer read it; -1 if the stream must not exist. */
   readonly expected: number
   /**
-   * Repeats of this append that must be detected. `'none'`: no other writer can have sent events with these ids, so the store need not
-   * look for a repeat. `'first'`: a later repeat looks for the first event with `find`. `'each'`: a later repeat may look for each of
-   * the events. `'silent'`: like `'first'`, and the writer accepts the outcome `taken`. Default: a repeat at the same revisions is
-   * detected, and `find` need not find the events, because indexing them slows every append.
+   * Repeats of this append that the store must detect. Default: only a repeat at the same revisions; the events need not be indexed for
+   * `find`, because that slows every append. `'none'`: no repeat, because no other writer can have sent events with these ids.
+   * `'first'`: the first event must be found with `find`, at any revision. `'each'`: every event must be. `'silent'`: like `'first'`,
+   * and the outcome may be `taken`, which leaves open whether this append or a repeat wrote the events.
    */
   readonly repeat?: 'none' | 'first' | 'each' | 'silent'
   /** Marks the events as part of a write of several appends. Adapters ignore this property: `withWholeWrites` stores it in the metadata. */

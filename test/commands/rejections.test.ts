@@ -114,8 +114,7 @@ describe('a refusal says what is wrong, and what to do next', () => {
       { type: 'truncate', keepLast: 4 },
       {
         _tag: 'NothingToHide',
-        message:
-          'nothing in conversation c is left to hide: keep fewer messages, or name a slice with covers',
+        message: 'conversation c has nothing left to hide: keep fewer messages, or name a slice with covers',
         conversation: 'c',
       },
     ],

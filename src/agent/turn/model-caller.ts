@@ -157,7 +157,7 @@ export const createModelCaller = (
   return ask
 }
 
-/** Receipt of the request, and the user messages that were deferred before it. */
+/** Receipt of the request, and the user messages that had been deferred until it was sent. */
 interface Arrived extends Pick<SendResult, 'receipt'> {
   readonly held: DeferredMessages | undefined
 }

@@ -12,7 +12,7 @@ import type { WorkerEnvironment } from './shift.ts'
 import { checkWorkerOptions, settingsOf, type WorkerOptions } from './worker-options.ts'
 import { work } from './worker.ts'
 
-/** A worker that takes steps of conversations awaiting an answer and runs their turns. */
+/** A worker that claims steps of conversations that await an answer, and runs their turns. */
 export interface WorkerMethods<W extends ResultStyle> {
   /** Id of the worker in the log. An id is never reused. */
   readonly id: string

@@ -195,7 +195,7 @@ async function* namesSince(
 const sealedBehind = (conversation: string, revision: number): AuditProblem => ({
   type: 'problem',
   kind: 'entry',
-  message: 'the event was sealed, and is said to be of a write that was never completed',
+  message: 'the event was sealed, but is marked as part of a write that was never completed',
   conversation,
   revision,
 })
@@ -231,7 +231,7 @@ const passedOverIn = (store: EventStore, after: StorePlace | undefined) => {
       return {
         type: 'problem',
         kind: 'ledger',
-        message: 'how far it has sealed is no place of this store',
+        message: 'the place through which it has sealed is not in this store',
       }
     }
     if (moved.has(name)) return undefined

@@ -45,7 +45,7 @@ export async function* beginLedger(
   const before = yield* findLedger(store)
   if (before && again === undefined) return yield ledgerExists(before.origin)
   if (before?.origin === origin)
-    return yield invalidInput('origin', 'must be another one than that of the ledger before')
+    return yield invalidInput('origin', 'must differ from the origin of the previous ledger')
   const key = keyText(verifierKey(origin, signer.publicKey))
   const data = { origin, key, ...(before && again !== undefined && { reason: again }) }
   const event = yield* ok(encodeFact(ledgerStream, { type: 'LedgerBegun', data }, actor))

@@ -160,7 +160,7 @@ const addVerifyAll = (audit: Command, shell: Shell): void => {
     .option('--key <key>', 'verifier key that you obtained elsewhere, or a file with it')
     .option(...anchorOption)
     .option('--witness <keys...>', 'with folders: witnesses that must have signed the checkpoint')
-    .option('--tsa <files...>', 'with folders: certificates that must vouch for a timestamp of it')
+    .option('--tsa <files...>', 'with folders: certificates that must verify a timestamp of the checkpoint')
     .option(
       '--since <checkpoint>',
       'check only events written or sealed since the audit that printed this checkpoint',

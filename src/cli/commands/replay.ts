@@ -33,7 +33,7 @@ export const addReplay = (program: Command, shell: Shell): void => {
     .description('show what another context policy or agent would have sent, without calling a model')
     .addOption(exclusive('--policy <file>', 'JSON: the policy (default: the recorded one)', ['compare']))
     .option('--compare <files...>', 'print one line for each of these policies and for the recorded one')
-    .option('--html <file>', 'with --compare: write a page with the curves, in place of what is there')
+    .option('--html <file>', 'with --compare: write a page with the curves, overwriting an existing file')
     .addOption(
       exclusive('--agent <file>', 'module of an agent, as for work: show where it would differ', [
         'policy',

@@ -92,7 +92,7 @@ export const originOf = (first: RecordedEvent): E.Either<StoreError, Forked['fro
 /** Returns the error for a fork that descends from itself and so has no beginning. */
 export const ofItself = (stream: string): DecodeFailed => ({
   _tag: 'DecodeFailed',
-  message: `event 0 of stream ${stream} cannot be read: according to it, the conversation was forked from a fork of itself; restore a backup`,
+  message: `event 0 of stream ${stream} is invalid: it says that the conversation was forked from one of its own forks; restore a backup`,
   stream,
   revision: 0,
 })

@@ -25,7 +25,7 @@ export const allEvents = route({
       .optional()
       .describe('Id of an event in this stream, after which to begin. Default: begin with the first event'),
     from: z.literal('now').optional().describe('Without `after`, send only new events'),
-    beginning: z.string().max(200).optional().describe('Only conversations whose id begins so'),
+    beginning: z.string().max(200).optional().describe('Only conversations whose id begins with this'),
   }),
   answers: {},
   media: ['text/event-stream'],

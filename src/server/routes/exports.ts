@@ -46,7 +46,7 @@ export const download = route({
   method: 'get',
   path: '/conversations/{id}/export',
   name: 'download',
-  summary: 'Exports the conversation as `export` does, for use as a link',
+  summary: 'Exports the conversation as `export` does, but as a GET request that a link can point to',
   scope: 'read',
   params: ofConversation,
   query: z.strictObject({

@@ -88,7 +88,7 @@ export const checkedShape = z
     discrepancy: z
       .looseObject({ position, kind: z.string(), message: z.string() })
       .optional()
-      .describe('First problem: something that is not as it was written'),
+      .describe('First problem found'),
     receipts: z
       .object({
         verified: count.describe('Number of calls whose rebuilt request is identical to the one sent'),

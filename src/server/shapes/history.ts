@@ -7,7 +7,7 @@ import { awaits, count, message, origin, position, time } from './parts.ts'
 const cuts = z
   .array(z.object({ block: count, field: z.string(), length: count }))
   .optional()
-  .describe('With `clip`: the blocks that were cut, and the whole length of what was')
+  .describe('With `clip`: the strings that were cut, with their full length')
 
 /** Schema of the data of an event. It accepts any fields, as the data was validated by type when it was written. */
 export const eventData = z.looseObject({})

@@ -64,11 +64,12 @@ export async function* collect(
 }
 
 /**
- * Returns the hashes that no event of any stream refers to. All streams are searched, because not only conversations are written
- * through `withLargeContent`. Fails at an event whose references cannot be read, because their blobs must not be removed.
+ * Returns the hashes that no event in any stream refers to. Searches every stream, because streams other than conversations are also
+ * written through `withLargeContent`. Fails at the first event whose references cannot be read, because the blobs it refers to must be
+ * kept.
  *
- * Searches the listed streams first: usually no hash is left after that. Otherwise it searches all events, including those in streams
- * begun by a writer of an earlier release.
+ * Searches the listed streams first: usually that accounts for every hash. If any are left, searches all events, including those in
+ * streams begun by a writer of an earlier release.
  */
 async function* unreferredAmong(
   store: EventStore,

@@ -97,7 +97,7 @@ const follow = (
   return decoded
 }
 
-/** The event of a line, before its revision and hash have been checked. */
+/** The event parsed from a line, before its revision and hash have been checked. */
 interface Placed {
   readonly conversation: string
   readonly revision: unknown

@@ -37,7 +37,7 @@ export const Opened = ({ lot: { text, isWhole }, length, as, problem, more, clos
   )
 }
 
-/** Minimum length of a text with a search field, in characters: longer texts do not fit on a screen. */
+/** Minimum length, in characters, of a text that gets a search field: longer texts do not fit on a screen. */
 const findable = 20_000
 
 interface FindingProps {

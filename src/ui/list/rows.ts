@@ -48,7 +48,7 @@ const round = (value: number): number => Math.round(value * 10) / 10
 /** Traits of conversations that the list can filter by. */
 export const traits = ['condensed', 'truncated', 'rewound', 'restored', 'forked'] as const
 
-/** Filters and order of the list, as in its address. */
+/** Filters and sort order of the list, as encoded in the URL of the page. */
 export interface ListPageQuery {
   readonly q: string
   /** Scope of the search for `q`: messages or ids. */

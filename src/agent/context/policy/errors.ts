@@ -23,7 +23,7 @@ export const contextTooLarge = (
   const largest = items.slice(0, 3).map(({ position, tokens }) => `position ${position} (${tokens})`)
   return {
     _tag: 'ContextTooLarge',
-    message: `the context is ${used} tokens with everything hidden that may be, and ${allowed} are allowed: use a model with a larger window, or shorten what fills it: ${[`system prompt and tools (${prompt})`, ...largest].join(', ')}`,
+    message: `the context has ${used} tokens even with everything hidden that may be hidden, and only ${allowed} are allowed: use a model with a larger window, or shorten what fills it: ${[`system prompt and tools (${prompt})`, ...largest].join(', ')}`,
     used,
     allowed,
     prompt,

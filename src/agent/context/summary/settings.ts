@@ -83,7 +83,10 @@ export const summaryLimitsOf = (settings: SummarizerSettings): E.Either<InvalidI
   const allowed = Math.floor(window * (1 - buffer)) - maxTokens
   if (allowed < 1)
     return E.left(
-      invalidInput('window', `${window} tokens leave no room beside a tenth and a summary of ${maxTokens}`),
+      invalidInput(
+        'window',
+        `a window of ${window} tokens leaves no room for a request beside the 10 % kept free and a summary of ${maxTokens} tokens`,
+      ),
     )
   return E.right({
     model,

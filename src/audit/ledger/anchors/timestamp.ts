@@ -94,7 +94,7 @@ export const timestampAnchor = ({ url, trust, timeout = 30_000 }: TimestampOptio
 const nameOf = (url: string): string => {
   const { host, pathname } = URL.parse(url) ?? {}
   if (host === undefined || host === '')
-    throw toError(invalidInput('url', 'must be that of a timestamp authority'))
+    throw toError(invalidInput('url', 'must be the URL of a timestamp authority'))
   return `${host}${pathname ?? ''}`.replace(/\/+$/, '').replaceAll('+', '%2B').replaceAll("'", '%27')
 }
 
