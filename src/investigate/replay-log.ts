@@ -247,7 +247,7 @@ const callReplayed = (log: Log, call: ReplyCall, around: Surroundings): Replayed
     truncated: fitted.truncated,
     edited: fitted.edited,
     hidden: replay.messagesHidden(),
-    needed: missingTerms(shown, replay.holders, answerOf(log, call)),
+    needed: missingTerms(shown, replay.search, answerOf(log, call)),
   }
 }
 

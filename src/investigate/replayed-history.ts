@@ -2,7 +2,8 @@ import type { Block } from '../events/blocks.ts'
 import type { ConversationEvent } from '../events/events.ts'
 import { type Effective, type Item, itemOf } from '../projections/effective.ts'
 import { draftOf, emptyOutline, evolve, type Outline, type Slot } from '../projections/outline.ts'
-import type { Holder, TermHolders } from './missing-terms.ts'
+import { type TermSearch, textOf } from './missing-terms.ts'
+import { createTextIndex, type TextIndex } from './text-index.ts'
 import { termsIn, wordsOf } from './terms.ts'
 
 /** State of a replayed conversation. The replay can continue from the state after any event. */
@@ -28,6 +29,8 @@ interface Known {
   /** Positions of messages by the terms in them, in log order, and the positions of messages not yet searched for terms. */
   readonly holders: Map<string, number[]>
   readonly unread: Set<number>
+  /** Index of the texts of the items that are shown. */
+  readonly texts: TextIndex<Item>
 }
 
 export const nothingYet = (): ReplayedHistory => ({
@@ -41,6 +44,7 @@ export const nothingYet = (): ReplayedHistory => ({
     requestTokens: new Map(),
     holders: new Map(),
     unread: new Set(),
+    texts: createTextIndex(textOf),
   },
 })
 
@@ -55,13 +59,11 @@ export const createReplay = ({ prompt, known, ...before }: ReplayedHistory) => {
   let { messagesHidden } = before
   const { items, replaced, markersOf, requestTokens } = known
 
-  /** Cached effective history, and the positions shown in it; both are cleared when an event is added. */
+  /** Cached effective history, cleared when an event is added. */
   let last: Effective | undefined
-  let shown: ReadonlySet<number> | undefined
 
   const add = (event: ConversationEvent, as: Item | undefined = itemOf(event)): void => {
     last = undefined
-    shown = undefined
     const slots = evolve(draft, prompted(event, prompt), (marker) => replaced.get(marker))
     if (event.type === 'Restored') {
       if (slots) hiding.delete(event.data.marker)
@@ -100,26 +102,20 @@ export const createReplay = ({ prompt, known, ...before }: ReplayedHistory) => {
     prompt,
     known,
   })
-  const holders: TermHolders = {
-    mayHave: (term) => {
+  const search: TermSearch = {
+    *hiddenWith(term) {
       readTerms(known)
-      const holding = known.holders.get(term)
-      if (!holding) return false
-      const now = (shown ??= new Set(draft.slots.map(({ position }) => position)))
-      // The newest first: most of them are shown.
-      const isShown = holding.findLast((position) => now.has(position)) !== undefined
-      return !isShown && holding.findLast((position) => hiddenBy(position) !== undefined) !== undefined
-    },
-    of: (term) => {
-      const hidden: Holder[] = []
-      for (const position of known.holders.get(term) ?? []) {
+      const holding = known.holders.get(term) ?? []
+      for (let index = holding.length - 1; index >= 0; index--) {
+        const position = holding[index] ?? -1
         const by = hiddenBy(position)
-        if (by !== undefined) hidden.push({ position, by })
+        if (by !== undefined) yield { position, by }
       }
-      return hidden.toSorted((a, b) => a.position - b.position)
     },
+    isShown: (items, term, isMessage) =>
+      known.texts.contains(items, term, ({ kind }) => (kind === 'message') === isMessage),
   }
-  return { add, effectiveAt, copy, holders, messagesHidden: () => messagesHidden, requestTokens }
+  return { add, effectiveAt, copy, search, messagesHidden: () => messagesHidden, requestTokens }
 }
 export type ReplayBuilder = ReturnType<typeof createReplay>
 

@@ -16,14 +16,19 @@ const patterns = [
 ]
 const shortest = 4
 
+/** Words that are not plain, up to the next space. Each term is in one of them. */
+const unusual = /(?<!\S)[a-z]*[^\sa-z]\S*/g
+
 /** Finds the paths, identifiers, ids and long numbers in a text. */
-export const termsIn = (text: string): ReadonlySet<string> =>
-  new Set(
+export const termsIn = (text: string): ReadonlySet<string> => {
+  const words = text.match(unusual)?.join(' ') ?? ''
+  return new Set(
     patterns
-      .flatMap((pattern) => text.match(pattern) ?? [])
+      .flatMap((pattern) => words.match(pattern) ?? [])
       .map((term) => term.replace(/[.,]+$/, ''))
       .filter(({ length }) => length >= shortest),
   )
+}
 
 /** Returns the terms in a message. The result is memoized, because a hidden message is searched for every later answer. */
 export const termsOf = memo((content: readonly Block[]) => termsIn(wordsOf(content)))

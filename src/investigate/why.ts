@@ -13,7 +13,7 @@ import { receiptOptionsIn } from '../agent/receipts/receipt-options.ts'
 import { requestOf } from '../agent/receipts/request.ts'
 import { canonicalText } from './canonical.ts'
 import { type Difference, differences, type HistorySnapshot } from './differences.ts'
-import { holdersIn, type HiddenTerm, missingTerms } from './missing-terms.ts'
+import { type HiddenTerm, missingTerms, searchIn } from './missing-terms.ts'
 import { rewindsBetween } from './rewinds.ts'
 import { answerOf, type AskedCall, askedCallsIn } from './replies.ts'
 
@@ -113,7 +113,7 @@ export const whyCall = (
     differences: before ? differences(log, before, now) : [],
     ...(configuration && { configuration }),
     repairs: repairsOf(call, now, before, earlier),
-    needed: missingTerms(now.effective, holdersIn(now.entries), answerOf(log, call)),
+    needed: missingTerms(now.effective, searchIn(now.entries), answerOf(log, call)),
   })
 }
 

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { changeBetween } from '../../src/investigate/cause.ts'
 import { historiesOf } from '../../src/investigate/histories.ts'
-import { missingTerms } from '../../src/investigate/missing-terms.ts'
+import { missingTerms, searchIn } from '../../src/investigate/missing-terms.ts'
 import { nothingYet, createReplay } from '../../src/investigate/replayed-history.ts'
 import { termsIn } from '../../src/investigate/terms.ts'
 import { whyCall } from '../../src/investigate/why.ts'
@@ -88,8 +88,8 @@ test('a term is needed exactly if no message that is shown has it anywhere', () 
       const said = shown.map((words) => words.join(' '))
       const { items, outline } = effective(logOf(...said.map(user)))
       const answer = answered.join(' ')
-      const holders = { mayHave: () => true, of: () => [{ position: 9 }] }
-      const needed = missingTerms({ items, outline }, holders, [
+            const search = { ...searchIn([]), hiddenWith: () => [{ position: 9 }] }
+      const needed = missingTerms({ items, outline }, search, [
         { role: 'assistant', content: blocksOf(answer) },
       ])
       const missing = [...termsIn(answer)].filter((term) => !said.some((text) => text.includes(term)))

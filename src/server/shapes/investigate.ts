@@ -66,7 +66,7 @@ export const costShape = z
 const needed = z
   .looseObject({
     term: z.string(),
-    hidden: z.array(position),
+    hidden: z.array(position).describe('Hidden messages that contain the term, at most the newest 20'),
     by: z.array(position),
     inSummary: z.boolean(),
   })
