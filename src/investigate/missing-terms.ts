@@ -44,9 +44,7 @@ export const searchIn = (entries: readonly Entry[]): TermSearch => {
   return {
     // To find a text takes much less time than to find all terms.
     hiddenWith: (term) =>
-      hidden
-        .values()
-        .filter(({ content }) => wordsOf(content).includes(term) && termsOf(content).has(term)),
+      hidden.values().filter(({ content }) => wordsOf(content).includes(term) && termsOf(content).has(term)),
     isShown: (items, term, isMessage) =>
       items.some((item) => (item.kind === 'message') === isMessage && textOf(item).includes(term)),
   }

@@ -112,8 +112,8 @@ export const createReplay = ({ prompt, known, ...before }: ReplayedHistory) => {
         if (by !== undefined) yield { position, by }
       }
     },
-    isShown: (items, term, isMessage) =>
-      known.texts.contains(items, term, ({ kind }) => (kind === 'message') === isMessage),
+    isShown: (shown, term, isMessage) =>
+      known.texts.contains(shown, term, ({ kind }) => (kind === 'message') === isMessage),
   }
   return { add, effectiveAt, copy, search, messagesHidden: () => messagesHidden, requestTokens }
 }

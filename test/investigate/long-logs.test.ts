@@ -88,7 +88,7 @@ test('a term is needed exactly if no message that is shown has it anywhere', () 
       const said = shown.map((words) => words.join(' '))
       const { items, outline } = effective(logOf(...said.map(user)))
       const answer = answered.join(' ')
-            const search = { ...searchIn([]), hiddenWith: () => [{ position: 9 }] }
+      const search = { ...searchIn([]), hiddenWith: () => [{ position: 9 }] }
       const needed = missingTerms({ items, outline }, search, [
         { role: 'assistant', content: blocksOf(answer) },
       ])
