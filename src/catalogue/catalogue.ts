@@ -181,7 +181,7 @@ export const catalogueOf = (
     options?: Parameters<Catalogue<'task'>['branches']>[1],
   ): Steps<ReadError, BranchesPage> {
     const { at } = yield* ok(checkOptions(options, { at: kinds.position }))
-    const { known: all, isComplete } = yield* caughtUp(id, littlePatience)
+    const { known: all, isComplete } = yield* caughtUp(id, patience)
     const outside = outsideOf(id, at, all.last)
     if (outside) return yield outside
     const known = { ...all, indexed: Math.min(all.indexed, at ?? Infinity) }

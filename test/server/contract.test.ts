@@ -140,6 +140,7 @@ const rows: Readonly<Record<string, Row>> = {
     ],
     stale: 'etag',
   },
+  branches: { right: [`${a}/branches`], wrong: missing('branches') },
   hiddenBy: {
     right: [`${a}/hidden?markers=0,3`],
     wrong: [

@@ -19,7 +19,6 @@ import { limit, ofConversation, whole } from '../parameters.ts'
 import { requestError } from '../problem.ts'
 import { commandIdOf, revisionTag } from '../preconditions.ts'
 import { type JsonResponse, route } from '../route.ts'
-import { branchesShape } from '../shapes/lookups.ts'
 import { listedShape } from '../shapes/list.ts'
 
 export const list = route({
@@ -160,7 +159,6 @@ const conversationShape = z
     model: z.string().optional(),
     queued: z.int().describe('Number of messages waiting in the inbox'),
     waiting: z.int().describe('Number of calls waiting for a decision or a result'),
-    branches: branchesShape,
   })
   .meta({ id: 'Conversation' })
 
@@ -181,7 +179,6 @@ export const get = route({
     // One after the other: each may read all that is shown.
     const queued = await chat.queued(then)
     const waiting = await chat.waiting(then)
-    const { last: _, ...branches } = await store.catalogue.branches(id, then)
     const body = {
       id,
       position,
@@ -190,7 +187,6 @@ export const get = route({
       ...shown,
       queued: queued.length,
       waiting: waiting.length,
-      branches,
     }
     return { headers: { etag: revisionTag(position, body) }, body }
   },

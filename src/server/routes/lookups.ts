@@ -6,7 +6,14 @@ import { ofConversation, whole } from '../parameters.ts'
 import { requestError } from '../problem.ts'
 import { linkHeader } from '../paging.ts'
 import { type JsonResponse, route } from '../route.ts'
-import { bucketsShape, foundInShape, foundShape, hiddenShape, outlineShape } from '../shapes/lookups.ts'
+import {
+  branchesShape,
+  bucketsShape,
+  foundInShape,
+  foundShape,
+  hiddenShape,
+  outlineShape,
+} from '../shapes/lookups.ts'
 import { immutableResponse } from './tags.ts'
 
 // What the index beside the store answers.
@@ -56,6 +63,19 @@ export const overview = route({
     const { last, indexed } = given
     return immutableResponse(store.conversation(id), last, ['overview', query.buckets, indexed], given)
   },
+})
+
+export const branches = route({
+  method: 'get',
+  path: '/conversations/{id}/branches',
+  name: 'branches',
+  summary: 'Returns the abandoned branches and the forks of a conversation, the newest 100 of each',
+  scope: 'read',
+  params: ofConversation,
+  query: z.strictObject({ at: whole(0).optional().describe('Position to describe. Default: the last one') }),
+  answers: { 200: branchesShape },
+  errors: notFound,
+  handle: async ({ params: { id }, query, store }) => ({ body: await store.catalogue.branches(id, query) }),
 })
 
 export const hidden = route({

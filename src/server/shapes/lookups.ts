@@ -80,8 +80,7 @@ export const branchesShape = z
       .describe(
         'True if the lists are complete: each has at most 100 entries, and others may not be indexed yet',
       ),
-    indexed: upTo.indexed,
-    problem: upTo.problem,
+    ...upTo,
   })
   .meta({ id: 'Branches', description: 'Branches off the path and forks, as far as they are indexed' })
 
