@@ -152,7 +152,8 @@ test(
 test(
   'C9: workers that are replaced one by one under load give up nothing',
   async () => {
-    const { claims, wasted, overlaps, unsaid } = await came('C9 SQLite')
+    const { claims, wasted, overlaps, unsaid, failures } = await came('C9 SQLite')
+    expect(failures).toEqual([])
     expect(unsaid).toEqual([])
     expect(claims.filter(({ attempt }) => attempt > 1)).toEqual([])
     expect(wasted).toBe(0)

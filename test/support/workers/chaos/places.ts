@@ -18,7 +18,8 @@ export interface Place {
 
 const file = async (): Promise<Place> => {
   const folder = mkdtempSync(join(tmpdir(), 'palimpsest-chaos-'))
-  const url = `sqlite:${join(folder, 'store.db')}`
+  // A busy machine may keep who holds the lock waiting for longer than the usual five seconds.
+  const url = `sqlite:${join(folder, 'store.db')}?timeout=60000`
   return {
     kind: 'SQLite',
     url,
