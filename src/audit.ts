@@ -18,7 +18,7 @@ export const signerFrom = (pem: string): Signer => {
   return signer.right
 }
 
-/** Reads a signer from a key file, which only its owner may be able to read. Rejects with `InvalidInput`. */
+/** Reads a signer from a key file, which must be readable by its owner only. Rejects with `InvalidInput`. */
 export const keyFile = (file: string): Promise<Signer> => toPromise(task(() => signerIn(file)))
 
 /** Creates a key in a new file that only its owner can read, and returns the signer. Rejects with `InvalidInput` if the file exists. */

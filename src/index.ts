@@ -35,8 +35,8 @@ export const openStore = async (source: string | StoreAdapter, options?: StoreOp
   promiseStore(await toPromise(openTask(source, options)))
 
 /**
- * Registers a URL scheme of your own, so that `openStore`, `copyConversations` and the command line (`--import`) can open its URLs. The
- * scheme is known in the whole process, however often the library is loaded in it. Registering the same functions again changes
+ * Registers a user-defined URL scheme, so that `openStore`, `copyConversations` and the command line (`--import`) can open its URLs.
+ * The scheme applies to the whole process, including every loaded copy of the library. Registering the same functions again changes
  * nothing. docs/a-store-of-your-own.md.
  *
  * Throws `SchemeTaken`, or `InvalidInput` if the name of the scheme is invalid (two or more of a–z 0–9 + . -, a letter first).
@@ -56,9 +56,9 @@ export const registerStore = (scheme: string, open: OpenEventStore, diagnose?: S
 }
 
 /**
- * Copies conversations between two stores of any kind, byte for byte and at the same positions, and verifies the copies. The parents of
- * forks are copied, too. Copying again adds only new events, so a copy may be interrupted at any moment. By default, `ids` are all
- * conversations; `progress` is called after each append with the number of events copied and their total.
+ * Copies conversations between two stores of any kind, byte for byte and at the same positions, and verifies the copies. Also copies
+ * the parents of forks. Copying again adds only new events, so an interrupted copy can be completed by running it again. `ids` selects
+ * the conversations (default: all); `progress` is called after each append with the number of events copied and their total.
  *
  * Resolves to the outcome of each conversation, failures included: check `error` (`CopyDiverged` means that the target has a different
  * conversation under the same id). Rejects if a store cannot be opened or the source cannot be read.
@@ -71,9 +71,8 @@ export const copyConversations = (options: CopyConversations): Promise<readonly 
   toPromise(copy(options))
 
 /**
- * Registers a format of your own for the whole process, so that imports and exports can read and write it: `importSession`, and on the
- * command line `--import FILE` with `import` and `export --format NAME`. Registering the same object again changes nothing.
- * docs/import.md.
+ * Registers a user-defined session format for the whole process. `importSession` can then read it; so can `import` and `export --format
+ * NAME` on the command line, given `--import FILE`. Registering the same object again changes nothing. docs/import.md.
  *
  * Throws `FormatTaken`, or `InvalidInput` whose path names what is missing.
  */
@@ -89,7 +88,7 @@ export { unknownBlock } from './events/blocks.ts'
 
 /**
  * Returns a tool for `turn` that reads the content that `maxResult` left out of a conversation's tool results, even if the results have
- * been hidden since. The tool's own results keep to the same limit.
+ * been hidden since. The same limit applies to the tool's own results.
  *
  * @example
  * import Anthropic from '@anthropic-ai/sdk'

@@ -13,18 +13,18 @@ interface Sources {
   readonly pages: (options: ListOptions) => AsyncGenerator<readonly ListedConversation[], void>
   readonly catalogue: Pick<OwnCatalogue, 'overviews' | 'overviewsOf'>
   /**
-   * True if the index is stored in a file. An index in memory must be built first, which takes longer than listing conversations in an
-   * order that the store itself supports.
+   * True if the index is stored in a file. An in-memory index must be built first, so reading the store is faster for orders that the
+   * store itself supports.
    */
   readonly isKept: boolean
 }
 
-/** Numbers of conversations on the first page and on each later page of a list by activity. */
+/** Sizes of the first page and of each later page when listing by last activity. */
 const [first, more] = [100, 1_000]
 
 /**
- * Lists conversations in the requested order and reads from the store those that the index lacks. The index provides the order by last
- * activity; conversations that it does not know yet come last, the most recently begun first. The store provides every other order.
+ * Lists conversations in the requested order. Conversations missing from the index are read from the store. The index provides the
+ * order by last activity; conversations missing from it come last, the most recently begun first. The store provides every other order.
  */
 export const withIndex = (sources: Sources): Sources['overviews'] =>
   async function* (options) {

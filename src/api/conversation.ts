@@ -32,7 +32,7 @@ import type { MethodResult, ResultStyle } from '../result/answer.ts'
 import type { ReadError, StoreError } from '../store/errors.ts'
 
 /**
- * The methods of a conversation: those of its log, and those with which agents and people work on it. `Forked` is the type of the
+ * Methods of a conversation: methods on its log, and methods for the agents and people that work on it. `Forked` is the type of the
  * conversation that `fork` returns.
  */
 export interface ConversationMethods<W extends ResultStyle, Forked>
@@ -46,10 +46,10 @@ export interface ConversationMethods<W extends ResultStyle, Forked>
    */
   readonly turn: (options: TurnOptions) => MethodResult<W, TurnError, TurnResult>
   /**
-   * Runs the same turn as `turn`, yielding its events as they happen; the last event, `done`, has the result of `turn`. The turn begins
-   * when the first event is requested. Leaving the loop aborts the turn and waits until the turn has released the conversation. A slow
-   * reader does not delay the model: pieces of the same block are merged while they wait. Iteration throws a `TurnError`.
-   * docs/turns.md.
+   * Runs a turn and yields its events as they happen. The options and effects are those of `turn`; the last event, `done`, has its
+   * result. The turn begins when the first event is requested. Leaving the loop aborts the turn and waits until the turn has released
+   * the conversation. A slow reader does not delay the model: pending pieces of the same block are merged. Throws a `TurnError` during
+   * iteration. docs/turns.md.
    *
    * @example
    * for await (const event of chat.stream({ client, model: 'claude-opus-5-5' })) {
@@ -81,8 +81,8 @@ export interface ConversationMethods<W extends ResultStyle, Forked>
    */
   readonly cancel: (options?: CancelOptions) => MethodResult<W, CancelError, void>
   /**
-   * Lists the messages waiting in the inbox, in the order in which they were said; with `at`, the messages that were waiting while the
-   * conversation ended at that position. Errors: a `StoreError`.
+   * Lists the messages waiting in the inbox, in the order in which they were said. With `at`, lists the messages that were waiting when
+   * the conversation ended at that position. Errors: a `StoreError`.
    *
    * @example
    * for (const { id, messages } of await chat.queued()) console.log(id, messages.length)
@@ -99,7 +99,7 @@ export interface ConversationMethods<W extends ResultStyle, Forked>
    */
   readonly tokens: (options?: CountOptions) => MethodResult<W, ReadError | ModelError, TokenReport>
   /**
-   * Lists the model calls that have a receipt, in the order of their answers. Iteration throws a `ReadError`.
+   * Lists the model calls that have a receipt, in the order of their answers. Throws a `ReadError` during iteration.
    *
    * @example
    * for await (const { position, receipt } of chat.calls()) console.log(position, receipt.digest)
@@ -133,8 +133,8 @@ export interface ConversationMethods<W extends ResultStyle, Forked>
    */
   readonly evidence: (options: EvidenceOptions) => MethodResult<W, EvidenceError, Evidence>
   /**
-   * Exports the conversation for other programs to a new file, as vCon or W3C PROV. docs/interchange.md. Errors: a `ReadError`, or
-   * `FileExists`.
+   * Exports the conversation to a new file in a format for other programs: vCon or W3C PROV. docs/interchange.md. Errors: a
+   * `ReadError`, or `FileExists`.
    *
    * @example
    * const { events } = await chat.document({ file: 'task-42.vcon.json', format: 'vcon' })

@@ -32,7 +32,7 @@ export const copyConversations = (
 
 async function* copying(options: CopyConversations): Steps<CopyError | UnknownScheme, readonly CopyResult[]> {
   if (!isSource(options?.from) || !isSource(options.to))
-    return yield invalidInput('options', 'must be { from, to }: the URLs of two stores, or stores')
+    return yield invalidInput('options', 'must be { from, to }: each a store URL or an open store')
   const { ids } = options
   if (ids !== undefined && !isListOf(ids, isConversationId))
     return yield invalidInput(

@@ -24,7 +24,7 @@ const isRecorded = (event: unknown): boolean =>
   isObject(event) && textsOf.every((name) => isText(event[name])) && isRevision(event['revision'])
 
 export const eventsFault = (events: readonly RecordedEvent[]): Fault =>
-  Array.isArray(events) && events.every(isRecorded) ? undefined : 'which is no list of recorded events'
+  Array.isArray(events) && events.every(isRecorded) ? undefined : 'which is not a list of recorded events'
 
 export const findFault = (found: FindResult): Fault =>
   isObject(found) &&
@@ -34,7 +34,7 @@ export const findFault = (found: FindResult): Fault =>
     : 'which is not { revision, through }'
 
 export const countFault = (counted: number | undefined): Fault =>
-  counted === undefined || isRevision(counted) ? undefined : 'which is no number of events'
+  counted === undefined || isRevision(counted) ? undefined : 'which is not a number of events'
 
 export const endFault = (end: KeptEnd | undefined): Fault =>
   end === undefined || (isObject(end) && isRevision(end['last']) && isText(end['hash']))
@@ -51,9 +51,9 @@ export const namesFault = (
   prefixes: readonly string[],
   before: string | undefined,
 ): Fault => {
-  if (!Array.isArray(names) || !names.every(isText)) return 'which is no list of names'
+  if (!Array.isArray(names) || !names.every(isText)) return 'which is not a list of names'
   if (before !== undefined && names.includes(before))
-    return `which has ${JSON.stringify(before)} again, the name that the page before it ended with`
+    return `which repeats ${JSON.stringify(before)}, the last name of the previous page`
   return names.every((name) => prefixes.some((prefix) => name.startsWith(prefix)))
     ? undefined
     : `which has names that do not begin with ${prefixes.map((prefix) => JSON.stringify(prefix)).join(' or ')}`

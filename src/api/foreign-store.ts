@@ -24,9 +24,9 @@ import {
 import { withoutSecrets } from './secrets.ts'
 
 /**
- * Completes a user-defined store to an `EventStore` and checks each of its answers. An answer that violates the port becomes
- * `StoreFaulty`, or `OutcomeUnknown` for an append. An `Error` without a tag is a bug of that store and is thrown unchanged. Errors:
- * `InvalidInput`, whose path names the missing member.
+ * Turns a user-defined store into a complete `EventStore` and checks every answer of that store. An answer that violates the port
+ * becomes `StoreFaulty`, or `OutcomeUnknown` for an append. An `Error` without a tag is a bug in the user-defined store and is rethrown
+ * unchanged. Errors: `InvalidInput`, whose path names the missing member.
  */
 export const foreignStore = (store: StoreAdapter): E.Either<InvalidInput, EventStore> =>
   pipe(
@@ -98,7 +98,7 @@ const checkedAdapter = (store: StoreAdapter): StoreAdapter => {
   }
 }
 
-/** Wraps a user-defined `open` function: the stores that it returns are completed, and its failures become typed errors. */
+/** Wraps a user-defined `open` function so that it returns complete stores and fails with typed errors. */
 export const foreignOpen =
   (open: OpenEventStore): OpenEventStore<EventStore> =>
   (url, options) =>
@@ -111,7 +111,7 @@ export const foreignOpen =
       TE.flatMapEither(foreignStore),
     )
 
-const noError = 'which is no error with a _tag and a message'
+const noError = 'which is not an error with a _tag and a message'
 
 type Faulty = (what: string, answer: unknown) => StoreError
 
@@ -155,8 +155,8 @@ const wordFault = (word: AppendOutcome): string | undefined =>
   words.has(word) ? undefined : "which is not 'written', 'repeated' or 'taken'"
 
 /**
- * Returns a function that creates the `OutcomeUnknown` error for an invalid answer to an append: the events may have been stored
- * nevertheless.
+ * Returns a function that creates the `OutcomeUnknown` error for an invalid answer to an append, because the events may have been
+ * stored despite the invalid answer.
  */
 const unknownOutcome =
   (url: string, { stream, events }: AppendRequest): Faulty =>

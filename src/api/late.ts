@@ -22,7 +22,7 @@ export const lateStore = (
   let store = empty
   let opening: Promise<unknown> = Promise.resolve()
   let isClosed = false
-  /** Functions that hold the requested liveness names as soon as the store exists. */
+  /** Functions to call as soon as the store exists; each holds one of the requested liveness names. */
   const names = new Set<() => void>()
   /**
    * Runs an attempt to open the store unless it is already open. Attempts are serialized: a second caller gets the store that the first

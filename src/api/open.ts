@@ -44,8 +44,8 @@ export interface StoreOptions {
   /** Actor recorded with every event unless its writer names another. Default `{ kind: 'program' }`. */
   readonly actor?: Actor | undefined
   /**
-   * Creation of a missing store. Default true; with false, opening fails with `StoreNotFound`; with `'late'`, the first write creates
-   * the store, so that an earlier failure leaves nothing.
+   * Handling of a missing store: true (the default) creates it, false fails with `StoreNotFound`, and `'late'` creates it on the first
+   * write, so that an earlier failure leaves nothing.
    */
   readonly create?: Creation | undefined
   /**
@@ -54,8 +54,8 @@ export interface StoreOptions {
    */
   readonly largeContent?: number | undefined
   /**
-   * Folder for the index file of `catalogue`, which is rebuilt whenever it is lost. Default: next to the file of an SQLite store; for
-   * other stores the index is in memory, without a file.
+   * Folder for the index file of `catalogue`. The file is rebuilt if it is lost. Default: the folder of the store's file for SQLite;
+   * other stores keep the index in memory.
    */
   readonly index?: string | undefined
 }
@@ -98,13 +98,13 @@ const openOptions = (options: unknown): E.Either<InvalidInput, StoreOptions> => 
   const unknown = unknownOption(options, ['actor', 'create', 'largeContent', 'index'])
   if (unknown) return E.left(unknown)
   if (create !== undefined && !isCreate(create))
-    return E.left(invalidInput('create', "is true, false or 'late'"))
+    return E.left(invalidInput('create', "must be true, false or 'late'"))
   if (largeContent !== undefined && !isLargeContent(largeContent))
     return E.left(
       invalidInput('largeContent', `must be a whole number of bytes, at least ${leastLargeContent}`),
     )
   if (index !== undefined && (typeof index !== 'string' || index === ''))
-    return E.left(invalidInput('index', 'is the path of a folder'))
+    return E.left(invalidInput('index', 'must be the path of a folder'))
   const rest = {
     ...(index !== undefined && { index }),
     ...(create !== undefined && { create }),

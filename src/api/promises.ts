@@ -36,8 +36,8 @@ type Promised<T> = {
 type AnyMethod = (...args: readonly unknown[]) => unknown
 
 /**
- * Wraps a method so that it returns a promise instead of a TaskEither, even if reading an argument throws. Async iterables are returned
- * unchanged.
+ * Wraps a method so that it returns a promise instead of a TaskEither. If reading an argument throws, the promise rejects. Async
+ * iterables are returned unchanged.
  */
 const promisedMethod =
   (method: AnyMethod): AnyMethod =>
@@ -50,7 +50,10 @@ const promisedMethod =
     }
   }
 
-/** Wraps all methods of an object so that they return promises instead of TaskEithers. A plain loop, because this runs for every handle. */
+/**
+ * Wraps all methods of an object so that they return promises instead of TaskEithers. Uses a plain loop for speed, because it runs for
+ * every handle.
+ */
 const promised = <T extends object>(methods: T): Promised<T> => {
   const made: Record<string, unknown> = {}
   for (const name in methods) {

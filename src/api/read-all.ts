@@ -74,8 +74,8 @@ const followFields: OptionKinds<FollowConversations> = {
 const maxOffsets = 10_000
 
 /**
- * Returns a decoder that gives events their positions, which in a fork do not begin at 0. It returns undefined for events of a
- * conversation that has lost its first events, so that a deleted conversation does not prevent reading the others. Each such
+ * Returns a decoder that adds the position to each event; positions in a fork do not begin at 0. The decoder returns undefined for the
+ * events of a conversation whose first events are lost, so that one deleted conversation does not prevent reading the others. Each such
  * conversation is reported once.
  */
 const placer = (

@@ -34,7 +34,8 @@ const memory: Scheme<EventStore> = {
     url === 'memory:' ? TE.right([findingOf('store', 'warning', forgetful)]) : TE.left(noUrl(url)),
 }
 
-const forgetful = 'memory: keeps everything in this process only: name a sqlite: or esdb: store to keep it'
+const forgetful =
+  'memory: keeps everything in this process only; use a sqlite: or esdb: store to keep it permanently'
 
 // Drivers take longer to load than everything else, so each is loaded when it is needed.
 
@@ -62,7 +63,7 @@ const esdb: Scheme<EventStore> = {
   },
 }
 
-/** The built-in schemes. The copies of the library in a process do not share them, because another version may store data differently. */
+/** Built-in URL schemes. The copies of the library in a process do not share them, because another version may store data differently. */
 const builtIn: ReadonlyMap<string, Scheme<EventStore>> = new Map([
   ['memory', memory],
   ['sqlite', sqlite],
@@ -71,7 +72,7 @@ const builtIn: ReadonlyMap<string, Scheme<EventStore>> = new Map([
 ])
 
 /**
- * Registers a URL scheme of your own for the whole process, so that `openStore`, `copyConversations` and the command line can open its
+ * Registers a user-defined URL scheme for the whole process, so that `openStore`, `copyConversations` and the command line can open its
  * URLs. Registering the same functions again changes nothing.
  *
  * Errors: `SchemeTaken`; `InvalidInput` if the name of the scheme is invalid (two or more of a–z 0–9 + . -, a letter first).
@@ -119,8 +120,8 @@ const openLate = (url: string, open: OpenEventStore<EventStore>): TE.TaskEither<
   )
 
 /**
- * Converts an opening error to an error for writers. `InvalidInput` becomes `StoreUnavailable`, because the same URL was valid at the
- * first attempt.
+ * Converts an error from opening a store to a `StoreError`. `InvalidInput` becomes `StoreUnavailable`, because the same URL was valid
+ * at the first attempt.
  */
 const ofStore =
   (store: string) =>

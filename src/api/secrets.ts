@@ -10,7 +10,7 @@ const secretName = /pass|pwd|secret|token|key|auth|credential/i
 /**
  * Removes users, passwords and tokens from all URLs in a text.
  *
- * @param words words as typed, which the text may repeat; a password in one of them may contain spaces
+ * @param words command-line words as typed; if the text repeats one, its password is removed even if it contains spaces
  */
 export const withoutSecrets = (text: string, words: readonly string[] = []): string => {
   const told = words.reduce((whole, word) => {
@@ -50,13 +50,13 @@ const endOfValue = (text: string, from: number): number => {
   return end.exec(text)?.index ?? text.length
 }
 
-/** Returns a store's URL without credentials, for use in a command line; the credentials are in the environment. */
+/** Returns a store's URL without credentials, for use in a command line that takes its credentials from the environment. */
 export const withoutCredentials = (url: string): string =>
   withoutSecrets(url.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^@/?#]*@/i, '$1'))
 
 /**
- * Matches a path, or an address without credentials. Letters after a colon do not match: they may be a password whose host was
- * forgotten.
+ * Matches a path, or an address without credentials. Letters after a colon do not match, because they may be the password in a URL that
+ * lacks a host.
  */
 const plain = /^(?:[\w./\\~ -]+|(?:[a-z][a-z0-9+.-]*:\/\/)?[\w.-]*(?::\d{1,5})?(?:\/[\w./~-]*)?)$/i
 

@@ -45,7 +45,7 @@ export interface FollowConversations extends ReadAllOptions {
   readonly prefixes?: readonly string[] | undefined
   readonly signal?: AbortSignal | undefined
 }
-/** An event, or a checkpoint up to which the store has been read without finding one. */
+/** An event, or a checkpoint that was reached without finding another event. */
 export type FollowedEvent =
   | ({ readonly type: 'event' } & StreamedEvent)
   | { readonly type: 'checkpoint'; readonly checkpoint: Checkpoint }
@@ -64,7 +64,7 @@ export interface StoreOf<W extends ResultStyle, Chat> {
   readonly conversation: (id: string) => Chat
   /**
    * Lists all conversations, by default the most recently begun in this store first. If a conversation cannot be read, `problem` gives
-   * the reason. Iteration throws a `StoreError`, or `InvalidInput`.
+   * the reason. Throws a `StoreError` or `InvalidInput` during iteration.
    *
    * @example
    * for await (const { id, title, events } of store.conversations({ beginning: 'task-' })) console.log(id, title, events)
@@ -84,8 +84,8 @@ export interface StoreOf<W extends ResultStyle, Chat> {
     options?: ImportOptions,
   ) => MethodResult<W, ImportError | WriteError, ImportResult>
   /**
-   * Reads all present events in global order, except those of conversations that have lost events (`conversations` names these).
-   * Iteration throws a `ReadError`.
+   * Reads all events stored so far, in global order. Skips conversations that have lost events; `conversations` lists them with a
+   * `problem`. Throws a `ReadError` during iteration.
    *
    * @example
    * for await (const { conversation, event } of store.readAll()) console.log(conversation, event.position, event.type)
@@ -93,7 +93,7 @@ export interface StoreOf<W extends ResultStyle, Chat> {
   readonly readAll: (options?: ReadAllOptions) => AsyncIterable<StreamedEvent>
   /**
    * Yields all events in global order, or those after a checkpoint, then new ones as they arrive, until the signal aborts or the store
-   * closes. Iteration throws a `ReadError`.
+   * closes. Throws a `ReadError` during iteration.
    *
    * @example
    * for await (const followed of store.follow({ prefixes: ['task-'], signal: AbortSignal.timeout(100) }))
@@ -140,8 +140,8 @@ export interface StoreOf<W extends ResultStyle, Chat> {
    */
   readonly resumeWorker: (worker: string, options: ResumeOptions) => MethodResult<W, WorkerError, void>
   /**
-   * Lists the open steps of workers, oldest first. Reads the workers' latest checkpoint and the events after it. Iteration throws a
-   * `StoreError` or `InvalidInput`.
+   * Lists the open steps of workers, oldest first. Reads the workers' latest checkpoint and the events after it. Throws a `StoreError`
+   * or `InvalidInput` during iteration.
    *
    * @example
    * for await (const { conversation, errors } of store.steps({ state: 'parked' })) console.log(conversation, errors.at(-1))
@@ -149,7 +149,7 @@ export interface StoreOf<W extends ResultStyle, Chat> {
   readonly steps: (options?: StepsOptions) => AsyncIterable<OpenStepInfo>
   /**
    * Lists the workers and the steps of each: once, or at an interval in milliseconds until the signal aborts. Reads the workers' latest
-   * checkpoint, and each event after it once. Iteration throws a `StoreError` or `InvalidInput`.
+   * checkpoint, and each event after it once. Throws a `StoreError` or `InvalidInput` during iteration.
    *
    * @example
    * for await (const { workers } of store.workers()) console.log(workers.map(({ worker, steps }) => [worker, steps.length]))
@@ -168,9 +168,10 @@ export interface StoreOf<W extends ResultStyle, Chat> {
    */
   readonly check: () => MethodResult<W, StoreError, void>
   /**
-   * Writes everything committed so far, including large content, to another file, while others can keep writing. The file appears under
-   * its name only when it is complete, checked, on disk and private to its owner; it opens as `sqlite:FILE`. SQLite stores only.
-   * Errors: `FileExists` (overwrite with `force`), `InvalidInput`, `StoreCorrupt` if the store is damaged.
+   * Writes a backup of everything committed so far, including large content, to another file. Others can write to the store meanwhile.
+   * The file appears under its name only after it has been completed, checked and flushed to disk; it is private to its owner and opens
+   * as `sqlite:FILE`. SQLite stores only. Errors: `FileExists` (overwrite with `force`), `InvalidInput`, `StoreCorrupt` if the store is
+   * damaged.
    *
    * @example
    * await store.backup('monday.db', { force: true })
@@ -186,8 +187,8 @@ export interface StoreOf<W extends ResultStyle, Chat> {
   readonly gc: (options?: GcOptions) => MethodResult<W, StoreError | InvalidInput, BlobGcReport>
   /**
    * Yields the bytes of large content stored outside events, in pieces; nothing if it does not exist. The content is given by its
-   * SHA-256 in hex. The bytes are the UTF-8 of a string or, if UTF-8 would change the string, of the text between its quotes in JSON.
-   * Iteration throws a `StoreError`, or `InvalidInput`.
+   * SHA-256 in hex. The bytes encode a string in UTF-8. If UTF-8 would change the string, they encode its JSON form without the quotes
+   * instead. Throws a `StoreError` or `InvalidInput` during iteration.
    *
    * @example
    * for await (const bytes of store.blob('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855')) console.log(bytes.length)

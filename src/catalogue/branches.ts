@@ -3,7 +3,7 @@ import { partsOf } from './lineage.ts'
 import type { ConversationTable } from './rows.ts'
 import type { ConversationRow } from './conversation-row.ts'
 
-/** Range of positions, both inclusive, that a rewind took off the path, including any ranges inside it that were abandoned earlier. */
+/** Range of positions, both inclusive, that a rewind abandoned, including any ranges inside it that were abandoned earlier. */
 export interface AbandonedRange {
   readonly first: number
   readonly last: number
@@ -33,7 +33,7 @@ const most = 100
  * Returns the abandoned branches and forks of a conversation. The work depends on the number returned, not on the length of the
  * conversation.
  *
- * @param thread the conversation, through the last position to consider
+ * @param thread the conversation; `last` is the last position to consider
  */
 export const branchesOf = (
   db: DatabaseSync,
@@ -52,7 +52,7 @@ export const branchesOf = (
   }
 }
 
-/** Returns the abandoned ranges, newest first, by walking back along the path from rewind to rewind; at most one more than `most`. */
+/** Returns at most `most` + 1 abandoned ranges, newest first, by following the path backwards from rewind to rewind. */
 const abandonedIn = (
   db: DatabaseSync,
   rows: ConversationTable,

@@ -18,7 +18,7 @@ export interface CallsPage {
 }
 
 interface Asked {
-  /** Only calls whose answer is at this position or later. */
+  /** Position of the first answer to include; calls answered earlier are excluded. */
   readonly from?: number | undefined
   /** First call number to include; calls without a receipt have no number and are then excluded. */
   readonly number?: number | undefined
@@ -31,8 +31,8 @@ export interface CallCursor {
 }
 
 /**
- * Returns the position from which events must be read to find the requested calls, and the calls before that position, which are
- * counted in the index.
+ * Returns the position from which to read events to find the requested calls, together with the calls before that position, which the
+ * index has already counted.
  */
 export const callsBefore = (
   db: DatabaseSync,
@@ -50,7 +50,7 @@ export const callsBefore = (
   return { position, passed: through(position - 1) }
 }
 
-/** Returns the calls answered in a conversation through its last position considered. */
+/** Returns the calls answered at or before `thread.last`. */
 const callsThrough = (db: DatabaseSync, rows: ConversationTable, thread: ConversationRow): PassedCalls => {
   let calls = 0
   const summaries = new Set<string>()
@@ -82,7 +82,7 @@ const summariesIn = (db: DatabaseSync, { n }: ConversationRow, last: number) =>
     .all(n, last)
     .map(({ answer, calls }) => ({ answer: String(answer), calls: Number(calls) }))
 
-/** Returns a page of a conversation's calls, reading the events after the calls counted in the index. */
+/** Returns a page of a conversation's calls. Reads only the events after the calls that the index has counted. */
 export const callsPage = (
   { reading, last }: OpenedConversation,
   {

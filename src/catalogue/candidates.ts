@@ -24,7 +24,7 @@ export interface CandidateQuery {
 /** Minimum number of documents for which a conversation is searched through the index; with fewer, all its texts are read. */
 const fewest = 100
 
-/** Yields candidates, newest first. For one conversation, they may include candidates from other conversations. */
+/** Yields candidates, newest first. A search of one conversation may also yield candidates from other conversations. */
 export async function* candidatesOf(
   feed: Pick<Feed, 'read' | 'each'>,
   { wanted, parts, through }: CandidateQuery,

@@ -74,12 +74,12 @@ export const catalogueOf = (
   patience = usualPatience,
 ): OwnCatalogue => {
   const feed = createFeed(store, place)
-  /** Time to wait for the index before an answer that does not require it, in milliseconds. */
+  /** Time to wait for the index when the answer can be given without it, in milliseconds. */
   const littlePatience = patience / 8
 
   /**
-   * Waits at most `most` milliseconds for the index. Returns how far the conversation is indexed, and whether it and the rest of the
-   * store are completely indexed.
+   * Waits at most `most` milliseconds for the index. Returns how far the conversation is indexed, and whether the conversation and the
+   * rest of the store are completely indexed.
    */
   async function* caughtUp(
     id: string,
@@ -108,7 +108,7 @@ export const catalogueOf = (
       return row && last >= 0 ? reading({ ...row, last }, indexed, db) : undefined
     })
 
-  /** Reads a conversation piece by piece; returns false if the index was restarted meanwhile and does not contain the next piece yet. */
+  /** Reads a conversation piece by piece. Returns false if the index was rebuilt meanwhile and does not yet contain the next piece. */
   const eachPiece = async <P>(
     id: string,
     { indexed: last }: UpTo,
@@ -159,7 +159,7 @@ export const catalogueOf = (
     id: string,
     markers: readonly number[],
   ): Steps<ReadError, readonly HiddenByMarker[]> {
-    if (!Array.isArray(markers)) return yield invalidInput('markers', 'is a list of positions')
+    if (!Array.isArray(markers)) return yield invalidInput('markers', 'must be a list of positions')
     const known = yield* upTo(id)
     const isIn = (marker: unknown): boolean =>
       Number.isInteger(marker) && Number(marker) >= 0 && Number(marker) <= known.last
@@ -271,8 +271,7 @@ export const catalogueOf = (
     options: FatesOptions,
   ): Steps<ReadError, readonly EntryFate[] | undefined> {
     const { at, of = [] } = yield* ok(checkOptions(options, fatesFields))
-    if (at === undefined)
-      return yield invalidInput('at', 'must be a position: the one to view the history from')
+    if (at === undefined) return yield invalidInput('at', 'must be the position at which to view the history')
     const known = yield* upTo(id)
     if (at > known.last) return yield outOfRange(id, at, known.last)
     if (known.indexed < at) return undefined
@@ -287,7 +286,10 @@ export const catalogueOf = (
     )
   }
 
-  /** Repeats a request if the index file turned out to be damaged while the request ran, because part of the answer came from that file. */
+  /**
+   * Runs a request, and repeats it if the index file was found to be damaged meanwhile, because part of the answer may come from that
+   * file.
+   */
   const whole = <Err, A>(asking: () => Steps<Err, A>): TaskEither<Err, A> =>
     task(async function* (): Steps<Err, A> {
       for (;;) {
@@ -321,7 +323,7 @@ const fatesFields = {
   at: kinds.first,
   of: {
     is: (value: unknown) => isListOf(value, Number.isInteger),
-    needed: 'is a list of positions',
+    needed: 'must be a list of positions',
   },
 }
 const callsFields = { from: kinds.first, number: kinds.several, limit }

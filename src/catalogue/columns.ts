@@ -7,7 +7,7 @@ export interface Columns {
   readonly receipts: number[]
   /** Size of each event's data as JSON, in bytes. */
   readonly sizes: number[]
-  /** Estimated tokens of each event's own content; `tokens` has those of the context right after each event. */
+  /** Estimated tokens of each event's own content. `tokens`, by contrast, estimates the whole context right after each event. */
   readonly own: number[]
   readonly tokens: number[]
   /** Time of each event, in milliseconds since 1970. */
@@ -31,7 +31,7 @@ export const noColumns = (): Columns => ({
 
 /**
  * Encodes columns: times first, because their elements are the widest; kinds last. Uses the machine's byte order, because the file is
- * not moved to another machine.
+ * never moved to another machine.
  */
 export const encodeColumns = ({ kinds, receipts, sizes, own, tokens, times }: Columns): Uint8Array => {
   const count = kinds.length

@@ -16,7 +16,10 @@ export interface ConversationRow {
   readonly updated: number
   /** Time of the last indexed event as recorded in the event; empty if nothing is indexed. */
   readonly time: string
-  /** First words of the user among the conversation's own first events; empty if these contain no words of the user. */
+  /**
+   * Beginning of the user's first words, taken from the conversation's own first events; empty if these events contain no words of the
+   * user.
+   */
   readonly title: string
   readonly tokens: number
   /** Number of replies with a receipt, including inherited ones. */

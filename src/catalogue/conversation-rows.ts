@@ -11,12 +11,13 @@ import {
 import { traits } from './traits.ts'
 import { turnOf } from './weave.ts'
 
-/** Conversations of an index file. Memory holds only those used in the current transaction, until they are written. */
+/** Conversations in an index file. Only those used in the current transaction are kept in memory, until they are written. */
 export interface ConversationRows {
   readonly find: (id: string) => ConversationBuffer | undefined
   /**
    * Adds a new conversation to the index.
    *
+   * @param parent conversation from which it was forked, if any
    * @param from position of the first event in the conversation's own stream
    */
   readonly begin: (id: string, parent: ConversationBuffer | undefined, from: number) => ConversationBuffer

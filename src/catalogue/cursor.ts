@@ -10,7 +10,7 @@ export interface Cursor {
 export const cursorText = ({ build, after }: Cursor): string =>
   Buffer.from(JSON.stringify([build, ...after])).toString('base64url')
 
-/** Error for a cursor that this index did not issue; the index may have been rebuilt since. */
+/** Error for a cursor that this index did not issue, or that was issued before the index was rebuilt. */
 const stale = invalidInput(
   'cursor',
   'does not belong to this list, or the index was rebuilt in the meantime: start the list again',

@@ -6,7 +6,7 @@ import { estimatePrompt } from '../agent/context/tokens/estimate.ts'
 import { type EventKind, kindOf, type MessageKind } from '../projections/columns.ts'
 import { tokensByBytes } from '../projections/tokens.ts'
 
-/** Properties of an event that the catalogue stores; the event's content is not stored. */
+/** Properties of an event that the catalogue stores, without the event's content. */
 export interface Facts {
   readonly position: number
   readonly kind: EventKind
@@ -16,7 +16,7 @@ export interface Facts {
   readonly tools: readonly string[]
   /** Slice that the event covers, if it is a marker. */
   readonly covers?: Covers | undefined
-  /** Position to which a rewind returns, or position of the marker that a restore undoes. */
+  /** Position that a rewind returns to, or position of the marker that a restore undoes. */
   readonly target?: number | undefined
   /** Summary in a marker, if a model wrote it. */
   readonly answered?: AnsweredSummary | undefined

@@ -32,19 +32,19 @@ export interface Feed {
   /** Reads the index in its current state. If its file turns out to be damaged, starts the next file and reads that instead. */
   readonly read: <A>(reading: (indexed: IndexFile, file: CatalogueFile) => A) => A
   /**
-   * Yields rows of a query on the index as it was when reading started, pausing for the event loop in between. Ends early if the file
-   * turns out to be damaged or is abandoned.
+   * Yields rows of a query on the index as it was when reading started, yielding to the event loop between rows. Ends early if the file
+   * turns out to be damaged or is replaced by the next file.
    */
   readonly each: (sql: string, ...given: readonly SQLInputValue[]) => AsyncGenerator<Row, void>
   /**
-   * Returns the number of damaged files abandoned so far. If the number grows while an answer is computed, the answer mixes data of two
-   * files.
+   * Returns the number of damaged files abandoned so far. If the number grows while an answer is computed, the answer may mix data from
+   * two files.
    */
   readonly left: () => number
   readonly close: () => Promise<void>
 }
 
-/** Approximate number of characters of event data indexed in one transaction; a transaction blocks the process. */
+/** Approximate number of characters of event data indexed in one transaction. Limited because a transaction blocks the process. */
 const mostAtOnce = 128 * 1024
 const ours = [streamOf(''), notesStreamOf('')]
 
@@ -88,7 +88,7 @@ export const createFeed = (store: EventStore, place: string | undefined): Feed =
     return file
   }
   const current = (): CatalogueFile => file ?? open()
-  /** Returns the contents of the file. The file is not read before the first request. */
+  /** Returns the contents of the file, which is read on the first request. */
   const contents = (): IndexFile => {
     const { db } = current()
     return (indexed ??= indexFileOf(db))
@@ -125,7 +125,10 @@ export const createFeed = (store: EventStore, place: string | undefined): Feed =
     }
   }
 
-  /** Reports whether the index was built from this store. The same URL may meanwhile name another store, or an older backup of this one. */
+  /**
+   * Reports whether the index was built from this store. The store's URL may meanwhile refer to another store, or to an older backup of
+   * this one.
+   */
   async function* isOfStore({
     landmark,
     checkpoint,
@@ -144,7 +147,10 @@ export const createFeed = (store: EventStore, place: string | undefined): Feed =
     return page.left._tag === 'InvalidInput' ? false : yield page.left
   }
 
-  /** Changes the index. Returns undefined if the file turned out to be damaged or cannot be written: all events are then indexed again. */
+  /**
+   * Changes the index. Returns undefined if the file turns out to be damaged or cannot be written; all events are then indexed again in
+   * a new file or in memory.
+   */
   const change = (
     to: Checkpoint | undefined,
     changing: (its: IndexFile) => void,
@@ -163,8 +169,8 @@ export const createFeed = (store: EventStore, place: string | undefined): Feed =
   }
 
   /**
-   * Compares the file with its checksums: the whole file if it was just opened or written to without updating the checksums, otherwise
-   * the next pages. Abandons a damaged file.
+   * Compares the file with its checksums, and abandons the file if it is damaged. Compares the whole file if it was just opened, or was
+   * written to without updating the checksums; otherwise compares the next pages.
    */
   const check = async (): Promise<void> => {
     while (!isClosed) {
@@ -183,7 +189,7 @@ export const createFeed = (store: EventStore, place: string | undefined): Feed =
     return true
   }
 
-  /** Ensures that the file is intact and belongs to this store, and that indexing continues after the last event in the file. */
+  /** Ensures that the file is intact and belongs to this store, and that indexing continues after the last event in the index. */
   async function* prepare(): Steps<StoreError | InvalidInput, void> {
     for (;;) {
       await check()
@@ -280,7 +286,7 @@ export const createFeed = (store: EventStore, place: string | undefined): Feed =
 const done: E.Either<never, void> = E.right(undefined)
 const notYet: E.Either<never, IndexProgress> = E.right({ isComplete: false })
 
-/** Splits events into batches that take little time to index; returns one empty batch for no events. */
+/** Splits events into batches small enough to be indexed quickly; returns one empty batch if there are no events. */
 const partsOf = (events: readonly RecordedEvent[]): readonly (readonly RecordedEvent[])[] => {
   const parts: RecordedEvent[][] = [[]]
   let length = 0

@@ -20,8 +20,8 @@ export interface CatalogueFile {
 const timeout = 5_000
 
 /**
- * Opens the newest catalogue file at a path, or creates one. A file is never replaced under its name, because another process might
- * have it open in SQLite. If a file is damaged or of another format, it is abandoned and the next number is used.
+ * Opens the newest catalogue file at a path, or creates one. A file is never overwritten under the same name, because another process
+ * might have it open in SQLite. If a file is damaged or has another format, it is abandoned and the next number is used.
  *
  * @param place path without the number; undefined for a database in memory, which is also used if no file can be written
  * @param damaged name of a file known to be damaged
@@ -67,17 +67,20 @@ export const buildOf = (db: DatabaseSync): string =>
 /**
  * Opens a catalogue in memory.
  *
- * @param why reason if a file was requested: a thrown value or a text
+ * @param why reason for not using the requested file, as a thrown value or a text; undefined if no file was requested
  */
 export const inMemory = (why?: unknown): CatalogueFile => {
   const db = new DatabaseSync(':memory:')
   db.exec(schema)
   const reason = why instanceof Error ? why.message : String(why)
-  const problem = `the index cannot be kept in a file (${reason}): it is in memory, and made again by every process`
+  const problem = `the index cannot be kept in a file (${reason}): it is kept in memory, and every process rebuilds it`
   return { db, name: undefined, close: () => db.close(), ...(why !== undefined && { problem }) }
 }
 
-/** Returns the name of the newest catalogue file at a path and whether the file is intact; undefined if no file exists. Changes nothing. */
+/**
+ * Returns the name of the newest catalogue file at a path and whether the file is intact; undefined if no file exists or the folder
+ * cannot be read. Changes nothing.
+ */
 export const lookAtFile = (
   place: string,
 ): { readonly name: string; readonly isWhole: boolean } | undefined => {

@@ -13,7 +13,7 @@ import { type ConversationRows, conversationRowsOf } from './conversation-rows.t
 import { titlesIn } from './titles.ts'
 import { wordsIn } from './words.ts'
 
-/** An event that identifies the store from which an index was built. */
+/** Event that identifies the store from which an index was built. */
 export interface Landmark {
   readonly stream: string
   readonly revision: number
@@ -84,7 +84,7 @@ export const indexFileOf = (db: DatabaseSync): IndexFile => {
     words.write()
     if (parent && from.position <= parent.row.last) return threads.begin(id, parent, from.position + 1)
     const thread = threads.begin(id, undefined, 0)
-    threads.damage(thread, 'the conversation it was forked from could not be indexed')
+    threads.damage(thread, 'the conversation that it was forked from could not be indexed')
     return thread
   }
 

@@ -7,7 +7,7 @@ export interface LineagePart {
   readonly last: number
 }
 
-/** Returns the parts of a conversation's lineage, oldest first, omitting ancestors that contribute no events. */
+/** Returns the parts of a conversation's lineage, oldest first. Ancestors that contribute no events are omitted. */
 export const partsOf = (rows: ConversationTable, own: ConversationRow): readonly LineagePart[] => {
   const parts: LineagePart[] = []
   let end = own.last

@@ -58,7 +58,10 @@ export interface RowList {
   readonly next?: string
   /** Number of conversations in the store; absent while the index is incomplete. */
   readonly total?: number
-  /** Number of conversations that match the filter; absent if `total` is absent, or if counting would require reading texts. */
+  /**
+   * Number of conversations that match the filter; absent if `total` is absent, or if conversations would have to be read to count the
+   * matches.
+   */
   readonly matching?: number
 }
 
@@ -70,10 +73,10 @@ const orders: Readonly<Record<ListOrder, readonly [key: string, direction: 'ASC'
   tokens: ['tokens', 'DESC'],
   id: ['id', 'ASC'],
 }
-/** Number of rows examined together if their texts decide. */
+/** Number of rows examined at a time if conversation texts must be searched. */
 const atOnce = 100
 
-/** Rows in order, and the place to continue if there are more. */
+/** Page of rows in order, with the cursor of the next page if more rows follow. */
 interface RowsPage {
   readonly rows: readonly ConversationRow[]
   readonly next: string | undefined
@@ -152,9 +155,9 @@ interface KnownOverview {
   readonly updated: string
 }
 
-/** Conversations with their overviews. */
+/** Page of conversations with their overviews. */
 export interface OverviewsPage {
-  /** Overviews; for any other conversation, only its id. */
+  /** Overviews; only the id for a conversation that is a fork, has notes or cannot be read. */
   readonly items: readonly (KnownOverview | Pick<KnownOverview, 'id'>)[]
   readonly next?: string
 }
@@ -197,7 +200,7 @@ const notedIn = (db: DatabaseSync, rows: readonly ConversationRow[]): ReadonlySe
       .map(({ conversation }) => String(conversation)),
   )
 
-/** The place after a row, from which a list continues. */
+/** Row after which a list continues, given by its sort value and number. */
 interface After {
   readonly value: string | number
   readonly n: string | number
@@ -218,7 +221,7 @@ const valueOf = (row: ConversationRow, order: ListOrder): string | number => {
   }
 }
 
-/** Threads that may contain a text: those whose titles contain it, and, by thread, the ranges in which it may have been said. */
+/** Threads that may contain a text: threads whose titles contain it, and, for each other thread, the ranges that may contain it. */
 interface MayHave {
   readonly titled: ReadonlySet<number>
   readonly said: ReadonlyMap<number, readonly Candidate[]>
@@ -237,7 +240,10 @@ const textsOf = async (feed: Feed, q: string): Promise<MayHave> => {
   return { titled: feed.read((_, { db }) => rowsTitledWith(db, wanted)), said }
 }
 
-/** Maximum number of conversations named in a query; if more may contain the text, some of them are soon met in any case. */
+/**
+ * Maximum number of conversations named in a query. If more may contain the text, the query names none, because a scan in list order
+ * soon finds some of them.
+ */
 const mostNamed = 1_000
 
 async function* isWanted(
@@ -252,7 +258,7 @@ async function* isWanted(
   return false
 }
 
-/** Returns the SQL conditions of a filter, except for texts. */
+/** Returns the SQL conditions of a filter, except the text search. */
 const conditionsOf = ({ has = [], actor, model, beginning }: ConversationFilter): readonly Condition[] => {
   const bits = has.reduce((all, trait) => all | traits[trait], 0)
   return [
@@ -274,7 +280,7 @@ const selected = (db: DatabaseSync, what: string, conditions: readonly Condition
 const countOf = (db: DatabaseSync, filter: ConversationFilter): number =>
   Number(selected(db, 'count(*) AS count', conditionsOf(filter))[0]?.['count'])
 
-/** Returns the first and the last recorded move. */
+/** Returns the numbers of the first and last recorded moves. */
 const movesIn = (db: DatabaseSync): { readonly first: number; readonly last: number } => {
   const { first, last } = db
     .prepare(
@@ -294,7 +300,7 @@ interface Wanted {
 }
 
 /**
- * Returns the rows in the order that they had when the list was begun: paging through it meets each conversation once, even if it moves
+ * Returns the rows in their order when the list was begun, so that paging returns each conversation once, even if a conversation moves
  * meanwhile.
  */
 const rowsSince = (

@@ -155,7 +155,10 @@ export const createBucketTaker = (
   }
 }
 
-/** Returns a tally of the content that a marker hides at all levels; undefined if no marker at this position hides anything. */
+/**
+ * Returns counts of the content hidden by a marker, including content hidden by markers inside it; undefined if no marker at this
+ * position hides anything.
+ */
 export const tallyAt = (
   db: DatabaseSync,
   rows: ConversationTable,
@@ -172,7 +175,7 @@ export const tallyAt = (
 /** Maximum number of samples of a curve. */
 const samples = 32
 
-/** Returns the estimated tokens at evenly spaced positions, including the last one. */
+/** Returns estimated context sizes in tokens at up to 32 evenly spaced positions, including the last one. */
 export const curveOf = (rows: ConversationTable, thread: ConversationRow): readonly number[] => {
   const count = Math.min(samples, thread.last + 1)
   const parts = partsOf(rows, thread)

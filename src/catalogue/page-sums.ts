@@ -16,9 +16,9 @@ import { crc32 } from 'node:zlib'
 // alone; SQLite has sums of its own for what is still in the WAL.
 
 const pageSize = 4_096
-/** Number of pages in the WAL above which they are moved into the file, which takes some ten milliseconds. */
+/** Number of pages in the WAL above which the pages are moved into the file. Moving them takes some ten milliseconds. */
 const mostInWal = 500
-/** Number of pages compared in one step, which takes about a millisecond. */
+/** Number of pages compared in one step. A step takes about a millisecond. */
 const atOnce = 256
 
 const sumsOf = (path: string): string => `${path}-sums`
@@ -26,15 +26,18 @@ const walOf = (path: string): string => `${path}-wal`
 
 /** Checksums of a file's pages, which reveal damage. */
 export interface PageSums {
-  /** Reports whether the whole file must be compared: it never was, or a process that keeps no checksums has written to it since. */
+  /**
+   * Reports whether the whole file must be compared, because it has not been compared yet or because a process that keeps no checksums
+   * has written to it since the last comparison.
+   */
   readonly isTouched: () => boolean
   /** Compares all pages, yielding true for each step whose pages are intact. Yields false and ends if a page is damaged. */
   readonly all: () => Generator<boolean, void>
-  /** Compares the next pages, starting over after the last page; returns false if a page is damaged. */
+  /** Compares the next group of pages, starting over after the last page; returns false if a page is damaged. */
   readonly isNextWhole: () => boolean
   /** Moves the WAL into the file and updates the checksums, if the WAL is large or `isAll` is true. */
   readonly settle: (isAll: boolean) => void
-  /** Releases the file; call it once the connection is closed. */
+  /** Releases the file; call it after closing the connection. */
   readonly close: () => void
 }
 
@@ -109,8 +112,8 @@ const held = (path: string): { readonly descriptor: number; readonly release: ()
 }
 
 /**
- * Moves the WAL into the file while a lock keeps others from writing. If another connection is reading an older state, the rest is left
- * for later.
+ * Moves the WAL into the file while a lock prevents other connections from writing. If another connection is reading an older state,
+ * the pages that it needs remain in the WAL until a later call.
  */
 const move = (path: string, db: DatabaseSync): void => {
   let lock: DatabaseSync | undefined
@@ -165,7 +168,7 @@ const bytesOf = (path: string): Buffer => {
   }
 }
 
-/** Writes the checksums to a temporary file first, so that the old ones remain if the process is killed. */
+/** Writes the checksums to a temporary file and renames it, so that the old checksums remain if the process is killed while writing. */
 const writeSums = (path: string, sums: readonly number[]): void => {
   const bytes = Buffer.from(Uint32Array.from([...sums, 0]).buffer)
   bytes.writeUInt32LE(crc32(bytes.subarray(0, -4)), bytes.length - 4)
@@ -181,7 +184,7 @@ interface Compared {
   readonly next: number
 }
 
-/** Compares pages, and compares them again if they differ, because another process may have been moving pages at that moment. */
+/** Compares pages, and compares them a second time if they differ, because another process may have been moving pages at that moment. */
 const compare = (file: number, path: string, first: number): Compared => {
   const compared = compareOnce(file, path, first)
   return compared.isWhole ? compared : compareOnce(file, path, first)
@@ -210,7 +213,7 @@ const compareOnce = (file: number, path: string, first: number): Compared => {
 
 const damaged: Compared = { isWhole: false, next: 0 }
 
-/** Reports whether a file is intact, for a reader that does not write to it. */
+/** Reports whether a whole file is intact; used by readers that do not write to it. */
 export const isWhole = (path: string): boolean => {
   const file = held(path)
   try {

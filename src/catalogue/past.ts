@@ -7,15 +7,15 @@ import { addKind, addMessages, addTally, noSum, type TokenSum, type SummedColumn
 import { placeIn, type ConversationBuffer, type ConversationRow } from './conversation-row.ts'
 import type { ContextPast } from './weave.ts'
 
-/** Columns of a chunk, whether the chunk is stored or not written yet. */
+/** Columns of a chunk, either read from the index or not written yet. */
 interface ReadColumns extends SummedColumns {
   readonly tokens: ArrayLike<number>
   readonly isCallAt: (index: number) => boolean
 }
 
-/** Indexed past of a conversation before its next event, read only as far as requested. */
+/** Indexed past of a conversation before its next event. Only the requested parts are read. */
 export interface ReadPast extends ContextPast {
-  /** Counts the replies with a receipt, and all messages, through a position. */
+  /** Returns the numbers of replies with a receipt and of messages up to and including a position. */
   readonly countsThrough: (position: number) => Pick<ConversationRow, 'calls' | 'messages'>
 }
 
@@ -23,8 +23,8 @@ export const pastOf = (rows: ConversationTable, thread: ConversationBuffer): Rea
   const read = new Map<string, ReadColumns | undefined>()
 
   /**
-   * Yields the rows of the lineage, from the one that owns a position back to the root, each with its last position in this
-   * conversation.
+   * Yields the rows of the lineage, from the row whose own events include the position back to the root, each with its last position in
+   * this conversation.
    */
   function* threadsFrom(
     position: number,

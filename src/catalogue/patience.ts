@@ -1,12 +1,15 @@
-/** Maximum time that an answer spends examining candidates, in milliseconds. */
+/** Maximum time that one answer spends examining candidates, in milliseconds. */
 const longest = 1_000
 
-/** Number of candidates that an answer examines before it may run out of patience: on a slow machine, too, a small store gets a whole answer. */
+/**
+ * Number of candidates that an answer may always examine, however long that takes, so that a small store gets a complete answer even on
+ * a slow machine.
+ */
 const leastExamined = 256
 
 /**
- * Creates the patience of an answer, which begins now. The returned function takes the number of candidates that were examined since the
- * last call, and reports whether the answer may examine more.
+ * Starts the time limit of an answer. The returned function takes the number of candidates examined since its last call, and reports
+ * whether the answer may examine more.
  */
 export const createPatience = (): ((examined: number) => boolean) => {
   const began = performance.now()

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { join, resolve } from 'node:path'
 
 /**
- * Returns the path of a store's catalogue, without the file number: beside an SQLite file, or in a given folder. Returns undefined if
- * the catalogue is in memory.
+ * Returns the path of a store's catalogue, without the file number: next to the store's SQLite file, or in the given folder. Returns
+ * undefined if the catalogue is in memory.
  *
  * @param url URL of the store, without parameters
  */

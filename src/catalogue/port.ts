@@ -14,7 +14,7 @@ import type { ConversationFilter, ListOrder, RowList } from './list.ts'
 export interface UpTo {
   /** Last position of the conversation. */
   readonly last: number
-  /** Last position that the answer takes into account: less than `last` while the index is catching up, or if it cannot catch up. */
+  /** Last position that the answer takes into account: less than `last` if the index has not caught up yet, or has stopped. */
   readonly indexed: number
   /** Reason why indexing has stopped, if it has. */
   readonly problem?: string
@@ -30,16 +30,16 @@ export interface OverviewOptions {
   /** Maximum number of buckets. Default 1,200. */
   readonly buckets?: number | undefined
 }
-/** An outline of a conversation. If it was too long for one answer, `next` is the position at which the next outline begins. */
+/** Outline of a conversation. If the conversation is too long for one answer, `next` is the position at which the next outline begins. */
 export interface OutlinePage extends OutlineColumns, UpTo {
   readonly next?: number
 }
 export interface BucketsPage extends BucketColumns, UpTo {}
 export interface BranchesPage extends BranchSummary, UpTo {}
 /**
- * Queries to an index beside the store, which is kept up to date from the store's events and rebuilt if lost. An answer waits at most
- * two seconds until every event in the store at the time of the request is indexed; if that is not enough, the answer says how far the
- * index reaches.
+ * Queries to an index of the store, which is kept up to date from the store's events and rebuilt if lost. A query waits at most two
+ * seconds until every event in the store at the time of the request is indexed; after that, the answer states how far the index
+ * reaches.
  */
 export interface Catalogue<W extends ResultStyle> {
   /**
@@ -59,16 +59,16 @@ export interface Catalogue<W extends ResultStyle> {
    */
   readonly overview: (id: string, options?: OverviewOptions) => MethodResult<W, ReadError, BucketsPage>
   /**
-   * Returns a tally of the content that a marker hides at all levels; undefined if no marker at this position hides anything, or if the
-   * marker is not indexed yet. Errors: `OutOfRange`, `ConversationNotFound`.
+   * Returns counts of the content hidden by a marker, including content hidden by markers inside it; undefined if no marker at this
+   * position hides anything, or if the marker is not indexed yet. Errors: `OutOfRange`, `ConversationNotFound`.
    *
    * @example
    * const hidden = await store.catalogue.hidden('task-42', 5)
    */
   readonly hidden: (id: string, marker: number) => MethodResult<W, ReadError, HiddenByMarker | undefined>
   /**
-   * Returns a tally of the content that each of several markers hides at all levels, in the order given. Omits markers that hide
-   * nothing or are not indexed yet. Errors: `OutOfRange`, `ConversationNotFound`.
+   * Returns counts of the content hidden by each of several markers, including content hidden by markers inside it, in the order given.
+   * Omits markers that hide nothing or are not indexed yet. Errors: `OutOfRange`, `ConversationNotFound`.
    *
    * @example
    * const hidden = await store.catalogue.hiddenBy('task-42', [2, 5])
@@ -78,9 +78,9 @@ export interface Catalogue<W extends ResultStyle> {
     markers: readonly number[],
   ) => MethodResult<W, ReadError, readonly HiddenByMarker[]>
   /**
-   * Returns the ranges of a conversation that rewinds abandoned up to a position (default: the last one), and the forks made up to that
-   * position: the newest 100 of each. Waits for the index for at most a quarter of a second, because this query usually accompanies
-   * others. Errors: `OutOfRange`, `ConversationNotFound`.
+   * Returns the ranges of a conversation that rewinds abandoned at or before a position (default: the last one), and the forks made at
+   * or before that position: the newest 100 of each. Waits for the index for at most a quarter of a second, because this query usually
+   * accompanies others. Errors: `OutOfRange`, `ConversationNotFound`.
    *
    * @example
    * const { abandoned, forks } = await store.catalogue.branches('task-42')
@@ -102,7 +102,7 @@ export interface Catalogue<W extends ResultStyle> {
   readonly search: (text: string, options?: SearchOptions) => MethodResult<W, ReadError, SearchPage>
   /**
    * Finds the conversations that match a filter, in one of several orders, page by page. When ordered by activity, the pages list each
-   * conversation once, in the order at the time of the first page, regardless of later writes. Errors: `InvalidInput`.
+   * conversation once, in the order that applied when the first page was read, regardless of later writes. Errors: `InvalidInput`.
    *
    * @example
    * const { items, total, matching } = await store.catalogue.find({ has: ['condensed'], order: 'tokens' })
@@ -110,16 +110,16 @@ export interface Catalogue<W extends ResultStyle> {
   readonly find: (options?: FindFilter) => MethodResult<W, ReadError, FindPage>
   /**
    * Returns the model calls of a conversation, page by page, in the order of their answers; replies without a receipt have no number.
-   * Reads only the events of the page, however far it is from the beginning, and events not indexed yet. Waits for the index for at
-   * most a quarter of a second. Errors: `ConversationNotFound`.
+   * Reads only the events of the page and those that are not indexed yet, so a page far from the beginning takes no longer. Waits for
+   * the index for at most a quarter of a second. Errors: `ConversationNotFound`.
    *
    * @example
    * const { items, next } = await store.catalogue.calls('task-42', { from: 90_000, limit: 10 })
    */
   readonly calls: (id: string, options?: CallsOptions) => MethodResult<W, ReadError, CallsPage>
   /**
-   * Returns the states of messages and markers in the full history at a position, however far away they are; undefined if the
-   * conversation is not indexed through `at` yet. Errors: `InvalidInput`, `OutOfRange`, `ConversationNotFound`.
+   * Returns the states of messages and markers in the full history at a position, regardless of their distance from it; undefined if
+   * the conversation is not yet indexed up to and including `at`. Errors: `InvalidInput`, `OutOfRange`, `ConversationNotFound`.
    *
    * @example
    * const fates = await store.catalogue.fates('task-42', { at: 6, of: [0, 1] })
@@ -148,7 +148,7 @@ export interface FatesOptions {
 
 /** Options of `calls`. */
 export interface CallsOptions {
-  /** Only calls whose answer is at this position or later. Default 0. */
+  /** Position of the first answer to include; calls answered earlier are excluded. Default 0. */
   readonly from?: number | undefined
   /** First call number to include; calls without a receipt have no number and are then excluded. */
   readonly number?: number | undefined
@@ -199,7 +199,7 @@ export interface FindFilter extends Omit<ConversationFilter, 'limit' | 'order' |
 export interface FindPage extends RowList {
   /** True if everything in the store at the time of the request was indexed. */
   readonly isComplete: boolean
-  /** Checkpoint through which the store's events are indexed, if any are; `readAll({ after: indexed })` returns the remaining events. */
+  /** Checkpoint up to which the store's events are indexed, if any are; `readAll({ after: indexed })` returns the remaining events. */
   readonly indexed?: Checkpoint
   /** Last checkpoint of the store, equal to `indexed` in a complete answer; absent if the store did not report it in time. */
   readonly last?: Checkpoint

@@ -47,13 +47,13 @@ export interface ConversationTable {
     first: number,
     last: number,
   ) => readonly (HiddenTally & Pick<TokenSum, 'tokens'>)[]
-  /** Counts the replies with a receipt, and the messages, in the chunks before the chunk `before`. */
+  /** Returns the numbers of replies with a receipt and of messages in the chunks before the chunk `before`. */
   readonly counts: (n: number, before: number) => ConversationCounts
-  /** Returns the last row of `marks` through a position, without those of ancestors. */
+  /** Returns the last row of `marks` at or before a position, considering only the conversation's own events. */
   readonly markThrough: (n: number, position: number) => KeptMark | undefined
   /** Returns the segments shown after a mark whose contents are stored. */
   readonly shown: (n: number, position: number) => ShownSegments
-  /** Returns the traits, as bits, that a conversation's own events before a position give it. */
+  /** Returns the trait bits that result from a conversation's own events before a position. */
   readonly traits: (n: number, before: number) => number
   /**
    * Records the actor and the models of an event and, if the event is a mark, its row in `marks`.
@@ -220,7 +220,7 @@ const saidBy = ({ type, data }: ConversationEvent) => ({
   method: type === 'Condensed' ? data.method : null,
 })
 
-/** Returns the names by which an event's actor can be found: its kind and, if it has one, its id. */
+/** Returns the names by which an event's actor can be found: the actor's kind and, if present, its id. */
 const actorsOf = ({ metadata: { actor } }: ConversationEvent): readonly string[] =>
   actor.id === undefined ? [actor.kind] : [actor.kind, actor.id]
 

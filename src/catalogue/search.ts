@@ -25,13 +25,13 @@ import { type VisibilityLookup, viewOf } from './views.ts'
 /** Text and scope of a search. */
 export interface SearchQuery {
   readonly text: string
-  /** Conversation to search, through the last position to consider; undefined to search all conversations. */
+  /** Conversation to search, up to and including its `last` position; undefined to search all conversations. */
   readonly conversation: ConversationRow | undefined
   readonly limit: number
   readonly cursor: string | undefined
 }
 
-/** Returns the error if a value cannot be searched for. */
+/** Returns an error if a value cannot be used as search text, otherwise undefined. */
 export const unsearchable = (text: unknown): InvalidInput | undefined =>
   typeof text === 'string' && isSearchable(text)
     ? undefined
@@ -109,7 +109,10 @@ const viewsOf = (feed: Feed, conversation: ConversationRow | undefined) => {
   }
 }
 
-/** Yields the events of a candidate that are in the scope of the search, up to one that cannot be read. */
+/**
+ * Returns the events of a candidate that are in the scope of the search. Stops at an event that cannot be read and then returns the
+ * reason as `problem`.
+ */
 async function* eventsOf(
   store: EventStore,
   { thread: { id, from }, last: end }: Pick<Looked, 'thread' | 'last'>,

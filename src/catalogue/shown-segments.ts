@@ -8,7 +8,7 @@ export type ShownSegments = Segment[]
 
 export const isMarker = (segment: Segment): segment is { readonly marker: number } => 'marker' in segment
 
-/** Appends the messages from `first` through `last` to the segments, extending the last run if they follow it directly. */
+/** Appends the messages from `first` to `last`, both inclusive, to the segments, extending the last run if they directly follow it. */
 export const show = (shown: ShownSegments, first: number, last: number): void => {
   if (first > last) return
   const end = shown.at(-1)

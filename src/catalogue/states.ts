@@ -4,17 +4,20 @@ import type { EntryVisibility } from '../projections/lookups.ts'
 
 // What became of an entry, told by the few events that change more than the end of what is shown: nothing is looked at between them.
 
-/** An event that changes more than the end of the effective history. */
+/** Event that changes more than the end of the effective history. */
 export interface HistoryChange {
   readonly position: number
   readonly kind: EventKind
-  /** Position to which a rewind returns, or position of the marker that a restore undoes. */
+  /** Position that a rewind returns to, or position of the marker that a restore undoes. */
   readonly target: number
-  /** First and last message that the event hides at all levels; absent if the event hides nothing. */
+  /**
+   * Positions of the first and last messages hidden by the event, including messages hidden by markers inside it; absent if the event
+   * hides nothing.
+   */
   readonly span?: Covers
 }
 
-/** A change as stored in the index. */
+/** A history change as stored in the index. */
 export interface IndexedChange extends Omit<HistoryChange, 'span'> {
   /** Slice that the event covers, if it is a marker that hides anything. */
   readonly covers?: Covers | undefined
@@ -56,7 +59,7 @@ export const stateAt = (turnings: readonly HistoryChange[], entry: number, at: n
   return by === undefined ? { state: 'shown' } : { state: 'hidden', by }
 }
 
-/** Counts the changes through a position. */
+/** Returns the number of history changes up to and including a position. */
 const countThrough = (turnings: readonly HistoryChange[], position: number): number => {
   let low = 0
   for (let high = turnings.length; low < high;) {
@@ -68,7 +71,7 @@ const countThrough = (turnings: readonly HistoryChange[], position: number): num
 }
 
 /**
- * Returns the position of the event that hides an entry at the end of a path; undefined if the entry is not hidden.
+ * Returns the position of the event because of which an entry is not shown at the end of a path; undefined if the entry is shown.
  *
  * @param path the changes on the path after the entry, in ascending order
  */

@@ -1,7 +1,10 @@
 import type { EventKind } from '../projections/columns.ts'
 import { isMessage } from './facts.ts'
 
-/** Counts of the content that a marker hides at all levels: messages, items of each kind, and calls of each tool. */
+/**
+ * Counts of the content hidden by a marker, including content hidden by markers inside it: messages, items of each kind, and calls of
+ * each tool.
+ */
 export interface HiddenTally {
   readonly messages: number
   readonly kinds: Readonly<Partial<Record<EventKind, number>>>
@@ -39,7 +42,10 @@ export interface SummedColumns {
   readonly tools: () => ReadonlyMap<number, readonly string[]>
 }
 
-/** Adds the messages among the events from index `from` through `to`. Other events are not shown and are ignored. */
+/**
+ * Adds the messages among the events from index `from` to index `to`, both inclusive. Other events are ignored because they are not
+ * shown.
+ */
 export const addMessages = (
   sum: TokenSum,
   { kindAt, own, tools }: SummedColumns,

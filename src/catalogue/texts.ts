@@ -9,7 +9,10 @@ export const isSearchable = (text: string): boolean => {
 /** Replaces NUL with a space, because SQLite treats NUL as the end of a text. */
 export const indexable = (folded: string): string => folded.replaceAll('\0', ' ')
 
-/** Maximum number of trigrams of a query looked up in the index. More are not needed, because every candidate text is read in any case. */
+/**
+ * Maximum number of trigrams of a query looked up in the index. More are not needed, because the text of every candidate is checked in
+ * any case.
+ */
 const mostTrigrams = 64
 
 /** Returns the FTS5 query for texts that contain the trigrams of a folded text, or `mostTrigrams` of them if it has more. */

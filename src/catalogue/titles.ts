@@ -7,8 +7,8 @@ import type { RecordedEvent } from '../store/port.ts'
 import type { LineagePart } from './lineage.ts'
 
 /**
- * Returns a function that records the conversations with notes, and the texts of title notes. A note that cannot be read is skipped, as
- * in links.
+ * Returns a function that records the conversations with notes, and the texts of title notes. Title notes that cannot be read are
+ * skipped.
  */
 export const titlesIn = (db: DatabaseSync) => {
   const add = db.prepare(
@@ -56,7 +56,7 @@ export const rowsTitledWith = (db: DatabaseSync, wanted: string): ReadonlySet<nu
   )
 
 /**
- * Returns the title of a conversation if it contains a folded text. A fork without a title of its own has the title that its ancestor
+ * Returns the title of a conversation if the title contains a folded text. A fork that has no title takes the title that its ancestor
  * had at the fork.
  */
 export const titleWith = (

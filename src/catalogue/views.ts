@@ -23,7 +23,7 @@ const atOnce = 1_000
 /**
  * Creates a visibility lookup for a conversation.
  *
- * @param row the conversation, through the last position to consider
+ * @param row the conversation; `last` is the last position to consider
  */
 export const viewOf = async (feed: Pick<Feed, 'read'>, row: ConversationRow): Promise<VisibilityLookup> => {
   const parts = feed.read(({ rows }) => partsOf(rows, row))

@@ -8,7 +8,7 @@ import type { TokenSum, HiddenTally } from './tally.ts'
 // have the whole table of contents, so often that few marks are read before one is met, and so seldom that it takes about a kilobyte for
 // each mark. A restore always has it: otherwise restores of what restores had brought back would have to be followed.
 
-/** A mark as indexed: an event that changes more than the end of the effective history. */
+/** Indexed mark: an event that changes more than the end of the effective history. */
 export interface ContextMark {
   readonly position: number
   readonly kind: EventKind
@@ -17,11 +17,11 @@ export interface ContextMark {
   readonly covers: Covers | undefined
   /** Estimated tokens of the system prompt and the tools after the mark. */
   readonly prompt: number
-  /** Number of marks to read back to reach one whose contents are stored; 0 if those of this mark are. */
+  /** Number of marks to go back to reach a mark with stored contents; 0 if this mark has stored contents. */
   readonly since: number
 }
 
-/** The conversation before an event, as indexed. */
+/** Indexed past of a conversation before an event. */
 export interface ContextPast {
   /** Returns the last mark at or before a position. */
   readonly markThrough: (position: number) => ContextMark | undefined
@@ -45,7 +45,7 @@ export interface MarkChange extends Pick<ContextMark, 'prompt' | 'since'> {
 }
 
 /**
- * Returns the changes that a mark makes. Total like `evolve`: a marker hides nothing if its slice is not shown.
+ * Returns the changes that a mark makes. Never fails: if the slice of a marker is not shown, the marker hides nothing.
  *
  * @param tokens estimated tokens of the context before the mark
  */
@@ -60,7 +60,7 @@ export const turnOf = (past: ContextPast, tokens: number, facts: Facts): MarkCha
   return turn ?? passed(past, same, facts)
 }
 
-/** Returns the position whose context a mark changes: for a rewind, its target, otherwise the position before the mark. */
+/** Returns the position whose context a mark changes: the target of a rewind, or the position before any other mark. */
 const before = ({ position, kind, target = -1 }: Pick<Facts, 'position' | 'kind' | 'target'>): number => {
   if (kind !== 'W') return position - 1
   return target < position ? target : -1
@@ -98,8 +98,8 @@ const restore = (
 }
 
 /**
- * Handles a mark that changes no segment. Occasionally stores contents with it, to limit the number of successive marks without
- * contents.
+ * Returns the change made by a mark that replaces no segment. Occasionally adds stored contents, to limit the number of successive
+ * marks without contents.
  */
 const passed = (past: ContextPast, turn: MarkChange, facts: Facts): MarkChange => {
   const { since } = turn
@@ -115,8 +115,8 @@ const withContents = (turn: MarkChange, shown: ShownSegments): MarkChange =>
   turn.since >= Math.min(shown.length, fewest + shown.length / fewest) ? { ...turn, since: 0, shown } : turn
 
 /**
- * Returns a slice if its first and last positions are shown. A position that is not a message may lie within a run of messages, but it
- * is not shown.
+ * Returns a slice if its first and last positions are shown. A run of messages may include positions of other events, which are not
+ * shown.
  */
 const cutIn = (past: ContextPast, shown: ShownSegments, covers: Covers) => {
   const parts = sliceShown(shown, covers)
@@ -128,8 +128,8 @@ const cutIn = (past: ContextPast, shown: ShownSegments, covers: Covers) => {
 }
 
 /**
- * Returns the segments shown right after a position. Reads marks back to one whose contents are stored, then applies the others in
- * order.
+ * Returns the segments shown right after a position. Goes back to the latest mark whose contents are stored, then applies the later
+ * marks in order.
  */
 const shownAt = (past: ContextPast, position: number): ShownSegments => {
   const steps: { readonly mark: ContextMark | undefined; readonly last: number }[] = []
@@ -148,7 +148,7 @@ const shownAt = (past: ContextPast, position: number): ShownSegments => {
   return shown
 }
 
-/** Applies a mark whose contents are not stored. Every restore has stored contents, except one that brings nothing back. */
+/** Applies a mark whose contents are not stored. A restore has stored contents unless it restores nothing. */
 const evolve = (shown: ShownSegments, { position, kind, covers }: ContextMark): void => {
   if (covers) sliceShown(shown, covers)?.replace([{ marker: position }])
   // Nothing is shown of it, and so what is before it and after it remains one run.

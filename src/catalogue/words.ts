@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { fold } from '../projections/excerpts.ts'
 import { indexable } from './texts.ts'
 
-/** Texts of a range of a conversation that are not written yet. */
+/** Texts from a range of a conversation's positions that are not written to the index yet. */
 interface Pending {
   readonly thread: number
   readonly first: number
@@ -22,8 +22,9 @@ export interface Words {
 }
 
 /**
- * Length in characters from which a document is written to the index. Consecutive events of a conversation share a document. This takes
- * half the space of one document per event, because a trigram is recorded once per document.
+ * Minimum length of a document written to the index, in characters; documents written at the end of a transaction may be shorter.
+ * Consecutive events of a conversation share a document. This takes half the space of one document per event, because a trigram is
+ * recorded once per document.
  */
 const documentLength = 8_192
 

@@ -7,8 +7,8 @@ import type { Command, NewMessage } from './command.ts'
 import { withoutSecretParameters } from './configure.ts'
 
 /**
- * Returns one event per message, in order, each followed by its edit, if it has one. Never rejects a message: the log records what
- * happened, and render makes a valid request from it.
+ * Returns one event per message, in order, each followed by the message's edit, if any. Never rejects a message: the log records what
+ * happened, and `render` makes a valid request from it.
  *
  * @param last position before the first of these events
  */
@@ -58,7 +58,10 @@ const editOf = (
   return { type: 'Condensed', data }
 }
 
-/** Returns a rewind to position `to`, the events in `again`, and the messages, with which the conversation then continues. */
+/**
+ * Returns the events that continue a conversation from an earlier position: a rewind to position `to`, the events in `again`, and the
+ * messages.
+ */
 export const appendAfterRewind = (
   { messages, again = [] }: Pick<Command<'append'>, 'messages' | 'again'>,
   to: number,
@@ -70,8 +73,8 @@ export const appendAfterRewind = (
 ]
 
 /**
- * Prepares an event to be recorded again: a configuration may be older than the rule that secrets are not recorded, so its secrets are
- * removed.
+ * Prepares an event to be recorded again. Removes secrets from a configuration, because it may be older than the rule that secrets are
+ * not recorded.
  */
 const recorded = (event: Event): Event =>
   event.type === 'Configured' ? { ...event, data: withoutSecretParameters(event.data) } : event

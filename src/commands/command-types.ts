@@ -8,15 +8,15 @@ import type { NewContent, NewMessage } from '../events/new-message.ts'
 interface Fenced {
   /** Position that must still be the conversation's last one; otherwise the command is refused with `StaleContext`. */
   readonly after?: number | undefined
-  /** Events after position `after` that do not make the command stale: with `markers`, markers and restores. */
+  /** Events allowed after position `after`: `markers` allows markers and restores. Any other event makes the command stale. */
   readonly tolerate?: 'markers' | undefined
 }
 
 /** The slice of the effective history to hide, given either by `covers` or by how much to keep. */
 export interface Selection {
-  /** Fraction of items to hide, counted from the kept first messages and rounded down; 0 < fraction ≤ 1. */
+  /** Fraction of the items after the kept first messages to hide, rounded down to whole items; 0 < fraction ≤ 1. */
   readonly fraction?: number | undefined
-  /** Number of messages to keep at the beginning, counted up to the first marker. Default 1: the task. */
+  /** Number of messages to keep at the beginning; messages after the first marker do not count. Default 1: the task. */
   readonly keepFirst?: number | undefined
   /** Number of messages to keep at the end. Default 3; 1 with `fraction` or `keepTokens`. */
   readonly keepLast?: number | undefined
@@ -66,7 +66,7 @@ export interface CondenseCommand extends Fenced, Selection {
   /** Writer of the summary. Default `manual`. */
   readonly method?: EventData['Condensed']['method'] | undefined
   readonly origin?: Origin | undefined
-  /** Reason why a turn wrote the summary, if a turn did. */
+  /** Reason for writing the summary, if a turn wrote it. */
   readonly policy?: Policy | undefined
 }
 

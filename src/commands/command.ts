@@ -51,7 +51,7 @@ const isOneSlice = ({ covers, fraction, keepFirst, keepLast, keepTokens }: Selec
   covers === undefined || [fraction, keepFirst, keepLast, keepTokens].every((given) => given === undefined)
 const oneSlice = {
   path: ['covers'],
-  error: 'names the slice: leave out fraction, keepFirst, keepLast and keepTokens',
+  error: 'cannot be combined with fraction, keepFirst, keepLast or keepTokens',
 }
 
 export const commandSchemas = {

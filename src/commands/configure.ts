@@ -5,8 +5,8 @@ import type { Command } from './command.ts'
 import type { ShownState } from './state.ts'
 
 /**
- * Returns a `Configured` event with the current configuration, changed in the given fields. The event is complete, so that readers need
- * only this one, and has references in place of secrets. Returns no event if nothing changes.
+ * Returns a `Configured` event that contains the current configuration with the given fields changed. The event is complete, so readers
+ * need no earlier one, and contains references in place of secrets. Returns no event if nothing changes.
  */
 export const configure = (command: Command<'configure'>, { effective }: ShownState): readonly Event[] => {
   const { system, tools, model, parameters } = command
@@ -22,8 +22,8 @@ export const configure = (command: Command<'configure'>, { effective }: ShownSta
 }
 
 /**
- * Replaces secrets in a configuration's parameters with references. Parameters kept from an earlier configuration may be older than
- * this rule.
+ * Replaces secrets in a configuration's parameters with references. Parameters kept from an earlier configuration may contain secrets,
+ * because they may be older than this rule.
  */
 export const withoutSecretParameters = (configuration: Configuration): Configuration =>
   configuration.parameters

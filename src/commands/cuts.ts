@@ -3,7 +3,7 @@ import { toolCallsInSlices } from '../projections/pairs.ts'
 import { atOnce, sliceLength, type SliceGenerator } from '../projections/slices.ts'
 
 /**
- * A tool call, with the indices of the items that contain the call and its result. The index is `Infinity` if the result has not
+ * A tool call, with the indices of the items that contain the call and its result. `result` is `Infinity` if the result has not
  * arrived.
  */
 interface Call {

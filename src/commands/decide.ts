@@ -66,17 +66,18 @@ function* change(command: Change, shown: ShownState): SliceGenerator<Decision<Ch
 const existing = ({ conversation, last }: AppendState): E.Either<CommandRejection<'configure'>, void> =>
   last < 0 ? E.left(conversationNotFound(conversation)) : E.right(undefined)
 
-/** Decides an append without edits, for which it needs only the end of the conversation. It is the hot path, so it does not use `pipe`. */
+/** Decides an append without edits, which requires only the end of the conversation. Avoids `pipe`, because this is the hot path. */
 export const decideAppend = (command: Command<'append'>, tail: AppendState): Decision<'append'> => {
   const stale = fenced(command, tail)
   if (E.isLeft(stale)) return stale
   const { messages, branchAt, rewindTo, again } = command
   const { conversation, last } = tail
   const position = branchAt ?? rewindTo
-  if (again && rewindTo === undefined) return E.left(invalidInput('again', 'goes with rewindTo only'))
+  if (again && rewindTo === undefined)
+    return E.left(invalidInput('again', 'can only be used together with rewindTo'))
   if (position === undefined) return E.right(append(command, last))
   if (branchAt !== undefined && rewindTo !== undefined)
-    return E.left(invalidInput('branchAt', 'give one of branchAt and rewindTo'))
+    return E.left(invalidInput('branchAt', 'cannot be combined with rewindTo'))
   if (last < 0) return E.left(conversationNotFound(conversation))
   if (position > last) return E.left(outOfRange(conversation, position, last))
   return E.right(

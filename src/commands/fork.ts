@@ -3,7 +3,7 @@ import type { Event } from '../events/events.ts'
 import type { Command } from './command.ts'
 import { conversationExists, conversationNotFound, outOfRange, type CommandRejection } from './rejections.ts'
 
-/** State on which a fork is decided. */
+/** State needed to decide a fork. */
 export interface ForkState {
   /** Id of the parent conversation; `last` is the parent's last position. */
   readonly conversation: string

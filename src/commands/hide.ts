@@ -56,8 +56,9 @@ const isSaid = (part: Said | Block): part is Said => 'role' in part
 type Facts = Pick<EventData['Truncated'], 'covers' | 'messagesHidden' | 'tokens' | 'container'>
 
 /**
- * Returns the data that a marker records about the items that it hides (one or more, as shown) and about the summary that replaces
- * them.
+ * Returns the data that a marker records about the items that it hides and about the summary that replaces them.
+ *
+ * @param hidden one or more items, as shown
  */
 export const factsOf = (hidden: readonly Item[], summary: readonly Message[]): Facts =>
   atOnce(factsIn(hidden, summary))

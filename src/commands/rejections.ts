@@ -69,7 +69,7 @@ export interface NothingToUndo {
   readonly message: string
   readonly conversation: string
 }
-/** The conversation is already at the given position, or has fewer user turns than given. */
+/** The conversation is already at the given position, or has fewer user turns than the rewind requests. */
 export interface NothingToRewind {
   readonly _tag: 'NothingToRewind'
   readonly message: string
@@ -132,7 +132,7 @@ const listed = (positions: readonly number[]): string => {
 
 export const unsafeCut = (conversation: string, covers: Covers, calls: readonly string[]): UnsafeCut => ({
   _tag: 'UnsafeCut',
-  message: `hiding ${covers.first} to ${covers.last} would part tool calls from their results (${calls.join(', ')}): choose a slice with both or neither`,
+  message: `hiding ${covers.first} to ${covers.last} would separate tool calls from their results (${calls.join(', ')}): choose a slice with both or neither`,
   conversation,
   covers,
   calls,

@@ -66,8 +66,8 @@ function* explicitSlice(
 }
 
 /**
- * Returns a history with messages in place of a slice. If its calls still have the same results, the replacement separates no call from
- * its result.
+ * Returns a history in which messages replace a slice. If the calls of this history still have the same results, the replacement
+ * separates no call from its result.
  */
 const edited = (effective: Effective, { from, to }: Slice, messages: readonly Message[]): Effective => {
   const { position = START, time = '' } = effective.items[from] ?? {}
@@ -82,9 +82,9 @@ const edited = (effective: Effective, { from, to }: Slice, messages: readonly Me
 }
 
 /**
- * Returns the ids of the calls outside a slice that would lose their results if these messages replaced the slice. If the slice ended a
- * user's turn and the messages do not, an earlier call without a result is open again and takes the result of a later call with the
- * same id.
+ * Returns the ids of the calls outside a slice that would lose their results if these messages replaced the slice. This happens if the
+ * slice ended a user's turn and the messages do not: an earlier call without a result is then open again and takes the result of a
+ * later call with the same id.
  */
 function* partedInstead(
   effective: Effective,
@@ -104,8 +104,8 @@ function* partedInstead(
 }
 
 /**
- * Reports whether a message certainly ends the turn: it has text from anyone but the assistant, or a compaction, which ends everything
- * before it.
+ * Reports whether a message certainly ends the turn: it contains text and is not from the assistant, or it contains a compaction, which
+ * ends everything before it.
  */
 const endsTurn = ({ role, content }: Message): boolean =>
   content.some(

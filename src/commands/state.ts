@@ -4,18 +4,18 @@ import { fold, type Slot, viewIn } from '../projections/outline.ts'
 import { lastOf, type Log, path, resolve } from '../projections/path.ts'
 import type { ConversationCommand } from './command.ts'
 
-/** State on which an append is decided: the end of the conversation. */
+/** State needed to decide an append: the end of the conversation. */
 export interface AppendState {
   readonly conversation: string
-  /** Last position, of an event of any type; `START` for an empty conversation. */
+  /** Position of the last event of any type; `START` for an empty conversation. */
   readonly last: number
   /** Types of the events after the command's `after` position, oldest first; empty if the command has no `after`. */
   readonly since: readonly EventType[]
 }
 
-/** State on which a rewind or an undo is decided: the head of the conversation. */
+/** State needed to decide a rewind or an undo: the head of the conversation. */
 export interface MoveState extends AppendState {
-  /** Position at which the conversation stands, taking rewinds into account. */
+  /** Current position of the conversation, taking rewinds into account. */
   readonly head: number
   /** Type of the event at `last`; undefined for an empty conversation. */
   readonly lastType: EventType | undefined
@@ -23,7 +23,7 @@ export interface MoveState extends AppendState {
   readonly named: CommandTarget
 }
 
-/** State on which every other command is decided: the effective history. */
+/** State needed to decide every other command: the effective history. */
 export interface ShownState extends AppendState {
   readonly effective: Effective
   /** Number of events on the path since the last event with a view. */
@@ -32,12 +32,12 @@ export interface ShownState extends AppendState {
   readonly named: CommandTarget
 }
 
-/** State on which any command can be decided. */
+/** State needed to decide any command. */
 export type CommandState = MoveState & ShownState
 
 /** Data about the position that a command refers to. */
 export interface CommandTarget {
-  /** Event to rewind to right before, for a rewind with `before` or `turns`. */
+  /** Event before which the conversation continues, for a rewind with `before` or `turns`. */
   readonly event?: ConversationEvent | undefined
   /** Head of the conversation after the command, for a rewind or an undo. */
   readonly head?: number
@@ -45,16 +45,16 @@ export interface CommandTarget {
   readonly replaced?: readonly Slot[] | undefined
 }
 
-/** Reports whether a message begins a turn of the user: a user message that does not consist of tool results only. */
+/** Reports whether a message begins a user turn: it is a user message that does not consist of tool results only. */
 export const isTurn = ({ role, content }: Message): boolean =>
   role === 'user' && !(content.length > 0 && content.every(({ type }) => type === 'tool_result'))
 
-/** Reports whether an event begins a turn of the user. */
+/** Reports whether an event begins a user turn. */
 export const beginsTurn = (event: ConversationEvent): boolean =>
   event.type === 'MessageAppended' && contentOf(event).some(isTurn)
 
 /**
- * Computes the state on which a command is decided from a whole log. This is the reference for the command handler, which gathers the
+ * Computes the state needed to decide a command, using the whole log. This is the reference for the command handler, which gathers the
  * same state piece by piece.
  */
 export const stateOf = (conversation: string, log: Log, command: ConversationCommand): CommandState => {

@@ -12,14 +12,14 @@ type Step =
       readonly type: 'restore'
       readonly marker: number
       readonly slots: Packed
-      /** The last restored spans before the event, which the event merged into `span`. */
+      /** The last restored spans before the event; the event merged them into `span`. */
       readonly joined: readonly Span[]
       readonly span: Span
     }
   | { readonly type: 'configure'; readonly before: Configured; readonly after: Configured }
 /**
- * Positions of slots; the position of a marker is stored as its complement (`~`). All slots that markers hide are kept in memory, and
- * objects would take four times as much.
+ * Positions of slots; the position of a marker is stored as its complement (`~`). This form is compact because all slots hidden by
+ * markers are kept in memory, and objects would take four times as much.
  */
 type Packed = readonly number[]
 type Configured = Partial<Pick<OutlineDraft, (typeof configuredKeys)[number]>>

@@ -93,10 +93,10 @@ async function* verifyChain(store: EventStore, { stream, decode }: Beside): Step
       const decoded = decode(stored, stored)
       if (E.isLeft(decoded)) return wrong(decoded.left.message)
       if (stored.revision !== events || decoded.right.metadata.prev !== prev)
-        return wrong('the one before it is not the one it was written after: one was changed or is missing')
+        return wrong('the one before it does not match the recorded hash: one was changed or is missing')
       prev = hashOf(stored)
       if (events === kept?.last && prev !== kept.hash)
-        return wrong('it is not the one that the stream ended with: it was changed')
+        return wrong('it differs from the recorded end of the stream: it was changed')
       events++
     }
     await breath()

@@ -32,10 +32,11 @@ import { streamsBeside, verifyBeside } from './verify-beside.ts'
 export interface LogDiscrepancy {
   readonly position: number
   /**
-   * Kind of discrepancy. `undecodable`: the event cannot be decoded; `chain`: the event before it is not the one after which it was
-   * written; `view`: the event's view differs from the effective history; `marker`: the event hides or restores items that were not
-   * shown; `content`: large content of the event is missing or damaged; `end`: the last events were changed or are missing; `note`,
-   * `turn`, `inbox`: a note or link, a record of a turn, or a queued message was changed, and `position` is its index in that stream.
+   * Kind of discrepancy. `undecodable`: the event cannot be decoded; `chain`: the event before it is missing, or its hash differs from
+   * the one recorded in this event; `view`: the event's view differs from the effective history; `marker`: the event hides or restores
+   * items that were not shown; `content`: large content of the event is missing or damaged; `end`: the last events were changed or are
+   * missing; `note`, `turn`, `inbox`: a note or link, a record of a turn, or a queued message was changed, and `position` is its index
+   * in that stream.
    */
   readonly kind: 'undecodable' | 'chain' | 'view' | 'marker' | 'content' | 'end' | 'note' | 'turn' | 'inbox'
   readonly message: string
@@ -124,13 +125,13 @@ const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefine
     },
   })
 
-  /** Checks the first event of a fork: the parent's event at the fork position must have the hash recorded in it. */
+  /** Checks the first event of a fork. It contains the hash that the parent's event at the fork position must have. */
   async function* begin({ data, position }: ConversationEvent<'Forked'>): Found {
     const { conversation, position: at, hash } = data.from
     const event = parent && (yield* ok(readRecordedAt(store, [parent], at)))
     prev = hash
     if (event && hashOf(event) === hash) return undefined
-    const message = `forked from an event ${at} of ${conversation} that is not the one there now`
+    const message = `forked from event ${at} of ${conversation}, which is missing or differs from the recorded hash`
     return { position, kind: 'chain', message }
   }
 
@@ -158,14 +159,14 @@ const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefine
         position,
         kind: 'chain',
         message:
-          'the event before it is not the one it was written after: one of the two was changed, or events between them are missing',
+          'the event before it does not match the recorded hash: one of the two was changed, or events between them are missing',
       }
     prev = hashOf(stored)
     if (revision === kept?.last && prev !== kept.hash)
       return {
         position,
         kind: 'end',
-        message: 'the event is not the one that the stream ended with: it was changed',
+        message: 'the event differs from the recorded end of the stream: it was changed',
       }
     return yield* advance(event)
   }
@@ -185,6 +186,6 @@ const viewProblem = (event: Event, position: number, draft: OutlineDraft): LogDi
   return {
     position,
     kind: 'view',
-    message: `the ${event.type} carries a view that is not the effective history there`,
+    message: `the view in the ${event.type} differs from the effective history at this position`,
   }
 }

@@ -106,7 +106,7 @@ const isMarker = (data: Fields): boolean =>
 
 const methods = new Set<unknown>(['model', 'provider', 'client', 'manual'])
 
-/** Reports whether a value certainly is the data of an event of this type. If false, the schema decides. */
+/** Reports whether a value is certainly valid data for an event of this type. If the result is false, the schema decides. */
 export const acceptsData = (type: string, data: unknown): boolean => {
   if (!isFields(data) || data['sealed'] !== undefined) return false
   switch (type) {
@@ -139,7 +139,7 @@ export const acceptsData = (type: string, data: unknown): boolean => {
   }
 }
 
-/** Reports whether a value certainly is an event's metadata. If false, the schema decides. */
+/** Reports whether a value is certainly valid metadata of an event. If the result is false, the schema decides. */
 export const acceptsMetadata = (value: unknown): boolean =>
   isFields(value) &&
   Number.isSafeInteger(value['schema']) &&

@@ -62,7 +62,7 @@ export interface CompactionBlockInput extends Cacheable {
   readonly encrypted_content?: unknown
 }
 
-/** Types of the API's other blocks, whose fields are not checked. */
+/** Types of API blocks whose fields are not checked. */
 export type UncheckedBlockType =
   | 'advisor_tool_result'
   | 'bash_code_execution_tool_result'
@@ -106,9 +106,9 @@ export interface AnyBlock extends Fields {
 }
 
 /**
- * Placeholder for every type not listed above. To the compiler it is a string that matches none of those types, so that `block.type ===
- * 'text'` narrows to text blocks in every TypeScript from 5.4 on; a branded string would not be excluded. Stored types do not have this
- * prefix.
+ * Placeholder for every block type unknown to this version. To the compiler it is a string that matches no known type, so that
+ * `block.type === 'text'` narrows to text blocks in every TypeScript from 5.4 on; a branded string would not be excluded. Stored types
+ * do not have this prefix.
  */
 export type UnknownBlockType = `unknown:${string}`
 
@@ -118,8 +118,8 @@ export interface UnknownBlock extends Fields {
 }
 
 /**
- * A block to write: a block of the API, or the result of `unknownBlock`. A list that is not written within the call must be declared
- * with this type: `const content: BlockInput[] = [{ type: 'text', text: 'Look.' }]`.
+ * A block to write: a block of the API, or the result of `unknownBlock`. Declare a list with this type if it is built outside the call:
+ * `const content: BlockInput[] = [{ type: 'text', text: 'Look.' }]`.
  */
 export type BlockInput =
   | TextBlockInput

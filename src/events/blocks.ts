@@ -34,7 +34,7 @@ export type KnownBlock<T extends KnownBlockType = KnownBlockType> = KnownBlocks[
 export const textBlock = (text: string): TextBlock => ({ type: 'text', text })
 
 /**
- * Marks a block as one of a type unknown to this version, so that it can be appended unchanged.
+ * Marks a block as having a type unknown to this version, so that it can be appended unchanged.
  *
  * @example
  * import { unknownBlock } from 'palimpsest'
@@ -43,7 +43,7 @@ export const textBlock = (text: string): TextBlock => ({ type: 'text', text })
  */
 export const unknownBlock = (block: AnyBlock): UnknownBlock => block as UnknownBlock
 
-/** Reports whether a block has this known type, whose required fields are checked when a block is stored. */
+/** Reports whether a block has this known type. Required fields of known types are checked when a block is stored. */
 export const isBlock = <T extends KnownBlockType>(block: AnyBlock, type: T): block is KnownBlocks[T] =>
   block.type === type
 

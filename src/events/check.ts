@@ -66,7 +66,7 @@ const deepest = (issue: z.core.$ZodIssue): Issue => {
 /**
  * Checks a value like `check`, and also that it is JSON. The result is a copy that shares nothing with the input.
  *
- * @param own further fields of the result, which are not copied: nobody else may hold them
+ * @param own further fields of the result, which are not copied: no other code may hold a reference to them
  */
 export const checkJson = <S extends z.ZodType>(
   schema: S,

@@ -89,7 +89,7 @@ export const mostText = 64 * 1024 * 1024
 
 const tooMuchText = (length: number): EventTooLarge =>
   eventTooLarge(
-    `the event has at least ${(length / 1024 / 1024).toFixed(1)} MiB of text, content that is stored outside included; an event may have at most ${mostText / 1024 / 1024} MiB`,
+    `the event has at least ${(length / 1024 / 1024).toFixed(1)} MiB of text, including content stored outside it; an event may have at most ${mostText / 1024 / 1024} MiB`,
     length,
     mostText,
   )
@@ -110,7 +110,7 @@ const textIn = (value: unknown, most: number): number => {
   return length
 }
 
-/** Returns the JSON of a value; undefined if it would be longer than a string can be. */
+/** Returns the JSON of a value; undefined if it would exceed the maximum length of a string. */
 const stringify = (value: unknown): string | undefined => {
   try {
     return JSON.stringify(value)
@@ -151,7 +151,7 @@ export const decodeTimed: Decoder = (stored, place) => decodeWith(ownTime, store
 
 export type Decoder = (stored: StoredEvent, place: EventLocation) => E.Either<DecodeFailed, ConversationEvent>
 
-/** Reads metadata of a certain form without a JSON parser; undefined for any other form. */
+/** Function that reads metadata of a certain form without a JSON parser. Returns undefined for any other form. */
 type Recogniser = (metadata: string) => Metadata | undefined
 
 const decodeWith = (
@@ -164,7 +164,7 @@ const decodeWith = (
   const { type, data, metadata } = decoded
   const { position } = place
   if (type === 'Rewound' && !((data as Event<'Rewound'>['data']).to < position))
-    return undecodable(stored, place, 'it rewinds to itself or to what comes after it')
+    return undecodable(stored, place, 'it rewinds to itself or to a later position')
   return E.right({ position, id: stored.id, type, data, metadata } as ConversationEvent)
 }
 
@@ -186,8 +186,8 @@ export const decodeAs = <T extends string>(
 }
 
 /**
- * Reads a stored event; a string as the result is the reason why the event cannot be read. Every event passes through this function, so
- * it creates no intermediate objects.
+ * Reads a stored event; returns a string with the reason if the event cannot be read. Creates no intermediate objects, because every
+ * event passes through this function.
  */
 const read = <T extends string>(
   schemas: Readonly<Record<T, z.ZodType>>,
@@ -204,10 +204,10 @@ const read = <T extends string>(
   }
   const { schema } = metadata as Metadata
   if (schema > currentSchema)
-    return `its schema version is ${schema}, this palimpsest knows ${currentSchema}: upgrade palimpsest`
+    return `its schema version is ${schema}, but this palimpsest supports only versions up to ${currentSchema}: upgrade palimpsest`
   const newest = upcast(typeOf(stored), data, schema)
   if (!Object.hasOwn(schemas, newest.type))
-    return 'this palimpsest does not know the event type: upgrade palimpsest'
+    return 'its event type is unknown to this version of palimpsest: upgrade palimpsest'
   const type = newest.type as T
   if (!acceptsData(type, newest.data)) {
     const checked = check(schemas[type], newest.data)

@@ -37,23 +37,23 @@ export interface EstimatedUsage {
   readonly output: number
 }
 
-/** Origin of a message: the model's own account of the call, and the record of the request that was sent to the model. */
+/** Origin of a message: the data that the model reported about the call, and the record of the request that was sent to the model. */
 export interface Origin {
   readonly model?: string | undefined
   readonly stopReason?: string | null | undefined
   readonly usage?: Fields | undefined
-  /** Estimated tokens in place of those that the endpoint did not report in `usage`. */
+  /** Estimated tokens, used where the endpoint did not report them in `usage`. */
   readonly estimated?: EstimatedUsage | undefined
   readonly requestId?: string | undefined
   readonly context?: Receipt | undefined
   /** The other fields of the API's response message (`id`, `container`, `stop_sequence`, …), omitting null ones. */
   readonly message?: unknown
-  /** Failed calls before this one: the error of each, and the tokens that the API counted for it. */
+  /** Calls that failed before this one, each with its error and the tokens that the API counted for it. */
   readonly failed?: unknown
   readonly condenseFailed?: CondenseFailure | undefined
   /**
-   * Id of the first event in the stream of the conversation's turns in which the writer records the calls that it starts (ADR 21). If
-   * this id is absent or belongs to another stream, it is unknown whether a call without a result was started.
+   * Id of the first event in the conversation's turn stream, where the writer records the calls that it starts (ADR 21). If this id is
+   * absent or belongs to another stream, it is unknown whether a call without a result was started.
    */
   readonly starts?: string | undefined
 }
@@ -64,15 +64,15 @@ export interface Covers {
   readonly last: number
 }
 
-/** A range of positions between two others, both exclusive. */
+/** A range of positions between `after` and `before`, both exclusive. */
 export interface Span {
   readonly after: number
   readonly before: number
 }
 
 /**
- * A part of the effective history: `{first, last}` stands for the messages on the path from one position through the other, `{marker}`
- * for a summary or truncation.
+ * A part of the effective history: `{first, last}` stands for the messages on the path from position `first` to position `last`, both
+ * inclusive; `{marker}` stands for a summary or truncation.
  */
 export type Segment = Covers | { readonly marker: number }
 
@@ -88,11 +88,11 @@ export interface View {
    * any.
    */
   readonly toolsFrom?: number | undefined
-  /** Ranges of messages that were said while some content was hidden that has been restored since. */
+  /** Ranges of messages that were said while content was hidden that has since been restored. */
   readonly restored?: readonly Span[] | undefined
 }
 
-/** Tokens that the API counted for content that had only been estimated. */
+/** Correction of a token estimate: the tokens that the API counted, and the tokens that had been estimated for the same content. */
 export interface EstimateCorrection {
   readonly model?: string | undefined
   readonly actual: number
@@ -148,7 +148,7 @@ export interface MessageAppendedData extends Message, Sealable {
 
 interface MarkerData {
   readonly covers: Covers
-  /** Number of messages that the marker hides, including those under markers that it covers. */
+  /** Number of messages that the marker hides, including messages hidden by markers that it covers. */
   readonly messagesHidden: number
   readonly tokens: TokenChange
   /** The newest code execution container in the content that the marker hides. */

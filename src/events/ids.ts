@@ -43,7 +43,7 @@ const room = ' '.repeat(16)
 
 /**
  * Returns the id of the `index`-th event that a command writes to a stream: a UUIDv5 (RFC 9562, section 5.5) of stream, command id and
- * index. A repeated command yields the same ids, by which a store recognises it.
+ * index. A repeated command yields the same ids, so that a store recognises the repetition.
  */
 export const eventId = (stream: string, commandId: string, index: number): string => {
   const name = Buffer.from(`${room}${stream}\n${commandId}\n${index}`)

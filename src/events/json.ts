@@ -26,12 +26,15 @@ export const pathText = (path: readonly PropertyKey[]): string =>
   )
 
 const maxDepth = 1_000
-/** Maximum nesting depth of a JSON text. It leaves room for a line or a request body around any value that can be stored. */
+/**
+ * Maximum nesting depth of a JSON text. It allows for the levels that a line or a request body adds around any value that can be
+ * stored.
+ */
 export const mostLevels = 1_400
 
 /**
- * Parses a JSON text from outside. Throws a `SyntaxError` if the text is not JSON or has more than `levels` levels. The parser itself
- * accepts a million levels, but code that walks through such a value, such as `JSON.stringify`, ends in a `RangeError`.
+ * Parses JSON text from an external source. Throws a `SyntaxError` if the text is not JSON or has more than `levels` levels. The parser
+ * itself accepts a million levels, but code that walks through such a value, such as `JSON.stringify`, fails with a `RangeError`.
  */
 export const parseBoundedJson = (text: string, levels: number = mostLevels): unknown => {
   const value: unknown = JSON.parse(text)
@@ -97,12 +100,12 @@ const copy = (value: unknown, open: object[]): Json => {
 }
 
 const nameOf = ({ constructor }: { readonly constructor?: unknown }): string =>
-  typeof constructor === 'function' ? `a ${constructor.name}` : 'an object with a prototype of its own'
+  typeof constructor === 'function' ? `a ${constructor.name}` : 'an object with a custom prototype'
 
 /** Throws for an object with a `toJSON`, which `JSON.stringify` calls even if it is hidden or inherited. */
 const refuseToJson = ({ toJSON }: { readonly toJSON?: unknown }): void => {
   if (typeof toJSON === 'function')
-    throw new NotJson('a value with a toJSON method is not plain JSON: give what the method returns')
+    throw new NotJson('a value with a toJSON method is not plain JSON: pass the result of the method instead')
 }
 
 const copyArray = (array: readonly unknown[], open: object[]): Json => {

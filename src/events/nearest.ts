@@ -7,12 +7,12 @@ export const unknownField = (name: string, known: readonly string[]): string => 
   if (meant !== undefined) return `is unknown: did you mean ${meant}?`
   return known.length === 0
     ? 'is unknown: no options are accepted here'
-    : `is unknown: the known ones are ${known.join(', ')}`
+    : `is unknown: expected one of ${known.join(', ')}`
 }
 
 /**
- * Returns the known name that is reached with the fewest changes, ignoring case; undefined if that changes more than half of its
- * letters.
+ * Returns the known name with the smallest edit distance, ignoring case; undefined if more than half of its letters would have to
+ * change.
  */
 export const nearest = (name: string, known: readonly string[]): string | undefined => {
   if (name.length > longest) return undefined

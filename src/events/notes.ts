@@ -10,14 +10,14 @@ const text = z.string().min(1)
 const sealed = z.never({ error: 'the key "sealed" is reserved' }).optional()
 
 /**
- * Schemas of the data of facts about a conversation that are not part of its own stream.
+ * Schemas of facts about a conversation that are recorded outside its own stream.
  *
  * 1. `at` is the conversation's last position known to the writer: the fact was noted after the event at that position.
  * 2. The notes and links of a conversation form one stream, chained by `prev` like the conversation's own; its first event has `prev` null.
  * 3. A link names its target: a conversation, a text, or both.
  */
 export const noteSchemas = {
-  /** A fact worth keeping was noted that is not a message. */
+  /** A fact other than a message was noted about the conversation. */
   Noted: z.object({ kind: text, data: z.unknown().optional(), at, sealed }),
   /** The conversation was linked to another, or to something outside the store. */
   Linked: z
@@ -32,7 +32,7 @@ export const noteSchemas = {
       at,
     })
     .refine(({ conversation, ref }) => conversation !== undefined || ref !== undefined, {
-      error: 'names neither a conversation nor a ref',
+      error: 'must name a conversation or a ref',
     }),
 }
 

@@ -37,8 +37,8 @@ const timeLength = '2026-01-31T12:00:00.000Z'.length
 const nobody = { kind: '' }
 
 /**
- * Reads the same texts as `ownMetadata`, but returns only schema version and time. For readers of a long history, the other fields
- * would be garbage to collect.
+ * Reads the same texts as `ownMetadata`, but returns only schema version and time. Readers of a long history do not need the other
+ * fields, and creating them would burden the garbage collector.
  */
 export const ownTime = (stored: string): Metadata | undefined => {
   if (!pattern.test(stored)) return undefined

@@ -18,7 +18,10 @@ const isReference = (value: unknown): value is SecretReference =>
 type Path = readonly PropertyKey[]
 type Visit = (value: unknown, path: Path) => unknown
 
-/** Returns a value in which the results of `visit` replace the secrets and the references to secrets; the same object if it has neither. */
+/**
+ * Returns a copy of a value in which the results of `visit` replace the secrets and the references to secrets. Returns the same object
+ * if nothing is replaced.
+ */
 const visited = <A>(value: A, visit: Visit): A => {
   const at = (inner: unknown, path: Path): unknown => {
     if (isReference(inner) || isSecret(inner, path)) return visit(inner, path)
@@ -65,7 +68,7 @@ export const referencesIn = (value: unknown): readonly string[] => {
   return references
 }
 
-/** Minimum length of a repetition of a secret. Shorter ones occur in texts by chance, so they are not searched for. */
+/** Minimum length of a text that is treated as a repetition of a secret. Shorter texts occur by chance, so they are not searched for. */
 const leastEcho = 4
 
 /** Returns the forms in which a text may repeat a secret: verbatim, without its scheme (`Bearer`), and as encoded in JSON or a URL. */

@@ -12,7 +12,7 @@ const workerSchemas = {
    * died.
    */
   WorkerBeat: z.object({ slots: count, busy: count, standby: z.literal(true).optional() }),
-  /** The worker has ended. The worker itself reports this, or anyone who knows that its process has ended. */
+  /** The worker has ended. The worker itself reports this, or a person or program that knows that the worker's process has ended. */
   WorkerStopped: z.object({ reason: z.string().optional() }),
   /** The worker was asked to begin no step until it is resumed. */
   WorkerPaused: z.object({ by, reason: z.string().optional() }),

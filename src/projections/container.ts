@@ -2,8 +2,8 @@ import type { Container } from '../events/events.ts'
 import type { Item } from './effective.ts'
 
 /**
- * Returns the newest container among items, including hidden items: a marker records the container of the items that it hides.
- * Undefined if that container was dropped later.
+ * Returns the newest container named in items or in the content that they hide; each marker records the container of the items that it
+ * hides. Returns undefined if that container was dropped later.
  */
 export const containerIn = (items: readonly Item[]): Container | undefined => {
   let newest: Container | undefined

@@ -4,8 +4,8 @@ import { lastOf, type Log } from './path.ts'
 import { atOnce } from './slices.ts'
 
 /**
- * An item of one or both compared histories. `entry` has the item's state at the later position and, if the item disappeared, the event
- * that hid it.
+ * An item of one or both compared histories. `entry` has the item's state at position `to`; if the item disappeared, the state names
+ * the event that hid it.
  */
 export interface DiffChange {
   readonly change: 'kept' | 'appeared' | 'disappeared'
@@ -18,7 +18,7 @@ export interface Diff {
   readonly changes: readonly DiffChange[]
 }
 
-/** Compares the effective histories at two positions, either of which may be the later one. */
+/** Compares the effective histories at two positions. `from` may be later than `to`. */
 export const diff = (log: Log, from: number, to = lastOf(log)): Diff => atOnce(diffInSlices(log, from, to))
 
 /** Computes the same as `diff`, in slices of work. */

@@ -36,7 +36,7 @@ interface MarkerItem extends Placed {
   readonly tokens: TokenChange
   /** The newest code execution container in the content that the marker hides. */
   readonly container?: Container | undefined
-  /** Reason why a turn wrote the marker automatically, if a turn did. */
+  /** Reason for the marker, if a turn wrote it automatically. */
   readonly policy?: Policy
 }
 /** A summary shown in place of a condensed slice. */
@@ -144,7 +144,10 @@ const isEdit = ({ covers, messagesHidden, messages, method }: SummaryItem): bool
   messages.length === 1 &&
   (method === 'client' || method === 'manual')
 
-/** Returns the effective history at `at`, folded from the first event of the log. Simple, but its time grows with the log. */
+/**
+ * Returns the effective history at `at`, folded from the first event of the log. Simple, but takes time proportional to the length of
+ * the log.
+ */
 export const effective = (log: Log, at = lastOf(log)): Effective => {
   const { outline } = fold(log, at)
   return {

@@ -35,8 +35,8 @@ const saidIn = (value: object): readonly unknown[] => {
 }
 
 /**
- * Folds the case of a text without changing its length. Each character becomes lower case unless that would take several characters
- * (`İ` stays), and final sigma becomes plain sigma. Accents stay.
+ * Folds the case of a text without changing its length. Converts each character to lower case, unless its lower-case form takes several
+ * characters (`İ` stays), and final sigma to plain sigma. Keeps accents.
  */
 export const fold = (text: string): string => {
   const lower = text.toLowerCase()
@@ -92,7 +92,7 @@ export const excerptIn = (text: string, wanted: string): Excerpt | undefined => 
 export const firstMatchIn = (said: ConversationEvent | string, text: string): Excerpt | undefined =>
   typeof said === 'string' ? excerptIn(said, fold(text)) : excerptOf(said, fold(text))
 
-/** Returns an index ≥ 0 that does not split a surrogate pair: if `at` would, the next index. */
+/** Returns `at`, or the next index if `at` would split a surrogate pair. The result is at least 0. */
 const wholeFrom = (text: string, at: number): number => {
   const code = text.charCodeAt(at)
   return at <= 0 ? 0 : code >= 0xdc00 && code <= 0xdfff ? at + 1 : at

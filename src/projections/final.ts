@@ -1,7 +1,7 @@
 import { isBlock } from '../events/blocks.ts'
 import { type ConversationEvent, messageOf } from '../events/events.ts'
 
-/** Reports whether an event is a reply with which the model has finished: it neither waits for tool results nor is paused. */
+/** Reports whether an event is a final reply of the model: it neither waits for tool results nor is paused. */
 export const isFinal = (event: ConversationEvent): boolean => {
   if (event.type !== 'MessageAppended' || event.data.role !== 'assistant') return false
   const { content, origin: { stopReason } = {} } = messageOf(event)

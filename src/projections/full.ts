@@ -26,9 +26,9 @@ export interface FullOptions {
   readonly at?: number | undefined
   /** Include abandoned branches. Default false. */
   readonly abandoned?: boolean | undefined
-  /** Number of entries to return, the newest ones; at least 1. Default: all. */
+  /** Number of newest entries to return; at least 1. Default: all. */
   readonly last?: number | undefined
-  /** Position before which entries are returned; with `last`, this gives the page before the one that begins there. Default: all. */
+  /** Position before which entries are returned; with `last`, it selects the preceding page. Default: all entries. */
   readonly before?: number | undefined
 }
 
@@ -109,8 +109,8 @@ export const decideFates = (
 }
 
 /**
- * Returns the state of each configuration at a position, by the configuration's own position. `shown`: it is the current one; `hidden`:
- * the configuration at `by` replaced it; `abandoned`: the rewind at `by` left it.
+ * Returns the state of each configuration at a position, by the configuration's own position. `shown`: the configuration is current;
+ * `hidden`: the configuration at `by` replaced it; `abandoned`: the rewind at `by` abandoned it.
  */
 export const configurationsAt = (log: Log, at: number): ReadonlyMap<number, ConfigurationState> => {
   const states = new Map<number, ConfigurationState>()

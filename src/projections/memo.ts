@@ -23,23 +23,23 @@ export const memo = <K extends object, V>(
   }
 }
 
-/** A cached result for a list that begins with the same object. */
+/** A cached result for an earlier list that begins with the same object. */
 export interface PrefixMatch<T> {
   readonly made: T
   /** Number of objects at the start that both lists have in common. */
   readonly shared: number
 }
 
-/** A cache of results for lists. A result can be continued when its list has grown at the end. */
+/** A cache of results computed from lists. If a list has grown at its end, its cached result can be continued. */
 export interface Beginnings<K extends object, T> {
   readonly of: (list: readonly K[]) => PrefixMatch<T> | undefined
   readonly keep: (list: readonly K[], made: T) => void
 }
 
 /**
- * Creates a cache that keeps the last result for a list under the list's first object. Looking up a thousand objects one by one takes
- * longer than comparing them with a thousand others. The caller decides from the number of shared objects whether to continue the
- * cached result.
+ * Creates a cache that stores results by the first object of their list and keeps only the last result for each first object. To find
+ * the shared objects, it compares two lists object by object, which is faster than looking up every object. The caller decides from the
+ * number of shared objects whether to continue the cached result.
  */
 export const beginnings = <K extends object, T>(): Beginnings<K, T> => {
   const known = new WeakMap<K, { readonly list: readonly K[]; readonly made: T }>()
@@ -63,8 +63,8 @@ const sharedBeginning = (one: readonly object[], other: readonly object[]): numb
 }
 
 /**
- * Returns a function that maps lists. It reuses values of the previous list with the same first object and variant, as far as both
- * lists begin with the same objects. So `compute` may depend on earlier objects, but not on later ones.
+ * Returns a function that maps a list. It reuses the values of the previous list with the same first object and variant, as far as both
+ * lists begin with the same objects. Therefore `compute` may depend on earlier objects of the list, but not on later ones.
  */
 export const createListMap = <K extends object, V>(): ((
   list: readonly K[],

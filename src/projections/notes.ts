@@ -10,7 +10,7 @@ interface Recorded {
   readonly metadata: Metadata
 }
 
-/** A fact worth keeping that is not a message. */
+/** A recorded fact about a conversation that is not a message. */
 export interface Note extends Recorded {
   /** Id of the conversation that has the note; for a fork, possibly its parent. */
   readonly conversation: string

@@ -59,7 +59,7 @@ export const draftOf = (outline: Outline): OutlineDraft => ({
   restored: [...outline.restored],
 })
 
-/** Returns the slots that a marker on the path replaced; undefined if there is no such marker. */
+/** Function that returns the slots that a marker on the path replaced; undefined if there is no such marker. */
 export type ReplacedSlotLookup = (marker: number) => readonly Slot[] | undefined
 
 /**
@@ -181,8 +181,8 @@ export function* foldInSlices(log: Log, at: number, seen?: FoldObserver): Genera
 }
 
 /**
- * Maximum distance between the positions of two neighbouring messages in one range of a view. It ensures that the cost of reading a
- * range depends on the messages shown.
+ * Maximum distance between the positions of two neighbouring messages in one range of a view. It keeps the cost of reading a range
+ * proportional to the number of messages shown.
  */
 export const maxGap = 32
 

@@ -66,7 +66,7 @@ export function* toolCallsInSlices(effective: Effective): SliceGenerator<readonl
   ]
 }
 
-/** State of the pairing of calls with results after the messages so far. Changed in place. */
+/** State of the pairing of calls with results, after the messages processed so far. Changed in place. */
 interface Talk {
   readonly paired: ToolCallPair[]
   /** Number of calls and rounds so far. */
@@ -117,15 +117,15 @@ const endTurn = (talk: Talk): void => {
   talk.last = 'user'
 }
 
-/** Settles late calls: results that still come are shown, but apart from their calls. */
+/** Settles late calls: results that arrive later are shown separately from their calls. */
 const settleLate = ({ late, settled }: Talk): void => {
   for (const call of late.list()) settled.add(call)
   late.clear()
 }
 
 /**
- * Pairs a result with the first call that it may belong to: an open call if possible, otherwise a call for whose result the assistant
- * did not wait.
+ * Pairs a result with the first call that it may belong to: an open call if possible, otherwise a call whose result the assistant did
+ * not wait for.
  */
 const answer = (talk: Talk, block: KnownBlock<'tool_result'>, result: number): void => {
   const { tool_use_id: id } = block

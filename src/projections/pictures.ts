@@ -44,7 +44,7 @@ export const pictureIn = (base64: string): PictureFacts | undefined => {
 }
 
 /**
- * Returns the reason why the API rejects this picture in any request, however few other pictures the request has; undefined if the API
+ * Returns the reason why the API rejects this picture in any request, regardless of other pictures in the request; undefined if the API
  * may accept it.
  */
 export const tooLarge = (
@@ -71,7 +71,7 @@ interface Oversized {
   readonly problem: string
 }
 
-/** Finds the first picture in these blocks, at any depth, that the API accepts in no request. Returns its path and the reason. */
+/** Finds the first picture in these blocks, at any depth, that the API rejects in every request. Returns its path and the reason. */
 export const findOversized = (blocks: unknown): Oversized | undefined => {
   if (!Array.isArray(blocks)) return undefined
   for (const [index, block] of (blocks as readonly unknown[]).entries()) {
@@ -149,7 +149,7 @@ const webpIn = (file: Bytes): PictureFacts | undefined => {
 /** Maximum number of segments to read. No camera or editor writes that many before the first frame. */
 const maxSegments = 2_000
 
-/** Reads the size of a JPEG from its first frame header. Skips the segments before it by their stated lengths. */
+/** Reads the size of a JPEG from its first frame header, after skipping earlier segments by their stated lengths. */
 const jpegIn = (file: Bytes): PictureFacts | undefined => {
   let at = 2
   for (let segment = 0; segment < maxSegments && at + 9 <= file.length; segment++) {

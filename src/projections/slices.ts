@@ -1,6 +1,6 @@
 // Long work in slices, so that the caller can do other things in between. The result does not depend on it.
 
-/** A computation in slices of work, after each of which it yields to its caller. */
+/** A computation that runs in slices of work and yields to its caller after each slice. */
 export type SliceGenerator<A> = Generator<void, A>
 
 /** Number of items processed in one slice of work. */

@@ -13,7 +13,7 @@ export interface TimelineEntry {
   readonly onPath: boolean
 }
 
-/** Returns every event through `at`, in order, including abandoned branches. */
+/** Returns every event up to and including position `at`, in order, with abandoned branches. */
 export const timeline = (log: Log, at = lastOf(log)): readonly TimelineEntry[] =>
   atOnce(timelineInSlices(log, at))
 

@@ -8,7 +8,7 @@ const pictureTokens = 1_600
 /**
  * Estimates the tokens of blocks from their bytes alone: an integer ≥ 0. Markers store the result, and sums over markers of any age
  * must use one measure, so this rule never changes. For the size of a request to a model, use `estimate` (src/agent/context/tokens),
- * which may learn. ADR 10.
+ * whose rule may change. ADR 10.
  */
 export const tokensByBytes = (blocks: readonly Block[]): number =>
   Math.ceil(blocks.reduce((sum, block) => sum + blockTokens(block), 0))

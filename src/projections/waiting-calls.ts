@@ -14,7 +14,7 @@ export interface UnansweredCall {
 interface Reply {
   readonly answers: number | undefined
 }
-/** Reports whether a reply answers a request that contained error results for some of these calls. */
+/** Function that reports whether a reply answers a request that contained error results for some of these calls. */
 type WereSent = (reply: Reply) => boolean
 
 /** Calls of the current tool round that have no result yet. All of them are in one message. */
@@ -32,7 +32,10 @@ export interface OpenCalls<C extends UnansweredCall> {
   readonly wereSent: WereSent
 }
 
-/** Calls with one stored id, in this order: the calls in `again`, from its end, then the calls in `calls`, except the first `taken`. */
+/**
+ * Calls with the same stored id. The calls in `again` come first, from last to first; then come the calls in `calls`, except the first
+ * `taken`.
+ */
 interface Queue<C> {
   readonly again: C[]
   readonly calls: C[]
@@ -80,13 +83,13 @@ export const openCalls = <C extends UnansweredCall>(): OpenCalls<C> => {
   }
 }
 
-/** A call for whose result the assistant did not wait. */
+/** A call whose result the assistant did not wait for. */
 interface Late extends UnansweredCall {
   /** Number (`nth`) of the message that contained the call when the assistant continued. */
   readonly message: number
 }
 
-/** Calls for whose results the assistant did not wait. The results may still come. */
+/** Calls whose results the assistant did not wait for. The results may still come. */
 export interface LateCalls<L extends Late> {
   readonly list: () => readonly L[]
   readonly add: (call: L) => void

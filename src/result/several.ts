@@ -1,7 +1,7 @@
 /**
- * Yields the results of work on each item, in the order of the items. Up to `atOnce` items are worked on concurrently, because a store
- * may be far away. The first failure is thrown when the failed item's turn comes. Work still in progress at that moment, or when the
- * iteration is left, ends by itself.
+ * Does `work` on each item and yields the results in the order of the items. Works on up to `atOnce` items concurrently, because
+ * requests to a distant store take long. Throws the first failure when the failed item's turn comes. Work in progress at that moment,
+ * or when the iteration is abandoned, runs to its end.
  */
 export async function* several<A, B>(
   things: Iterable<A> | AsyncIterable<A>,

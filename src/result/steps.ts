@@ -4,7 +4,7 @@ import { isTyped, toError, type TypedError } from './typed-error.ts'
 
 /**
  * Work in steps that may fail with a typed error: an async generator that returns its value, or yields its error and is never resumed.
- * Such generators call each other with `yield*`; an error of the callee then ends the caller, too, running `finally` blocks. ADR 16.
+ * Such generators call each other with `yield*`; an error in the callee also ends the caller and runs its `finally` blocks. ADR 16.
  */
 export type Steps<E, A> = AsyncGenerator<E, A, never>
 
@@ -18,7 +18,7 @@ export async function* ok<E, A>(
 
 /**
  * Returns the result of work that throws typed errors, such as an iteration that throws `E`. A typed error ends the calling steps; any
- * other error is a bug and is thrown again.
+ * other error is a bug and is rethrown.
  */
 export async function* catchTyped<E extends TypedError, A>(work: () => Promise<A>): Steps<E, A> {
   try {

@@ -6,7 +6,10 @@ import type { BackedUp, BackupOptions, EventStore } from '../store/port.ts'
 
 export type BackupError = StoreError | InvalidInput | FileExists
 
-/** Backs up a store to a file. If the store is not a file, fails with `InvalidInput`, which says what to do instead. */
+/**
+ * Backs up a store to a file. If the store cannot be backed up to a file, fails with `InvalidInput`, whose message names an
+ * alternative.
+ */
 export const backupOf = (
   { url, backup }: EventStore,
   file: unknown,

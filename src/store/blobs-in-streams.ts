@@ -35,7 +35,7 @@ const pageOfNames = 1_000
 /**
  * Creates a blob store that stores blobs as events. A removed blob can no longer be read, but its bytes remain in the log.
  *
- * @param index must list the names of the streams that the blob store writes
+ * @param index lists the names of all streams that the blob store writes
  */
 export const blobsInStreams = (log: EventLog, index: StreamIndex): BlobStore => {
   async function* newestSeal(sha256: string): Steps<StoreError, RecordedEvent | undefined> {
@@ -120,13 +120,13 @@ export const blobsInStreams = (log: EventLog, index: StreamIndex): BlobStore => 
   }
 }
 
-/** Converts the rejection of an event of this module to `StoreFaulty`, because every adapter must accept such events. */
+/** Converts the rejection of a blob event to `StoreFaulty`, because every adapter must accept such events. */
 const refused = (url: string, error: StoreError | EventTooLarge | InvalidInput): StoreError =>
   error._tag === 'EventTooLarge' || error._tag === 'InvalidInput'
     ? storeFaulty(url, 'append', `refuses an event of a blob (${error.message})`, error)
     : error
 
-/** Returns a store that hides the streams of blobs from its users, since blobs are not events to them. */
+/** Returns a store that hides blob streams, because to its users blobs are not events. */
 export const withoutBlobStreams = (store: EventStore): EventStore => ({
   ...store,
   streams: (prefix, after, limit) =>
@@ -157,7 +157,7 @@ export const withoutBlobStreams = (store: EventStore): EventStore => ({
 const isVisible = (stream: string): boolean => !stream.startsWith(blobPrefix)
 
 /**
- * Returns up to `limit` stream names without those of blobs, reading further pages as needed.
+ * Returns up to `limit` stream names, omitting blob streams and reading further pages as needed.
  *
  * @param list returns a page of at most `limit` names after the last name of the previous page
  */

@@ -22,7 +22,7 @@ export const breath = (): Promise<void> | undefined => {
   return turn
 }
 
-/** Number of characters processed before the time is checked, so that short results never check it. */
+/** Number of characters to process between checks of the time. Short texts are processed without a check. */
 const slice = 128 * 1024
 
 /**

@@ -17,7 +17,7 @@ export const checkAppend = ({
   if (!Number.isSafeInteger(expected) || expected < -1)
     return E.left(invalidInput('expected', "must be the stream's last revision, or -1 for a new stream"))
   if (!Array.isArray(events) || events.length === 0)
-    return E.left(invalidInput('events', 'must be one or more: an append without events is not possible'))
+    return E.left(invalidInput('events', 'must contain at least one event'))
   const kept: StoredEvent[] = []
   for (let index = 0; index < events.length; index++) {
     const event = keptOf(events[index])

@@ -2,8 +2,8 @@ import type { DecodeFailed } from '../events/errors.ts'
 import type { StreamRange, RecordedEvent } from './port.ts'
 
 /**
- * Returns the error for a lost event. A stream has every revision from 0, but the store does not return this revision although it has
- * later ones.
+ * Returns the error for a lost event: a stream must have every revision from 0, but the store does not return this revision although it
+ * has later ones.
  */
 export const eventMissing = (stream: string, revision: number, found?: number): DecodeFailed => ({
   _tag: 'DecodeFailed',

@@ -27,7 +27,7 @@ export interface RoundTrips {
   readonly worst: number
 }
 
-/** Measures the times of sequential runs. */
+/** Runs an operation `samples` times in sequence and returns the median and worst times. */
 export const roundTrips = async (run: () => Promise<unknown>): Promise<RoundTrips> => {
   const times: number[] = []
   for (let n = 0; n < samples; n++) {

@@ -58,7 +58,7 @@ export interface Conflict {
   readonly _tag: 'Conflict'
   readonly message: string
   readonly stream: string
-  /** Last revision that the writer had read; -1 for an empty stream. */
+  /** Last revision that the writer had read; -1 if the stream was empty. */
   readonly expected: number
   readonly actual: number
 }
@@ -185,11 +185,11 @@ export const fileExists = (
 /**
  * Returns the error for a store that violates its contract.
  *
- * @param what description of the violation, such as `answered 5, which is no list of names`
+ * @param what description of the violation, such as `answered 5, which is not a list of names`
  */
 export const storeFaulty = (store: string, method: string, what: string, cause: unknown): StoreFaulty => ({
   _tag: 'StoreFaulty',
-  message: `${method} of ${store} ${what}: correct the store; the contract in palimpsest/testing tells what else it breaks`,
+  message: `${method} of ${store} ${what}: correct the store; run the contract in palimpsest/testing to find further violations`,
   store,
   cause,
 })

@@ -17,9 +17,9 @@ import type { TailListener, TailSource, Tail } from './tail.ts'
 const mostWaiting = 1_000
 
 /**
- * Yields existing events, then new ones as they are written; implements `follow` for stores without subscriptions. A follower reads on
- * its own until it reaches the end. After that it gets events from the tail, which reads once for all followers. Ends when the store is
- * closed.
+ * Yields existing events, then new ones as they are written; implements `follow` for stores without subscriptions. A follower reads the
+ * store itself until it reaches the end. After that, it gets events from the tail, which reads once for all followers. Ends when the
+ * store is closed.
  */
 export async function* followTail(
   source: TailSource,
@@ -73,7 +73,10 @@ interface Inbox {
   readonly listener: TailListener
   /** Takes the next item after a checkpoint; returns undefined if the queue has none. */
   readonly take: (at: Checkpoint | undefined) => FollowItem | undefined
-  /** Reports whether events were dropped. They must be read from the store, starting after the last event taken. */
+  /**
+   * Reports whether events were dropped because the queue was full. They must be read from the store, starting after the last event
+   * taken.
+   */
   readonly isFull: () => boolean
   readonly isOver: () => boolean
   readonly error: () => StoreError | InvalidInput | undefined

@@ -14,12 +14,15 @@ import {
 } from './port.ts'
 import { beginsWithOne } from './prefixes.ts'
 
-/** Maximum number of pages that `changed` reads before it answers that any stream may have been written. */
+/**
+ * Maximum number of pages that `changed` reads before it gives up and returns undefined streams, meaning that any stream may have been
+ * written.
+ */
 const mostPages = 10
 
 /**
- * Creates an index for an event log without one, using `read` and `readAll`: it is complete but slow. Stream names come from a pass
- * over all events, which each later call continues, and stay in memory. `find` reads the stream. `count` and `keptEnd` return
+ * Creates an index for an event log that has none, using `read` and `readAll`. The index is complete but slow. Stream names come from
+ * reading all events, which each later call continues, and are kept in memory. `find` reads the stream. `count` and `keptEnd` return
  * undefined.
  */
 export const indexFromEvents = (log: EventLog): StreamIndex => {
@@ -40,8 +43,8 @@ export const indexFromEvents = (log: EventLog): StreamIndex => {
   }
 
   /**
-   * Reads the events written since the last read. Calls run one at a time, and each starts a read of its own, so it sees every append
-   * that returned before the call.
+   * Reads the events written since the last read. Calls run one at a time, and each call reads separately, so it sees every append that
+   * returned before the call.
    */
   async function* catchUp(): Steps<StoreError, void> {
     const caughtUp = reading.then(() => run(readOn()))

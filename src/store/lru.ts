@@ -8,7 +8,7 @@ export interface LruCache<T> {
 /**
  * Creates a cache.
  *
- * @param most maximum number of names; the least recently used one is dropped first
+ * @param most maximum number of names; the least recently used name is dropped first
  */
 export const createLruCache = <T>(most: number): LruCache<T> => {
   /** Values in order of their last use, because a map keeps insertion order. */

@@ -2,8 +2,8 @@ import { mkdir, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 
 /**
- * Creates a folder and its parents if they do not exist. Rejects with the system's error. (`mkdir` with `recursive` never returns if a
- * parent exists and refuses the name with ENOENT, as /proc does.)
+ * Creates a folder and its parents if they do not exist. Rejects with the system's error. Does not use `mkdir` with `recursive`, which
+ * never returns if a parent exists but refuses the name with ENOENT (for example in /proc).
  *
  * @returns the folders created, outermost first
  */

@@ -4,7 +4,7 @@ import { unknownField } from '../events/nearest.ts'
 
 // Options of readers are checked by hand: the first use of zod in a process takes longer than loading an effective history.
 
-/** Required kind of an option's value: a test, and its description for messages. */
+/** Test for an option's value, with a description of valid values for messages. */
 interface Kind {
   readonly is: (value: unknown) => boolean
   readonly needed: string
@@ -13,12 +13,12 @@ interface Kind {
 const kind = (is: Kind['is'], needed: string): Kind => ({ is, needed })
 const isText = (value: unknown): boolean => typeof value === 'string'
 
-/** Required kind of each option's value. */
+/** Test for the value of each option. */
 export type OptionKinds<O> = { readonly [K in keyof O]-?: Kind }
 
 export const kinds = {
-  /** Any number: the conversation checks whether the position exists. */
-  position: kind((value) => typeof value === 'number', 'is a position, a number'),
+  /** Any number; the conversation checks whether the position exists. */
+  position: kind((value) => typeof value === 'number', 'must be a position (a number)'),
   first: kind(
     (value) => Number.isInteger(value) && Number(value) >= 0,
     'must be the first position, 0 or more',
@@ -35,13 +35,13 @@ export const kinds = {
   flag: kind((value) => typeof value === 'boolean', 'is true or false'),
   text: kind(isText, 'is a text'),
   number: kind((value) => typeof value === 'number', 'is a number'),
-  texts: kind((value) => isListOf(value, isText), 'is a list of texts'),
+  texts: kind((value) => isListOf(value, isText), 'must be a list of texts'),
   call: kind((value) => typeof value === 'function', 'is a function'),
   signal: kind((value) => value instanceof AbortSignal, 'is an AbortSignal'),
   anything: kind(() => true, ''),
 } satisfies Readonly<Record<string, Kind>>
 
-/** Returns the kind of an option whose value must be one of the given strings. */
+/** Returns a test for an option whose value must be one of the given strings. */
 export const oneOf = (names: readonly string[]): Kind =>
   kind((value) => typeof value === 'string' && names.includes(value), `must be one of ${names.join(', ')}`)
 
@@ -55,11 +55,14 @@ export const isListOf = (list: unknown, is: (value: unknown) => boolean): boolea
   return true
 }
 
-/** Copies an object's fields, so that work that begins later is not affected by changes. Returns any other value unchanged. */
+/**
+ * Copies an object's fields, so that later changes to the object do not affect work that has not begun yet. Returns any other value
+ * unchanged.
+ */
 export const asNow = <O>(options: O): O =>
   typeof options === 'object' && options !== null && !Array.isArray(options) ? { ...options } : options
 
-/** Returns the error for the first option with an unknown name, ignoring options that are undefined; undefined if all names are known. */
+/** Returns the error for the first option with an unknown name; undefined if all names are known. Ignores options that are undefined. */
 export const unknownOption = (options: object, known: readonly string[]): InvalidInput | undefined => {
   for (const [name, value] of Object.entries(options))
     if (value !== undefined && !known.includes(name)) return invalidInput(name, unknownField(name, known))
@@ -67,8 +70,8 @@ export const unknownOption = (options: object, known: readonly string[]): Invali
 }
 
 /**
- * Checks each option and returns a copy of the options. Errors: `InvalidInput`, whose path names the option; an unknown name is an
- * error too.
+ * Checks each option and returns a copy of the options. Errors: `InvalidInput` for an invalid value or an unknown name; its path names
+ * the option.
  *
  * @param options undefined for no options
  */

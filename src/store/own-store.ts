@@ -22,15 +22,15 @@ const optional = [
 ] as const satisfies readonly (keyof StoreAdapter)[]
 const blobMethods = ['put', 'get', 'list', 'remove'] as const satisfies readonly (keyof BlobStore)[]
 
-/** Minimum `maxAppendBytes` of a store whose blobs are stored in its streams: room for a chunk in base64 and its event. */
+/** Minimum `maxAppendBytes` of a store that keeps blobs in its streams: enough for an event with one chunk in base64. */
 const leastForBlobs = 2 * blobChunk
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null
 
 /**
- * Returns a custom store as a plain object. Errors: `InvalidInput` if a required member is missing or a member is invalid; its path
- * names the member.
+ * Returns a custom store as a plain object. Errors: `InvalidInput` if a required member is missing or any member is invalid; the
+ * error's path names the member.
  */
 export const ownStore = (store: StoreAdapter): E.Either<InvalidInput, StoreAdapter> => {
   const lack = lackIn(store)
@@ -59,7 +59,7 @@ const lackIn = (store: unknown): InvalidInput | undefined => {
   const missing = methods.find((name) => typeof store[name] !== 'function')
   if (missing) return invalidInput(`store.${missing}`, 'must be a method: every StoreAdapter has it')
   const misshapen = optional.find((name) => !['function', 'undefined'].includes(typeof store[name]))
-  if (misshapen) return invalidInput(`store.${misshapen}`, 'is a method, or left out')
+  if (misshapen) return invalidInput(`store.${misshapen}`, 'must be a method, or omitted')
   const { blobs, url, maxAppendBytes = Infinity } = store
   if (typeof url !== 'string')
     return invalidInput('store.url', 'must be the URL without credentials, for messages')
@@ -70,7 +70,7 @@ const lackIn = (store: unknown): InvalidInput | undefined => {
       ? undefined
       : invalidInput(
           'store.maxAppendBytes',
-          `must be at least ${leastForBlobs} in a store without blobs of its own`,
+          `must be at least ${leastForBlobs} in a store that does not provide blobs`,
         )
   const blobMethod = blobMethods.find((name) => !isObject(blobs) || typeof blobs[name] !== 'function')
   return blobMethod && invalidInput(`store.blobs.${blobMethod}`, 'must be a method: every BlobStore has it')

@@ -9,13 +9,16 @@ import { type AllRange, type EventStore, largePage, type RecordedEvent, streamPa
 
 type Pages<A, Errors = StoreError> = AsyncGenerator<E.Either<Errors, readonly A[]>, void>
 
-/** Reports whether a page read forwards ends its stream. It does if it has fewer events than requested, unless its events are large. */
+/**
+ * Reports whether a page read forwards reaches the end of its stream: it has fewer events than requested, and its events are not so
+ * large that the page may have been cut short.
+ */
 export const endsStream = (page: readonly RecordedEvent[], limit: number): boolean =>
   page.length < limit && page.reduce((sum, { data }) => sum + data.length, 0) <= largePage
 
 /**
- * Yields the events of a stream from one revision through another, in order. Events before an unreadable one are yielded before its
- * error.
+ * Yields the events of a stream from revision `from` to revision `to`, both inclusive, in order. If an event cannot be read, yields the
+ * events before it, then the error.
  */
 export async function* pagesOf(
   store: Pick<EventStore, 'read'>,
@@ -66,7 +69,7 @@ export async function* namePages(
   }
 }
 
-/** Yields all current events of a store, page by page. */
+/** Yields all existing events of a store, page by page. */
 export async function* allPages(
   store: EventStore,
   { after, prefixes }: Pick<AllRange, 'after' | 'prefixes'> = {},

@@ -38,9 +38,9 @@ export interface AppendRequest {
   readonly expected: number
   /**
    * Repeats of this append that the store must detect. Default: only a repeat at the same revisions; the events need not be indexed for
-   * `find`, because that slows every append. `'none'`: no repeat, because no other writer can have sent events with these ids.
-   * `'first'`: the first event must be found with `find`, at any revision. `'each'`: every event must be. `'silent'`: like `'first'`,
-   * and the outcome may be `taken`, which leaves open whether this append or a repeat wrote the events.
+   * `find`, because indexing slows every append. `'none'`: no repeat, because no other writer can have sent events with these ids.
+   * `'first'`: `find` must find the first event, at any revision. `'each'`: `find` must find every event. `'silent'`: like `'first'`,
+   * but the outcome may be `taken`, which does not say whether this append or a repeat wrote the events.
    */
   readonly repeat?: 'none' | 'first' | 'each' | 'silent'
   /** Marks the events as part of a write of several appends. Adapters ignore this property: `withWholeWrites` stores it in the metadata. */
@@ -49,8 +49,8 @@ export interface AppendRequest {
 
 /**
  * Outcome of an append. `repeated`: events with these ids already existed, possibly with other texts (another time, another actor), so
- * read them before you append to them. If two writers send the same texts at once, the outcome of one is `written`. `taken`: either of
- * the two; only for an append with `repeat: 'silent'`.
+ * read them before you append to them. If two writers send the same texts at once, the outcome of one is `written`. `taken`: either
+ * `written` or `repeated`; only for an append with `repeat: 'silent'`.
  */
 export type AppendOutcome = 'written' | 'repeated' | 'taken'
 
@@ -88,7 +88,7 @@ export interface KeptEnd {
 export interface FindResult {
   /** Revision of the event; undefined if the stream has no event with that id. */
   readonly revision: number | undefined
-  /** Last revision searched; -1 if no event was searched. Later events may include the one with the id. */
+  /** Last revision searched; -1 if no event was searched. The event may exist at a later revision. */
   readonly through: number
 }
 
@@ -147,10 +147,10 @@ export interface BlobStore {
   readonly put: (sha256: string, chunks: Iterable<Uint8Array>) => TaskEither<StoreError, void>
   /**
    * Yields the bytes of a blob in order, in pieces of any size; yields nothing if the blob does not exist. The bytes are not verified.
-   * Iteration throws a `StoreError`.
+   * Throws a `StoreError` during iteration.
    */
   readonly get: (sha256: string) => AsyncIterable<Uint8Array>
-  /** Yields all blobs, in any order. Iteration throws a `StoreError`. */
+  /** Yields all blobs, in any order. Throws a `StoreError` during iteration. */
   readonly list: () => AsyncIterable<BlobInfo>
   /** Removes the blob, unless it was put at or after `before`. */
   readonly remove: (sha256: string, before: Date) => TaskEither<StoreError, void>
@@ -167,19 +167,19 @@ export interface BlobInfo {
 export const blobChunk = 512 * 1024
 
 /**
- * Names held by the processes that work on a store, which show which of these processes are alive. The operating system decides,
- * without clocks.
+ * Names held by the processes that work on a store, which show which of these processes are alive. The operating system determines
+ * this, without using clocks.
  */
 export interface Liveness {
   /**
    * Holds a new name, which was never used before, until `release` is called or this process ends in any way.
    *
-   * @returns `release`, after which the name is unknown; undefined if names cannot be held here
+   * @returns `release`, which makes the name unknown again; undefined if the store cannot hold names on this system
    */
   readonly hold: (name: string) => (() => void) | undefined
   /**
    * Holds a name whose process ended without releasing it, and returns the function that releases it. Returns undefined if the name is
-   * held, unknown, or uncertain.
+   * held or unknown, or if its state cannot be determined.
    */
   readonly inherit: (name: string) => (() => void) | undefined
   /** Returns the names that were held and have not been released. */
@@ -226,7 +226,7 @@ export interface EventLog {
   ) => TaskEither<StoreError | EventTooLarge | InvalidInput, AppendOutcome>
   readonly read: (range: StreamRange) => TaskEither<StoreError, readonly RecordedEvent[]>
   readonly readAll: (range: AllRange) => TaskEither<StoreError | InvalidInput, AllPage>
-  /** Yields existing events, then new ones as they are written. Iteration throws a `StoreError` or `InvalidInput`. */
+  /** Yields existing events, then new ones as they are written. Throws a `StoreError` or `InvalidInput` during iteration. */
   readonly follow: (options: FollowOptions) => AsyncIterable<FollowItem>
   readonly close: () => TaskEither<StoreError, void>
 }
@@ -238,7 +238,10 @@ export interface StreamIndex {
    * only the newest events.
    */
   readonly find: (stream: string, eventId: string) => TaskEither<StoreError, FindResult>
-  /** Returns the number of events of a type in a stream, through a revision; undefined in a store that would have to read all of them. */
+  /**
+   * Returns the number of events of a type in a stream, up to and including a revision; undefined in a store that would have to read
+   * all of these events.
+   */
   readonly count: (
     stream: string,
     type: string,
@@ -263,8 +266,9 @@ export interface StreamIndex {
     limit: number,
   ) => TaskEither<StoreError, readonly string[]>
   /**
-   * Returns those of the given streams that were certainly never written, and therefore not deleted either. May omit some if finding
-   * out would cost more than a few reads. For stores in which reading a missing stream costs as much as any other read.
+   * Returns those of the given streams that were certainly never written, and therefore not deleted either. May omit streams for which
+   * finding out would cost more than a few reads. Only useful in stores in which reading a missing stream costs as much as any other
+   * read.
    */
   readonly neverBegun?: (streams: readonly string[]) => TaskEither<StoreError, ReadonlySet<string>>
   /** Returns the streams with a name prefix that were written since a checkpoint returned by `changed`. */
@@ -295,8 +299,8 @@ export interface EventStore extends EventLog, StreamIndex, StoreAbilities {
 }
 
 /**
- * A custom store: the methods of `EventLog`, and of the other members those that the database does well. Missing members are derived
- * from the others: the index reads all events, blobs are stored in streams, `maxAppendBytes` is `Infinity`.
+ * A custom store: the methods of `EventLog`, and any other members that the database supports well. Missing members are derived from
+ * the others: the index reads all events, blobs are stored in streams, `maxAppendBytes` is `Infinity`.
  */
 export interface StoreAdapter extends EventLog, Partial<StreamIndex>, StoreAbilities {
   readonly blobs?: BlobStore

@@ -20,16 +20,16 @@ interface Beginning {
   readonly isWhole: boolean
 }
 
-/** Names of the streams to read; those in `optional` often do not exist. */
+/** Names of the streams to read. Streams in `optional` often do not exist. */
 interface Streams {
   readonly own: string
   readonly optional: readonly string[]
 }
 
 /**
- * Returns a store that reads the first page of the given streams only once, for work that reads the beginning, the end and all events
- * of these streams: most streams are no longer than a page. The store does not see what is written to these streams in the meantime, so
- * do not keep it longer than the work takes.
+ * Returns a store that reads the first page of the given streams only once. Meant for work that reads the beginning, the end and all
+ * events of these streams, most of which are no longer than a page. The returned store does not see events written to these streams in
+ * the meantime, so use it only for the duration of the work.
  */
 export const shortStreams = (store: EventStore, { own, optional }: Streams): EventStore => {
   const begun = new Map<string, Promise<Beginning | undefined>>()

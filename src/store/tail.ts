@@ -17,7 +17,7 @@ export interface TailSource {
   /** Notifier that beats when this process has written to the store or closed it. */
   readonly pulse: Pulse
   readonly isClosed: () => boolean
-  /** Interval at which the store is read if the pulse does not beat, in milliseconds. */
+  /** Interval at which the store is read in the absence of beats, in milliseconds. */
   readonly pollInterval: number
   /** Makes the pulse beat soon after other processes have written, until the signal aborts. */
   readonly watchOthers?: (signal: AbortSignal) => void
@@ -29,21 +29,21 @@ export interface TailListener {
   readonly event: (event: RecordedEvent) => void
   /** Receives, from time to time, the checkpoint up to which the store was searched. */
   readonly reached: (checkpoint: Checkpoint) => void
-  /** Receives the last call, when the store is closed or cannot be read. */
+  /** Receives the final call, made when the store is closed or cannot be read. */
   readonly ended: (error: StoreError | InvalidInput | undefined) => void
 }
 
 export interface Tail {
   /**
-   * Calls a listener with the events of its streams after a checkpoint. Returns undefined if the tail is already past that checkpoint:
-   * the caller must first read up to the tail.
+   * Calls a listener with the events of its streams after a checkpoint. Returns undefined if the tail is already past that checkpoint,
+   * in which case the caller must first read the events up to the tail.
    *
    * @returns a function that stops the calls
    */
   readonly join: (listener: TailListener, from: Checkpoint | undefined) => (() => void) | undefined
   /**
-   * Passes on events that were just written, in order. Returns false if they do not directly follow the last event that the tail has
-   * read: the tail must then read them itself.
+   * Passes on events that were just written, in order. Returns false if the events do not directly follow the last event that the tail
+   * has read, in which case the tail must read them from the store.
    */
   readonly offer: (written: () => readonly RecordedEvent[]) => boolean
 }
@@ -54,10 +54,10 @@ const tellInterval = 100
 /** State of a read loop for some listeners, which runs until the last of them leaves. */
 interface Run {
   at: Checkpoint | undefined
-  /** Position of the last event that each listener has received. */
+  /** Position of the last event received by each listener, or the position after which the listener joined. */
   readonly had: Map<TailListener, number>
   readonly byPrefix: Map<string, Set<TailListener>>
-  /** Longest common beginning of all prefixes ever requested. */
+  /** Longest common prefix of all stream name prefixes ever requested. */
   common: string
   readonly lengths: Set<number>
   readonly stop: AbortController

@@ -62,8 +62,8 @@ const isTurningPoint = (event: ConversationEvent): boolean =>
   (event.type === 'MessageAppended' && (event.data.role === 'user' || isFinal(event)))
 
 /**
- * Reports whether an event of a side stream was recorded before an event of the conversation. That is so if its writer did not yet know
- * the conversation's event and its time is earlier.
+ * Reports whether an event of a side stream was recorded before an event of the conversation: its time is earlier, and its writer did
+ * not know the conversation's event yet.
  */
 const isBefore = ({ metadata, data }: Fact, point: ConversationEvent): boolean =>
   data.at < point.position && Date.parse(metadata.time) < Date.parse(point.metadata.time)

@@ -41,7 +41,7 @@ export async function* idsOf(store: EventStore): Steps<CopyError, readonly strin
 
 /**
  * Plans the copy of each conversation once, parents before their forks. Conversations that are still being imported are included only
- * if they are named.
+ * if the caller named them.
  */
 export async function* planOf(
   store: EventStore,
@@ -68,7 +68,7 @@ export async function* planOf(
 const isNotThere = (error: CopyError, id: string): boolean =>
   error._tag === 'ImportUnfinished' || (error._tag === 'ConversationNotFound' && error.conversation === id)
 
-/** Maximum number of times that a conversation's end is read while its side streams mention later positions. */
+/** Maximum number of times to read a conversation's end. It is read again as long as the side streams mention later positions. */
 const maxLooks = 10
 
 async function* look(store: EventStore, id: string): Steps<CopyError, PlannedCopy> {

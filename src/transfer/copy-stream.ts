@@ -99,7 +99,11 @@ async function* appendRest(
   while (reached < copy.last) {
     const page = yield* ok(ahead ?? pageAt(reached + 1))
     const gap = page.find(({ revision }, index) => revision !== reached + 1 + index)
-    if (gap) return yield historyLost(stream, `revision ${gap.revision} follows where ${reached + 1} should`)
+    if (gap)
+      return yield historyLost(
+        stream,
+        `revision ${gap.revision} was found where revision ${reached + 1} was expected`,
+      )
     if (page.length === 0) return yield historyLost(stream, `it ends at revision ${reached}`)
     // The next page is read while this one is written.
     const next = reached + 1 + page.length

@@ -25,7 +25,7 @@ export interface CopyOptions {
    * source.
    */
   readonly ids?: readonly string[] | undefined
-  /** Called after each append with the number of events to copy that the target already has, and the total. */
+  /** Called after each append with the number of events that are in the target so far and the total number of events to copy. */
   readonly progress?: ((done: number, total: number) => void) | undefined
 }
 

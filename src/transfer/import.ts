@@ -40,7 +40,10 @@ const sessionFields = () => ({
   format: oneOf(formatNames()),
   skipBadLines: kinds.flag,
 })
-/** Maximum number of times that one import is planned while others write to the same conversations. The plan depends on their events. */
+/**
+ * Maximum number of attempts at an import while others write to the same conversations. Each attempt needs a new plan, because the plan
+ * depends on the events that they write.
+ */
 const maxTries = 20
 
 /**
@@ -130,7 +133,7 @@ async function* importOnce(
   if (prepared.every(({ end, events }) => lastPosition(end) < 0 && events.length === 0))
     return yield {
       ...unknownFormat(
-        `${file} holds no message yet in the format ${format}: import it again when something has been said`,
+        `${file} contains no message in the format ${format} yet: import it again when it does`,
         'it is one of another format',
       ),
       isWithoutMessages: true,

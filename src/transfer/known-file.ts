@@ -106,7 +106,7 @@ async function* eventsOf(
   return lastPosition({ lineage, revision: last.revision }) + 1
 }
 
-/** Records the import of a file in the store. A failure is not reported; the file is then parsed again next time. */
+/** Records the import of a file in the store. A failure is not reported; it only means that the next import parses the file again. */
 export const noteImport = async (
   store: EventStore,
   stream: string | undefined,

@@ -178,7 +178,7 @@ const parentIn = ({ data }: StoredEvent): string | undefined => {
 /**
  * Returns the end of a stored conversation, including events of an unfinished import.
  *
- * @param isAlone true if the parents of a fork need not be stored yet: they may come with the same file
+ * @param isAlone true if the parents of a fork need not be stored yet, because they may be in the same file
  */
 async function* readThere(
   store: EventStore,

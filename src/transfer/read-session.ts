@@ -10,9 +10,9 @@ import { pacer } from '../store/breath.ts'
 import { toError } from '../result/typed-error.ts'
 
 /**
- * A session file of any size, as its bytes (UTF-8) in pieces. An error of the iteration is a `FileUnreadable`. If `bytes` is a
- * function, it returns the bytes from the beginning each time. It is called once for a file that was imported before, to check that the
- * file is the same; otherwise twice.
+ * A session file of any size, given as its bytes (UTF-8) in pieces. An error during iteration becomes a `FileUnreadable`. If `bytes` is
+ * a function, it returns the bytes from the beginning each time. It is called once for a file that was imported before, to check that
+ * the file is the same; otherwise twice.
  */
 export interface SessionStream extends SessionOptions {
   readonly bytes: Pieces | (() => Pieces)
@@ -34,7 +34,7 @@ export const sessionProblem = (
   return (typeof given.text === 'string' || (given.text === undefined && isBytes)) &&
     typeof given.file === 'string'
     ? undefined
-    : 'must be { text, file } or { bytes, file }: what to import, and its name for messages'
+    : 'must be { text, file } or { bytes, file }: the content to import, and its name for messages'
 }
 
 export const isStream = <S extends OpenSession | SessionStream>(session: SessionFile | S): session is S =>
@@ -70,7 +70,7 @@ export const readSession = async ({ bytes, ...options }: OpenSession, shelf: She
   return reader.finish()
 }
 
-/** Yields the bytes of a file. Converts an error of the iteration to `FileUnreadable`. */
+/** Yields the bytes of a file. Converts an error during iteration to `FileUnreadable`. */
 export async function* readFileBytes(
   file: string,
   bytes: AsyncIterable<Uint8Array>,

@@ -138,7 +138,7 @@ const fileOf = (file: number): File => {
     let done = 0
     while (done < least) {
       const more = readSync(file, bytes, done, bytes.length - done, at + done)
-      if (more === 0) throw new Error('it is shorter than what was written to it')
+      if (more === 0) throw new Error('it is shorter than the data written to it')
       done += more
     }
     return done

@@ -18,7 +18,10 @@ export interface Addition {
   /** The incomplete write that contains the last stored event; undefined if the stream has no such write. */
   readonly open?: WritePart | undefined
   readonly events: EventList
-  /** Treatment of repeated events, as for an append: commands that wrote these events may be repeated in this store. */
+  /**
+   * Treatment of repeated events, as for an append. It matters because the commands that wrote these events may be repeated in this
+   * store.
+   */
   readonly repeat?: AppendRequest['repeat']
 }
 
@@ -35,9 +38,9 @@ const batchEvents = 250
 const batchBytes = 512 * 1024
 
 /**
- * Writes the additions to all these conversations so that either all of them take effect or nothing does. If they fit into one append,
- * they are written in a single append. Otherwise, the events are marked as parts of a write (`Append.part`), and the last event marks
- * the write complete. For several conversations, a record that is written after all of their events marks them complete.
+ * Writes the additions to all these conversations, all or nothing. If they fit into a single append, they are written in one.
+ * Otherwise, the events are marked as parts of a write (`Append.part`), and the last event marks the write complete. For several
+ * conversations, a record that is written after all of their events marks them complete.
  *
  * @param wrote called after each append with the addition and the number of events added; events of another writer do not count
  */
@@ -83,7 +86,7 @@ async function* write(
   }
 }
 
-/** Marks the additions to all these conversations as complete. Each addition waits for the record that its last event names. */
+/** Marks the additions to all these conversations as complete. Each addition becomes complete with the record that its last event names. */
 async function* recordAll(store: EventStore, changed: readonly Addition[], record: string): Writing<void> {
   const records = Map.groupBy(changed, ({ events, open }) =>
     events.length === 0 && isRecord(open?.last) ? open.last : record,

@@ -2,8 +2,8 @@ import { useEffect, useState } from 'preact/hooks'
 
 let say: ((text: string) => void) | undefined
 /**
- * Announces a sentence to screen readers and shows it briefly. Announces at most one sentence every two seconds, and drops all but the
- * latest of those that wait.
+ * Announces a sentence to screen readers and shows it briefly. Announces at most one sentence every two seconds; if several are
+ * waiting, only the latest is announced.
  */
 export const announce = (text: string): void => say?.(text)
 

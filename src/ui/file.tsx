@@ -14,7 +14,7 @@ import { count } from './words.ts'
 
 // The page as one file, which `palimpsest export --format html` writes: the same page, without a server.
 
-/** Reports when the file was made, the number of its events, and how many places were redacted. */
+/** Shows the time at which the file was made, the number of its events, and the number of redacted places. */
 const CopyNote = ({ file: { events, written, redacted } }: { readonly file: EmbeddedFile }) => (
   <footer class="copy-note">
     A copy of {count(events.length, 'event')}, made {written.slice(0, 16).replace('T', ' ')} UTC.{' '}

@@ -52,7 +52,7 @@ export const keymap = {
   inspector: look('show or hide the inspector', 'i'),
   audit: look('audit', 'g a'),
   tokens: look('tokens, costs and the cache', 'g k'),
-  bisect: look('find since when it is wrong', 'b'),
+  bisect: look('find out since when it is wrong', 'b'),
   marks: look('list markers and rewinds', 'l'),
   pin: look('pin this position', 'm'),
   pins: look('list the pins', "'"),
@@ -76,7 +76,7 @@ export const keymap = {
   export: page('export what is seen …', 'g e'),
   conversations: page('go to the conversations', 'g c'),
   workers: page('go to the workers', 'g w'),
-  theme: page('light, dark, or as the system says', 'g t'),
+  theme: page('switch the theme: light, dark or system', 'g t'),
   singleKeys: page('switch single-letter keys on or off', 'Control+.'),
   palette: page('do anything by name', 'Control+k'),
   keys: page('list the keys', '?'),
@@ -116,7 +116,7 @@ export const meaningOf = (name: string, began: string | undefined): Meaning => {
   return beginnings.has(name) ? { began: name } : undefined
 }
 
-/** True if the key types a character. Such keys do not trigger actions while the user types, and can be switched off (WCAG 2.1.4). */
+/** Reports whether a key types a character. Such keys do not trigger actions while the user types, and can be switched off (WCAG 2.1.4). */
 export const isCharacter = (name: string): boolean => /^.$/u.test(name)
 
 const shown: Readonly<Record<string, string>> = {

@@ -9,13 +9,13 @@ import { holdKeys } from './use-keys.ts'
 const lost = (): Error =>
   toThrowable({
     title: 'This part of the page could not be loaded',
-    detail: 'The server cannot be reached, or it is another version by now: load the page again.',
+    detail: 'The server cannot be reached, or it now runs another version: load the page again.',
     status: 0,
   })
 
 /**
- * Waits for a lazily loaded module (`import()`). Rejects with a `Problem` that asks the user to reload the page if the module cannot be
- * loaded.
+ * Waits for a lazily loaded module (`import()`). If the module cannot be loaded, rejects with a `SourceProblem` that asks the user to
+ * reload the page.
  */
 export const part = <A,>(loading: Promise<A>): Promise<A> =>
   loading.catch(() => {

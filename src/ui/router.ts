@@ -20,7 +20,7 @@ export const linkTo = (href: string): string =>
   isFile ? `${location.href.replace(/#.*$/s, '')}#${href}` : location.origin + href
 
 let hasReturned = false
-/** True if the user reached the current address with Back or Forward. */
+/** Reports whether the user reached the current address with Back or Forward. */
 export const isReturn = (): boolean => hasReturned
 
 /** Goes to an address of the page. With `replace`, the browser's Back button skips the current address. */
@@ -36,7 +36,7 @@ export const go = (href: string, { replace = false }: { readonly replace?: boole
 }
 
 let resting: ReturnType<typeof setTimeout> | undefined
-/** Milliseconds without movement after which a drag updates the address. */
+/** Time without movement after which a drag updates the address, in milliseconds. */
 const rest = 150
 
 /** Replaces the current address once this function has not been called for 150 ms. Used during drags, which keep their own state. */

@@ -25,10 +25,10 @@ interface SignInProps {
 const reasons: Readonly<Record<AccessRefusal, string | undefined>> = {
   'no-token': undefined,
   'no-longer': 'Your token is no longer valid here. Sign in again to continue where you were.',
-  'may-not-read': 'This token may not read: the page needs one with the scope read.',
+  'may-not-read': 'This token does not allow reading: the page needs a token with the scope read.',
 }
 
-/** Shows a form that asks for a token. It lies over the whole page, including an open sheet, whose input is kept. */
+/** Shows a form that asks for a token. The form covers the whole page, including an open sheet, but the input in that sheet is kept. */
 export const SignIn = ({ source, why, done }: SignInProps) => {
   const [token, setToken] = useState('')
   const [error, setError] = useState<string>()

@@ -60,7 +60,7 @@ export const Failed = ({ error, retry }: { readonly error: unknown; readonly ret
   )
 }
 
-/** Shows on one line a problem that stops updates. */
+/** Shows a one-line notice of a problem that stops updates. */
 export const Notice = ({ title, children }: NoticeProps) => (
   <p class="notice" role="alert">
     <b>{title}:</b> {children}
@@ -74,7 +74,7 @@ interface NoticeProps {
 /** Shows the last indexed position and the problem that stopped indexing; shows nothing without a problem. */
 export const NotIndexed = ({ indexed = -1, problem }: UpTo) =>
   problem === undefined ? null : (
-    <Notice title={indexed < 0 ? 'Nothing of it is indexed' : `Nothing after ${number(indexed)} is indexed`}>
+    <Notice title={indexed < 0 ? 'Nothing has been indexed' : `Nothing after ${number(indexed)} is indexed`}>
       {problem}.
     </Notice>
   )
@@ -124,7 +124,7 @@ export const useFetched = <T extends PathOf<'get'>>(
   useAsked(path === undefined ? undefined : (signal) => source.get(path, { signal }), [source, path])
 
 /**
- * Runs an asynchronous function and returns its state, like `useFetched` for data that takes several requests.
+ * Runs an asynchronous function and returns its state. Used in place of `useFetched` where a single GET request is not enough.
  *
  * @param of dependencies: the function runs again when they change
  */

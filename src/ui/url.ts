@@ -26,7 +26,7 @@ export const noView: ConversationViewState = { pane: 'both', open: [], text: 'ex
 const whole = (text: string | null | undefined): number | undefined =>
   text && /^(?:-1|\d{1,15})$/.test(text) ? Number(text) : undefined
 
-/** Parses a view from a query string. Missing or invalid fields have their values from `noView`. */
+/** Parses a view from a query string. Missing or invalid fields take their values from `noView`. */
 export const viewOf = (search: string): ConversationViewState => {
   const query = new URLSearchParams(search)
   const open = query.get('open')
@@ -75,7 +75,7 @@ export const placeIn = (text: string): PageAddress => {
   return { path: path === '' ? '/' : path, search: search === '?' ? '' : search }
 }
 
-/** API route of a conversation without other parameters, named by the end of its path. */
+/** End of the path of an API route whose only path parameter is the conversation's id. */
 type PartOf<T> = T extends `/conversations/{id}${infer Part}`
   ? Part extends `${string}{${string}`
     ? never
@@ -119,7 +119,7 @@ export const hrefs = {
   /**
    * Returns the address of a bisection.
    *
-   * @param bisection id of the bisection; if undefined, the address lists all bisections and has a form for a new one
+   * @param bisection id of the bisection; if undefined, the function returns the address of the page that lists all bisections and has a form for a new one
    */
   bisect: (
     id: string,

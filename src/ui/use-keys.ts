@@ -3,7 +3,7 @@ import { type Action, actions, isCharacter, meaningOf, nameOf } from './keys.ts'
 import { setting } from './settings.ts'
 
 export type Handlers = { readonly [A in Action]?: (() => void) | undefined }
-/** Layer whose handlers receive keys. An open sheet is modal, so the page's handlers are then inactive. */
+/** Layer whose handlers receive keys. While a sheet is open, the page's handlers are inactive, because the sheet is modal. */
 type Floor = 'page' | 'sheet'
 
 /** Handlers of the mounted components, oldest first. For each action, the newest handler has priority. */
@@ -73,7 +73,7 @@ export const holdKeys = (): (() => void) => {
 /** Maximum delay between the two keys of a sequence, in milliseconds. */
 const patience = 1_500
 
-/** Handles all keys of the page. Called once. */
+/** Registers the handler for all keys of the page. Must be called once. */
 export const listenForKeys = (): void => {
   let began: { readonly name: string; readonly at: number } | undefined
   document.addEventListener('keydown', (event) => {

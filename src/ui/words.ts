@@ -8,7 +8,7 @@ const short = new Intl.NumberFormat('en', { notation: 'compact', maximumFraction
 /** Formats a number: `41,233`. */
 export const number = (value: number): string => grouped.format(value)
 
-/** Formats a position; -1, before the first event, is "the beginning". */
+/** Formats a position; returns "the beginning" for -1, which is before the first event. */
 export const placeOf = (position: number): string => (position < 0 ? 'the beginning' : number(position))
 
 /** Formats a number briefly: `133k`, `1.2M`. */

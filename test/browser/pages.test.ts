@@ -360,7 +360,7 @@ describe.skipIf(noBrowser !== '')(`a page${noBrowser}`, () => {
     })
     await page.getByRole('listitem').first().waitFor()
     await page.route('**/assets/**', (route) => route.abort())
-    const lost = page.getByText('it is another version by now')
+    const lost = page.getByText('it now runs another version')
     const told = page.getByRole('status').filter({ has: lost })
     for (const key of ['R', 'g e', 'x', 'Control+k']) {
       for (const one of key.split(' ')) await page.keyboard.press(one)

@@ -102,7 +102,7 @@ describe('a refusal says what is wrong, and what to do next', () => {
       {
         _tag: 'UnsafeCut',
         message:
-          'hiding 1 to 1 would part tool calls from their results (b, a): choose a slice with both or neither',
+          'hiding 1 to 1 would separate tool calls from their results (b, a): choose a slice with both or neither',
         conversation: 'c',
         covers: { first: 1, last: 1 },
         calls: ['b', 'a'],

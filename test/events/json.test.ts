@@ -20,10 +20,7 @@ describe('a copy of JSON', () => {
     [Symbol('s'), 'JSON cannot hold a symbol'],
     [new Map(), 'a Map is not plain JSON'],
     [Buffer.from('x'), 'a Buffer is not plain JSON'],
-    [
-      Object.create(Object.create({ constructor: 1 })),
-      'an object with a prototype of its own is not plain JSON',
-    ],
+    [Object.create(Object.create({ constructor: 1 })), 'an object with a custom prototype is not plain JSON'],
   ])('is refused of %s: %s', (value, problem) => {
     expect(copyJson(value)).toEqual({ _tag: 'Left', left: { path: '', problem } })
     expect(copyJson({ list: [0, [value]] })).toEqual({ _tag: 'Left', left: { path: 'list[1][0]', problem } })
@@ -123,7 +120,7 @@ describe('what is copied', () => {
     ['an object that inherits it', inherited],
     ['an object with a method', { toJSON: () => 1 }],
   ])('never writes itself as something else: %s', (_, value) => {
-    const problem = 'a value with a toJSON method is not plain JSON: give what the method returns'
+    const problem = 'a value with a toJSON method is not plain JSON: pass the result of the method instead'
     expect(copyJson({ value })).toEqual(E.left({ path: 'value', problem }))
   })
 

@@ -63,7 +63,7 @@ describe('palimpsest serve', () => {
         ['text.json', 'is not JSON: create one with palimpsest token create'],
         [
           'other.json',
-          'is not one (name: is unknown: the known ones are tokens): create one with palimpsest token create',
+          'is not one (name: is unknown: expected one of tokens): create one with palimpsest token create',
         ],
       ] as const)
         expect((await says(`serve --token-file ${file}`)).stderr).toBe(

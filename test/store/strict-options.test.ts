@@ -82,7 +82,7 @@ describe('a misspelt option', () => {
 
   test('that is like none of those that there are is told all of them', async () => {
     await expect(chat.full({ colour: true } as never)).rejects.toThrow(
-      'is unknown: the known ones are at, abandoned',
+      'is unknown: expected one of at, abandoned',
     )
   })
 

@@ -126,9 +126,9 @@ test('a stale command says how much came meanwhile', () => {
 
 test('what cannot be written at all has its reason', () => {
   const session = { scopes: ['read', 'write'], isReadOnly: false, store: 'memory:' }
-  expect(offBecause(false, undefined)).toBe('This is a file: it can only be read.')
-  expect(offBecause(true, { ...session, isReadOnly: true })).toBe('This server only reads.')
-  expect(offBecause(true, { ...session, scopes: ['read'] })).toBe('Your token only reads.')
+  expect(offBecause(false, undefined)).toBe('This is a saved file: it is read-only.')
+  expect(offBecause(true, { ...session, isReadOnly: true })).toBe('This server is read-only.')
+  expect(offBecause(true, { ...session, scopes: ['read'] })).toBe('Your token is read-only.')
   expect([offBecause(true, session), offBecause(true, undefined)]).toEqual([undefined, undefined])
 })
 

@@ -43,8 +43,14 @@ describe('what proves a conversation', () => {
     expect(titled(unsealed)).toEqual(['open', 'The hash chain fits, and nothing else proves it'])
     expect(titled(ledger([]))).toEqual(['open', 'Not sealed yet'])
     expect(titled(ledger([head(9)]))).toEqual(['open', 'Sealed through 9, and kept only here'])
-    expect(titled(ledger([head(9), head(5)], [anchor(6)]))).toEqual(['open', 'As it was sealed, through 5'])
-    expect(titled(ledger([head(9)], [anchor(10)]))).toEqual(['good', 'As it was sealed, to its last event'])
+    expect(titled(ledger([head(9), head(5)], [anchor(6)]))).toEqual([
+      'open',
+      'Unchanged since it was sealed, through 5',
+    ])
+    expect(titled(ledger([head(9)], [anchor(10)]))).toEqual([
+      'good',
+      'Unchanged since it was sealed, to its last event',
+    ])
   })
 
   test('is not said before everything was looked at, and what contradicts is said at once', () => {
@@ -77,7 +83,7 @@ describe('what proves a conversation', () => {
     ]
     expect(titled(unsealed, { ...right, receipts: { ...receipts, findings } })).toEqual([
       'bad',
-      'Call 2 was sent something else than the log says',
+      'Call 2 sent a request that differs from the log',
     ])
   })
 
@@ -253,7 +259,7 @@ describe('a policy', () => {
         expect([text, wrong]).toEqual([text, refused(policy) ? [name] : []])
       }
     expect(wrongIn({ ...draft, percentage: '4' })).toEqual([
-      { name: 'percentage', words: 'It is full at a whole number from 5 to 100.' },
+      { name: 'percentage', words: 'The percentage must be a whole number from 5 to 100.' },
     ])
   })
 

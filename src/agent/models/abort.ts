@@ -17,7 +17,7 @@ export const orAborted = async <A>(work: A | Promise<A>, signal: AbortSignal | u
   }
 }
 
-/** Creates the abort reason for a turn that another worker continues; the interruption is then not recorded. */
+/** Creates the abort reason for a turn that another worker will continue. An abort for this reason is not recorded as an interruption. */
 export const leaveReason = (why: string): Error => Object.assign(new Error(why), { name: 'LeftToOthers' })
 
 export const isLeftToOthers = (signal: AbortSignal | undefined): boolean =>
@@ -25,6 +25,6 @@ export const isLeftToOthers = (signal: AbortSignal | undefined): boolean =>
 
 export const modelAborted = (signal: AbortSignal): ModelAborted => ({
   _tag: 'ModelAborted',
-  message: 'aborted: what was complete is recorded, and the next turn continues from there',
+  message: 'aborted: all complete content is recorded, and the next turn continues from there',
   cause: signal.reason,
 })

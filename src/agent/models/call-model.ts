@@ -27,8 +27,8 @@ export interface Retry {
 const defaultRetries = 3
 
 /**
- * Calls a model and retries after failures that may be transient. The content of an interrupted reply is discarded. The failed calls
- * are listed in the reply's origin or, including the last one, in the error.
+ * Calls a model and retries after failures that may be transient. The content of an interrupted reply is discarded. The reply's origin
+ * lists the failed calls; if the last attempt also fails, the error lists all of them.
  */
 export const callModel = async (
   model: Model,

@@ -1,6 +1,9 @@
 import { inspect } from 'node:util'
 
-/** Converts a thrown value of any type to text for the model. It never throws, because the results of other calls must not be lost. */
+/**
+ * Converts a thrown value of any type to text for the model. Never throws, because an exception here would lose the results of other
+ * calls.
+ */
 export const errorText = (error: unknown): string => {
   try {
     // Both may be of any type.

@@ -18,7 +18,7 @@ export interface ChatForm {
   readonly images?: false
   /** False to send a note instead of each file. */
   readonly files?: false
-  /** Provider to which its own reasoning is sent back, and the message field that carries the reasoning. */
+  /** Provider whose reasoning is sent back to it, and the message field that carries the reasoning. */
   readonly reasoning?: {
     readonly provider: string
     readonly field: 'reasoning_content' | 'reasoning' | 'reasoning_details'

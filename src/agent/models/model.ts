@@ -40,13 +40,13 @@ export interface CallOptions {
   readonly onEvent?: (event: ReplyEvent) => void
   /** Milliseconds after which a call that receives no data, not even a ping, counts as stalled. */
   readonly stallTimeout?: number
-  /** Form of the request as its receipt covers it. Default: the model's own form. */
+  /** Form in which to send the request; the receipt covers the request in this form. Default: the model's own form. */
   readonly form?: ChatForm
 }
 
 /**
- * Record of a model call without a usable result: the call brought no reply, or a summary that was not recorded. The next reply stores
- * it, with the error and the API's token counts.
+ * Record of a model call without a usable result: the call returned no reply, or a summary that was not recorded. The next reply stores
+ * the record, with the error and the API's token counts.
  */
 export interface FailedCall {
   /** The error's `_tag`. */
@@ -71,7 +71,7 @@ interface NoReply {
   readonly failed?: readonly FailedCall[]
   readonly cause?: unknown
 }
-/** Details of the API's answer, if the API gave one. */
+/** Error with details of the API's answer, if the API gave one. */
 interface Refusal extends NoReply {
   /** HTTP status. `type` is the API's error type; `requestId` identifies the request to the API's support. */
   readonly status?: number
@@ -89,10 +89,7 @@ export interface ModelFailed extends Refusal {
   readonly retryable?: boolean
   /** Milliseconds to wait before a retry, if the API says so. */
   readonly retryAfter?: number
-  /**
-   * Form in which the endpoint may accept the request that it refused. It is worth another call in this form, with a receipt of its
-   * own.
-   */
+  /** Form in which the endpoint may accept the request that it refused. It is worth calling again in this form, with a separate receipt. */
   readonly form?: ChatForm
 }
 /** Error: no part of the reply arrived for too long. Nothing of the reply was recorded. */
@@ -109,8 +106,8 @@ export interface ContextExceeded extends Refusal {
 export type ModelError = ModelAborted | ModelFailed | ModelStalled | ContextExceeded
 
 /**
- * Model to call: through the Messages API (`anthropicModel`), through Chat Completions (`openAiModel`), or an implementation of your
- * own. The contract is described in docs/models.md and tested by `modelContract` of `palimpsest/testing`.
+ * Model to call: through the Messages API (`anthropicModel`), through Chat Completions (`openAiModel`), or through your own
+ * implementation. The contract is described in docs/models.md and tested by `modelContract` of `palimpsest/testing`.
  */
 export interface Model {
   /** Names of the beta features that the model requests. Receipts record them. */
@@ -121,8 +118,8 @@ export interface Model {
    */
   readonly form?: ChatForm | undefined
   /**
-   * Sends one request without retries: retrying is up to the caller, if the error is `retryable`. Right is a complete reply, Left the
-   * error. A call never throws and never changes the request.
+   * Sends one request without retries; the caller may retry if the error is `retryable`. Returns a complete reply as Right, or the
+   * error as Left. Never throws and never changes the request.
    *
    * - `ModelFailed`: refused, or broken off; `retryable` if the reason may be transient, `retryAfter` in milliseconds;
    * - `ContextExceeded`: too long for the model; the context is then made smaller;

@@ -25,7 +25,7 @@ export const traceCall = (model: Model, request: ModelRequest, options: CallOpti
 
 /**
  * Returns the span attributes of a request. The provider is derived from the form of the model's requests, because a compatible
- * endpoint cannot be told from the original.
+ * endpoint cannot be distinguished from the original.
  */
 const asked = ({ form }: Model, { model }: ModelRequest): Attributes => ({
   'gen_ai.operation.name': 'chat',

@@ -21,7 +21,7 @@ export interface ReceiptVerification {
 
 type Source = Pick<ConversationHandle, 'id' | 'events' | 'context'>
 
-/** Yields the model calls of a conversation that have a receipt. Iteration throws a `ReadError` if reading fails. */
+/** Yields the model calls of a conversation that have a receipt. Throws a `ReadError` during iteration if reading fails. */
 export const modelCalls = (chat: Pick<ConversationHandle, 'events'>): AsyncIterable<ModelCall> =>
   callsIn(chat.events())
 

@@ -27,7 +27,7 @@ export const buildRequest = (
   return requestWith(sent, { ...along, parameters: withContainer(along.parameters, container) })
 }
 
-/** Remakes the complete request of a call, including the requested beta features, as far as its receipt records them. */
+/** Remakes the complete request of a call, including the requested beta features, to the extent that its receipt records them. */
 export const asSent = (
   { kind, origin, receipt }: ModelCall,
   now: Effective,

@@ -19,11 +19,11 @@ export interface UnprovenCall {
   readonly position: number
   readonly kind: 'reply'
   readonly origin: Origin
-  /** True if an earlier call has a receipt, so that a receipt is missing here. */
+  /** True if an earlier call has a receipt; this reply's receipt then counts as missing. */
   readonly isMissing: boolean
 }
 
-/** Returns the calls whose answer an event holds, according to its receipt: one call for a reply, all calls made for a summary. */
+/** Returns the calls whose answers an event holds, according to its receipt: one call for a reply, or all calls made for a summary. */
 const callsOf = (event: ConversationEvent, first: number): readonly ModelCall[] => {
   if (event.type !== 'MessageAppended' && event.type !== 'Condensed') return []
   const { origin } = event.data
@@ -123,7 +123,7 @@ export async function* everyCallIn(
   for await (const event of events) yield* calls(event)
 }
 
-/** True if the event is a reply that a model made, according to its origin, but has no receipt. */
+/** Reports whether an event is a reply that has no receipt, although its origin shows that a model made it. */
 export const isUnproven = (event: ConversationEvent): event is UnprovenReply => {
   if (event.type !== 'MessageAppended' || event.data.role !== 'assistant') return false
   const { model, requestId, usage, context } = event.data.origin ?? {}

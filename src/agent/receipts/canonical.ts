@@ -19,8 +19,8 @@ export interface SentRequest extends Pick<RenderResult, 'tool_choice'> {
 export type SentPart = { readonly [field: string]: unknown }
 
 /**
- * Maximum length, in characters, of a text that is cached. The texts of all blocks together are as long as the history, and each is
- * needed only a few times.
+ * Maximum length, in characters, of a text that is cached. Longer texts are not cached, because the texts of all blocks together are as
+ * long as the history, and each is needed only a few times.
  */
 const mostRemembered = 8_192
 const briefText = memo((part: SentPart): string | undefined => {
@@ -77,7 +77,7 @@ const listText = (parts: readonly SentPart[]): string => `[${parts.map((part) =>
 const isMarked = ({ content }: SentRequest['messages'][number]): boolean =>
   content.some((block) => 'cache_control' in block)
 
-/** Estimates how many of these messages the next request will begin with. The last two cache breakpoints move with the conversation. */
+/** Estimates how many of the first messages the next request will share. The last two cache breakpoints move with the conversation. */
 const stableIn = (messages: SentRequest['messages']): number => {
   let moving = 0
   for (let index = messages.length - 1; index >= 0; index--) {

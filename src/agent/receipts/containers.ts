@@ -35,7 +35,7 @@ export const withContainer = (
   return { ...parameters, container: isFields(container) ? { ...container, id: sent.id } : sent.id }
 }
 
-/** True if the error means that the API does not accept the container that was sent. */
+/** Reports whether an error means that the API does not accept the container that was sent. */
 export const refusesContainer = (error: ModelError, sent: SentContainer | undefined): boolean =>
   sent !== undefined &&
   !sent.left &&

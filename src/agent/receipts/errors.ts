@@ -1,6 +1,9 @@
 import type { CallName } from '../../events/call-name.ts'
 
-/** Error: the request was made by a renderer, of replies or of summaries, that only a newer version of palimpsest has. */
+/**
+ * Error: the request was made by a newer version of palimpsest, with a renderer for replies or summaries that this version does not
+ * have.
+ */
 export interface UnknownRenderer {
   readonly _tag: 'UnknownRenderer'
   readonly message: string
@@ -43,7 +46,7 @@ export const callOutOfRange = (
   others = '',
 ): CallOutOfRange => ({
   _tag: 'CallOutOfRange',
-  message: `conversation ${conversation} has ${calls === 0 ? 'no call' : `${calls} ${calls === 1 ? 'call' : 'calls'}`} of a model with a receipt${calls > 0 ? `: name one from 1 to ${calls}` : others === '' ? ': only what a turn recorded has one' : ''}${others}`,
+  message: `conversation ${conversation} has ${calls === 0 ? 'no call' : `${calls} ${calls === 1 ? 'call' : 'calls'}`} with a receipt${calls > 0 ? `: name one from 1 to ${calls}` : others === '' ? ': only calls recorded by a turn have receipts' : ''}${others}`,
   conversation,
   call,
   calls,

@@ -2,8 +2,8 @@ import type { ConversationEvent } from '../../events/events.ts'
 import { type Effective, evolveEffective } from '../../projections/effective.ts'
 
 /**
- * Tracks the effective history while the events of a log are read, for positions that mostly ascend. Continues from the last history,
- * and reloads only after a jump.
+ * Tracks the effective history while the events of a log are read. Positions are expected in mostly ascending order: each history is
+ * derived from the previous one, and reloaded only after a jump.
  *
  * @param contextAt loads the effective history at a position
  */

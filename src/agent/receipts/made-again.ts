@@ -17,7 +17,7 @@ export type Unusable = InvalidInput | UnknownRenderer
 
 /**
  * Checks everything about a call's receipt that can be checked without the log. Versions are checked first, because a newer version has
- * other options.
+ * different options.
  */
 export const checkCall = (call: ModelCall): E.Either<Unusable, ModelCall> => {
   const { kind, position, receipt } = call

@@ -5,7 +5,7 @@ import type { Effective, Item } from '../../projections/effective.ts'
 import { fingerprintLength } from './fingerprints.ts'
 import { type ReceiptBlocks, receiptOptionsIn } from './receipt-options.ts'
 
-/** Returns the fingerprints that a receipt records: how many are shared with an earlier receipt, and the rest. */
+/** Returns the fingerprints to record in a receipt: the number shared with an earlier receipt, and the remaining fingerprints. */
 export const blocksOf = (effective: Effective, prints: string): ReceiptBlocks => {
   const base = baseOf(effective)
   if (!base) return { shared: 0, rest: prints }

@@ -46,7 +46,7 @@ async function* sent(
   asked: number | ModelCall | undefined,
 ): Steps<ReadError | CallOutOfRange | UnknownRenderer, SentCall> {
   if (asked !== undefined && typeof asked !== 'number' && !isCall(asked))
-    return yield invalidInput('call', 'must be the number of a call, from 1, or a call')
+    return yield invalidInput('call', 'must be a call number, from 1, or a listed call')
   const call = typeof asked === 'object' ? asked : yield* callOf(chat, asked)
   const ofCall = unusableOf(call)
   // Before anything is read: a receipt that cannot be used may name no position.
@@ -102,9 +102,9 @@ const callsOf = (chat: Source): Steps<ReadError, readonly ModelCall[]> =>
     return calls
   })
 
-/** Returns a function that adds the call to the error of an unusable receipt. */
+/** Returns a function that names the call in the error of an unusable receipt. */
 const unusableOf = ({ number, position }: ModelCall) =>
   E.mapLeft((error: Unusable): Unusable => ({
     ...error,
-    message: `the receipt of call ${number} (answered at position ${position}) cannot be used: ${reasonOf(error)}; verify --receipts lists every call like it`,
+    message: `the receipt of call ${number} (answered at position ${position}) cannot be used: ${reasonOf(error)}; run verify --receipts to list all such calls`,
   }))

@@ -56,7 +56,7 @@ const cut = (text: string, longest: number): string => {
   return text.slice(0, half) + note + text.slice(text.length - half)
 }
 
-/** Cuts every text inside a value that is longer than `longest` characters. */
+/** Cuts every text longer than `longest` characters inside a value. */
 const cutInside = (value: unknown, longest: number): unknown => {
   if (typeof value === 'string') return cut(value, longest)
   if (typeof value !== 'object' || value === null) return value

@@ -27,15 +27,15 @@ export const currentSummarizer = 2
 export const summaryOptionsSchema = z.object({
   /** Version of the summary request. */
   summarizer: z.union([z.literal(1), z.literal(currentSummarizer)]),
-  /** Slice to summarize, through the last item of this request. */
+  /** Slice to summarize, ending with the last item of this request. */
   covers: coversSchema,
   /** Instructions that replace the default ones. */
   instructions: z.string().regex(/\S/, { error: 'instructions need text' }).optional(),
   /** True to send pictures and documents; otherwise each is replaced with a note. */
   images: z.boolean(),
   /**
-   * Summaries by earlier requests, each of the slice from its beginning through position `last`. In this request, the last summary
-   * replaces these items.
+   * Summaries by earlier requests; each covers the slice from its beginning up to and including position `last`. In this request, the
+   * last summary replaces the items that it covers.
    */
   parts: z
     .array(
@@ -93,7 +93,7 @@ const defaultInstructions = `Summarize the conversation above. The summary will 
 
 Where the conversation begins with a summary, take over from it what still holds. Do not go on with the conversation and call no tool: answer with the summary alone. Be brief, but leave out nothing that would have to be found out again.`
 
-/** Placeholder for requests with calls of tools that are not recorded: a request with tool calls needs tools. */
+/** Placeholder for a request whose tool calls have no recorded tool definitions, because a request with tool calls needs tools. */
 const anyTool = { name: 'tool', description: 'A tool that was called.', input_schema: { type: 'object' } }
 
 /**

@@ -4,9 +4,9 @@ import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { type Fields, isFields, pathText } from '../../events/json.ts'
 
 /**
- * Checks a tool input that a person edited against the tool's JSON Schema, as the model knows it. Only the keywords handled in this
- * file are checked; others are left to the tool. Patterns are not checked either, because patterns from an untrusted server may take
- * forever.
+ * Checks a tool input that a person edited against the tool's JSON Schema, as shown to the model. Only the keywords handled in this
+ * file are checked; others are left to the tool. Patterns are not checked either, because matching a pattern from an untrusted server
+ * may take forever.
  *
  * @param tools definitions as configured
  */
@@ -104,13 +104,16 @@ const problemInFields = (
   return undefined
 }
 
-/** Describes a violation of the schema's type, constants or bounds by a value; the values inside it are not checked. */
+/**
+ * Describes how a value violates the schema's type, constants or bounds; undefined if it does not. Values inside the value are not
+ * checked.
+ */
 const plainProblem = (schema: Fields, value: unknown): string | undefined => {
   const types = typeof schema['type'] === 'string' ? [schema['type']] : listOf(schema['type'])
   if (types.length > 0 && !types.some((type) => isOf(type, value)))
     return `is not of type ${types.join(', ')}`
   if (Array.isArray(schema['enum']) && !schema['enum'].some((one) => isDeepStrictEqual(one, value)))
-    return `is none of ${JSON.stringify(schema['enum'])}`
+    return `is not one of ${JSON.stringify(schema['enum'])}`
   if ('const' in schema && !isDeepStrictEqual(schema['const'], value))
     return `is not ${JSON.stringify(schema['const'])}`
   return boundsOf(value).flatMap(([size, name, least, most]) => outOf(schema, { size, name, least, most }))[0]

@@ -6,7 +6,7 @@ import { errorText } from '../models/error-text.ts'
 import { hasJsonSchema, type StandardSchema } from './standard-schema.ts'
 
 /**
- * Returns the JSON Schema of a tool's input for the model: the given one, else the one that the schema's library generates.
+ * Returns the JSON Schema of a tool's input for the model: `given`, else the JSON Schema that the schema's library generates.
  *
  * Errors: `InvalidInput` if neither exists, or if the API would refuse the schema.
  */

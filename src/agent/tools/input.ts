@@ -27,7 +27,7 @@ const problemText = (issue: SchemaIssue): string => {
   return path === '' ? problem : `${path}: ${problem}`
 }
 
-/** Returns the first issue of each branch of a union: zod's own message says only that the union does not match. */
+/** Returns the first issue of each branch of a union, because zod's own message says only that the union does not match. */
 const waysOf = (issue: SchemaIssue & { readonly errors?: unknown }): readonly SchemaIssue[] =>
   Array.isArray(issue.errors)
     ? (issue.errors as readonly (readonly SchemaIssue[])[]).slice(0, most).flatMap(([first]) => first ?? [])

@@ -38,7 +38,9 @@ export type McpError = InvalidInput | McpFailed | ToolNameTaken
 
 const optionsSchema = z.strictObject({
   prefix: z.string().optional(),
-  rename: z.custom((value) => typeof value === 'function', { error: 'is a function of a name' }).optional(),
+  rename: z
+    .custom((value) => typeof value === 'function', { error: 'must be a function that takes a name' })
+    .optional(),
   trustHints: z.boolean().optional(),
   approve: settingsShape.approve,
   timeout: settingsShape.timeout,

@@ -9,7 +9,7 @@ export interface ToolCall<Input = unknown> {
   readonly id: string
   readonly name: string
   readonly input: Input
-  /** Input as produced by the tool's schema, if the schema has already been applied. */
+  /** Output of the tool's schema for the input, if the schema has already been applied. */
   readonly checked?: unknown
 }
 
@@ -24,11 +24,11 @@ export interface ToolContext {
   readonly key: string
   /** Maximum size, in bytes, of a result that is shown to the model in full. */
   readonly maxResult: number
-  /** Signal that aborts with the turn, and when the tool's time limit expires. */
+  /** Signal that aborts when the turn is aborted or the tool's time limit expires. */
   readonly signal: AbortSignal
   /** Reports the progress of the call to listeners (`onEvent`). The text is not recorded, and not shown to the model. */
   readonly progress: (text: string) => void
-  /** Input as produced by the tool's schema, if the schema has already been applied. */
+  /** Output of the tool's schema for the input, if the schema has already been applied. */
   readonly checked?: unknown
 }
 
@@ -51,7 +51,10 @@ export type ToolFunction = Methods['run']
 
 /** A tool's function with its settings. */
 export interface ToolSettings extends Pick<Methods, 'run'> {
-  /** External effect of a call. Default `unsafe`. If the process ends during a call, a tool with any other effect is run again. */
+  /**
+   * External effect of a call. Default `unsafe`. If the process ends during a call, the tool is run again unless its effect is
+   * `unsafe`.
+   */
   readonly effect?: ToolEffect | undefined
   /** True as shorthand for the effect `idempotent`; ignored if `effect` is present. */
   readonly idempotent?: boolean | undefined

@@ -32,7 +32,7 @@ export interface ToolOptions<S extends StandardSchema> extends Omit<
   readonly input: S
   /** JSON Schema to show to the model instead of the one that the schema's library generates. */
   readonly inputSchema?: object | undefined
-  /** Function that carries out a call, called with the schema's output for a valid input. */
+  /** Function that carries out a call. It receives the schema's output for a valid input. */
   readonly run: (input: OutputOf<S>, context: ToolContext) => unknown
   /**
    * True, or a function that returns true, to require approval of a call before it runs. The function is called with the schema's

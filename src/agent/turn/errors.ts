@@ -36,7 +36,7 @@ export const turnCancelled = (
   { by, reason }: Pick<TurnCancelled, 'by' | 'reason'>,
 ): TurnCancelled => ({
   _tag: 'TurnCancelled',
-  message: `the turn of ${conversation} was cancelled${by === undefined ? '' : ` by ${by}`}${reason === undefined ? '' : ` (${reason})`}: what was complete is recorded, call turn again to continue from there`,
+  message: `the turn of ${conversation} was cancelled${by === undefined ? '' : ` by ${by}`}${reason === undefined ? '' : ` (${reason})`}: all complete content is recorded, call turn again to continue from there`,
   conversation,
   ...(by !== undefined && { by }),
   ...(reason !== undefined && { reason }),

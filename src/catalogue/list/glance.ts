@@ -31,8 +31,8 @@ export interface ConversationOverview {
   /** Links of the conversation, deduplicated; absent if it has none. */
   readonly links?: readonly Link[]
   /**
-   * Id of the conversation under which this conversation is listed: the one that it is a subagent of, continues or was handed over
-   * from; otherwise the one that it was forked from.
+   * Id of the conversation under which this conversation is listed: the conversation that it is a subagent of, continues or was handed
+   * over from, or else the conversation that it was forked from.
    */
   readonly parent?: string
   /**
@@ -81,7 +81,7 @@ export async function* glanceAt(
 const beginningOf = (store: EventStore, id: string): Steps<ReadError, readonly RecordedEvent[]> =>
   ok(store.read({ stream: streamOf(id), from: 0, direction: 'forwards', limit: titleWithin }))
 
-/** Returns the end of a conversation's own stream, which may be among the events in `beginning`. */
+/** Returns the end of a conversation's own stream, without reading it again if `beginning` already contains it. */
 const lastOf = (
   store: EventStore,
   id: string,
@@ -95,7 +95,7 @@ const lastOf = (
 interface Opening {
   readonly lineage: readonly StreamSegment[]
   readonly events: readonly ConversationEvent[]
-  /** Conversation from which this conversation was forked. */
+  /** Id of the conversation from which this conversation was forked. */
   readonly parent?: string
 }
 
@@ -127,7 +127,7 @@ async function* openingOf(
   return { lineage, events, ...(parent !== undefined && { parent }) }
 }
 
-/** Reports whether the first events of an ancestor include all that a fork at position `last` needs. */
+/** Reports whether the first events of an ancestor include all events needed for a fork at position `last`. */
 const covers = (beginning: readonly RecordedEvent[], last: number): boolean =>
   beginning.length >= titleWithin || beginning.length > last
 

@@ -27,12 +27,12 @@ export interface ListedConversation {
 
 type Pages = AsyncGenerator<readonly ListedConversation[], void>
 
-/** Number of stream names on the first page of a list: enough for a screen of conversations even if all of them have notes. */
+/** Number of stream names on the first page of a list: enough to fill a screen with conversations, even if all of them have notes. */
 const firstPage = 100
 
 /**
- * Yields the conversations of a list, page by page; on some stores also a conversation whose import never completed. Most conversations
- * have no notes, and the stream names show which ones, so no search for their notes is needed. Iteration throws a `StoreError`.
+ * Yields the conversations of a list, page by page; on some stores also a conversation whose import never completed. The stream names
+ * show which conversations have notes; most have none, so their notes are not searched for. Throws a `StoreError` during iteration.
  */
 export const listPages = (
   store: EventStore,
@@ -48,7 +48,7 @@ async function* named(ids: readonly string[], noted: NoteIndex['noted']): Pages 
   yield ids.map((id) => ({ id, mayHaveNotes: mayHaveNotes(id) }))
 }
 
-/** Yields conversations, newest first. A notes stream begins after its conversation, so it is listed before the conversation. */
+/** Yields conversations, newest first. A notes stream begins after its conversation, and is therefore listed before it. */
 async function* newestFirst(store: EventStore, beginning: string): Pages {
   const prefixes = [streamOf(beginning), notesStreamOf(beginning)]
   const noted = new Set<string>()

@@ -26,14 +26,14 @@ const listOptions = z.strictObject({
 export const checkListOptions = (options: unknown): E.Either<InvalidInput, ListOptions> =>
   check(listOptions, options ?? {})
 
-/** Number of conversations looked up concurrently, because the store may be remote. */
+/** Number of conversations looked up concurrently; several at a time, because the store may be remote. */
 const atOnce = 50
 /** Maximum number of overviews cached. */
 const maxKnown = 10_000
 
 /**
  * Returns a function that lists the conversations of a store. A conversation is looked up again only if its stream was written to since
- * the last lookup. Iteration throws a `StoreError`.
+ * the last lookup. The returned generator throws a `StoreError` during iteration.
  */
 export const overviewer = (
   store: EventStore,
@@ -105,7 +105,7 @@ const problemOf = (id: string, { message }: ReadError): ConversationOverview => 
   problem: message,
 })
 
-/** Adds the title and links from notes to an overview. A fork without a title of its own has the title that its parent had at the fork. */
+/** Adds the title and links from notes to an overview. A fork that has no title takes the title that its parent had at the fork. */
 async function* withNotes(
   notes: NoteIndex,
   { overview, lineage }: Glance,

@@ -19,16 +19,16 @@ export type QueuedMessage = InboxEvent<'Queued'>
 /** The queue of messages that the user sends while the model is busy. */
 export interface Inbox {
   /**
-   * Reads the queued messages that are not yet known to be in the conversation, in the order in which they were sent.
+   * Reads the queued messages that are not yet recorded as moved to the conversation, in the order in which they were sent.
    *
    * @param at limits the read to events recorded while the conversation ended at or before this position; default: no limit
    */
   readonly pending: (at?: number) => Steps<StoreError, readonly QueuedMessage[]>
-  /** Reports whether `pending` has found the queue empty with its stream ending at this revision or a later one. */
+  /** Reports whether `pending` last found no messages in the queue, at this revision of the inbox stream or a later one. */
   readonly wasEmptyAt: (revision: number) => boolean
   /** Returns the message queued under a command id, whether or not it has been moved to the conversation. */
   readonly find: (commandId: string) => Steps<StoreError, QueuedMessage | undefined>
-  /** Reports whether a command with this id has appended to the conversation itself. */
+  /** Reports whether the command with this id has appended events to the conversation's own stream. */
   readonly isSaid: (commandId: string) => Steps<StoreError, boolean>
   /**
    * Queues messages. A repeat under the same `commandId` writes nothing.

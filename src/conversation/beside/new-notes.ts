@@ -17,10 +17,7 @@ export interface NewNote {
 }
 
 interface LinkFields {
-  /**
-   * Relation to the target: `subagent-of`, `continues`, `handed-over-from` or a word of your own. Read it as "this conversation is …
-   * that one".
-   */
+  /** Relation of this conversation to the target: `subagent-of`, `continues`, `handed-over-from` or a word of your own. */
   readonly relation: string
   /** A position in the other conversation. */
   readonly position?: number | undefined
@@ -51,8 +48,7 @@ const newNoteSchema = z
     const problem = (path: string, message: string) =>
       context.addIssue({ code: 'custom', path: [path], message })
     if (kind === 'title') {
-      if (typeof data !== 'string' || data.trim() === '')
-        problem('data', 'a title must be a text that is not empty')
+      if (typeof data !== 'string' || data.trim() === '') problem('data', 'a title must be a non-empty text')
     } else if (!ownKind.test(kind))
       problem('kind', 'must be title, or a kind with a prefix, such as my-agent/progress')
   })
@@ -66,7 +62,7 @@ const newLinkSchema = z
     call: z.string().min(1).optional(),
   })
   .refine(({ conversation, ref }) => conversation !== undefined || ref !== undefined, {
-    error: 'a link must name the other end: give conversation or ref',
+    error: 'a link must name its target: give conversation or ref',
   })
 
 /** Validates a note and returns a function that builds the event data from it. */

@@ -17,8 +17,8 @@ export interface NoteGlance {
 }
 
 /**
- * An index of the titles and links of a store's conversations. It reads a conversation's notes once and again only after new ones are
- * written.
+ * An index of the titles and links of a store's conversations. It reads a conversation's notes once, and rereads them only after new
+ * ones are written.
  */
 export interface NoteIndex {
   /** Drops outdated entries. Call it before reading from the index. */
@@ -27,8 +27,8 @@ export interface NoteIndex {
   /**
    * Returns a function that reports whether a conversation may have notes, judging by the stream names in the store. `count` is the
    * number of conversations that the caller will test. If the store has many more streams than that, reading all names is not
-   * worthwhile, and the function returns true for every conversation. It may miss a conversation whose first note was written after
-   * `refresh`.
+   * worthwhile, and the function returns true for every conversation. Otherwise, it may return false for a conversation whose first
+   * note was written after `refresh`.
    */
   readonly noted: (count: number) => Steps<StoreError, (conversation: string) => boolean>
   /**
@@ -102,7 +102,10 @@ export const noteIndex = (store: EventStore): NoteIndex => {
  */
 const namesEach = 100
 
-/** Collects the names of note streams from the store's stream names, newest first, until all have been read. */
+/**
+ * Returns a collection of the names of note streams. It reads the store's stream names page by page, newest first, until all have been
+ * read.
+ */
 const namesOf = (store: EventStore): Pick<NoteIndex, 'noted'> & { readonly add: (name: string) => void } => {
   const found = new Set<string>()
   let last: string | undefined

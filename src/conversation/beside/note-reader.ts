@@ -29,7 +29,10 @@ export interface NotesOptions {
 export const notesOf = (store: EventStore, conversation: string): SideStream<NoteFact, NoteEvent> =>
   sideStream(store, { stream: notesStreamOf(conversation), of: conversation }, noteCodec)
 
-/** Yields the notes and links of one conversation, newest first; with `type`, only events of that type. Iteration throws a `StoreError`. */
+/**
+ * Yields the notes and links of one conversation, newest first; with `type`, only events of that type. Throws a `StoreError` during
+ * iteration.
+ */
 export const newestNotes = (
   store: EventStore,
   conversation: string,

@@ -40,8 +40,8 @@ export interface SideEnd {
 /** A stream of events that belongs to a conversation or a worker but is separate from the conversation's own stream. */
 export interface SideStream<Fact, Recorded> {
   /**
-   * Reads the end of the stream, in order to append there. Fails with `ImportUnfinished` if events of an unfinished import come after
-   * the end.
+   * Reads the end of the stream, where the next event is to be appended. Fails with `ImportUnfinished` if events of an unfinished
+   * import come after the end.
    */
   readonly end: () => Steps<StoreError, SideEnd>
   /**
@@ -71,13 +71,16 @@ export interface SideStream<Fact, Recorded> {
   /** Reads the events after a revision, in order. */
   readonly since: (revision: number) => Steps<StoreError, readonly Recorded[]>
   /**
-   * Yields the events newest first, without those of an unfinished import; with `type`, only events of that type. Iteration throws a
-   * `StoreError`.
+   * Yields the events newest first, without those of an unfinished import; with `type`, only events of that type. Throws a `StoreError`
+   * during iteration.
    */
   readonly newest: (type?: string) => AsyncGenerator<Recorded, void>
 }
 
-/** Returns a writer and reader of one side stream. All side streams are written here; `write` chains each event to the one before it. */
+/**
+ * Returns a reader and writer of one side stream. All writes to side streams go through it. It chains each event to the one before it,
+ * unless `isChained` is false.
+ */
 export const sideStream = <Fact, Recorded>(
   store: EventStore,
   { stream, of, isChained = true }: SideName,

@@ -23,7 +23,10 @@ export interface TurnsEnd {
 /** The log of a conversation's turns, in a separate stream. */
 export interface TurnLog {
   readonly conversation: string
-  /** Returns the turn logs of a fork's ancestors, from the nearest one to the conversation that contains the event at `position`. */
+  /**
+   * Returns the turn logs of the conversations that this one was forked from, starting with its parent and ending with the one that
+   * contains the event at `position`.
+   */
   readonly above: (position: number) => Steps<ReadError, readonly TurnLog[]>
   /** Returns the end of the log as this handle last saw it. If the handle has not seen the end, reads it. */
   readonly end: () => Steps<StoreError, TurnsEnd>
@@ -35,11 +38,11 @@ export interface TurnLog {
   readonly seen: () => Steps<StoreError, number>
   /** Reads the events currently recorded after a revision, in order. */
   readonly after: (revision: number) => Steps<StoreError, readonly RecordedTurnFact[]>
-  /** Yields the events currently recorded, newest first, so that `at` never increases. Iteration throws a `StoreError`. */
+  /** Yields the events currently recorded, newest first; `at` never increases. Throws a `StoreError` during iteration. */
   readonly newest: (page?: number) => AsyncGenerator<RecordedTurnFact, void>
   /**
    * Yields the events recorded while the conversation ended at or after a position, in order. With `follow`, continues with new events
-   * until the signal aborts or the store closes. Iteration throws a `StoreError`.
+   * until the signal aborts or the store closes. Throws a `StoreError` during iteration.
    */
   readonly since: (
     position: number,
@@ -48,8 +51,8 @@ export interface TurnLog {
   ) => AsyncGenerator<RecordedTurnFact, void>
   /**
    * Appends events directly after a revision returned by `end`. Fails with `Conflict`, and writes nothing, if another writer has
-   * appended since. Raises `at` of each event to at least that of the event before it. `begun` of the result may be undefined if this
-   * handle has not read the first event.
+   * appended since. Raises an event's `at` if it is lower than the `at` of the event before it. `begun` of the result may be undefined
+   * if this handle has not read the first event.
    */
   readonly append: (
     facts: readonly TurnFact[],
@@ -79,7 +82,7 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
   const read = (from: number, direction: 'forwards' | 'backwards', limit: number) =>
     ok(store.read({ stream, from, direction, limit }))
 
-  /** Returns the end of the stream after reading its current last event. */
+  /** Returns the end of the stream, given its last event. */
   const see = (last: RecordedEvent, { data }: RecordedTurnFact): Known => {
     const { revision, id } = last
     if (revision === known?.revision) return known

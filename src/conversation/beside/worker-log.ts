@@ -9,7 +9,7 @@ import type { EventStore } from '../../store/port.ts'
 import { completeEnvelope } from '../writing/encode.ts'
 import { sideStream } from './side-stream.ts'
 
-/** Appends an event to a worker's stream, retrying on conflict: the event is true at any revision. */
+/** Appends an event to a worker's stream. Retries on conflict, because the event is valid at any revision. */
 export const tell = (
   store: EventStore,
   actor: Actor,

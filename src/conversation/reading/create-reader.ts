@@ -169,8 +169,7 @@ export const createReader = (
       }),
     diff: (options) =>
       look<DiffOptions, Diff>(options, diffFields, async function* ({ from, to }): Reads<Diff> {
-        if (from === undefined)
-          return yield invalidInput('from', 'must be a position: the one to compare from')
+        if (from === undefined) return yield invalidInput('from', 'must be the position to compare from')
         const { lineage, last } = yield* ok(openAt(store, id, undefined, own))
         for (const position of [from, to]) {
           const outside = outsideOf(id, position, last)

@@ -23,8 +23,8 @@ export const lastPosition = ({ lineage, revision }: Pick<ChainEnd, 'lineage' | '
   (lineage[0]?.offset ?? 0) + revision
 
 /**
- * Reads the end of a conversation, in order to append there. Fails with `ImportUnfinished` if events of an unfinished import come after
- * the end.
+ * Reads the end of a conversation, where the next event is to be appended. Fails with `ImportUnfinished` if events of an unfinished
+ * import come after the end.
  */
 export async function* readChainEnd(
   store: EventStore,

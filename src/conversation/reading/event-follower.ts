@@ -30,16 +30,17 @@ export interface StoredOptions extends Pick<EventsOptions, 'to'> {
 export interface EventFollower {
   /**
    * Yields the events as recorded, in order of position, from `from` to `to`, both inclusive. With `follow`, continues with new events.
-   * Iteration throws a `ReadError`.
+   * Throws a `ReadError` during iteration.
    *
    * @example
    * for await (const { position, type, metadata } of chat.events({ from: 2 })) console.log(position, type, metadata.time)
    */
   readonly events: (options?: EventsOptions) => AsyncIterable<ConversationEvent>
   /**
-   * Yields the stored events byte for byte, for an export that another store can import: first those of the conversations that this one
-   * was forked from, then its own, each conversation followed by its notes. With `to`, yields only the events up to and including that
-   * position, in order. With `turns`, yields the log of this conversation's turns instead. Iteration throws a `ReadError`.
+   * Yields the stored events byte for byte, for an export that another store can import: first the events of the conversations that
+   * this one was forked from, then its own, each conversation followed by its notes. With `to`, yields only the events up to and
+   * including that position, in order. With `turns`, yields the log of this conversation's turns instead. Throws a `ReadError` during
+   * iteration.
    *
    * @example
    * for await (const { revision, type, data } of chat.stored()) console.log(revision, type, data.length)

@@ -15,7 +15,7 @@ import { loadEffective } from './load.ts'
 import type { HistoryState } from './moments.ts'
 import { eventAt, pages, type Reader, resolveAt, walkBack } from './reader.ts'
 
-/** Reads the state needed to decide an append from a store. */
+/** Reads from the store the state needed to decide an append. */
 export async function* gatherAppendState(
   reading: Reader,
   conversation: string,
@@ -50,7 +50,7 @@ export async function* gatherMoveState(
  * Gathers the state needed to decide any other command, without reading the whole log. The result equals `stateOf` over the whole log
  * (a property test checks this).
  *
- * @param from the position at which to load the effective history: the last one, or the one that it resolves to
+ * @param from the position at which to load the effective history: the last position, or the head that it resolves to
  * @param momentAt as in `loadEffective`
  */
 export async function* gatherShownState(

@@ -38,12 +38,18 @@ export const headAfter = (
   return { lineage, revision: revision + events.length, hash, head, headBefore, lastType }
 }
 
-/** Returns the end of a conversation with its head, as far as the last event alone determines it. */
+/**
+ * Returns the end of a conversation with the type of its last event and its head. The head is undefined after a rewind, because the
+ * last event alone does not determine it.
+ */
 export const headFrom = (end: ChainEnd, type: string | undefined): StreamHead =>
   type !== undefined && isEventType(type)
     ? { ...end, lastType: type, head: type === 'Rewound' ? undefined : lastPosition(end) }
     : end
 
-/** Reports whether a newly read end may extend or equal a remembered one. It should, because streams only grow. */
+/**
+ * Reports whether a newly read end is consistent with a remembered one, given that streams only grow: it has a higher revision, or the
+ * same revision and hash.
+ */
 export const continues = ({ revision, hash }: ChainEnd, before: ChainEnd): boolean =>
   revision > before.revision || (revision === before.revision && hash === before.hash)

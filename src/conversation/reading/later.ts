@@ -6,7 +6,7 @@ import type { Own } from './lineage.ts'
 import { openAt } from './log.ts'
 import { decodeAll, pages } from './reader.ts'
 
-/** Number of newest events to read first: usually fewer are new. */
+/** Number of newest events to read first. Usually, fewer events than this are new. */
 const few = 4
 
 /**

@@ -8,13 +8,13 @@ import { decodeAll, type Reader, reader } from './reader.ts'
 
 type Events = readonly ConversationEvent[]
 
-/** Maximum number of pages to remember per store, that is, 200,000 events without their content. */
+/** Maximum number of pages to remember per store. They contain up to 200,000 events, without content. */
 const maxPages = 1_000
 const pagesOf = memo<EventStore, LruCache<Events>>(() => createLruCache(maxPages))
 
 /**
  * Returns a reader of events without their content, for callers that only need to know which events hide which others. Events never
- * change, so pages are remembered: hundreds of forks do not read their parent hundreds of times.
+ * change, so pages are remembered, and a parent is not read again for each of its forks.
  */
 export const lightReader = (store: EventStore, lineage: Lineage): Reader => {
   const pages = pagesOf(store)

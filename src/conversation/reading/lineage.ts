@@ -22,7 +22,7 @@ export interface StreamSegment {
 /**
  * The streams whose events make up a conversation.
  *
- * 1. The first segment is the conversation's own stream; the stream of each segment was forked from that of the next.
+ * 1. The first segment is the conversation's own stream. Each segment's conversation was forked from the next segment's conversation.
  * 2. The segments are contiguous: the `offset` of a segment is the `last` of the next one + 1. The last segment has `offset` 0.
  */
 export type Lineage = readonly StreamSegment[]
@@ -31,7 +31,10 @@ export type Lineage = readonly StreamSegment[]
 export interface Own {
   /** Lineage of the conversation; undefined until it has been read. */
   lineage?: Lineage
-  /** Tells the writers that use this handle which event the conversation now ends with and, if it was loaded, the history shown there. */
+  /**
+   * Informs the writers that use this handle of the conversation's last event and, if it was loaded, of the history shown at that
+   * event.
+   */
   readonly saw?: (lineage: Lineage, last: RecordedEvent, moment?: HistoryState) => void
 }
 

@@ -27,7 +27,7 @@ type Events = Map<number, ConversationEvent>
 /**
  * Loads the effective history at a position by reading only the events that it shows: first backwards to the newest event with a view,
  * then the events named in that view. The events after the view are then applied in order. The result equals folding the log from its
- * start (a property test checks this), and the length of the log does not matter.
+ * start (a property test checks this). The time taken does not depend on the length of the log.
  *
  * @param withConfiguration true to also read the event that contains the configuration
  * @param momentAt returns the remembered history at a position; reading stops at a position for which it returns a history

@@ -51,7 +51,7 @@ export interface Moments {
   readonly forget: (conversation: string) => void
 }
 
-/** Maximum number of history states remembered per conversation: one to build on, and a few for an undo to return to. */
+/** Maximum number of history states remembered per conversation: the current one, and a few that an undo may return to. */
 const mostOfOne = 4
 /** Maximum total size of all remembered history states, in characters of JSON. */
 const mostOfAll = 16 * 1024 * 1024
@@ -66,7 +66,7 @@ interface Kept {
 const lengthOf = memo((one: object) => JSON.stringify(one).length)
 
 /**
- * Returns the size of a history's content in characters of JSON. Frozen items are measured once.
+ * Returns the size of a history's content in characters of JSON. A frozen item is measured only the first time.
  *
  * @param enough limit above which measuring stops; the result is then greater than the limit
  */
@@ -87,7 +87,7 @@ export const momentsOf = (most = mostOfAll): Moments => {
   const all = new Map<string, Kept>()
   let total = 0
 
-  /** Returns the size of several history states, counting an item that they share once. */
+  /** Returns the total size of several history states, counting each shared item once. */
   const sizeOfAll = (moments: readonly HistoryState[]): number => {
     const held = new Set(
       moments.flatMap(({ effective: { items, outline } }) => [...items, outline.configuration ?? {}]),

@@ -38,8 +38,8 @@ export const orNearest =
   }
 
 /**
- * Returns the id of the one conversation that begins with this text, ignoring its subagents (`id:agent`). If there is no such
- * conversation, returns the id that differs in the fewest letters.
+ * Returns the only id that begins with this text, not counting the ids of its subagents (`id:agent`). If there is no such id, returns
+ * the id that differs in the fewest letters.
  */
 const meantBy = (id: string, ids: readonly string[]): string | undefined => {
   const begun = ids.filter((other) => other.startsWith(id))

@@ -47,8 +47,8 @@ export const readRecordedAt = async (
 
 export interface ReaderOptions {
   /**
-   * Events of the conversation's own stream that have already been read, newest first and contiguous. Default: those returned by the
-   * first backward read.
+   * Events of the conversation's own stream that have already been read, newest first and contiguous. Default: the events returned by
+   * the first backward read.
    */
   readonly known?: readonly RecordedEvent[] | undefined
   readonly decoder?: Decoder | undefined
@@ -129,8 +129,8 @@ export const decodeAll = async (
 }
 
 /**
- * Yields the events from position `first` to `last`, all of which must exist, in order and one page at a time. Iteration throws a
- * `StoreError`.
+ * Yields the events from position `first` to `last`, all of which must exist, in order and one page at a time. Throws a `StoreError`
+ * during iteration.
  */
 export async function* pages(
   from: Reader,

@@ -23,7 +23,7 @@ export interface PlacedEvent extends StoredEvent {
 
 /**
  * Yields the stored events of a conversation, in order, followed by its notes. For a fork, first yields the events and notes of each
- * conversation that it was forked from, oldest first. Iteration throws a `ReadError`.
+ * conversation that it was forked from, oldest first. Throws a `ReadError` during iteration.
  */
 export async function* readStoredEvents(
   store: EventStore,
@@ -42,7 +42,7 @@ export async function* readStoredEvents(
 
 /**
  * Yields the stored events of a conversation up to and including a position, without notes. For a fork, includes the events that it
- * shares with the conversations it was forked from. Iteration throws a `ReadError`.
+ * shares with the conversations it was forked from. Throws a `ReadError` during iteration.
  */
 export async function* readStoredThrough(
   store: EventStore,
@@ -55,7 +55,7 @@ export async function* readStoredThrough(
     yield* eventsOf(store, id, stream, conversationNotFound(id), Math.min(last, position) - offset)
 }
 
-/** Yields the stored events that the turns of a conversation recorded. Iteration throws a `StoreError`. */
+/** Yields the stored events that the turns of a conversation recorded. Throws a `StoreError` during iteration. */
 export const readStoredTurns = (store: EventStore, conversation: string): AsyncGenerator<PlacedEvent, void> =>
   eventsOf(store, conversation, turnsStreamOf(conversation))
 

@@ -41,7 +41,7 @@ export const decideBlind = (
   return E.isLeft(decision) ? decision : E.right({ events: decision.right })
 }
 
-/** Decides any other command from the remembered state, reading the rest from the store. */
+/** Decides a command, using the remembered state and reading the rest from the store. */
 export async function* decideOn(
   conversation: string,
   {

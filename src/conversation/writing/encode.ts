@@ -84,7 +84,7 @@ const writtenOf = <T extends EventType>({ type, data }: Event<T>, position: numb
 /** The stored events of one command, chained by their hashes. */
 export interface Chain {
   readonly events: readonly StoredEvent[]
-  /** Hash of the last event; if the list is empty, of the event before it. */
+  /** Hash of the last event. If there are no events, hash of the event after which they would be appended. */
   readonly hash: string | null
 }
 

@@ -7,7 +7,7 @@ import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { askedSchema, metadataSchema } from '../../events/events.ts'
 import type { CommandEnvelope } from './encode.ts'
 
-/** Reports whether a value is a valid date. Reads the time through `Date.prototype`, because a subclass may return anything. */
+/** Reports whether a value is a valid date. Reads the time through `Date.prototype`, because a subclass may override `getTime`. */
 const isTime = (value: unknown): boolean => isDate(value) && !Number.isNaN(Date.prototype.getTime.call(value))
 
 const envelopeSchema = z.object({

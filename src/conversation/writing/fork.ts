@@ -29,7 +29,7 @@ type Forks = (
 ) => Result<WriteResult>
 
 /**
- * Returns the function that forks a conversation. The append detects whether the new id is taken; only then is the conversation with
+ * Returns the function that forks a conversation. The append fails if the new id is taken; only in that case is the conversation with
  * that id read.
  *
  * @param ends the remembered ends of conversations

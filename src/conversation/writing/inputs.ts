@@ -134,14 +134,17 @@ interface Rewinding extends WriteOptions {
   readonly reason?: string | undefined
 }
 export interface RewindToPosition extends Rewinding {
-  /** Position to rewind to, on any branch. The conversation is again as it was right after this position; -1 empties the conversation. */
+  /**
+   * Position to rewind to, on any branch. The rewind returns the conversation to its state right after this position; -1 empties the
+   * conversation.
+   */
   readonly to: number
   readonly before?: undefined
   readonly turns?: undefined
 }
 export interface RewindBeforeMessage extends Rewinding {
   readonly to?: undefined
-  /** Position of a message. The conversation is again as it was right before that message. */
+  /** Position of a message. The rewind returns the conversation to its state right before that message. */
   readonly before: number
   readonly turns?: undefined
 }
@@ -161,7 +164,7 @@ export interface UndoInput extends WriteOptions {
 interface Appending {
   readonly messages: readonly MessageInput[]
 }
-/** Inputs, by command name, of the methods whose input is more than the fields of the command. */
+/** Inputs of the methods that accept more than the fields of their command, by command name. */
 interface OwnInputs {
   readonly append: Appending & AppendOptions
   readonly configure: ConfigureInput

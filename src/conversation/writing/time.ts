@@ -5,8 +5,8 @@ let begun = Number.NaN
 let text = ''
 
 /**
- * Formats a date like `Date.toISOString`, reusing the text of the previous call up to the minute. Code that runs between two waits for
- * the disk finds the CPU caches cold; formatting the whole time would take 3 % of an append.
+ * Formats a date like `Date.toISOString`, but reuses the text of the previous call up to the minute. Formatting the whole time would
+ * take 3 % of an append, because code that runs between two waits for the disk finds the CPU caches cold.
  */
 export const isoTimeOf = (date: Date): string => {
   const time = date.getTime()

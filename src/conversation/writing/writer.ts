@@ -133,7 +133,7 @@ export const splitInput = <T extends CommandType>(
     ),
   )
 
-/** Adds empty content to a `system` message without content, which the API accepts for the message's other fields. */
+/** Adds empty content to a `system` message that has none. The API accepts such a message because of its other fields. */
 const withContent = (message: Json): Json =>
   isFields(message) && message['role'] === 'system' && message['content'] === undefined
     ? { ...message, content: [] }

@@ -15,7 +15,7 @@ interface Part extends Pick<PairedContent, 'served' | 'opened'> {
   readonly shown: readonly Block[]
   /** True if the content is joined to the last message of the request. */
   readonly isJoined: boolean
-  /** True if the reply has thinking and is joined to open calls of another reply, so that the context of its thinking is unknown. */
+  /** True if the reply has thinking and is joined to open calls of another reply. The context of its thinking is then unknown. */
   readonly isApart: boolean
   readonly isMuted: boolean
   /** Server tool uses whose results can no longer come because of this message. */
@@ -118,9 +118,9 @@ const isPart = ({ reply }: RequestDraft, { reply: name }: Utterance): boolean =>
   name !== undefined && name === reply?.reply
 
 /**
- * Reports whether an assistant message continues the last one although calls are open, because calls made in parallel are recorded one
- * by one. A message without a call does not continue it: it may answer the error results that `ended` adds. The same holds if the
- * message's receipt shows that its request contained such error results.
+ * Reports whether an assistant message continues the last one while calls are open. Calls made in parallel are recorded one by one, so
+ * a message with a call continues it. A message without a call does not, because it may answer the error results that `ended` adds. Nor
+ * does a message whose receipt shows that its request contained such error results.
  */
 const isBeside = (page: RequestDraft, said: Utterance, content: readonly Block[]): boolean => {
   if (isPart(page, said)) return true

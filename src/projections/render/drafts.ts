@@ -13,7 +13,7 @@ export interface MessageDraft {
   content: Block[]
   /** Position of the last event that contributes to the message. */
   until: number
-  /** Ascending number of the message, by which it can be found even after it was joined to an earlier message. */
+  /** Ascending number of the message. It identifies the message even after it was joined to an earlier one. */
   readonly nth: number
   /** True if the message may contain thinking. */
   thinks: boolean
@@ -41,8 +41,8 @@ export const addTo = (
 }
 
 /**
- * Returns the index of the assistant message with this number, or of the message to which it was joined. `joined` has moved its results
- * after that message, too.
+ * Returns the index of the assistant message with this number, or of the message to which it was joined. In the second case,
+ * `joinDrafts` has also moved the results of the joined message.
  */
 export const indexOf = (drafts: readonly MessageDraft[], nth: number): number => {
   let [from, to] = [0, drafts.length]
@@ -77,8 +77,8 @@ export const leaveOut = (drafts: readonly MessageDraft[], blocks: ReadonlySet<Bl
 
 /**
  * Joins messages about the same calls: all assistant content into one message, then all results into another. Drops the answers in
- * `without`, which come last in their messages. Appends to the first message of each role, because many rounds may be joined step by
- * step to a long message.
+ * `without`, which come last in their messages. Appends to the first message of each role, because that message may grow long when many
+ * rounds are joined one by one.
  */
 export const joinDrafts = (
   drafts: readonly MessageDraft[],
@@ -106,8 +106,8 @@ export const joinDetail = ({ role, position }: MessageDraft): string =>
   `joined to the ${role} message of ${position}`
 
 /**
- * Appends blocks to a message. If rounds are answered from the last one back, each step appends an already long array, which is then
- * kept instead of copied block by block.
+ * Appends blocks to a message. When rounds are answered from the last one to the first, each step appends an already long array; that
+ * array is kept instead of being copied block by block.
  */
 const appendTo = (draft: MessageDraft, blocks: Block[]): void => {
   const { content } = draft

@@ -15,7 +15,7 @@ const many = 20
 /** Maximum number of images and documents in a request to models with a window of 200,000 tokens; other models accept 600. */
 const maxMedia = 100
 
-/** Amounts with which an image or a document counts toward the limits of a request. */
+/** Amounts that an image or a document contributes to the limits of a request. */
 interface Weight {
   /** Number of media: 1 for an image; for a document, 1 plus the number of images in it. */
   readonly media: number

@@ -7,8 +7,8 @@ import type { RepairKind, Report } from './repairs.ts'
 // Images and documents, each by itself as the API takes it; media-room.ts has how many a request may hold.
 
 /**
- * Maximum number of characters of media in a request. The API accepts 32 MB; the other 4 MB are for the rest of the request and exceed
- * the content of a window of a million tokens.
+ * Maximum number of characters of media in a request. The API accepts 32 MB; the remaining 4 MB are for the rest of the request and are
+ * more than a window of a million tokens can hold.
  */
 export const maxData = 28_000_000
 

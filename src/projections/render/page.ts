@@ -20,7 +20,7 @@ export interface RequestDraft {
   readonly messages: MessageDraft[]
   /** Numbers of messages and calls ever added, including those joined or removed since. */
   readonly count: { messages: number; calls: number }
-  /** Number of messages at the beginning that callers may already hold. */
+  /** Number of messages at the beginning that may already have been returned to callers. */
   given: number
   /** True if the request contains anything but notes added by render. */
   isSpoken: boolean
@@ -58,7 +58,10 @@ export const fillers = {
   noReply: '(No reply.)',
 }
 
-/** Returns the introduction to a late result that is shown as text. It is part of the rendered bytes, too. */
+/**
+ * Returns the introduction to a late result that is shown as text. The introduction is part of the rendered bytes: changing it breaks
+ * prompt caches.
+ */
 export const lateResult = (id: string, isError: boolean, isEmpty: boolean): string =>
   `[${isError ? 'Error' : 'Result'} of tool call ${id}, which came late${isEmpty ? ', without content.' : ':'}]`
 

@@ -9,8 +9,8 @@ export interface PendingToolCall extends UnansweredCall {
   readonly id: string
 }
 /**
- * A tool call that got an error result because the model continued without the real one. The real result replaces the error if it comes
- * before anyone else speaks.
+ * A tool call that got an error result because the model continued without the actual result. If the actual result arrives before
+ * anyone else speaks, it replaces the error result.
  */
 export interface Late extends PendingToolCall {
   readonly answer: Block

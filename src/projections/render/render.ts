@@ -166,8 +166,8 @@ const renderConfiguration = (
 }
 
 /**
- * Returns a test for messages. It reports whether every reply in a message answers a request rendered under the limits for images,
- * according to the reply's receipt.
+ * Returns a predicate for messages. It reports whether every reply in a message answers a request that was rendered under the limits
+ * for images, according to the reply's receipt.
  */
 const knownIn = ({ items }: Effective): ((message: Messages[number]) => boolean) => {
   let unknown: readonly number[] | undefined

@@ -39,7 +39,7 @@ export type RepairKind =
   | 'field-dropped'
   /** A lone UTF-16 surrogate was replaced by U+FFFD. */
   | 'surrogate-replaced'
-  /** A cache breakpoint was left out: the request had more than four, or it came after a shorter-lived one. */
+  /** A cache breakpoint was left out because the request had more than four, or because a shorter-lived breakpoint came before it. */
   | 'cache-control-dropped'
   /** Content replaced by a server-side compaction was left out, or a compaction block without effect was left out. */
   | 'compaction-applied'

@@ -82,7 +82,7 @@ const write = (into: Begun, item: Item): void => {
 }
 
 /**
- * Reports whether a reply answers a request that showed system messages in the same way as this request, according to its receipt; true
+ * Reports whether a reply's receipt shows that its request contained system messages in the same form as this request. Returns true
  * without a receipt.
  */
 const isAsSent = (item: Item, systemMessages: boolean): boolean => {

@@ -3,8 +3,8 @@ import type { Effective, Item } from '../effective.ts'
 import { isThinking, wellFormed } from './clean.ts'
 
 /**
- * Returns a test to be called for each item in order. It reports whether the request has the same content before the item as when the
- * item was written: only then are the item's thinking blocks valid. The content differs
+ * Returns a predicate, to be called for each item in order. It reports whether the content before the item is the same as when the item
+ * was written; only then are the item's thinking blocks valid. The content differs
  *
  * - after a marker that is newer than the message,
  * - for a message written while content was hidden that has been restored since,

@@ -5,13 +5,13 @@ import type { Configuration } from '../../events/events.ts'
 import { isCompaction, isServerUse, isThinking } from './clean.ts'
 import type { Block } from '../../events/blocks.ts'
 
-/** The tools of a request. `isFormer` is true if they are no longer configured and are sent only because calls of them are shown. */
+/** The tools of a request. `isFormer` is true if the tools are no longer configured and are sent only because calls to them are shown. */
 export interface RequestToolset {
   readonly tools?: Configuration['tools']
   readonly isFormer: boolean
 }
 
-/** Returns the configured tools. If no tools are configured, returns the former tools, provided that calls made with them are shown. */
+/** Returns the configured tools. If no tools are configured, returns the former tools, provided that calls to them are shown. */
 export const toolsOf = (effective: Effective): RequestToolset => {
   const { tools } = configurationOf(effective)
   const { formerTools } = effective.outline
@@ -23,8 +23,9 @@ export const toolsOf = (effective: Effective): RequestToolset => {
 export const isAnyCall = (block: Block): boolean => block.type === 'tool_use' || isServerUse(block)
 
 /**
- * Reports whether calls are shown that need the former tools: calls made under an earlier prompt, or calls made since then before any
- * thinking. Thinking is bound to the tools, so the first call or thinking decides, and later appends change nothing.
+ * Reports whether calls are shown that need the former tools: calls made under an earlier prompt, or calls made under the current
+ * prompt before any thinking. Thinking is bound to the tools, so the first call or thinking under the current prompt decides the
+ * result, and later appends do not change it.
  */
 const wereCalled = ({ items, outline }: Effective): boolean => {
   const { promptSince = START } = outline

@@ -52,8 +52,8 @@ const say = (page: RequestDraft, said: Utterance, systemMessages: boolean): void
 }
 
 /**
- * Handles the compaction blocks of a message. Such a block comes first in the request or is left out; in a summary, it removes
- * everything before it.
+ * Handles the compaction blocks of a message. A compaction block must come first in the request; otherwise it is left out. In a
+ * summary, it removes everything before it.
  */
 const compacted = (page: RequestDraft, said: Utterance, content: readonly Block[]): readonly Block[] => {
   const { messages, report } = page

@@ -64,7 +64,7 @@ const valueOf = (inner: string): string => (toEscape.test(inner) ? String(JSON.p
 const toEscape = /["\\\u0000-\u001f]/
 const escaped = (value: string): string => (toEscape.test(value) ? JSON.stringify(value).slice(1, -1) : value)
 
-/** A blob as read: the hash and length of its bytes, and the text between the quotes, in pieces. */
+/** A blob as read: the hash and length of its bytes, and its JSON text without the quotes, in pieces. */
 export interface ReadContent {
   readonly sha256: string
   readonly bytes: number

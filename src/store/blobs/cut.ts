@@ -30,7 +30,7 @@ export const isCut = ({ metadata }: Pick<StoredEvent, 'metadata'>): boolean => m
 /** Reports whether references can be added to an event, which requires its metadata to be an object. */
 export const canBeCut = ({ metadata }: StoredEvent): boolean => metadata.startsWith('{')
 
-/** Replaces the literals, given in order, with placeholders, and adds references to their content to the metadata. */
+/** Replaces the literals, given in order, with placeholders, and adds references to the literals' contents to the metadata. */
 export const cutLiterals = (event: StoredEvent, literals: readonly Literal[]): SplitEvent => {
   const contents: Content[] = []
   const references: Reference[] = []
@@ -59,7 +59,10 @@ export const cutLiterals = (event: StoredEvent, literals: readonly Literal[]): S
 
 const placeholderOf = (sha256: string): string => `sha256:${sha256}`
 
-/** Returns the references of an event whose content was moved out; undefined if they are not in the form that `cut` writes. */
+/**
+ * Returns the references of an event whose content was moved out; undefined if the references do not have the form that `cutLiterals`
+ * writes.
+ */
 export const referencesOf = ({ metadata }: StoredEvent): readonly Reference[] | undefined => {
   try {
     const references: unknown = JSON.parse(metadata.slice(mark.length, endOfReferences(metadata)))
@@ -83,7 +86,7 @@ const isReference = (value: unknown): value is Reference => {
 }
 
 /**
- * Restores an event byte for byte to its state before `cut`.
+ * Restores an event byte for byte to its state before `cutLiterals`.
  *
  * @param textsOf returns the text between the quotes, in pieces
  * @returns left: the first reference whose placeholder is missing

@@ -11,8 +11,8 @@ import { unreadable } from './restore.ts'
 
 export interface GcOptions {
   /**
-   * Time before which a blob must have been put to be removed; an event that refers to a newer blob may be about to be written.
-   * Default: one day ago.
+   * Time before which a blob must last have been put to be removed. More recent blobs are kept, because an event that refers to one may
+   * be about to be written. Default: one day ago.
    */
   readonly olderThan?: Date | undefined
   /** True to list unreferenced blobs without removing them. Default false. */
@@ -26,15 +26,18 @@ export interface BlobGcReport {
   readonly bytes: number
   /** Blobs that no event refers to and that are old enough to be removed. */
   readonly unreferenced: readonly BlobInfo[]
-  /** Number of unreferenced blobs removed: all of them, or 0 in a dry run. A blob put again in the meantime is included, but is kept. */
+  /**
+   * Number of unreferenced blobs removed: all of them, or 0 in a dry run. The number includes blobs that were put again in the
+   * meantime, although these are kept.
+   */
   readonly removed: number
 }
 
 const day = 24 * 60 * 60 * 1000
 
 /**
- * Removes blobs that no event refers to. Others may write in the meantime: a writer puts a blob again before an event that refers to
- * it, and blobs put since `olderThan` are kept.
+ * Removes blobs that no event refers to. Others may write in the meantime, because a writer puts a blob again before it writes an event
+ * that refers to the blob, and blobs put since `olderThan` are kept.
  *
  * @param store the underlying store, which does not restore large content
  */
@@ -68,8 +71,8 @@ export async function* collect(
  * written through `withLargeContent`. Fails at the first event whose references cannot be read, because the blobs it refers to must be
  * kept.
  *
- * Searches the listed streams first: usually that accounts for every hash. If any are left, searches all events, including those in
- * streams begun by a writer of an earlier release.
+ * Searches the listed streams first, which usually finds a reference to every hash. If any hashes are left, searches all events,
+ * including those in streams begun by a writer of an earlier release.
  */
 async function* unreferredAmong(
   store: EventStore,

@@ -21,12 +21,12 @@ import { restoreBlobs } from './restore.ts'
 
 type AppendError = StoreError | EventTooLarge | InvalidInput
 
-/** Maximum bytes of content stored outside events for one page, unless the first event of the page alone has more. */
+/** Maximum bytes of outside content for one page of events. A page whose first event alone has more contains only that event. */
 const pageBytes = 32 * 1024 * 1024
 
 /**
- * Shortens a page so that its content stored outside events fits into `pageBytes`. Memory may hold a thousand texts but not a thousand
- * images.
+ * Shortens a page so that its content stored outside events fits into `pageBytes`, because a page may have a thousand events, and
+ * memory may hold a thousand texts but not a thousand images.
  */
 const bounded = (page: readonly RecordedEvent[]): readonly RecordedEvent[] => {
   if (!page.some(isCut)) return page
@@ -41,13 +41,13 @@ const bounded = (page: readonly RecordedEvent[]): readonly RecordedEvent[] => {
 
 /** An event store that stores large content outside its events. */
 export interface LargeContentStore extends EventStore {
-  /** Checks whether the event can be appended on its own, considering only the event's texts. */
+  /** Checks, without accessing the store, whether the event can be appended on its own. */
   readonly check: (event: StoredEvent) => E.Either<EventTooLarge | InvalidInput, unknown>
 }
 
 /**
- * Returns a store that presents whole events but stores strings above the threshold outside them, deduplicated. Texts and hashes are
- * always those of whole events, so a conversation is the same under every threshold.
+ * Returns a store that keeps strings above the threshold outside events, deduplicated, but always returns whole events. Texts and
+ * hashes are those of the whole events, so a conversation does not depend on the threshold.
  *
  * @param threshold maximum bytes of a string (UTF-8, including escapes) that stays in its event
  */
@@ -88,7 +88,10 @@ export const withLargeContent = (store: EventStore, threshold: number): LargeCon
     return { events: events.right, checkpoint, isEnd: isWhole && page.isEnd }
   }
 
-  /** Returns the recorded end of a stream with the hash of the whole last event; the underlying store has the hash of the stored form. */
+  /**
+   * Returns the recorded end of a stream with the hash of the whole last event. The underlying store records the hash of the stored
+   * form.
+   */
   async function* keptEnd(stream: string): Steps<StoreError, KeptEnd | undefined> {
     const kept = yield* ok(store.keptEnd(stream))
     if (!kept) return undefined

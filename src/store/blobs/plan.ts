@@ -80,8 +80,8 @@ const tooLarge = (what: string, bytes: number, whose: string, limit: number, adv
 const savedBy = ({ bytes }: Literal): number => bytes - referenceBytes
 
 /**
- * Adds the largest remaining strings to those stored outside until the events fit, if possible. Returns the number of bytes that remain
- * in the events.
+ * Selects the largest remaining strings for storage outside the events until the events fit, if possible. Returns the number of bytes
+ * that remain in the events.
  */
 const takeMore = (planned: readonly Planned[], most: number): number => {
   let total = planned.reduce((sum, { bytes }) => sum + bytes, 0)

@@ -59,8 +59,8 @@ const readOne = async (blobs: BlobStore, { sha256, raw }: Reference): Promise<Re
 }
 
 /**
- * Reports whether a value thrown by an iteration is a store error; of all thrown values, only store errors have a tag. A custom store
- * may throw them as plain objects.
+ * Reports whether a value thrown by an iteration is a store error. Checks for a tag, which no other thrown value has, because a custom
+ * store may throw store errors as plain objects.
  */
 const isStoreError = (error: unknown): error is StoreError =>
   typeof error === 'object' && error !== null && '_tag' in error

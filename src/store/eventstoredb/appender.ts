@@ -23,7 +23,7 @@ type Answer =
 
 export interface AppendTo {
   readonly stream: string
-  /** Expected last revision of the stream; -1 if the stream must not exist. */
+  /** Expected last revision of the stream; -1 if the stream must not exist; `any` to append regardless of the revision. */
   readonly expected: number | 'any'
   readonly events: readonly ProposedEvent[]
 }
@@ -35,7 +35,7 @@ export interface AppendedRevision {
 
 export type StreamAppender = (append: AppendTo) => Steps<StoreError | Conflict, AppendedRevision>
 
-/** A streaming call that carries any number of appends, each with a correlation id. */
+/** A streaming call over which any number of appends are sent, each with a correlation id. */
 interface Line {
   readonly client: StreamsClient
   readonly call: ReturnType<StreamsClient['batchAppend']>
@@ -46,7 +46,7 @@ interface Line {
 /**
  * Creates an appender, which sends its appends over one streaming call at a time. Without a clear answer (a deadline, a broken
  * connection, a new leader), the outcome of an append is unknown. The same events are then sent again, at the same expected revision,
- * until the outcome is known or patience ends (`OutcomeUnknown`). The server recognises events that it already has.
+ * until the outcome is known or `settings.patience` has passed (`OutcomeUnknown`). The server recognises events that it already has.
  */
 export const appender = (connection: Connection): StreamAppender => {
   const { settings } = connection
@@ -149,7 +149,7 @@ const finalError = (
     )
   switch (kindOf(error)) {
     case 'StreamDeleted':
-      return historyLost(stream, 'it was deleted for ever')
+      return historyLost(stream, 'it was permanently deleted')
     case 'AccessDenied':
       return storeDenied(store, error.getMessage())
     case 'BadRequest':

@@ -84,10 +84,7 @@ export const blobs = (
     }
   }
 
-  /**
-   * Returns the hash, size and time of a blob; undefined if the blob was removed or never written, because the directory also lists
-   * such blobs.
-   */
+  /** Returns the hash, size and time of a blob; undefined if the blob was removed or never written. The directory also lists such blobs. */
   async function* infoOf(name: string): Steps<StoreError, BlobInfo | undefined> {
     const sha256 = name.slice(streamOf('').length)
     const seal = yield* newestSeal(sha256)

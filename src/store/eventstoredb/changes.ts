@@ -5,7 +5,10 @@ import { type StreamChanges, type Checkpoint, maxPage } from '../port.ts'
 import { checkpointOf, isSamePlace, placeOf } from './responses.ts'
 import type { Reads } from './reads.ts'
 
-/** Maximum bytes of the database to search for changes. Above this, reading the last events of a few thousand streams is as fast. */
+/**
+ * Maximum size of the part of the log to search for changes, in bytes. For a larger part, reading the last events of a few thousand
+ * streams is as fast.
+ */
 const most = 16 * 1024 * 1024
 
 /**

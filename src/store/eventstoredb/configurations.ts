@@ -17,7 +17,7 @@ export const configurationsFinding = async (reading: Reads): Promise<DiagnosisFi
   for (let looked = 0; looked < most; looked += page) {
     const read = await run(reading.all({ on: 'type', prefixes: ['Configured'] }, after, page))
     if (E.isLeft(read))
-      return findingOf('secrets', 'warning', `$all cannot be searched for them: ${read.left.message}`)
+      return findingOf('secrets', 'warning', `$all cannot be searched for secrets: ${read.left.message}`)
     for (const { stream, data } of read.right) {
       const id = conversationOf(stream)
       if (id !== undefined && holdsSecret(Buffer.from(data).toString())) found.add(id)

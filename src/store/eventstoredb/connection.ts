@@ -18,8 +18,8 @@ type CallArguments = Parameters<StreamsClient['batchAppend']>
 /**
  * Internals of the client library: channels, deadlines and credentials. The library's public methods are unsuitable. An append stores
  * its answer in a table shared by all clients of the process and has no deadline. A read has no deadline either, and ending one early
- * closes the channel for every user (docs/adr/0009-the-client-connects-we-speak.md). The search for the leader is unsuitable too
- * (nodes.ts).
+ * closes the channel for every user (docs/adr/0009-the-client-connects-we-speak.md). The library's search for the leader is also
+ * unsuitable (nodes.ts).
  */
 interface Internals extends ChannelMaker {
   /** Returns the channel for clients created later. */
@@ -49,9 +49,9 @@ export interface Connection {
   /** Runs an action once. Rejects if no leader is found within the time for one attempt. */
   readonly once: <T>(action: (client: StreamsClient) => Promise<T>) => Promise<T>
   /**
-   * Repeats a read-only action until it succeeds or patience ends.
+   * Repeats a read-only action until it succeeds or `settings.patience` has passed.
    *
-   * @param finalOf returns the error for a failure that another attempt would not cure
+   * @param finalOf returns the error for a failure that another attempt would not fix
    */
   readonly again: <T>(
     action: (client: StreamsClient) => Promise<T>,

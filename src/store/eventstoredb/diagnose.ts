@@ -14,12 +14,12 @@ import { type Reads, reads } from './reads.ts'
 import { scratchFindings, within } from './scratch.ts'
 import { esdbSettings, type ConnectionSettings } from './settings.ts'
 
-/** Maximum number of changes of stream settings to examine. */
+/** Maximum number of changes to stream settings to examine. */
 const mostSettings = 1_000
 
 /**
- * Examines an EventStoreDB. The only writes are about a megabyte to a stream `palimpsest-doctor-…`, which the database drops after a
- * minute. The time limit for each answer is the URL's time for one attempt (`defaultDeadline`), and for a cluster node `gossipTimeout`.
+ * Examines an EventStoreDB. Writes only about a megabyte, to a stream `palimpsest-doctor-…`, which the database drops after a minute.
+ * The time limit for each answer is the URL's time for one attempt (`defaultDeadline`), and for a cluster node `gossipTimeout`.
  */
 export const diagnoseEventStoreDb = (url: string): TaskEither<InvalidInput, readonly DiagnosisFinding[]> =>
   task(async function* (): Steps<InvalidInput, readonly DiagnosisFinding[]> {
@@ -71,7 +71,7 @@ const serverFindings = async (connection: Connection): Promise<readonly Diagnosi
       await configurationsFinding(reading),
     ]
   } catch (error) {
-    return [...found, findingOf('appends', 'problem', `the server refuses them: ${reasonOf(error)}`)]
+    return [...found, findingOf('appends', 'problem', `the server refuses appends: ${reasonOf(error)}`)]
   }
 }
 
@@ -90,7 +90,7 @@ const versionFinding = async ({ features, settings }: Connection): Promise<Diagn
           `EventStoreDB ${serverVersion} has no batch append: upgrade it to 21.10 or newer`,
         )
   } catch (error) {
-    return findingOf('server', 'problem', `it does not report its features: ${reasonOf(error)}`)
+    return findingOf('server', 'problem', `the server does not report its features: ${reasonOf(error)}`)
   }
 }
 
@@ -134,7 +134,7 @@ async function* limitsFinding(reading: Reads): Steps<StoreError, DiagnosisFindin
   }
   for (const { stream } of tombstones) {
     const id = nameOf(stream)
-    if (id !== undefined) traps.set(id, 'deleted for ever')
+    if (id !== undefined) traps.set(id, 'permanently deleted')
   }
   const looked = Math.max(changes.length, tombstones.length)
   const bound =

@@ -39,7 +39,7 @@ export interface Directory {
 }
 
 export interface Kind {
-  /** Name of the stream that lists the streams of this kind; those found by a search are listed in `NAME-earlier`. */
+  /** Name of the stream that lists the streams of this kind. Streams found by a search are listed in `NAME-earlier`. */
   readonly stream: string
   /** Filter for the search for streams without an entry. */
   readonly filter: PrefixFilter
@@ -166,7 +166,7 @@ export const directory = (reads: Reads, append: StreamAppender, { stream, filter
     return result
   }
 
-  /** Reports whether a stream missing from the names was certainly never begun. */
+  /** Reports whether the names are complete, so that a stream missing from them was certainly never begun. */
   const isComplete = (): boolean =>
     isSearched && unlisted.length === 0 && parts[0].isWhole() && parts[1].isRead() && parts[1].names() === 0
 
@@ -175,7 +175,7 @@ export const directory = (reads: Reads, append: StreamAppender, { stream, filter
   }
 
   let waiting: Promise<E.Either<StoreError, void>> | undefined
-  /** Reads the newer names. All callers that wait for the read to begin share it. */
+  /** Reads the newer names. Callers that arrive before the read begins share it. */
   const look = (): Promise<E.Either<StoreError, void>> =>
     (waiting ??= inTurn(() => {
       waiting = undefined

@@ -42,12 +42,12 @@ interface Search {
 
 /** Number of events read at a time; it is limited because events of conversations may be large. */
 const page = 200
-/** Maximum bytes of the database that are searched again rather than recorded as searched, which costs more. */
+/** Maximum number of bytes of the log that are simply searched again, because recording them as searched would cost more. */
 const unnoted = 1024 * 1024
 
 /**
- * Lists the streams without an entry, which were begun by an earlier release. The search writes at the revision that it read: when
- * several searches run at once, one writes and the others continue from its result. An interrupted search is continued.
+ * Adds entries for streams that have none because an earlier release began them. Each search writes at the revision that it read, so if
+ * several searches run at once, one writes and the others continue from its result. A later call continues an interrupted search.
  */
 export async function* listEarlier(
   reads: Reads,

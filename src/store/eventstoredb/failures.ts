@@ -90,7 +90,7 @@ export const refusedError = (store: string, problem: string, cause?: unknown): S
   cause,
 })
 
-/** Returns the error for a failure that another attempt would not cure; undefined for any other failure. */
+/** Returns the error for a failure that another attempt would not fix; undefined for any other failure. */
 export const finalFailure = (store: string, failure: unknown): StoreError | undefined => {
   if (isDenied(failure)) return storeDenied(store, failure)
   const code = fieldOf(failure, 'code')

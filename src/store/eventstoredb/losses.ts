@@ -9,7 +9,7 @@ import type { Reads } from './reads.ts'
 // a while. A subscription to all metadata would tell at once, but makes the server filter every event for every process, and only
 // administrators may open it; a read with each append costs more than the append.
 
-/** Time after which facts about a stream are read again, in milliseconds. */
+/** Time after which a stream's metadata is checked again, in milliseconds. */
 const freshness = 1_000
 /** Maximum number of streams remembered: more than the number of streams whose ends are remembered. */
 const most = 20_000

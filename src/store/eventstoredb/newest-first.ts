@@ -11,7 +11,10 @@ export interface NewestFirst {
 }
 
 export const newestFirst = (): NewestFirst => {
-  /** Places of names, where a larger number is newer. Numbers from 0 up refer to `above`, numbers from -1 down to `below`. */
+  /**
+   * Places of names; a larger number means a newer name. 0 is the index of the first name in `above`; -1 is the place of the first name
+   * in `below`, -2 of the second.
+   */
   const places = new Map<string, number>()
   const above: string[] = []
   const below: string[] = []

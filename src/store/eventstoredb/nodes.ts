@@ -23,8 +23,8 @@ interface Asking {
 type Use<A> = (session: ClientHttp2Session) => Promise<A>
 
 /**
- * Finds the node to call and checks that it answers: the leader of a cluster, for which all nodes are queried in parallel, or the only
- * server.
+ * Finds the node to call and checks that it answers. The node is the only server or, in a cluster, the leader, for which all nodes are
+ * queried in parallel.
  *
  * @param named the leader, if a node has named one
  */
@@ -51,10 +51,10 @@ export const nodeToCall = async (
 const nameOf = ({ host, port }: Pick<Address, 'host' | 'port'>): string =>
   `${isIP(host) === 6 ? `[${host}]` : host}:${port}`
 
-/** Does nothing, because an open session already shows that the node answers. */
+/** Does nothing; checks that a node answers, which is certain once a session is open. */
 const answers = (): Promise<void> => Promise.resolve()
 
-/** Returns the result of the first of several parallel attempts to succeed, and ends the others. */
+/** Runs several attempts in parallel, returns the result of the first to succeed, and ends the others. */
 const firstOf = async <T, A>(
   all: readonly T[],
   signal: AbortSignal,
@@ -108,7 +108,7 @@ const connected = async <A>(
   }
 }
 
-/** Asks a node for the leader of its cluster. */
+/** Asks a node for the leader of its cluster and returns the leader's name and port. Throws if the node names no leader. */
 const leaderKnownTo = async (session: ClientHttp2Session): Promise<string> => {
   const call = session.request({
     ':method': 'POST',
@@ -127,7 +127,7 @@ const leaderKnownTo = async (session: ClientHttp2Session): Promise<string> => {
     (member) => member.getIsAlive() && member.getState() === gossip.MemberInfo.VNodeState.LEADER,
   )
   const address = leader?.getHttpEndPoint()
-  if (!address) throw new Error('it names no leader')
+  if (!address) throw new Error('the node names no leader')
   return nameOf({ host: address.getAddress(), port: address.getPort() })
 }
 

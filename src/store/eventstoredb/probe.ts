@@ -3,7 +3,7 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectHttp2 } from 'node:http2'
 import { connect as connectTls, type ConnectionOptions } from 'node:tls'
 
-/** A node as named in a URL, and how to connect to it. */
+/** A node as named in a URL, with the settings for connecting to it. */
 export interface Address {
   readonly host: string
   readonly port: number
@@ -14,7 +14,7 @@ export interface Address {
 
 const defaultPort = 2113
 
-/** Returns the nodes named in a connection string. */
+/** Returns the addresses of the nodes named in a connection string. */
 export const addressesIn = (connectionString: string): readonly Address[] => {
   const [, hosts = '', query = ''] = /^\S+?:\/\/([^/?]+)\/?\??(.*)$/.exec(connectionString) ?? []
   const parameters = new URLSearchParams(query)
@@ -62,7 +62,7 @@ const isSilent = ({ host, port }: Address): Promise<boolean> =>
 const silent =
   'it accepts connections but does not answer: the process is frozen, overloaded, or not an EventStoreDB'
 
-/** Time to wait for an answer to a greeting that will probably not be answered, in milliseconds. */
+/** Time to wait for an answer to a greeting that the server will probably not answer, in milliseconds. */
 const greetingPatience = 500
 
 const secured = ({ host, port }: Address, trust: ConnectionOptions): Socket =>

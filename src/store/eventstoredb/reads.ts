@@ -12,8 +12,8 @@ export interface Reads {
   /** Reads events like the port's `read`. Fails with `HistoryLost` if the database has dropped some of the events. */
   readonly range: (range: StreamRange) => Read<readonly ServerEvent[]>
   /**
-   * Reads events after a log position that pass the filter; returns fewer than `limit` only if no more exist. May take as long as the
-   * server needs to search all of its events.
+   * Reads events after a log position that pass the filter; returns fewer than `limit` only if no more exist. The server may have to
+   * search all of its events, which can take long.
    */
   readonly all: (
     filter: PrefixFilter,
@@ -22,9 +22,15 @@ export interface Reads {
   ) => Read<readonly ServerEvent[]>
   /** Returns the log position of the last event in the database, from any writer; undefined if the database is empty. */
   readonly end: () => Read<LogPosition | undefined>
-  /** Returns a stream's metadata as last set; undefined if it was never set. Makes one attempt and rejects if it fails. */
+  /**
+   * Returns the latest event in a stream's metadata stream; undefined if no metadata was ever set. Makes one attempt and rejects if it
+   * fails.
+   */
   readonly settings: (stream: string) => Promise<ServerEvent | undefined>
-  /** Reads events like `range`, but for streams that may be deleted and recreated: returns the existing events and reports no losses. */
+  /**
+   * Reads events like `range`, but from streams that may be deleted and recreated: returns the existing events and does not report
+   * losses.
+   */
   readonly whatIsThere: (range: StreamRange) => Read<readonly ServerEvent[]>
 }
 
@@ -40,7 +46,8 @@ interface Patience {
 export const reads = (connection: Connection): Reads => {
   /**
    * Reads the first `most` events of a response; returns undefined if the stream does not exist. A page of large events may take longer
-   * than one attempt, but the server must not be silent for longer, unless it is searching and still answers other reads.
+   * than one attempt. The read fails if the server is silent for longer than one attempt, unless it is searching and still answers
+   * other reads.
    */
   const readOnce = async (
     client: StreamsClient,
@@ -94,7 +101,7 @@ export const reads = (connection: Connection): Reads => {
       (client) => readOnce(client, request, patience),
       (error) =>
         stream !== undefined && trailerOf(error, 'exception') === 'stream-deleted'
-          ? historyLost(stream, 'it was deleted for ever')
+          ? historyLost(stream, 'it was permanently deleted')
           : undefined,
     )
 
@@ -111,7 +118,10 @@ export const reads = (connection: Connection): Reads => {
 
   const settingsRequest = (stream: string): Request => readStreamRequest(`$$${stream}`, undefined, true, 1)
 
-  /** Reports whether a stream was deleted. Reading a deleted stream gives the same result as reading a stream that never existed. */
+  /**
+   * Reports whether a stream was deleted, based on its metadata, because reading a deleted stream gives the same result as reading a
+   * stream that never existed.
+   */
   async function* isDeleted(stream: string): Read<boolean> {
     const [last] = (yield* read(settingsRequest(stream))) ?? []
     return last !== undefined && showsNothing(last)

@@ -16,11 +16,14 @@ interface Known {
   readonly ids: Map<string, number>
 }
 
-/** Returns a function that finds an event by id among a stream's last events. It reads no event twice. */
+/**
+ * Returns a function that finds an event by id among a stream's last events. The function remembers ids, so that it reads no event
+ * twice.
+ */
 export const recentIds = (reads: Reads): ((stream: string, id: string) => Steps<StoreError, FindResult>) => {
   const streams = createLruCache<Known>(maxStreams)
 
-  /** Reads the events of a stream after a revision, newest first; at most `findWindow` events. */
+  /** Reads the events of a stream after a revision, newest first, up to `findWindow` events. */
   async function* newer(stream: string, after: number): Steps<StoreError, readonly ServerEvent[]> {
     const found: ServerEvent[] = []
     for (

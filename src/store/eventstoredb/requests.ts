@@ -41,12 +41,12 @@ export interface PrefixFilter {
   readonly prefixes: readonly string[]
 }
 
-/** Pattern for the streams of users, which excludes those of the server, of blobs, and of the store itself. */
+/** Pattern for the names of user streams, which excludes streams of the server, of blobs, and of the store itself. */
 const ofUsers = String.raw`^(?!\$|blob-|palimpsest-)`
 
 /**
- * Builds the options for reading `$all`, from the start if `after` is undefined. A read includes the event at `after`, a subscription
- * begins after it.
+ * Builds the options for reading `$all`, from the start if `after` is undefined. A read includes the event at `after`; a subscription
+ * begins after that event.
  */
 const allOptions = (
   { on, prefixes }: PrefixFilter,
@@ -72,7 +72,7 @@ const allOptions = (
 
 /** Number of non-matching events after which a subscription sends a checkpoint. */
 const checkpointWindow = 32
-/** Number of events that the server searches at a time before it serves other requests. */
+/** Number of events that the server searches before it serves other requests. */
 const searchWindow = 2_048
 
 /** Builds a request for the last event in the database, from any writer. */
@@ -85,9 +85,9 @@ export const readAllRequest = (filter: PrefixFilter, from: LogPosition | undefin
   new streams.ReadReq().setOptions(allOptions(filter, from, searchWindow).setCount(String(count)))
 
 /**
- * Builds a subscription request. A subscription from the start is sent as one from 0, where no event exists: the server takes "the
- * start" as -1 and may report that as a checkpoint. It then reports no other checkpoint, because as an unsigned number -1 is the
- * largest.
+ * Builds a subscription request. A subscription from the start is sent as a subscription from 0, where no event exists, because the
+ * server represents the start as -1 and may report -1 as a checkpoint. It would then report no other checkpoint, because -1 as an
+ * unsigned number is the largest.
  */
 export const subscribeRequest = (filter: PrefixFilter, after: LogPosition = start): ReadReq =>
   new streams.ReadReq().setOptions(
@@ -111,8 +111,8 @@ export interface ProposedEvent {
 }
 
 /**
- * Builds an append request. If `expected` is -1, the stream must not exist. The request has no deadline, because the clocks of two
- * machines differ.
+ * Builds an append request. If `expected` is -1, the stream must not exist. The request has no deadline, because the clocks of client
+ * and server may differ.
  */
 export const appendRequest = (
   correlationId: string,

@@ -17,7 +17,10 @@ export interface LogPosition {
 
 /** Position before the first event. */
 export const start: LogPosition = { commit: '0', prepare: '0' }
-/** -1 as an unsigned number. A subscription resumed from this position begins at the end, so events written since would never arrive. */
+/**
+ * -1 as an unsigned number. A subscription that resumes at this position begins at the end, and would miss the events written in the
+ * meantime.
+ */
 const minusOne = String(2n ** 64n - 1n)
 
 /** An event as stored on the server. */
@@ -80,8 +83,8 @@ export const recordedEventOf = ({
 export const checkpointOf = ({ commit, prepare }: LogPosition): string => `${commit}/${prepare}`
 
 /**
- * Returns the log position in a checkpoint; undefined if the checkpoint was not issued by an EventStoreDB. Earlier releases issued -1
- * for the position before the first event, so -1 means the start.
+ * Returns the log position in a checkpoint; undefined if the checkpoint was not issued by an EventStoreDB. Accepts -1 as the start,
+ * because earlier releases issued it for the position before the first event.
  */
 export const placeOf = (checkpoint: string): LogPosition | undefined => {
   const [, commit, prepare] = /^(\d+)\/(\d+)$/.exec(checkpoint) ?? []
@@ -107,7 +110,10 @@ export const isSamePlace = (one: LogPosition, other: LogPosition | undefined): b
 export const revisionWritten = (response: BatchAppendResp): number =>
   Number(response.getSuccess()?.getCurrentRevision() ?? -1)
 
-/** Returns the stream's last revision from a `WrongExpectedVersion`; undefined for any other error. */
+/**
+ * Returns the stream's actual last revision from a `WrongExpectedVersion` error; -1 if the stream is empty, undefined for any other
+ * error.
+ */
 export const actualRevision = (error: BatchAppendError): number | undefined => {
   const details = error.getDetails()
   if (details?.getTypeName() !== 'event_store.client.WrongExpectedVersion') return undefined
@@ -118,7 +124,7 @@ export const actualRevision = (error: BatchAppendError): number | undefined => {
   return wrong?.hasCurrentStreamRevision() ? Number(wrong.getCurrentStreamRevision()) : -1
 }
 
-/** Returns the maximum bytes of an append from a `MaximumAppendSizeExceeded`; undefined for any other error. */
+/** Returns the maximum number of bytes in an append from a `MaximumAppendSizeExceeded` error; undefined for any other error. */
 export const appendLimit = (error: BatchAppendError): number | undefined => {
   const details = error.getDetails()
   if (details?.getTypeName() !== 'event_store.client.MaximumAppendSizeExceeded') return undefined
@@ -127,6 +133,6 @@ export const appendLimit = (error: BatchAppendError): number | undefined => {
     ?.getMaxappendsize()
 }
 
-/** Returns the kind of an error: `AccessDenied`, `StreamDeleted`, `Timeout`, …; empty if it has no kind. */
+/** Returns the type of an error: `AccessDenied`, `StreamDeleted`, `Timeout`, …; empty if the error has no details. */
 export const kindOf = (error: BatchAppendError): string =>
   error.getDetails()?.getTypeName().replace('event_store.client.', '') ?? ''

@@ -10,20 +10,20 @@ import { appendMargin, type ConnectionSettings } from './settings.ts'
 
 /** Seconds until the database drops the events of a scratch stream. */
 const scratchAge = 60
-/** Append limit of a server with default settings, in bytes. */
+/** Maximum size of an append on a server with default settings, in bytes. */
 const usualLimit = 1024 * 1024
 /**
  * Clock difference above which the times of events are visibly out of order, in milliseconds. Above `harmfulDifference`, the age of
- * blobs means nothing. Clocks never agree exactly.
+ * blobs is meaningless. Small differences are ignored, because clocks never agree exactly.
  */
 const visibleDifference = 2_000
 const harmfulDifference = 3_600_000
-/** Median append time above which a database in the same building is considered slow, in milliseconds. */
+/** Median append time above which the database is considered slow, in milliseconds. Meant for a database in the same building. */
 const slow = 100
 
 /**
- * Checks properties that only an append can show: the append limit, the clocks, the round trips. Writes to its own stream. Throws if
- * the server refuses the append.
+ * Checks properties that only an append can reveal: the append limit, the clocks, the round trips. Writes to a stream created for this
+ * purpose. Throws if the server refuses the append.
  */
 export const scratchFindings = async (
   connection: Connection,
@@ -146,7 +146,7 @@ const limitFinding = async (
 const clockFinding = (created: number | undefined, sent: number, answered: number): DiagnosisFinding => {
   const check = 'clock'
   if (created === undefined)
-    return findingOf(check, 'warning', 'the event written for it cannot be read: try again')
+    return findingOf(check, 'warning', 'the event written to compare the clocks cannot be read: try again')
   // The event was written at some moment between the two.
   const difference = created - (sent + answered) / 2
   const size = Math.abs(difference)

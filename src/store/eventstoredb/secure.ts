@@ -1,7 +1,7 @@
 import { isIP, Socket } from 'node:net'
 import { type Fields, isFields } from '../../events/json.ts'
 
-/** Functions with which the client library makes a channel. */
+/** Functions that the client library uses to create a channel. */
 export interface ChannelMaker {
   /** Returns the address to which the next channel connects. */
   resolveUri: () => Promise<string>
@@ -9,8 +9,8 @@ export interface ChannelMaker {
 }
 
 /**
- * Function that secures a connection to a node (`host:port`) as the client library does, with its certificates; without TLS, it returns
- * the connection unchanged.
+ * Function that secures a connection to a node (`host:port`) in the same way as the client library, with its certificates; without TLS,
+ * it returns the connection unchanged.
  */
 export type Secure = (node: string, socket: Socket) => Promise<Socket>
 
@@ -21,7 +21,7 @@ export type Secure = (node: string, socket: Socket) => Promise<Socket>
  * (docs/adr/0009-the-client-connects-we-speak.md).
  *
  * @returns a function that secures other connections in the same way; undefined if a version of the library stores its credentials
- * elsewhere: then nothing is changed, and Node warns
+ * elsewhere, in which case nothing is changed and Node warns
  */
 export const secureBy = async (client: ChannelMaker): Promise<Secure | undefined> => {
   const { resolveUri } = client

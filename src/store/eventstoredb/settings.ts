@@ -11,14 +11,14 @@ export interface Credentials {
 export interface ConnectionSettings {
   /** URL of the store without credentials and parameters, for messages. */
   readonly url: string
-  /** Connection string for the client library, without credentials so that its output cannot show them. */
+  /** Connection string for the client library, without credentials, so that the library's output cannot reveal them. */
   readonly connectionString: string
   readonly credentials: Credentials | undefined
   /** Maximum duration of one attempt, in milliseconds. */
   readonly attempt: number
   /** Maximum duration of all attempts together, in milliseconds. */
   readonly patience: number
-  /** Time after which another node of a cluster is tried, in milliseconds; undefined if only one node is named. */
+  /** Time to wait for a cluster node before trying another one, in milliseconds; undefined if only one node is named. */
   readonly nodePatience: number | undefined
   /** Maximum number of bytes that the server accepts in one append. */
   readonly maxAppendBytes: number
@@ -56,13 +56,13 @@ const wholeNumber = /^[1-9]\d{0,8}$/
 
 const defaultAttempt = 5_000
 /**
- * Time for a node to name the leader, and for the leader to answer, in seconds. It is short because a frozen node must leave time for
- * the others.
+ * Default time for a node to name the leader and for the leader to answer, in seconds. It is short so that a frozen node leaves time to
+ * try the other nodes.
  */
 const gossipTimeout = 1
-/** Number of attempts that fit into the default patience. */
+/** Number of attempts that fit into the default `patience`. */
 const attempts = 4
-/** Maximum number of bytes that a server counts in an append in addition to data and metadata. */
+/** Maximum number of bytes per append that a server counts in addition to data and metadata. */
 export const appendMargin = 16 * 1024
 const defaultMaxAppendBytes = 1024 * 1024 - appendMargin
 
@@ -80,7 +80,10 @@ export const esdbSettings = (
   // Checked first, because a message about any part of the URL might then show a part of the password.
   if (/[@/?]/.test(url.slice(url.indexOf('//') + 2, Math.max(0, url.lastIndexOf('@')))))
     return E.left(
-      invalidInput('url', 'an @, / or ? in a user name, password or parameter is written as %40, %2F or %3F'),
+      invalidInput(
+        'url',
+        'an @, / or ? in a user name, password or parameter must be written as %40, %2F or %3F',
+      ),
     )
   const match = /^(esdb(?:\+discover)?:\/\/)(?:([^@/?]*)@)?([^@/?]+)\/?(?:\?(.*))?$/.exec(url)
   const [, scheme, userinfo, hosts, query = ''] = match ?? []
@@ -91,7 +94,7 @@ export const esdbSettings = (
     return E.left(
       invalidInput(
         'url',
-        'a host is a name and perhaps a port number: write it like esdb://user:password@host:2113?tls=true',
+        'a host must be a name with an optional port number: write it like esdb://user:password@host:2113?tls=true',
       ),
     )
   const badPort = hosts.split(',').find((host) => /:\d+$/.test(host) && !isPort(host))
@@ -109,10 +112,7 @@ export const esdbSettings = (
   for (const [name, value] of parameters) {
     if (!own.includes(name) && !clients.includes(name))
       return E.left(
-        invalidInput(
-          'url',
-          `unknown parameter ${name}; the parameters are ${[...clients, ...own].join(', ')}`,
-        ),
+        invalidInput('url', `unknown parameter ${name}; expected one of ${[...clients, ...own].join(', ')}`),
       )
     if (parameters.getAll(name).length > 1) return E.left(invalidInput('url', `${name} is given twice`))
     if (numbers.has(name) && !wholeNumber.test(value))
@@ -158,7 +158,10 @@ const credentialsIn = (
     return E.right({ username, password })
   } catch {
     return E.left(
-      invalidInput('url', 'the user name or password holds a % that encodes nothing: write it as %25'),
+      invalidInput(
+        'url',
+        'the user name or password contains a % that does not begin an encoded character: write it as %25',
+      ),
     )
   }
 }

@@ -8,8 +8,9 @@ const mark = '{"$append":"'
 const stampLength = `${mark}${randomUUID()}"`.length
 
 /**
- * Returns the events of one append as they are sent. The last event is stamped if the append is ambiguous. Any event whose metadata
- * already looks stamped is stamped as well, because readers remove one stamp. Metadata that is not an object is unchanged.
+ * Returns the events of one append in the form in which they are sent. The last event is stamped if the append is ambiguous. Any event
+ * whose metadata already appears to be stamped is stamped as well, because readers remove one stamp. Metadata that is not an object is
+ * unchanged.
  */
 export const stampEvents = (events: readonly StoredEvent[], isAmbiguous: boolean): readonly StoredEvent[] =>
   events.map((event, index) =>

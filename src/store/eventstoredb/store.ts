@@ -40,8 +40,8 @@ import { esdbSettings } from './settings.ts'
 import { stampEvents } from './stamp.ts'
 
 /**
- * Maximum distance of a valid checkpoint after the last event, in bytes: one chunk of the server's log, because the server also counts
- * records other than events.
+ * Maximum distance of a valid checkpoint after the last event, in bytes. It is the size of one chunk of the server's log, because the
+ * log also contains records other than events.
  */
 const slack = 256n * 1024n * 1024n
 
@@ -100,8 +100,9 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
   }
 
   /**
-   * Adds a stream to the list of streams, unless the stream exists. An entry after the stream's first event would make the stream
-   * appear newer than it is, and newer than its notes. Usually the writer has already read the stream.
+   * Adds a stream to the list of streams, unless the stream already exists. An entry written after the stream's first event would make
+   * the stream appear newer than it is, and newer than its notes. Usually the writer has just found the stream missing, and it is not
+   * read again.
    */
   async function* begin(stream: string): Steps<StoreError, void> {
     const range = { stream, from: 0, direction: 'forwards', limit: 1 } as const
@@ -109,7 +110,7 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
     if (!isThere) yield* listed.begin(stream)
   }
 
-  /** Converts an unknown outcome of listing a stream to a definite error, because nothing was sent to the stream itself. */
+  /** Converts an unknown outcome of listing a stream to a definite error, because nothing has been sent to the stream itself. */
   const unwritten = (error: StoreError): StoreError => {
     if (error._tag !== 'OutcomeUnknown') return error
     return connection.closing.aborted ? storeClosed(url) : unavailable(url, 'no answer', error.cause)
@@ -120,7 +121,10 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
     return after === undefined || place ? E.right(place) : E.left(noCheckpoint(url, after))
   }
 
-  /** Reports whether a log position is certainly after all events: it comes from another server, or the server has lost events since. */
+  /**
+   * Reports whether a log position is certainly after all events, because it comes from another server or because the server has lost
+   * events since.
+   */
   const isBeyond = async (place: LogPosition | undefined): Promise<boolean> => {
     if (!place) return false
     const end = await run(reading.end())
@@ -147,7 +151,7 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
     yield* follow(connection, after, options)
   }
 
-  /** Lists stream names. A request for the first page reads all names again. */
+  /** Lists stream names. Requesting the first page reads the list of all names again. */
   async function* streams(
     prefix: string,
     after: string,

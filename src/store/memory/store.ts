@@ -15,7 +15,7 @@ import { type TailSource, type TailPage, tailOf } from '../tail.ts'
 import { memoryBlobs } from './blobs.ts'
 
 /**
- * Creates a store that lives as long as the process: the shortest implementation of the port.
+ * Creates a store that lives as long as the process. It is the shortest implementation of the port.
  *
  * @param url name of the store in messages
  * @param mark distinguishes the store's checkpoints from those of other stores; pass the same mark for a store refilled with the same appends

@@ -7,7 +7,10 @@ import type { AllRange, StreamChanges, Checkpoint } from '../port.ts'
 import type { TailPage } from '../tail.ts'
 import { checkpointOf, columns, markOf, recordedEventsOf, rowReader } from './rows.ts'
 
-/** Maximum number of events that one read across all streams searches, because a filter that matches nothing must not block the process. */
+/**
+ * Maximum number of events that one read across all streams searches. It is limited because a filter that matches nothing must not
+ * block the process.
+ */
 const window = 5_000
 
 /** Reader of events across all streams. */

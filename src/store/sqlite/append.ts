@@ -13,11 +13,11 @@ interface Known {
   last: number
 }
 
-/** Result of an append within a transaction; `id` is the id of the stream, if the append wrote. */
+/** Result of an append within a transaction; `id` is the id of the stream, present only if the append wrote events. */
 export interface AppendAttempt {
   readonly outcome: SqliteAppendResult
   readonly id?: number
-  /** Global position of the append's last event, if the append wrote. */
+  /** Global position of the append's last event; absent if the append wrote no events. */
   readonly position?: number
 }
 

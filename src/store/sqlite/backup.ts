@@ -135,7 +135,7 @@ const checked = async (
   }
 }
 
-/** Waits until a file or folder is on disk. */
+/** Flushes a file or folder to disk and waits until this is done. */
 const synced = (path: string, flags: string): void => {
   const descriptor = openSync(path, flags)
   try {

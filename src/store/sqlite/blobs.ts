@@ -13,7 +13,7 @@ interface Settings {
   readonly timeout: number
 }
 
-/** Creates a blob store in two tables beside the events: one of blobs, one of their chunks. */
+/** Creates a blob store in the same database as the events, with one table for blobs and one for their chunks. */
 export const sqliteBlobs = (
   db: DatabaseSync,
   { url, timeout }: Settings,

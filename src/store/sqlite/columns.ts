@@ -11,7 +11,7 @@ import { createLruCache } from '../lru.ts'
 
 /** Result of checking the columns that no hash covers. */
 export interface ColumnsReport {
-  /** Text with the number of rows checked, and the number of all rows, for each kind of row. */
+  /** Description of the rows checked: for each kind of row, the number checked and the total number. */
   readonly looked: string
   /** Descriptions of the first problems; empty if the check found no problem. */
   readonly problems: readonly string[]
@@ -22,9 +22,9 @@ export interface ColumnsReport {
   readonly unmarked: number
 }
 
-/** Tests for the streams that commands search for their own earlier writes. */
+/** Functions that recognize the names of streams that commands search for their own earlier writes. */
 const lookedIn = [conversationOf, notedIn, queuedIn]
-/** Tests for the streams that `verify` reads to the end. */
+/** Functions that recognize the names of streams that `verify` reads to the end. */
 const verified = [...lookedIn, turnedIn]
 
 /** Maximum number of problems to report. */
@@ -41,7 +41,7 @@ const sampled = { windows: 10, streams: 1_000, blobBytes: 64 * 1024 * 1024 }
  *
  * Reads one state of the file, on its own connection, with pauses in which the process can do other work. Throws the driver's errors.
  *
- * @param isSample true to check only some rows, which takes about equally long for any file
+ * @param isSample true to check only some rows, which takes about the same time for any file
  */
 export const checkColumns = async (path: string, isSample = false): Promise<ColumnsReport> => {
   const db = new DatabaseSync(path, { readOnly: true, readBigInts: true })
@@ -79,7 +79,7 @@ export const notAsWritten = (store: string, problems: readonly string[]): StoreE
   store,
 })
 
-/** Number of rows checked in one step, and the problems found. */
+/** Result of one step of a check: the number of rows checked, the problems found, and the number of events without the mark `findable`. */
 interface Looked {
   readonly rows: number
   readonly found: readonly string[]
@@ -152,7 +152,7 @@ const orderProblem = (row: Row): string | undefined => {
   if (typeof revision !== 'bigint' || revision < 0n) return `${placeOf(row)} has a revision below 0`
   if (revision > 0n && typeof before !== 'bigint') return `the event before ${placeOf(row)} is missing`
   if (typeof before === 'bigint' && before > Number(position))
-    return `${placeOf(row)} comes before the one that it follows`
+    return `${placeOf(row)} comes before the preceding event of its stream`
   return findable === null || findable === 1n
     ? undefined
     : `${placeOf(row)} has neither 1 nor NULL in findable`
@@ -167,8 +167,8 @@ interface Commanded {
 }
 
 /**
- * Reports whether an event lacks the mark `findable` although it is the first event of a repeatable command, which searches for it.
- * Imports need no mark, because they search elsewhere.
+ * Reports whether an event lacks the mark `findable` although it is the first event of a command that searches for this event when
+ * repeated. Imports need no mark, because they search elsewhere.
  */
 const isUnmarked = ({ findable, name, id, metadata }: Row): boolean => {
   const stream = String(name)

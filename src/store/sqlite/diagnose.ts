@@ -105,7 +105,7 @@ const columns = async ({ url, path }: SqliteSettings): Promise<DiagnosisFinding>
     ? findingOf(
         'columns',
         'warning',
-        `${unmarked} events of commands with an id are not in the index by id, as an import of JSONL by 0.1.0 leaves them: a repetition of such a command is written again; UPDATE events SET findable = 1, with sqlite3, repairs this (checked ${looked})`,
+        `${unmarked} events of commands with an id are missing from the index by id, as after a JSONL import by 0.1.0: a repeat of such a command would be written again; to repair this, run UPDATE events SET findable = 1 in sqlite3 (checked ${looked})`,
       )
     : findingOf('columns', 'ok', `columns match the events in ${looked}; palimpsest verify checks all`)
 }

@@ -3,7 +3,7 @@ import { hashOf, type StoredEvent } from '../../events/codec.ts'
 
 /** Interval at which the ends of streams are written during appends, in milliseconds. */
 const interval = 100
-/** Number of streams with unwritten ends at which the ends are written at once. */
+/** Number of streams with unwritten ends that causes all ends to be written at once. */
 const mostWaiting = 1_000
 
 /** Recorder of the ends of the streams to which this process has appended. */
@@ -17,9 +17,9 @@ export interface StreamEnds {
 }
 
 /**
- * Creates a recorder that writes the ends of streams ten times a second and on closing: an end in every transaction would cost each
- * append one more page. The ends are written with the next append, because a separate transaction would make every writer wait for the
- * disk once more. A process that is killed leaves older ends, which are just as valid.
+ * Creates a recorder that writes the ends of streams ten times a second and on closing. Writing an end in every transaction would cost
+ * each append one more page. The ends are written with the next append, because with a separate transaction, every writer would have to
+ * wait for the disk once more. A process that is killed leaves the ends recorded earlier, which are still valid.
  *
  * @param ride called when the next transaction should write the ends
  * @param due called when the ends should be written at once, because nothing was appended meanwhile or too many ends are waiting

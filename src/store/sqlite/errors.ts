@@ -6,7 +6,7 @@ const tags: Readonly<Record<number, readonly [tag: FailureTag, advice: string]>>
     'StoreBusy',
     'another process held its write lock for too long: try again, or raise the timeout parameter',
   ],
-  6: ['StoreBusy', 'a table of it is locked: try again'],
+  6: ['StoreBusy', 'one of its tables is locked: try again'],
   8: ['StoreReadOnly', 'it cannot be written: check the permissions of the file and its folder'],
   10: ['StoreUnavailable', 'the disk reported an error: check the disk, then open the store again'],
   11: [

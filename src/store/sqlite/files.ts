@@ -37,7 +37,7 @@ export const network = ({ path }: SqliteSettings): readonly DiagnosisFinding[] =
     findingOf(
       'file system',
       'warning',
-      `${mount.type} (${mount.source}): the WAL of SQLite does not work over a network file system, and file locks of many do not either: if a process on another machine opens the file too, it may be damaged. Move it to a disk of this machine; for several machines there is EventStoreDB`,
+      `${mount.type} (${mount.source}): SQLite's WAL does not work over a network file system, and neither do the file locks of many such systems: if a process on another machine also opens the file, the file may be damaged. Move it to a local disk; for several machines, use EventStoreDB`,
     ),
   ]
 }
@@ -100,7 +100,7 @@ export const oldWal = ({ path }: SqliteSettings): readonly DiagnosisFinding[] =>
     findingOf(
       'WAL',
       'warning',
-      `${path}-wal is older than the file beside it: if the file was put back from a backup, end every process that has it open, move the -wal and -shm away and put the file back again`,
+      `${path}-wal is older than the database file: if that file was restored from a backup, end every process that has it open, move the -wal and -shm files away, and restore the file again`,
     ),
   ]
 }

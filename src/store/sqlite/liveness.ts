@@ -6,10 +6,10 @@ import { isConversationId } from '../../events/ids.ts'
 import type { Liveness } from '../port.ts'
 import { networkMount } from './network.ts'
 
-/** Maximum number of files of names held by other processes that stay open. */
+/** Maximum number of open files for names held by other processes. */
 const mostOthers = 50
 
-/** Returns the result of an attempt; undefined if the file system refuses the attempt, which gives no information. */
+/** Returns the result of a file operation; undefined if the file system refuses the operation, because a refusal gives no information. */
 const unless = <A>(attempt: () => A): A | undefined => {
   try {
     return attempt()
@@ -43,7 +43,7 @@ const isLocked = (db: DatabaseSync): boolean =>
  * Creates a `Liveness` in which each name is held as a small file beside the store, under an SQLite lock that ends with the process. A
  * suspended process keeps its lock.
  *
- * @returns the `Liveness`; its method `drop` unlocks all names without releasing them, as the end of the process does
+ * @returns the `Liveness`; its method `drop` unlocks all names without releasing them, which has the same effect as the end of the process
  */
 export const sqliteLiveness = (path: string): Liveness & { readonly drop: () => void } => {
   const held = new Set<DatabaseSync>()
@@ -51,13 +51,16 @@ export const sqliteLiveness = (path: string): Liveness & { readonly drop: () => 
   const others = new Map<string, Opened>()
   const beginning = (): string => `${realpathSync(path)}-alive-`
   /**
-   * Returns the path of the file for a name; undefined for an invalid name. Names are read from the store, so they must not lead to any
-   * other place.
+   * Returns the path of the file for a name; undefined for an invalid name. Names are read from the store, so they must not be able to
+   * refer to any other location.
    */
   const fileOf = (name: string): string | undefined =>
     isConversationId(name) ? beginning() + name : undefined
 
-  /** Opens the file that has this name now. The process that released the name may have taken it again, with another file. */
+  /**
+   * Opens the file that currently has this name, unless that file is already open. The file may differ from an earlier one, because the
+   * process that released the name may have taken it again and created another file.
+   */
   const openedNow = (file: string): Opened => {
     const inode = inodeOf(file)
     const kept = others.get(file)

@@ -5,7 +5,7 @@ import type { StoreError } from '../errors.ts'
 /**
  * Repeats work that needs the write lock until other writers have released the lock, without blocking the process.
  *
- * @param timeout in milliseconds, independent of the wall clock; after it, the result is `StoreBusy`
+ * @param timeout time in milliseconds, independent of the wall clock, after which the result is `StoreBusy`
  */
 export const onceFree = async <A>(
   timeout: number,

@@ -92,7 +92,7 @@ const tryOpen = (settings: SqliteSettings, create: boolean): E.Either<StoreError
 
 /**
  * Returns the error for a file that cannot be opened. A file without write permission cannot be opened even for reading, because
- * readers also write beside it.
+ * readers also write to files beside it.
  */
 export const openFailure = ({ url, path }: SqliteSettings, error: unknown): StoreError =>
   isUnwritable(path) ? readOnly(url, error) : storeError(url, error)

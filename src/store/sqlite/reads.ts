@@ -33,7 +33,7 @@ export interface StreamReads {
 }
 
 /**
- * Creates the reads of a database.
+ * Creates the read operations of a database.
  *
  * @param prepared prepares a statement at its first use; the statement returns integers as bigint
  */
@@ -73,7 +73,7 @@ export const streamReads = (prepared: (sql: string) => () => StatementSync): Str
     ),
   }
 
-  /** Number of events other than messages through revision `end`, by stream id. */
+  /** Number of events other than messages up to and including revision `end`, by stream id. */
   const counted = createLruCache<{ readonly end: number; readonly others: number }>(maxCounted)
 
   const idOf = (stream: string): SQLOutputValue | undefined => statements.stream().get(stream)?.['id']
@@ -82,7 +82,7 @@ export const streamReads = (prepared: (sql: string) => () => StatementSync): Str
   /** Average length of the rows read last, as an estimate for the next ones, in characters. */
   let rowLength = longRow
 
-  /** Reads a page of events: only as many rows as do not block the process, in as few statements as possible. */
+  /** Reads a page of events, limited to rows that can be read without blocking the process, in as few statements as possible. */
   const page: StreamReads['page'] = ({ stream, from, direction, limit }) => {
     const id = idOf(stream)
     if (id === undefined) return E.right([])
@@ -121,7 +121,10 @@ export const streamReads = (prepared: (sql: string) => () => StatementSync): Str
     return end + 1 - othersThrough(id, end)
   }
 
-  /** Counts the events other than messages through a revision, continuing an earlier count if few events have been appended since. */
+  /**
+   * Returns the number of events other than messages up to and including revision `end`. Continues an earlier count if few events have
+   * been appended since.
+   */
   const othersThrough = (id: SQLOutputValue, end: number): number => {
     const before = counted.get(String(id))
     const isNear = before !== undefined && before.end <= end && end - before.end <= mostRows

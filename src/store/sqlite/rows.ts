@@ -8,8 +8,8 @@ import type { Checkpoint, RecordedEvent } from '../port.ts'
 export type EventRow = readonly SQLOutputValue[]
 
 /**
- * Returns a function that reads all rows of a statement that selects `columns`. The rows are arrays, because objects take a third
- * longer. If any row contains an integer too large for a number, all integers are read as bigints, so that the other rows remain
+ * Returns a function that reads all rows of a statement that selects `columns`. The rows are arrays, because reading objects takes a
+ * third longer. If any row contains an integer too large for a number, all integers are read as bigints, so that the other rows remain
  * readable.
  */
 export const rowReader =
@@ -63,8 +63,8 @@ export const recordedEventsOf = (
 }
 
 /**
- * Returns the checkpoint of an event. The checkpoint is marked with the event's id, which only copies and backups of the same events
- * share.
+ * Returns the checkpoint of an event. The checkpoint includes part of the event's id, so that it is valid only in this store and in
+ * copies and backups of the same events.
  */
 export const checkpointOf = (position: unknown, id: unknown): Checkpoint =>
   checkpointAt(Number(position), markOf(id))

@@ -8,8 +8,8 @@ export const applicationId = 0x50414c49
 /**
  * Migrations from an empty file to the newest schema, one per version; a released migration is never changed. `events.position` is the
  * global order. Every write takes the lock first, so positions are committed in order: a reader that has seen one position has seen all
- * earlier ones. `findable` marks the events that `find` can look for: only they are in an index by id. `streams.last` and `hash`
- * describe an event at or near the stream's end (see ends.ts).
+ * earlier ones. `findable` marks the events that `find` can look for; only these events are in the index by id. `streams.last` and
+ * `hash` describe an event at or near the stream's end (see ends.ts).
  *
  * `blobs` has the content stored outside events; `blob_chunks.n` counts from 0.
  */
@@ -53,7 +53,7 @@ const migrations: readonly string[] = [
 
 export const currentVersion = migrations.length
 
-/** Queries for the additions of each version, which succeed only on a file with these tables and this index. */
+/** Queries for the additions of each version. A query can be prepared only on a file that has the tables and the index that it uses. */
 const shapes: readonly string[] = [
   `SELECT position, stream, revision, e.id, type, data, metadata, findable, s.id, name, last, hash
    FROM events e INDEXED BY sqlite_autoindex_events_1, streams s WHERE stream = s.id AND revision = 0`,
@@ -65,7 +65,7 @@ const pragma = (db: DatabaseSync, name: string): number => {
   return typeof value === 'number' ? value : 0
 }
 
-/** The schema's version, 0 for an empty file; or the reason why the file cannot be a store. */
+/** Version of the schema (0 for an empty file), or the reason why the file cannot be a store. */
 export type Version = number | 'foreign' | 'misshapen'
 
 export const versionOf = (db: DatabaseSync): Version => {
@@ -93,10 +93,10 @@ export const unusable = (store: string, version: Version): StoreError | undefine
   if (version === 'misshapen')
     return corrupt(
       store,
-      'is marked as a Palimpsest store, but its tables are those of no release: if a development version wrote it, before 0.1.0, export its conversations with that version and import them here; otherwise check the path, or restore a backup',
+      'is marked as a Palimpsest store, but its tables match no release: if a development version before 0.1.0 wrote it, export its conversations with that version and import them here; otherwise check the path, or restore a backup',
     )
   if (version <= currentVersion) return undefined
-  const message = `${store} has schema version ${version}, this palimpsest knows ${currentVersion}: upgrade palimpsest`
+  const message = `${store} has schema version ${version}, but this version of palimpsest supports only up to ${currentVersion}: upgrade palimpsest`
   return { _tag: 'StoreTooNew', message, store }
 }
 

@@ -75,7 +75,10 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
       }
     }
 
-  /** Returns a result that reports events as stored, unless the file is no longer at its path, in which case they are not. */
+  /**
+   * Returns a result that reports events as stored, or an error if the file is no longer at its path, because the events can then no
+   * longer be found.
+   */
   const unlessLost = <A>(answer: A): E.Either<StoreError, A> => {
     const lost = guard.fileProblem()
     return lost ? E.left(lost) : E.right(answer)
@@ -92,7 +95,7 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
   }
   const tail = tailOf(source)
 
-  /** Passes written events to the followers in this process, so that the followers need not read them. */
+  /** Passes written events to the followers in this process, so that the followers need not read them from the file. */
   const wrote = (kept: readonly WrittenAppend[]): void => {
     if (!tail.offer(() => kept.flatMap(recordedAs))) changes.beat()
   }

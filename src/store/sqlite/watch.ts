@@ -2,19 +2,22 @@ import { realpathSync, watch } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 
 // How long to wait for the next look, in milliseconds.
-/** Delay after the system reports a write to the WAL, in milliseconds; the report comes before the commit can be read. */
+/** Delay after the system reports a write to the WAL, in milliseconds. The report arrives before the commit can be read. */
 const soonest = 1
 /** Delay after a commit, in milliseconds; it is short because more commits are likely to follow. */
 const soon = 3
-/** Maximum delay, reached in steps, in milliseconds: a slow disk may be busy with a commit that the system has reported. */
+/**
+ * Maximum delay without a report from the system, reached in steps, in milliseconds. A slow disk may still be busy with a commit that
+ * the system has reported.
+ */
 const longest = 20
-/** Delay once the system has proved to report writes, in milliseconds. */
+/** Delay once the system is known to report writes, in milliseconds. */
 const told = 50
 
 /**
- * Calls `changed` soon after another connection has committed, until the signal aborts. Once a check finds nothing, the operating
- * system watches the WAL. After its first report, frequent polling costs less, and is used until the next check that finds nothing. If
- * the system reports nothing (too many watchers, some mounts), only polling is used.
+ * Calls `changed` soon after another connection has committed, until the signal aborts. When a check finds no commit, the operating
+ * system watches the WAL. After the system's first report, frequent polling costs less than watching and is used until a check finds no
+ * commit. If the system reports nothing (too many watchers, some mounts), only polling is used.
  */
 export const watchOthers = (
   db: DatabaseSync,
@@ -30,7 +33,10 @@ export const watchOthers = (
   let timer: NodeJS.Timeout | undefined
   let unwatch: (() => void) | undefined
 
-  /** Reports whether other connections have committed since the last call; also true after an error, which the next read will report. */
+  /**
+   * Reports whether other connections have committed since the last call. Also returns true after an error, because the next read will
+   * report that error.
+   */
   const isNew = (): boolean => {
     const before = seen
     try {
@@ -72,7 +78,7 @@ export const watchOthers = (
 }
 
 /**
- * Calls a function whenever the WAL of a file is written to, if the system supports this.
+ * Calls a function whenever a file's WAL is written to, if the system supports this.
  *
  * @returns a function that stops watching
  */

@@ -27,14 +27,14 @@ interface Settings {
 
 export interface SqliteWriter {
   readonly append: (request: AppendRequest) => Promise<SqliteAppendResult>
-  /** Resolves when all appends so far have an outcome and the ends of their streams are written. */
+  /** Resolves when all appends made so far have completed or failed and the ends of their streams are written. */
   readonly finish: () => Promise<void>
 }
 
 const isBusy = (begun: E.Either<StoreError, void>): boolean =>
   E.isLeft(begun) && begun.left._tag === 'StoreBusy'
 
-/** Resolved promise that schedules work after the current task; a microtask costs a third of a tick. */
+/** Resolved promise used to schedule work after the current task; waiting for a microtask costs a third of waiting for a tick. */
 const soon = Promise.resolve()
 
 /**
@@ -67,7 +67,10 @@ export const sqliteWriter = (
   let isScheduled = false
   /** True if the last wait for another writer ended without the lock. */
   let isLockedOut = false
-  /** Error that prevents all further writes: the file has been lost, so what is written to it could not be found again. */
+  /**
+   * Error that prevents all further writes, set once the file is no longer at its path, because events written to it could not be found
+   * again.
+   */
   let lost: StoreError | undefined
 
   const tryBegin = (): E.Either<StoreError, void> => {

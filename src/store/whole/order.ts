@@ -22,7 +22,7 @@ import {
   type RecordedEvent,
 } from '../port.ts'
 
-/** Position within a write of several appends: after the event at `revision` of `stream`. A single event completed the write. */
+/** Position within a completed write of several appends, right after the event at `revision` of `stream`. */
 interface Within {
   /** Checkpoint of the event that completed the write; `by` is the event's stream, `at` its revision. */
   readonly checkpoint: Checkpoint
@@ -36,7 +36,7 @@ const checkpointOf = ({ checkpoint, by, at, stream, revision }: Within): Checkpo
   JSON.stringify([checkpoint, by, at, stream, revision])
 
 /**
- * Parses a checkpoint within a write of several appends; returns undefined for any other checkpoint, which belongs to the underlying
+ * Parses a checkpoint within a write of several appends. Returns undefined for any other checkpoint, which is passed to the underlying
  * store.
  */
 const withinOf = (after: Checkpoint | undefined): Within | undefined => {
@@ -59,11 +59,12 @@ const withinOf = (after: Checkpoint | undefined): Within | undefined => {
 const isPlain = (event: RecordedEvent): boolean => !isMarked(event) && !isRecord(event.stream)
 
 /**
- * Returns reads that order all events so that the events of a write of several appends come once the write is complete, in sequence, in
- * place of the event that completed it. A checkpoint within such a write names that event and the last event read.
+ * Returns reads across all streams in which the events of a write of several appends appear only once the write is complete, in
+ * sequence, at the place of the event that completed it. A checkpoint within such a write names the completing event and the last event
+ * read.
  */
 export const inWholeWrites = (store: EventStore): Pick<EventStore, 'readAll' | 'follow'> => {
-  /** Yields the events in a range of a stream's revisions, with their checkpoints. Iteration throws a `StoreError`. */
+  /** Yields the events in a range of a stream's revisions, with their checkpoints. Throws a `StoreError` during iteration. */
   async function* eventsOf(
     { stream, from, to }: RevisionRange,
     placeOf: (revision: number) => Checkpoint,
@@ -77,8 +78,8 @@ export const inWholeWrites = (store: EventStore): Pick<EventStore, 'readAll' | '
   }
 
   /**
-   * Yields the events of the write that an event completed, in streams with the given prefixes; if `after` is given, only the events
-   * after that position.
+   * Yields the events of the write that an event completed, in streams with the given prefixes. If `after` is given, yields only the
+   * events after that position.
    */
   async function* madeWhole(
     by: RecordedEvent,
@@ -162,7 +163,7 @@ export const inWholeWrites = (store: EventStore): Pick<EventStore, 'readAll' | '
   return { readAll: (range) => task(() => readAll(range)), follow }
 }
 
-/** Collects at most `limit` events. */
+/** Returns the first events of an iteration, at most `limit` of them. */
 const upTo = (
   limit: number,
   events: AsyncIterable<RecordedEvent>,
@@ -173,6 +174,9 @@ const upTo = (
     return taken
   })
 
-/** Adds the prefix of record streams. Records are in their own streams, but readers of other streams need them too. */
+/**
+ * Adds the prefix of record streams to the prefixes to read, because a record in its own stream may complete writes in the requested
+ * streams.
+ */
 const withRecords = (prefixes: readonly string[]): readonly string[] =>
   beginsWithOne(recordPrefix, prefixes) ? prefixes : [...prefixes, recordPrefix]

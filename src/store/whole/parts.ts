@@ -7,7 +7,7 @@ import type { WritePart, RecordedEvent } from '../port.ts'
 /** Prefix of the metadata of an event marked as part of a write of several appends; reserved. */
 const mark = '{"$part":'
 
-/** Reports whether an event is marked as part of a write of several appends. Total: accepts any input. */
+/** Reports whether an event is marked as part of a write of several appends. Accepts any value without throwing. */
 export const isMarked = (event: Partial<StoredEvent> | null | undefined): boolean =>
   typeof event?.metadata === 'string' && event.metadata.startsWith(mark)
 
@@ -24,7 +24,10 @@ const withMark = (event: StoredEvent, part: WritePart): StoredEvent => {
   return { ...event, metadata: `${mark}${JSON.stringify(part)}${comma}${rest}` }
 }
 
-/** Returns an event without its mark, whose content becomes `part`. An event with an unreadable mark is unchanged. */
+/**
+ * Returns an event without its mark; the content of the mark becomes the property `part`. An event with an unreadable mark is
+ * unchanged.
+ */
 export const removeMark = (event: RecordedEvent): RecordedEvent => {
   if (!isMarked(event)) return event
   // A mark contains a number and a stream's name: the first brace closes it.
@@ -48,7 +51,7 @@ const partIn = (text: string): WritePart | undefined => {
   }
 }
 
-/** Prefix of the names of record streams. Each event in a record stream names the streams in which it completes a write. */
+/** Prefix of the names of record streams. An event in a record stream completes a write by naming the streams that the write includes. */
 export const recordPrefix = 'import-'
 
 export const isRecord = (stream: unknown): stream is string =>
@@ -61,13 +64,16 @@ export interface RevisionRange {
   readonly to: number
 }
 
-/** Returns the data of an event in a record stream. All ranges are in one string, which can be stored outside the event if it is large. */
+/**
+ * Returns the data of an event in a record stream. All ranges are in one string, so that they can be stored outside the event if they
+ * are large.
+ */
 export const recordOf = (stretches: readonly RevisionRange[]): string =>
   JSON.stringify({ streams: stretches.map(({ stream, from, to }) => `${stream} ${from} ${to}`).join('\n') })
 
 /**
- * Returns the ranges that an event completes: the range of its own write, or the ranges that it records. Returns undefined if the event
- * completes nothing.
+ * Returns the ranges of revisions that an event completes: the range of the event's own write, or the ranges listed in a record.
+ * Returns undefined if the event completes nothing.
  */
 export const partsCompletedBy = ({
   stream,

@@ -21,9 +21,9 @@ const reserved = invalidInput('metadata.$part', 'is reserved for writes of sever
 const unmarkable = invalidInput('metadata', 'must be a JSON object in an event of a write of several appends')
 
 /**
- * Returns a store in which a write of several appends (`AppendRequest.part`) counts only once it is complete: before that, `readAll`
- * and `follow` do not yield its events. Reading one stream returns all its events; `readStreamEnd` tells which of them count. Pages
- * from the underlying store are checked for gaps.
+ * Returns a store in which a write of several appends (`AppendRequest.part`) counts only once it is complete: until then, `readAll` and
+ * `follow` do not yield its events. Reading one stream returns all of the stream's events; `readStreamEnd` determines which of them
+ * count. Pages from the underlying store are checked for gaps.
  */
 export const withWholeWrites = (store: LargeContentStore): LargeContentStore => ({
   ...store,
@@ -46,7 +46,10 @@ export const withWholeWrites = (store: LargeContentStore): LargeContentStore => 
   ...inWholeWrites(store),
 })
 
-/** Returns the recorded end of a stream with the hash of the unmarked event; the underlying store has the hash of the stored form. */
+/**
+ * Returns the recorded end of a stream with the hash of the event without its mark. The underlying store records the hash of the stored
+ * form.
+ */
 async function* keptEndOf(store: EventStore, stream: string): Steps<StoreError, KeptEnd | undefined> {
   const kept = yield* ok(store.keptEnd(stream))
   if (!kept) return undefined
@@ -57,7 +60,10 @@ async function* keptEndOf(store: EventStore, stream: string): Steps<StoreError, 
   return isIt ? { last, hash: hashOf(removeMark(event)) } : kept
 }
 
-/** End of a stream: the last event that counts, and the actual last event if it belongs to an incomplete write of several appends. */
+/**
+ * End of a stream: the last event that does not belong to an incomplete write of several appends and, if such a write follows it, the
+ * stream's actual last event.
+ */
 export interface StreamEnd {
   readonly last: RecordedEvent | undefined
   readonly unfinished?: RecordedEvent
@@ -86,11 +92,11 @@ export async function* readStreamEnd(store: EventStore, stream: string): Steps<S
   return yield* streamEndFrom(store, newest)
 }
 
-/** Bounds on the last revision of a stream that counts. */
+/** Bounds on a stream's last revision, not counting an incomplete write of several appends. */
 export interface Extent {
-  /** Last revision that certainly counts; -1 if no revision does, or if the last event cannot be read. */
+  /** Last revision that is known not to belong to an incomplete write; -1 if there is none, or if the last event cannot be read. */
   readonly least: number
-  /** Last revision that counts if an incomplete write follows it; otherwise Infinity. */
+  /** Last revision before an incomplete write; Infinity if no incomplete write is known. */
   readonly most: number
   /** True if the stream has no events. */
   readonly isEmpty: boolean
@@ -105,10 +111,7 @@ export async function* extentOf(store: EventStore, stream: string): Steps<StoreE
   return { least, most: unfinished ? least : Infinity, isEmpty: !last && !unfinished }
 }
 
-/**
- * Returns the revision through which a stream must be read to cover everything that the stream once contained. Reading further would
- * add nothing.
- */
+/** Returns the last revision that must be read to cover everything that the stream once contained. */
 export const endOf = ({ least, most }: Extent, kept: KeptEnd | undefined): number =>
   least < 0 ? most : Math.max(least, Math.min(kept?.last ?? -1, most))
 

@@ -3,9 +3,9 @@ import type { ChatFailure } from './body.ts'
 interface ChatFailures {
   /** Status 503: the server is overloaded. */
   readonly overloaded: ChatFailure
-  /** Status 429: the rate limit is exceeded. May be given `retryAfter`, in seconds. */
+  /** Status 429: the rate limit is exceeded. Takes an optional `retryAfter`, in seconds. */
   readonly rateLimited: ChatFailure
-  /** Status 429: the quota is used up, so that retrying does not help. */
+  /** Status 429: the quota is used up. Retrying does not help. */
   readonly noQuota: ChatFailure
   /** Status 500: a server error. */
   readonly broken: ChatFailure

@@ -29,7 +29,7 @@ const mostMessages = 2_048
 const longestId = 40
 const validName = /^[a-zA-Z0-9_-]{1,64}$/
 
-/** Returns the first problem of a request's messages. Each message is checked by itself before their order is checked. */
+/** Returns the first problem in a request's messages. Each message is checked individually before the order of the messages is checked. */
 export const messagesProblem = (messages: unknown, model: ChatModel): ChatRefusal | undefined => {
   if (messages === undefined) return missingParameter('messages')
   if (!Array.isArray(messages)) return invalidType('messages', 'an array')

@@ -13,7 +13,7 @@ export interface ChatCompletionsOptions {
   readonly apiKey?: string | undefined
   /** Seed for default replies and ids. Default 0. */
   readonly seed?: number | undefined
-  /** Models by name, added to the default models or replacing them. Fields that are not given have the values of `gpt-5.2`. */
+  /** Models by name, added to the default models or replacing them. Omitted fields have the values of `gpt-5.2`. */
   readonly models?: Readonly<Record<string, Partial<ChatModel>>> | undefined
 }
 

@@ -12,7 +12,10 @@ export interface ChatFault {
    * - `error`: the stream contains an error; before any chunk, and for an answer without streaming, the status is 503.
    */
   readonly kind: 'drop' | 'stall' | 'end' | 'error'
-  /** Number of chunks sent before the failure. Default: 0, before the response headers; for `end`, 1. */
+  /**
+   * Number of chunks sent before the failure. Default: 1 for `end`; for other kinds 0, that is, the failure occurs before the response
+   * headers.
+   */
   readonly after?: number
 }
 

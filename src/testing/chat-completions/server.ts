@@ -32,7 +32,7 @@ export interface ChatCompletions {
   /** Received requests, in the order in which they were answered. */
   readonly requests: readonly ChatExchange[]
   readonly forgetRequests: () => void
-  /** Closes the server and breaks open connections. */
+  /** Closes the server and terminates open connections. */
   readonly close: () => Promise<void>
 }
 

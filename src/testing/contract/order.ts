@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
 import { type ContractRule, event, events, followUntil, ids, errorOf, right } from './support.ts'
 
-/** Contract rules for the global order of events and its checkpoints. */
+/** Contract rules for the global order of events and for checkpoints in this order. */
 export const globalOrder: readonly ContractRule[] = [
   {
     title:

@@ -75,8 +75,8 @@ export const followUntil = async (
   return seen
 }
 /**
- * Returns the last checkpoint as an option for `follow`, which then skips earlier events: in a shared database, reading all of them
- * could take long.
+ * Returns the last checkpoint as an option for `follow`, which then skips earlier events. Reading all events of a shared database could
+ * take long.
  */
 export const fromHere = async (store: EventStore): Promise<{ readonly after?: string }> => {
   const { checkpoint } = await right(store.changed('', undefined))

@@ -11,7 +11,7 @@ import {
   texts,
 } from './support.ts'
 
-/** Contract rules for the events written by an append and for its result. */
+/** Contract rules for the events that an append writes and for the append's result. */
 export const writing: readonly ContractRule[] = [
   {
     title: 'a stream that does not exist reads as empty, in both directions',

@@ -73,8 +73,8 @@ const isWaiting = (blocks: readonly ApiBlock[]): boolean =>
   )
 
 /**
- * Returns a text that identifies a reply's blocks when a request contains them again. Omits thinking, which has its own rule, and
- * content that requests must not repeat: blank texts and compactions. Ignores trailing white space in texts.
+ * Returns a text that identifies a reply's blocks when a request contains them again. Omits thinking, which is checked by a separate
+ * rule, and content that requests must not repeat: blank texts and compactions. Ignores trailing white space in texts.
  */
 const marksOf = (blocks: readonly ApiBlock[]): string =>
   blocks

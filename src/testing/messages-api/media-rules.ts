@@ -29,7 +29,7 @@ interface Placed {
 const sourceOf = ({ source }: ApiBlock): Fields =>
   typeof source === 'object' && source !== null ? (source as Fields) : {}
 
-/** Returns the images and documents in a block: the block itself, and those inside a tool result or a document. */
+/** Returns the images and documents in a block: the block itself, and any images and documents inside a tool result or a document. */
 const mediaOf = (block: ApiBlock, path: string): readonly Placed[] => {
   const { content } = sourceOf(block)
   const inner =

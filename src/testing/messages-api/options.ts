@@ -13,7 +13,7 @@ export interface MessagesApiOptions {
   readonly apiKey?: string | undefined
   /** Seed for default replies, ids and signatures. Servers with the same seed accept each other's signatures. Default 0. */
   readonly seed?: number | undefined
-  /** Models by name, added to the default models or replacing them. Fields that are not given have the values of `claude-opus-5-5`. */
+  /** Models by name, added to the default models or replacing them. Omitted fields have the values of `claude-opus-5-5`. */
   readonly models?: Readonly<Record<string, Partial<ApiModel>>> | undefined
   /** Clock for the prompt cache, in milliseconds. Default: the system clock. */
   readonly now?: (() => number) | undefined

@@ -17,7 +17,7 @@ export interface InputUsage {
 
 type Ttl = '5m' | '1h'
 
-/** A tool or a content block, in the order used by the cache. `until` is the number of tokens up to its end. */
+/** A tool or a content block. Pieces are in the order used by the cache; `until` is the number of tokens up to the end of the piece. */
 interface Piece {
   readonly text: () => string
   readonly until: number

@@ -15,8 +15,8 @@ export interface Fault {
    */
   readonly kind: 'drop' | 'stall' | 'end' | 'error'
   /**
-   * Number of stream events, including pings, sent before the failure. Default: 0, before the response headers; for `end`, all events
-   * except `message_stop`. An answer without streaming fails before it is sent.
+   * Number of stream events, including pings, sent before the failure. Default: all events except `message_stop` for `end`; for other
+   * kinds 0, that is, the failure occurs before the response headers. An answer without streaming fails before it is sent.
    */
   readonly after?: number
 }

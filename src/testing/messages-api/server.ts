@@ -31,7 +31,7 @@ export interface MessagesApi {
   /** Received requests, in the order in which they were answered. */
   readonly requests: readonly ApiExchange[]
   readonly forgetRequests: () => void
-  /** Closes the server and breaks open connections. */
+  /** Closes the server and terminates open connections. */
   readonly close: () => Promise<void>
 }
 

@@ -28,7 +28,10 @@ interface Claim {
 }
 
 export interface Signatures {
-  /** Returns the first problem with a request's signatures: of thinking blocks (predicates 11 and 12) or of a compaction block. */
+  /**
+   * Returns the first problem with a signature in a request: the signature of a thinking block (predicates 11 and 12) or of a
+   * compaction block.
+   */
   readonly problem: (request: ParsedRequest) => ApiRefusal | undefined
   /** Signs the thinking and compaction blocks of a reply, replacing existing signatures. */
   readonly sign: (request: ParsedRequest, reply: string, content: readonly ApiBlock[]) => readonly ApiBlock[]

@@ -49,7 +49,7 @@ export const firstTokens = (text: string, limit: number): string => {
 const perBlock = 3
 const perImage = 1_500
 const perTool = 12
-/** Fixed token costs of a message, without its blocks, and of a request, without its messages. */
+/** Fixed token cost of a message, without its blocks. `perRequest` is the fixed token cost of a request, without its messages. */
 export const perMessage = 4
 export const perRequest = 7
 
@@ -60,7 +60,7 @@ export const toolTokens = (tool: Readonly<Record<string, unknown>>): number => p
 
 /**
  * Counts the tokens of a block. An image has a fixed cost, and the signature of a thinking block costs nothing. Block types without a
- * rule of their own are counted by their JSON.
+ * specific rule are counted by their JSON.
  */
 export const blockTokens = (block: ApiBlock): number => {
   if (block.type === 'text') return perBlock + textTokens(textOf(block, 'text'))

@@ -2,8 +2,8 @@ import * as E from 'fp-ts/lib/Either.js'
 import { parseJson } from './source.ts'
 
 /**
- * Returns the line (1-based) at which a text stops being JSON; for a text that is cut off, the last line. The parser's message may not
- * name the line.
+ * Returns the number (1-based) of the line at which a text stops being valid JSON. For a text that is cut off, this is the last line.
+ * The parser's message does not always name the line.
  */
 export const badLineOf = (text: string, complaint: string): number => {
   const named = /line (\d+)/.exec(complaint)?.[1]

@@ -41,7 +41,10 @@ export const attachmentIn = (entry: Fields, attachment: Fields): Attached => {
   }
   return holder || content || silent.has(attachment['type'])
     ? { leftOut: 'for the client; the model does not see it', isUnknown: false }
-    : { leftOut: 'the client words it when it sends it; the text is not recorded', isUnknown: true }
+    : {
+        leftOut: 'the client writes the text when it sends the attachment; the text is not recorded',
+        isUnknown: true,
+      }
 }
 
 const textBlock = (text: string): Block => ({ type: 'text', text })
@@ -60,8 +63,8 @@ const contentOf = (rendered: unknown): readonly Block[] =>
     })
 
 /**
- * Returns the blocks that the model sees for an attachment recorded by an older version; empty if it sees nothing, undefined if that is
- * unknown.
+ * Returns the blocks that the model sees for an attachment recorded by an older version. Returns an empty list if the model sees
+ * nothing, and undefined if the blocks are unknown.
  */
 const seenOf = (attachment: Fields): readonly Block[] | undefined => {
   const { type, content, filename, hookName } = attachment
@@ -128,7 +131,7 @@ const linesIn = (value: unknown): string | undefined =>
       .join('\n'),
   )
 
-/** Returns one text block that joins these parts by newlines. Returns no block if the last part, the recorded text, is undefined. */
+/** Returns one text block with these parts, joined by newlines. Returns no block if the last part, the recorded text, is undefined. */
 const textOf = (parts: readonly (string | undefined)[]): readonly Block[] =>
   parts.at(-1) === undefined ? [] : [textBlock(parts.join('\n'))]
 

@@ -78,7 +78,7 @@ const planned = (
   return titles
 }
 
-/** Returns the id of the subagent that an entry is about and of the tool call that started it. */
+/** Returns the id of the subagent that an entry is about, and the id of the tool call that started the subagent. */
 const startIn = ({
   toolUseResult,
   message,

@@ -60,7 +60,7 @@ export const afterCopies = (thread: SessionChain, entry: FileEntry): FileEntry =
   const compaction = compactions.get(copied) ?? compactions.get(lastShown(endOf(copied)))
   if (!compaction || !isCompacted(compaction, head)) return entry
   notes.note(
-    'entries are recorded again, and the next one names a copy as its parent: it continues from the last one before them',
+    'entries are recorded a second time, and the next entry names a copy as its parent: it continues from the last entry before the copies',
   )
   links.set(head.ref, head)
   const parent = parentUuid === named ? { parentUuid: head.ref } : { logicalParentUuid: head.ref }
@@ -137,12 +137,12 @@ export const place = (
 }
 
 /**
- * Notes in the report that a message continues from before a compaction. Only the file's tree shows that the model no longer saw the
- * summary.
+ * Adds a note to the report if a message continues from before a compaction. Only the file's tree shows that the model no longer saw
+ * the summary.
  */
 export const noteReturn = ({ head, notes }: SessionChain, parent: Parent): void => {
   if (head?.compaction && (parent?.compaction?.index ?? -1) < head.compaction.index)
-    notes.note('a message continues from before a compaction: taken for a rewind that ends the compaction')
+    notes.note('a message continues from before a compaction: treated as a rewind that ends the compaction')
 }
 
 /** Like `place`, but for an entry. The entry's children continue from the new step. */
@@ -175,7 +175,10 @@ export const settle = (thread: SessionChain, parent: Parent, time: string | unde
   let from = parent
   for (const sent of queue.due(time)) {
     if (!sent.isCertain && (from?.isAnswer !== true || isEarly(sent.at, thread.answered))) {
-      notes.leftOut(sent.kind, 'taken back: it left the queue when no tool result was sent, or long before')
+      notes.leftOut(
+        sent.kind,
+        'withdrawn: it left the queue when no tool result was sent, or long before one',
+      )
       continue
     }
     notes.mapped(sent.kind)

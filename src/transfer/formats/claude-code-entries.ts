@@ -3,7 +3,7 @@ import { type Fields, isFields } from '../../events/json.ts'
 import { stringOf } from './source.ts'
 
 const reasons = new Map<string, string>([
-  ['progress', 'what a tool or hook did meanwhile; the model does not see it'],
+  ['progress', 'activity of a tool or hook; the model does not see it'],
   ['file-history-snapshot', 'a backup of files for the client'],
   ['permission-mode', 'a setting of the client'],
   ['mode', 'a setting of the client'],

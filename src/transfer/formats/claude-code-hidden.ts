@@ -70,7 +70,7 @@ const noteCompaction = ({ head, compactions }: SessionChain, hidden: Node): void
   compactions.set(hidden, head)
 }
 
-/** Moves the entries that the client kept to after the summary, even entries whose named parent is hidden by the summary. */
+/** Places the entries that the client kept after the summary, including entries whose recorded parent is hidden by the summary. */
 const relink = ({ links, head }: SessionChain, uuids: readonly unknown[], from: Parent): void => {
   const kept = new Set<Parent>()
   for (let each = head?.parent; each && each !== from?.parent; each = each.parent) kept.add(each)

@@ -87,8 +87,8 @@ export const assistant = (
 }
 
 /**
- * Returns the reply that a line continues. Lines are joined as the client joins them: they have the same message id, with only tool
- * results in between. The id alone is not reliable, because routers repeat it and the API once did.
+ * Returns the reply that a line continues. Lines are joined as in the client: they have the same message id, with only tool results in
+ * between. The id alone is not reliable: routers repeat ids, and the API has also done so.
  */
 const continued = (
   { links, rounds, head }: SessionChain,

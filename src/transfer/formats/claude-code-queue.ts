@@ -24,7 +24,7 @@ export interface SentPrompt extends QueuedPrompt {
 export interface Queue {
   /** Applies a `queue-operation` entry. */
   readonly operate: (entry: FileEntry) => void
-  /** Removes a prompt that was sent as an entry of its own (a message or an attachment), so that it is not added twice. */
+  /** Removes a prompt that was sent as a separate entry (a message or an attachment), so that it is not added twice. */
   readonly said: (text: string, as: 'user' | 'attachment') => void
   /**
    * Removes and returns the prompts that were sent in the middle of a turn before this time; undefined means before the end of the
@@ -35,16 +35,16 @@ export interface Queue {
   readonly finish: () => readonly string[]
 }
 
-const ownEntry = 'what the user typed ahead; it has its own entry where it was sent'
-const takenBack = 'taken back before it was sent'
+const ownEntry = 'a prompt typed ahead; it has its own entry where it was sent'
+const takenBack = 'withdrawn before it was sent'
 const started = 'a record that a background task began; the model does not see it'
 /** Order in which kinds of prompts leave the queue if the file does not say which prompt did. */
 const kinds: readonly QueuedPrompt['kind'][] = ['queued prompt', 'queued notice', 'task record']
 
 /**
  * Returns a model of Claude Code's queue. `enqueue` adds a text. `remove` sends the first prompt in the middle of a turn (the first
- * notice, if no prompt is waiting) or drops the record of a task. `dequeue` sends a prompt after the turn, as an entry of its own.
- * `popAll` gives all prompts back to the user for editing.
+ * notice, if no prompt is waiting) or drops the record of a task. `dequeue` sends a prompt after the turn, as a separate entry.
+ * `popAll` returns all prompts to the user for editing.
  */
 export const queueOf = (notes: ImportNotes): Queue => {
   let waiting: readonly QueuedPrompt[] = []
@@ -90,7 +90,7 @@ export const queueOf = (notes: ImportNotes): Queue => {
   const operate = (entry: FileEntry): void => {
     const { operation } = entry.fields
     if (operation === 'enqueue') return enqueue(entry)
-    notes.leftOut('queue-operation', 'a queued prompt was sent or taken back')
+    notes.leftOut('queue-operation', 'a queued prompt was sent or withdrawn')
     if (operation === 'remove') remove(entry.fields)
     else if (operation === 'dequeue') dequeue()
     else if (operation === 'popAll') giveBack()

@@ -19,7 +19,7 @@ export interface Node {
   readonly results: string | readonly string[] | undefined
   /** The edit or compaction that the step makes; undefined for a message. */
   readonly marker: Edit | Compaction | undefined
-  /** Step from which children of this step continue instead. The client relinks the messages that a compaction keeps. */
+  /** Step after which the children of this step are placed instead, if the client relinked the messages that a compaction keeps. */
   next: Node | undefined
   /** The last compaction on the path to the step. */
   compaction: Node | undefined
@@ -102,8 +102,8 @@ export const lastHidden = (parent: Parent, kept: Parent): Parent =>
   lastShown(kept && leadsTo(kept, parent) ? kept.parent : parent)
 
 /**
- * Returns the step that is shown last on a path. Edits are skipped because an edit is shown in place of its message, and compactions
- * that keep steps because a compaction is shown before the steps that it keeps.
+ * Returns the step that is shown last on a path. Skips edits, because an edit is shown in place of its message. Also skips compactions
+ * that keep steps, because such a compaction is shown before the steps that it keeps.
  */
 export const lastShown = (parent: Parent): Parent => {
   let node = parent

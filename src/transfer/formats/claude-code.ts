@@ -56,7 +56,7 @@ const readClaudeCode = (notes: ImportNotes, shelf: Shelf): LineReader<readonly C
 }
 
 /**
- * Returns a reader that passes entries on. An entry that the recorder wrote one line before its parent is delayed until after the
+ * Returns a reader that passes entries on. If the recorder wrote an entry one line before its parent, the entry is passed on after the
  * parent.
  */
 const inOrder = ({
@@ -121,7 +121,7 @@ const sessionOf = (notes: ImportNotes, shelf: Shelf): Session => {
       const steps = stepsOf(thread)
       if (steps.length === 0) return []
       if (key !== '')
-        notes.note(`subagent ${key} of session ${id} is a conversation of its own, linked to the session`)
+        notes.note(`subagent ${key} of session ${id} is a separate conversation, linked to the session`)
       return [
         key === ''
           ? { id: main, steps }
@@ -143,7 +143,10 @@ const sessionOf = (notes: ImportNotes, shelf: Shelf): Session => {
   return { read, has: (uuid) => seen.has(uuid), finish }
 }
 
-/** Returns a function that reports whether an entry's id has been read before, and notes whether the content was the same. */
+/**
+ * Returns a function that reports whether an entry's id has been read before. If it has, the function also notes whether the content
+ * was the same.
+ */
 const repeats =
   (seen: Map<unknown, number>, notes: ImportNotes): ((fields: Fields) => boolean) =>
   ({ uuid, type, message }) => {
@@ -239,7 +242,7 @@ const readAttached = (entry: FileEntry, attachment: Fields, { current, notes }: 
     return pass(current, entry.fields)
   }
   if (attached.isInferred)
-    notes.note('attachments show what the file records of them, without the words of the client around it')
+    notes.note('attachments show only what the file records, without the text of the client around it')
   notes.mapped(kind)
   said.remark(current, entry, message)
 }

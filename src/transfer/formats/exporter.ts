@@ -35,7 +35,7 @@ export interface FormatExporter {
    * history.
    */
   readonly isOfLog: boolean
-  /** Yields the exported conversation in pieces. Iteration throws a `ReadError`. */
+  /** Yields the exported conversation in pieces. Throws a `ReadError` during iteration. */
   readonly pieces: (chat: ReadableConversation, options: ExportOptions) => AsyncGenerator<string, void>
 }
 

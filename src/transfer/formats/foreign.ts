@@ -8,7 +8,10 @@ interface Foreign {
   readonly name: string
   /** Reports whether an object has this format. The object is a line, a document, an element of a list, or a message in any of these. */
   readonly shows: (fields: Fields) => boolean
-  /** True if a supported line format would accept such an object as well. This format is then tried before the supported ones. */
+  /**
+   * True if a supported line format would accept such an object as well. For this reason, the format is tried before the supported
+   * ones.
+   */
   readonly isAlike?: true
 }
 
@@ -106,7 +109,7 @@ const foreign: readonly Foreign[] = [
   },
   { name: 'an OpenCode session', shows: ({ info, parts }) => isFields(info) && Array.isArray(parts) },
   {
-    name: 'a part of an OpenCode session (export the whole one with opencode export)',
+    name: 'part of an OpenCode session (export the whole session with opencode export)',
     shows: ({ id, sessionID }) => isText(sessionID) && (beginsWith(id, 'msg_') || beginsWith(id, 'prt_')),
   },
   {

@@ -15,7 +15,7 @@ import { digest, type FileEntry, idOf, messageProblem, type ImportNotes, stringO
 export const blocksOf = (content: unknown): readonly Block[] =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : (content as readonly Block[])
 
-/** Notes the fields of an entry that messages cannot have, and that are therefore left out. */
+/** Adds to the import notes the fields of an entry that are left out because messages have no such fields. */
 export const leaveOutFields = (fields: Fields, known: ReadonlySet<string>, notes: ImportNotes): void => {
   for (const field of Object.keys(fields))
     if (!known.has(field)) notes.leftOut(`field ${field}`, 'messages have no such field')

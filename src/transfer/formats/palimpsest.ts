@@ -80,7 +80,7 @@ const follow = (
   const chain = chains.get(conversation)
   const expected = chain?.places.length ?? 0
   if (revision !== expected)
-    return E.left(`revision ${String(revision)} of ${conversation}, where revision ${expected} must follow`)
+    return E.left(`found revision ${String(revision)} of ${conversation}; expected revision ${expected}`)
   const start = chain?.start ?? startOf(data, type)
   const decoded = decode(stored, { stream: streamOf(conversation), revision, position: start + revision })
   if (E.isLeft(decoded)) return E.left(decoded.left.message)
@@ -119,7 +119,7 @@ const placedIn = (fields: FileEntry['fields']): E.Either<string, Placed> => {
   return E.right({ conversation, revision, stored })
 }
 
-/** Checks that a note follows the earlier lines, and stores it. The notes of a conversation come after its events. */
+/** Checks that a note continues the conversation's notes read so far, and stores it. The notes of a conversation come after its events. */
 const followNote = (
   { fields }: FileEntry,
   chains: ReadonlyMap<string, Chain>,
@@ -130,15 +130,17 @@ const followNote = (
   if (E.isLeft(placed)) return placed
   const { conversation, revision, stored } = placed.right
   if (!chains.has(conversation))
-    return E.left(`a note beside ${conversation}, whose events must come before it`)
+    return E.left(`a note of ${conversation} comes before the conversation's events`)
   const chain = beside.get(conversation) ?? { places: [], hash: null }
   const expected = chain.places.length
   if (revision !== expected)
-    return E.left(`note ${String(revision)} of ${conversation}, where note ${expected} must follow`)
+    return E.left(`found note ${String(revision)} of ${conversation}; expected note ${expected}`)
   const decoded = noteCodec.decode(stored, { stream: notesStreamOf(conversation), revision: expected })
   if (E.isLeft(decoded)) return E.left(decoded.left.message)
   if (decoded.right.metadata.prev !== chain.hash)
-    return E.left(`the notes of ${conversation} break at revision ${expected}: one was changed or is missing`)
+    return E.left(
+      `the hash chain of the notes of ${conversation} breaks at revision ${expected}: a note was changed or is missing`,
+    )
   chain.places.push(shelf.put(stored))
   chain.hash = hashOf(stored)
   beside.set(conversation, chain)

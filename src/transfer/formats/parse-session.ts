@@ -60,8 +60,8 @@ export const parseSession = ({ text, ...options }: SessionFile): Result => {
 }
 
 /**
- * Returns a reader that does the work of `parseSession` line by line. Lines are kept in memory until the format is known; those of a
- * JSON document, until the end.
+ * Returns a reader that does the work of `parseSession` line by line. Lines are kept in memory until the format is known. The lines of
+ * a JSON document are kept until the end of the file.
  */
 export const sessionReader = (
   { file, format, id, skipBadLines = false }: SessionOptions,

@@ -6,7 +6,7 @@ import { stringOf } from './source.ts'
 /** A pi message as the model sees it, or the reason why the model does not see it. */
 export type PiMessage = { readonly message: NewMessage } | { readonly leftOut: string }
 
-/** Converts a message as pi's `convertToLlm` does, with the same role and wording. */
+/** Converts a message in the same way as pi's `convertToLlm`, with the same role and wording. */
 export const messageOf = (message: Fields): PiMessage => {
   const { role, content } = message
   switch (role) {
@@ -120,8 +120,8 @@ const originOf = ({ model, stopReason, usage }: Fields): NonNullable<NewMessage[
 })
 
 /**
- * Renames usage fields as in the Messages API, so that all conversations are counted in the same way. Other fields, such as the cost,
- * are kept.
+ * Renames usage fields as in the Messages API, so that tokens are counted in the same way for all conversations. Other fields, such as
+ * the cost, are kept.
  */
 const usageOf = ({ input, output, cacheRead, cacheWrite, ...rest }: Fields): Fields => ({
   ...(input !== undefined && { input_tokens: input }),

@@ -106,7 +106,8 @@ const readPi = (notes: ImportNotes, shelf: Shelf): LineReader<readonly Conversat
     head = node
   }
   const finish = (): readonly ConversationPlan[] => {
-    if (sessions.size > 1) notes.note(`the file holds ${sessions.size} sessions: they are one conversation`)
+    if (sessions.size > 1)
+      notes.note(`the file contains ${sessions.size} sessions, imported as one conversation`)
     const id = stringOf(session?.['id']) ?? `pi-${digest(begin.slice(0, 4_096))}`
     return steps.count() === 0 ? [] : [{ id: idOf(id), steps: steps.list() }]
   }

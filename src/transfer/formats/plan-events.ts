@@ -41,7 +41,7 @@ export const planEvents = (
   }
 }
 
-/** A generator of the planned events, one at a time. It yields undefined where other work can run in between. */
+/** A generator of planned events, one at a time. It also yields undefined to let other work run. */
 export type PlanGenerator = Generator<PlannedEvent | void, E.Either<ImportError, void>>
 
 /** Like `planEvents`, but yields one event at a time, so that the events need not all be in memory. */
@@ -167,7 +167,7 @@ function* eventOf(step: ImportStep, place: StepContext): SliceGenerator<EventPla
     case 'rewind': {
       const to = step.to === null ? START : place.positions.get(step.to)
       return to === undefined
-        ? E.left(importDiverged(place.id, step.ref, 'what the branch continues from'))
+        ? E.left(importDiverged(place.id, step.ref, 'the step from which the branch continues'))
         : E.right({ type: 'Rewound', data: { to } })
     }
     case 'condense':

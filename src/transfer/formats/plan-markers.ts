@@ -27,7 +27,7 @@ export function* markerOf(
   const { current, positions, id } = place
   yield* current.look()
   const hidden = current.slice(positions.get(step.covers.first), positions.get(step.covers.last))
-  if (!hidden) return E.left(importDiverged(id, step.ref, `what the file's ${step.type} hides`))
+  if (!hidden) return E.left(importDiverged(id, step.ref, `the slice that the file's ${step.type} hides`))
   if (step.type === 'truncate') {
     const { reason } = step
     const data = { ...(yield* factsOfAll(hidden, [], place)), ...(reason !== undefined && { reason }) }

@@ -56,7 +56,7 @@ export const ownFormats = (): Map<string, SessionFormat> => (process[key] ??= ne
 /** Returns the names of all import formats. */
 export const formatNames = (): readonly string[] => [...formats, ...ownFormats().keys()]
 
-/** A function that writes a whole log in pieces. Of the events in `withheld`, by position, it writes only the hash. */
+/** A function that writes a whole log in pieces. For an event whose position is in `withheld`, it writes only the hash given there. */
 export type WriteLog = (
   log: Log,
   conversation: string,
@@ -67,7 +67,7 @@ const documents = {
   vcon: async (): Promise<WriteLog> => (await import('./vcon/vcon.ts')).vcon,
   prov: async (): Promise<WriteLog> => (await import('./prov/prov.ts')).prov,
 }
-/** Names of the library's export formats for other programs whose output depends only on the log. */
+/** Names of the library's export formats for other programs that need nothing but the log. */
 export type DocumentFormatName = keyof typeof documents
 
 /**
@@ -77,7 +77,7 @@ export type DocumentFormatName = keyof typeof documents
 export const documentWriter = async (format: string): Promise<WriteLog | undefined> =>
   Object.hasOwn(documents, format) ? documents[format as DocumentFormatName]() : undefined
 
-/** The library's export formats. `html` is not included because it needs the page; the server contains its exporter. */
+/** The library's export formats. `html` is not included, because its exporter needs the page and is therefore part of the server. */
 const exporters: ReadonlyMap<string, () => Promise<FormatExporter>> = new Map([
   ['palimpsest', async () => (await import('./write-palimpsest.ts')).palimpsestExporter],
   ['anthropic', async () => (await import('./write-anthropic.ts')).anthropicExporter],
@@ -112,7 +112,7 @@ export const registerFormat = (format: SessionFormat): E.Either<FormatTaken | In
     return E.left(invalidInput('format', 'must be an object { name, recognises, parse, write? }'))
   const { name, recognises, parse, write } = format
   if (typeof name !== 'string' || !/^[a-z][a-z0-9-]*$/.test(name))
-    return E.left(invalidInput('name', 'must be a name such as acme: a–z 0–9 -, a letter first'))
+    return E.left(invalidInput('name', 'must be a name such as acme: a–z 0–9 -, beginning with a letter'))
   if (typeof recognises !== 'function')
     return E.left(invalidInput('recognises', 'must be a function that examines a line'))
   if (typeof parse !== 'function')

@@ -25,7 +25,7 @@ const tags = [
 ]
 const known = new Set(['role', 'content', 'ts', ...tags])
 
-/** Format for Roo Code sessions. It is recognised by its messages, the only ones with times and tags. */
+/** Format for Roo Code sessions. It is recognised by its messages: no other format's messages have times and tags. */
 export const roo: DocumentFormat = {
   name: 'roo',
   recognises: (messages) =>
@@ -101,7 +101,7 @@ const refMaker = (): ((fields: Fields) => string) => {
 
 /**
  * Returns the steps of all messages, in file order. A summary or marker hides messages before it. A message that is hidden by an
- * earlier one is truncated right after it is added.
+ * earlier summary or marker is truncated right after it is added.
  */
 const stepsOf = (messages: readonly RooMessage[], notes: ImportNotes): readonly ImportStep[] => {
   const members = new Map<string, Set<string>>()
@@ -143,8 +143,8 @@ const runsOf = (shown: readonly string[], hidden: ReadonlySet<string> = new Set(
 }
 
 /**
- * Returns the steps for a message and the slices that it hides. If it hides a single slice that extends up to it, the result is one
- * condense or truncate step. Otherwise, each slice is truncated and the message is added after them; the effective history is the same.
+ * Returns the steps for a message and the slices that it hides. A single slice that ends right before the message becomes one condense
+ * or truncate step. Otherwise, each slice is truncated and the message is added after them; the effective history is the same.
  */
 const hide = (each: RooMessage, runs: readonly Run[], shown: string[]): readonly ImportStep[] => {
   const { ref, message, marker } = each

@@ -1,6 +1,6 @@
-/** Storage for the values that an import reads, until they are written: a session may not fit in memory. */
+/** Storage for values that an import has read but not yet written, because a session may not fit in memory. */
 export interface Shelf {
-  /** Stores a JSON value and returns its place, with which `get` reads it. */
+  /** Stores a JSON value and returns its place, which `get` takes. */
   readonly put: (value: unknown) => number
   readonly get: (place: number) => unknown
   /** Like `put`, for a text, without encoding it as JSON. Lone surrogates are lost. */

@@ -51,7 +51,7 @@ export const placeIn = ({ line, part = 1 }: FileEntry): string =>
 
 // Notes of reports.
 export const lostParent =
-  'the parent of some entries is not in the file: they continue from what comes before them'
+  'the parent of some entries is not in the file: each of them continues from the entry before it'
 export const sameEntry = 'the same entry again'
 export const otherEntry = 'another entry has the same id and other content: the first one is imported'
 
@@ -90,7 +90,7 @@ export const createImportNotes = (): ImportNotes => {
 export interface FileLine {
   readonly line: number
   readonly text: string
-  /** True if the line ends with the file, without a newline. */
+  /** True if the line is the last one of the file and has no newline at its end. */
   readonly isOpen?: boolean
 }
 
@@ -121,7 +121,7 @@ export function* entriesIn(given: FileLine, notes: ImportNotes): Generator<FileE
     else notes.bad(line, 'not a JSON object')
 }
 
-/** Returns the JSON values of a line. Text that is not JSON is reported as bad; a complete object after it is one of the values. */
+/** Returns the JSON values of a line. Text that is not JSON is reported as bad; complete objects after it are included. */
 export const valuesOfLine = ({ line, text, isOpen }: FileLine, notes: ImportNotes): readonly unknown[] => {
   const values: unknown[] = []
   const wholeIn = searcher(mostEffort * text.length)
@@ -151,8 +151,8 @@ export const valuesOfLine = ({ line, text, isOpen }: FileLine, notes: ImportNote
 const mostEffort = 32
 
 /**
- * Returns a function that skips the damaged beginning of a text and returns the rest, if the text ends with complete objects. All its
- * searches together parse about `effort` characters.
+ * Returns a function that skips the damaged beginning of a text and returns the rest, if the text ends with complete objects. All calls
+ * of the function together parse about `effort` characters.
  */
 const searcher = (effort: number) => {
   let most = effort

@@ -12,7 +12,7 @@ const newline = 0x0a
 /**
  * Splits a UTF-8 file into lines. Invalid bytes become U+FFFD; a note names the first affected line.
  *
- * @param longest maximum bytes of a line; default: as many as a string can hold. A longer line is bad
+ * @param longest maximum length of a line in bytes; default: the maximum length of a string. A longer line is reported as bad
  */
 export const splitLines = (
   { read }: Pick<LineReader<unknown>, 'read'>,
@@ -34,7 +34,7 @@ export const splitLines = (
     const bytes = only && pieces.length === 1 ? only : Buffer.concat(pieces)
     if (!isNoted && !isUtf8(bytes)) {
       isNoted = true
-      notes.note(`bytes that are no UTF-8 (first on line ${line}) are read as U+FFFD`)
+      notes.note(`bytes that are not UTF-8 (first on line ${line}) are read as U+FFFD`)
     }
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
   }

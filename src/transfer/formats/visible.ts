@@ -27,7 +27,7 @@ export const visibleDocument = (text: string): string =>
     .replaceAll('\r\n', '\n')
     .replaceAll(controls, (control) => (control === '\n' || control === '\t' ? control : picture(control)))
 
-/** Escapes raw control characters in JSON. The text has the same value for a parser and is harmless on a terminal. */
+/** Escapes raw control characters in JSON. The text is then safe to show on a terminal, and its parsed value does not change. */
 export const visibleJson = (json: string): string =>
   json.replaceAll(controls, (control) => (control === '\n' ? control : escaped(control)))
 

@@ -6,7 +6,7 @@ import { type ExportOptions, type FormatExporter, type ReadableConversation, lea
 import { visibleDocument } from './visible.ts'
 
 /**
- * An exporter that writes the full history as a readable document: every message and marker in order, including those of abandoned
+ * An exporter that writes the full history as a readable document: every message and marker in order, including entries on abandoned
  * branches, and the reason why the model no longer sees an entry.
  */
 export const markdownExporter: FormatExporter = { extension: 'md', kind: 'document', isOfLog: false, pieces }

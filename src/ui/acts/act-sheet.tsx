@@ -19,7 +19,7 @@ interface ActSheetProps {
   readonly done: (draft: ActDraft) => void
 }
 
-/** Shows the form of a command and, by a dry run, the effects of the command before it is sent. */
+/** Shows a form for a command, with a preview of the command's effects from a dry run. */
 export const ActSheet = ({ acting, draft: given, done }: ActSheetProps) => {
   const [draft, setDraft] = useState(given)
   const [refused, setRefused] = useState<SourceProblem>()
@@ -158,7 +158,7 @@ interface StaleSheetProps {
   readonly anyway: () => void
 }
 
-/** Shows the events written since the user opened the conversation, and offers to send the command anyway. */
+/** Shows how events written since the user last looked have changed the effective history, and offers to send the command anyway. */
 const StaleSheet = ({ acting, stale, title, isSending, anyway }: StaleSheetProps) => {
   const { came, last } = stale
   const path = apiOf(acting.id, '/diff', { from: last - came, to: last })

@@ -15,7 +15,7 @@ export interface ActTarget {
   readonly last: number
 }
 
-/** Generates a random command id: the server carries out a command once, even if it is sent twice with the same id. */
+/** Generates a random command id. The server carries out a command only once, even if it is sent twice with the same id. */
 const commandId = (): string =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 
@@ -40,8 +40,8 @@ export interface DryRunState {
 const rest = 200
 
 /**
- * Returns the dry run of a draft, requested shortly after each change. The previous result stays until the next one arrives. For a
- * fork, the result says only whether the server would reject it.
+ * Returns the result of a draft's dry run, which is requested 200 ms after the last change. The previous result is kept until the next
+ * one arrives. For a fork, the result says only whether the server would reject it.
  */
 export const useDryRun = ({ source, id, last }: ActTarget, draft: ActDraft): DryRunState => {
   const [state, setState] = useState<DryRunState>({ preview: undefined, problem: undefined, isBusy: true })

@@ -27,7 +27,7 @@ export const usePins = (id: string, at: number | undefined): void => {
     try {
       sessionStorage.setItem(nameOf(id), JSON.stringify(pins))
     } catch {
-      announce('This browser keeps no pins.')
+      announce('This browser cannot store pins.')
       return
     }
     announce(
@@ -43,7 +43,7 @@ const PinsSheet = ({ id }: { readonly id: string }) => {
     <Sheet title="Pins">
       {pins.length === 0 && (
         <p class="faint">
-          None yet: <kbd>m</kbd> pins the position that you look at, and takes the pin away again.
+          None yet: <kbd>m</kbd> pins or unpins the current position.
         </p>
       )}
       <ul class="pins">

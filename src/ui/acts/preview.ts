@@ -12,7 +12,7 @@ export interface Figure {
   readonly change: string
 }
 
-/** Formats a number with its sign; empty for 0. The minus sign is as wide as the plus sign. */
+/** Formats a number with its sign; returns an empty string for 0. Uses a minus sign that is as wide as the plus sign. */
 export const formatSigned = (value: number): string =>
   value === 0 ? '' : `${value > 0 ? '+' : '−'}${number(Math.abs(value))}`
 
@@ -59,7 +59,7 @@ interface RepairCounts {
   readonly before: Pick<ContextStats, 'repairs'>
   readonly after: Pick<ContextStats, 'repairs'>
 }
-/** Describes the repairs that a request needs only after a command, or needs more often than before it. */
+/** Describes the repairs that a request needs after a command in addition to those it needed before. */
 export const newRepairs = ({ before, after }: RepairCounts): readonly string[] =>
   Object.entries(after.repairs).flatMap(([kind, times]) => {
     const more = times - (before.repairs[kind] ?? 0)
@@ -94,8 +94,8 @@ export interface Stale {
 }
 
 /**
- * Reads the number and the position of the newer events from a problem; undefined if the server rejected the command for another
- * reason.
+ * Reads the number of newer events and the position of the last one from a problem; undefined if the server rejected the command for
+ * another reason.
  */
 export const staleIn = (problem: Readonly<Record<string, unknown>>): Stale | undefined => {
   const { status, after, last } = problem
@@ -105,8 +105,8 @@ export const staleIn = (problem: Readonly<Record<string, unknown>>): Stale | und
 
 /** Returns the reason why the user cannot write, for a tooltip; undefined if writing is enabled, or while the session is loading. */
 export const offBecause = (isLive: boolean, session: AccessRights | undefined): string | undefined => {
-  if (!isLive) return 'This is a file: it can only be read.'
-  if (session?.isReadOnly) return 'This server only reads.'
-  if (session && !session.scopes.includes('write')) return 'Your token only reads.'
+  if (!isLive) return 'This is a saved file: it is read-only.'
+  if (session?.isReadOnly) return 'This server is read-only.'
+  if (session && !session.scopes.includes('write')) return 'Your token is read-only.'
   return undefined
 }

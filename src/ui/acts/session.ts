@@ -5,12 +5,12 @@ import type { ApiSource } from '../source/source.ts'
 
 let known: Promise<SessionResponse | undefined> | undefined
 let forgotten = 0
-/** Forgets the session so that the next use requests it again: signing in may change the user's rights. */
+/** Clears the cached session so that the next use requests it again, because signing in may change the user's rights. */
 export const forgetSession = (): void => {
   known = undefined
   forgotten++
 }
-/** Returns a number that changes when the user signs in: data loaded before may belong to another user. */
+/** Returns a number that changes when the user signs in, because data loaded before then may belong to another user. */
 export const sessionNumber = (): number => forgotten
 
 const sessionOf = (source: ApiSource): Promise<SessionResponse | undefined> =>

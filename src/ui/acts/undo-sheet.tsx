@@ -6,7 +6,7 @@ import type { ActTarget } from './dry-run.ts'
 import { type UndoStacks, undoCommand, undoStacksOf } from './undo-stacks.ts'
 import { apiOf } from '../url.ts'
 
-/** Number of recent events that are loaded to find the one to undo, and therefore the maximum number of consecutive undos. */
+/** Number of recent events that are searched for the event to undo, and therefore the maximum number of consecutive undos. */
 const lookedAt = 200
 
 interface UndoSheetProps {
@@ -15,7 +15,7 @@ interface UndoSheetProps {
   readonly done: (draft: ActDraft) => void
 }
 
-/** Finds the event to undo or redo, and shows the effects of doing so. */
+/** Shows the effects of an undo or redo. Loads recent events to find the event to undo or redo. */
 export const UndoSheet = ({ acting, way, done }: UndoSheetProps) => {
   const query = { direction: 'backward', limit: lookedAt, clip: 100 } as const
   const path = apiOf(acting.id, '/events', query)

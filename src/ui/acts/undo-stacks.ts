@@ -8,7 +8,7 @@ export interface ActEvent {
   readonly data: object
 }
 
-/** Positions of the events that can be undone and redone, each list ending with the next one. */
+/** Positions of the events that can be undone and redone. The last position in each list is the next to be undone or redone. */
 export interface UndoStacks {
   readonly undo: readonly number[]
   readonly redo: readonly number[]
@@ -25,8 +25,9 @@ const acts: Readonly<Record<UndoableType, true>> = {
 }
 
 /**
- * Returns the positions that can be undone and redone after `events`, which are in order and end with the conversation's last event. A
- * message, configuration or fork ends the search: rewinding past one is a decision, not an undo.
+ * Returns the positions of the events that can be undone and redone. `events` must be in order and end with the conversation's last
+ * event. Nothing before the last message, configuration or fork can be undone, because rewinding past such an event is a decision, not
+ * an undo.
  */
 export const undoStacksOf = (events: readonly ActEvent[]): UndoStacks => {
   const since = events.findLastIndex(({ type }) => !Object.hasOwn(acts, type)) + 1

@@ -1,6 +1,6 @@
 import type { VerificationFinding } from '../source/answers.ts'
 
-/** Groups findings by message, in order of each group's first finding: a single change may affect many calls. */
+/** Groups findings by message, in order of each group's first finding, because a single change may affect many calls. */
 export const alikeIn = (
   findings: readonly VerificationFinding[],
 ): readonly { readonly message: string; readonly findings: readonly VerificationFinding[] }[] =>

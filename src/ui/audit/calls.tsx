@@ -106,14 +106,18 @@ const wordsOf = ({
 }: NonNullable<VerificationResponse['receipts']>): string => {
   const parts = [
     ...(verified > 0
-      ? [`${count(verified, 'call')} verified: made again from the log, each request is what was sent`]
+      ? [
+          `${count(verified, 'call')} verified: rebuilt from the log, each request matches the one that was sent`,
+        ]
       : []),
     ...(differs > 0 ? [`${number(differs)} that ${differs === 1 ? 'differs' : 'differ'}`] : []),
     ...(missing > 0
       ? [`${count(missing, 'reply', 'replies')} without a receipt, after calls that have one`]
       : []),
     ...(reconstructed > 0
-      ? [`${count(reconstructed, 'reply', 'replies')} without a receipt: nobody recorded what was sent`]
+      ? [
+          `${count(reconstructed, 'reply', 'replies')} without a receipt: the request that was sent was not recorded`,
+        ]
       : []),
   ]
   return parts.length === 0 ? 'No call of a model is recorded.' : `${parts.join('; ')}.`

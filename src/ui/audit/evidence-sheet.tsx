@@ -143,7 +143,7 @@ const Leaks = ({ told: { tainted, repeated }, withhold }: LeaksProps) => (
       <p class="warning">
         <span aria-hidden="true">⚠ </span>
         {tainted.length === 1 ? 'The summary at' : 'The summaries at'} {rangesOf(tainted)}{' '}
-        {tainted.length === 1 ? 'was' : 'were'} made of what is withheld, and may repeat it.{' '}
+        {tainted.length === 1 ? 'was' : 'were'} made from withheld content, and may repeat it.{' '}
         <button type="button" class="link" onClick={() => withhold(tainted)}>
           Withhold {tainted.length === 1 ? 'it' : 'them'} as well
         </button>
@@ -151,8 +151,8 @@ const Leaks = ({ told: { tainted, repeated }, withhold }: LeaksProps) => (
     )}
     {repeated.length > 0 && (
       <p class="warning">
-        <span aria-hidden="true">⚠ </span>A text of what is withheld is also, to the letter, in{' '}
-        {rangesOf(repeated)}: look whether it may be shown.
+        <span aria-hidden="true">⚠ </span>Withheld text also occurs, word for word, in {rangesOf(repeated)}:
+        check whether it may be shown.
       </p>
     )}
   </>
@@ -167,7 +167,7 @@ const Saved = ({ told: { events, requests, withheld, omitted, isSealed } }: { re
     </p>
     {!isSealed && (
       <p class="warning">
-        This conversation is in no ledger: the bundle proves nothing against its operator.
+        This conversation is not in a ledger: the bundle proves nothing against its operator.
       </p>
     )}
   </>

@@ -13,7 +13,7 @@ import { Anchors, Fact, Key, VerdictWords, When } from './parts.tsx'
 import type { VerificationResponse, AuditHead, ConversationAuditResponse } from '../source/answers.ts'
 import { verdictOf } from './verdict.ts'
 
-/** Shows how a conversation's integrity is proven, and which parts are not. */
+/** Shows how a conversation's integrity is proven, and which parts remain unproven. */
 export const AuditPage = ({ source, params: { id = '' } }: PageProps) => {
   const standing = useFetched(source, apiOf(id, '/audit'))
   const checked = useFetched(source, apiOf(id, '/verification'))
@@ -70,8 +70,8 @@ export const AuditPage = ({ source, params: { id = '' } }: PageProps) => {
             </p>
             {isOff ? (
               <p class="faint">
-                This server only reads, and who takes evidence is recorded:{' '}
-                <code>palimpsest audit export</code> makes it on the machine of the store.
+                This server is read-only and cannot record exports. On the machine of the store, run{' '}
+                <code>palimpsest audit export</code> instead.
               </p>
             ) : (
               <p>

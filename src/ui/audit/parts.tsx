@@ -31,7 +31,7 @@ export const VerdictWords = ({
 const copy = (text: string): void => {
   void navigator.clipboard.writeText(text).then(
     () => announce('Copied'),
-    () => announce('The browser did not let this page copy'),
+    () => announce('The browser did not allow this page to copy'),
   )
 }
 

@@ -11,8 +11,8 @@ import type {
 // What all that was found comes to, in plain words.
 
 /**
- * `bad`: something was changed. `open`: no contradiction, but not everything is proven. `good`: everything is proven. `busy`: not known
- * yet.
+ * Outcome of an audit. `bad`: something was changed. `open`: no contradiction was found, but not everything is proven. `good`:
+ * everything is proven. `busy`: the outcome is not known yet.
  */
 export type VerdictTone = 'bad' | 'open' | 'good' | 'busy'
 
@@ -36,12 +36,12 @@ const chainWords: Readonly<Record<string, string>> = {
   turn: 'is a record of a turn that is not as it was written',
   inbox: 'is a message that waited, and is not as it was written',
 }
-/** Kinds of discrepancy in side streams, whose positions are not those of the conversation. */
+/** Kinds of discrepancy in side streams, where positions do not refer to events of the conversation. */
 const beside: ReadonlySet<string> = new Set(['note', 'turn', 'inbox'])
 
 /**
- * Range in which sealed events were changed or removed. It begins after `after`, the newest unchanged sealed position before the
- * change, and ends with `through`, the oldest changed one.
+ * Range of positions in which sealed events were changed or removed. It begins after `after`, the newest sealed position known to be
+ * unchanged (undefined: the range begins at 0), and ends with `through`, the first sealed position whose event is different or missing.
  */
 export interface Rewritten {
   readonly after: number | undefined
@@ -90,7 +90,7 @@ export const verdictOf = (
 const busy: AuditVerdict = {
   tone: 'busy',
   title: 'Checking …',
-  words: 'Every hash and every request that has a receipt is computed again.',
+  words: 'Recomputing every hash and every request that has a receipt.',
 }
 
 const contradiction = (
@@ -101,7 +101,7 @@ const contradiction = (
   if (discrepancy && beside.has(discrepancy.kind))
     return {
       tone: 'bad',
-      title: 'Something recorded beside the conversation was changed',
+      title: 'A record kept alongside the conversation was changed',
       words: discrepancy.message,
     }
   if (discrepancy?.kind === 'chain' && discrepancy.position > 0)
@@ -128,7 +128,7 @@ const contradiction = (
       title: rewritten.isGone
         ? `Event ${number(rewritten.through)} was sealed, and is gone`
         : `Event ${number(rewritten.through)} is not the one that was sealed`,
-      words: `Every hash fits the one before, so somebody has computed them again. What was changed or removed is among the events ${rangeOf(rewritten)}.`,
+      words: `Every hash matches the previous event, so somebody has recomputed them. What was changed or removed is among the events ${rangeOf(rewritten)}.`,
       position: rewritten.through,
     }
   const [finding] = receipts?.findings.filter(({ kind }) => kind !== 'missing') ?? []
@@ -140,7 +140,7 @@ const differing = ({ call, position, message }: VerificationFinding): AuditVerdi
   title:
     call === undefined
       ? `The reply at ${number(position)} does not fit its receipt`
-      : `Call ${number(call)} was sent something else than the log says`,
+      : `Call ${number(call)} sent a request that differs from the log`,
   words: message,
   position,
 })
@@ -177,13 +177,13 @@ const proven = ({ last, ledger }: ConversationAuditResponse): AuditVerdict => {
   if (since > 0)
     return {
       tone: 'open',
-      title: `As it was sealed, through ${number(kept.position)}`,
+      title: `Unchanged since it was sealed, through ${number(kept.position)}`,
       words: `${count(since, 'event')} after it ${since === 1 ? 'is' : 'are'} in no checkpoint that is kept elsewhere yet.`,
       command: 'palimpsest audit seal --anchor PLACE',
     }
   return {
     tone: 'good',
-    title: 'As it was sealed, to its last event',
+    title: 'Unchanged since it was sealed, to its last event',
     words: 'The ledger holds the hash of its last event, and an anchor has seen a checkpoint that covers it.',
   }
 }
@@ -195,7 +195,7 @@ export const storeVerdict = (ledger: StoreLedger | undefined): AuditVerdict => {
       tone: 'open',
       title: 'No ledger',
       words:
-        'Hash chains show accidents. Against anyone who can write to the database, only a signed ledger proves that conversations are what they were.',
+        'Hash chains detect accidental damage. Against anyone who can write to the database, only a signed ledger proves that conversations are unchanged.',
       command: 'palimpsest audit init --origin example.com/agents',
     }
   const { anchors, unsealed, exposedSince } = ledger
@@ -220,7 +220,7 @@ export const storeVerdict = (ledger: StoreLedger | undefined): AuditVerdict => {
       title: 'Sealed, except for what was written since',
       words:
         unsealed === 0
-          ? 'The last checkpoint is in no anchor yet.'
+          ? 'No anchor has the last checkpoint yet.'
           : `${count(unsealed, 'conversation')} ${unsealed === 1 ? 'was' : 'were'} written to since.`,
       command: 'palimpsest audit seal --anchor PLACE',
     }

@@ -15,7 +15,7 @@ interface BlockPlace {
 }
 export interface BlocksProps {
   readonly source: ApiSource
-  /** Conversation and position of the message, from which clipped content is fetched. Undefined: nothing is clipped. */
+  /** Conversation and position of the message whose clipped content can be fetched; undefined if nothing is clipped. */
   readonly of?: BlockPlace | undefined
   readonly content: readonly (Block | AnyBlock)[]
   readonly cuts?: readonly ClippedString[] | undefined
@@ -55,7 +55,7 @@ export const Blocks = ({
   )
 }
 
-/** Full content of a block that the server clipped. */
+/** Functions that load the full content of a block that the server clipped. */
 interface Whole {
   readonly all: () => Promise<AnyBlock>
   /** Returns a function that begins to read the value at a path in the block. */
@@ -79,7 +79,7 @@ interface BlockProps {
   readonly whole: Whole | undefined
   readonly text: 'exact' | 'rendered'
   readonly isOpen: boolean | undefined
-  /** True for the only tool call in a message: the heading of the message already names it. */
+  /** True if the block is the only tool call in a message. The message's heading then already names the tool. */
   readonly isOnly?: boolean
 }
 
@@ -148,7 +148,7 @@ const Label = ({ kind, name }: { readonly kind: string; readonly name?: string }
 
 type Parts = Pick<BlockProps, 'length' | 'whole' | 'isOpen'>
 
-/** True if the server may have clipped this string. The length shown is then the full length recorded for the block. */
+/** Reports whether the server may have clipped a string. If so, the length recorded for the block is shown as the string's full length. */
 const mayBeCut = (text: unknown, { whole }: Parts): boolean =>
   whole !== undefined && typeof text === 'string' && text.length >= leastCut
 

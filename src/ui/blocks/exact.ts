@@ -66,7 +66,10 @@ const nameOf = (character: string): string => {
 
 /** Number of characters shown of a collapsed text. */
 export const clampLength = 700
-/** Number of characters over the limit up to which a text is still shown in full: hiding fewer would only annoy. */
+/**
+ * Number of characters by which a text may exceed the limit and still be shown in full. Hiding fewer characters would only annoy the
+ * user.
+ */
 const slack = 100
 
 /** Returns the first `most` characters of a long text, without splitting a character; undefined for a text that is shown in full. */
@@ -80,8 +83,8 @@ const chunkLength = 16 * 1024
 const chunkLines = 500
 
 /**
- * Splits a text into pieces of at most 16,384 characters or 500 lines, which a browser can lay out separately. The pieces joined are
- * the text.
+ * Splits a text into pieces of at most 16,384 characters or 500 lines, which a browser can lay out separately. Joining the pieces
+ * yields the original text.
  */
 export const chunks = (text: string): readonly string[] => {
   const found: string[] = []

@@ -37,7 +37,7 @@ export const Opened = ({ lot: { text, isWhole }, length, as, problem, more, clos
   )
 }
 
-/** Minimum length, in characters, of a text that gets a search field: longer texts do not fit on a screen. */
+/** Length in characters above which an expanded text gets a search field, because it does not fit on a screen. */
 const findable = 20_000
 
 interface FindingProps {

@@ -11,9 +11,9 @@ export interface ReaderAt {
    * value.
    */
   readonly take: (piece: string) => string
-  /** Returns true if the value is a string; undefined until the value begins. */
+  /** Reports whether the value is a string; undefined until the value begins. */
   readonly isString: () => boolean | undefined
-  /** Returns true if the whole value has been read. */
+  /** Reports whether the whole value has been read. */
   readonly isDone: () => boolean
 }
 

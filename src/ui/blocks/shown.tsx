@@ -47,7 +47,7 @@ interface Drawn {
   readonly shown: preact.JSX.Element
 }
 
-/** Splits a text into pieces and renders them. A text may have a thousand pieces, so unchanged ones are reused from `before`. */
+/** Splits a text into pieces and renders them. Reuses unchanged pieces from `before`, because a text may have a thousand pieces. */
 const drawnOf = (text: string, mark: MatchRange | undefined, before: readonly Drawn[]): readonly Drawn[] => {
   let from = 0
   return chunks(text).map((piece, index) => {

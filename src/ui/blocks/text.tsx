@@ -18,8 +18,8 @@ interface TextProps {
 }
 
 /**
- * Shows a text. A long one is collapsed to its first 700 characters and its full size, and expands in place. A very long one is then
- * read in pieces, which the browser lays out only when they become visible.
+ * Shows a text. A long text is collapsed to its first 700 characters and its full size, and expands in place. When expanded, a very
+ * long text is read in pieces, which the browser lays out only when they become visible.
  */
 export const Text = ({ text, length = text.length, read, as = 'exact', isOpen = false }: TextProps) => {
   const [open, setOpen] = useState(isOpen)

@@ -7,8 +7,8 @@ import { useFetched } from '../states.tsx'
 import { hrefs } from '../url.ts'
 
 /**
- * Asks which conversation to compare with. Suggests conversations whose ids begin alike, as those of forks often do, but accepts any
- * id.
+ * Shows a form for choosing the conversation to compare with. Suggests conversations whose ids begin with the same six characters, as
+ * the ids of forks often do, but accepts any id.
  */
 export const Choose = ({ source, id }: { readonly source: ApiSource; readonly id: string }) => {
   const [typed, setTyped] = useState('')

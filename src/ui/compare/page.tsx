@@ -28,7 +28,10 @@ import {
 
 type Which = 'left' | 'right'
 
-/** Shows two effective histories side by side: those of a conversation and its fork, or of one conversation at two positions. */
+/**
+ * Shows two effective histories side by side, either of two conversations, such as a conversation and its fork, or of one conversation
+ * at two positions.
+ */
 export const ComparePage = ({ source, params: { id = '' }, search }: PageProps) => {
   const query = new URLSearchParams(search)
   const other = query.get('with') ?? ''
@@ -244,7 +247,7 @@ const Rows = ({ rows, left, right }: RowsProps) => {
   const until = commonUntil(rows)
   return (
     <>
-      {until === undefined && <p class="faint">They have nothing in common at the beginning.</p>}
+      {until === undefined && <p class="faint">The two histories differ from the first item on.</p>}
       {rows.map((row, index) =>
         row.kind === 'same' ? (
           <Same key={index} id={left} items={row.items} />
@@ -259,7 +262,7 @@ const Rows = ({ rows, left, right }: RowsProps) => {
   )
 }
 
-/** Shows the items common to both histories, once and collapsed. */
+/** Shows the items that both histories have in common as one collapsed list. */
 const Same = ({ id, items }: { readonly id: string; readonly items: readonly ClippedItem[] }) => {
   const [open, setOpen] = useState(false)
   return (

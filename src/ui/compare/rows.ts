@@ -2,7 +2,7 @@ import type { DiffRowEntry } from '../diff/rows.ts'
 
 // Two histories side by side: what both have once, then each by itself.
 
-/** Item of an effective history, as far as the comparison reads it. */
+/** Fields of an effective history's item that the comparison reads. */
 export interface CompareItem extends DiffRowEntry {
   readonly time: string
   readonly messageId?: string | undefined
@@ -96,13 +96,13 @@ export const outcomeOf = (rows: readonly CompareRow[], side: 'left' | 'right'): 
   }
 }
 
-/** True if a message begins a turn, that is, if it is a user message with more than tool results. */
+/** Reports whether an item begins a turn, that is, whether it is a user message that does not consist only of tool results. */
 const beginsTurn = ({ kind, role, content = [] }: CompareItem): boolean =>
   kind === 'message' &&
   role === 'user' &&
   !(content.length > 0 && content.every(({ type }) => type === 'tool_result'))
 
-/** Returns the position of the last item of each turn: the stops of a slider that moves by turns. */
+/** Returns the position of the last item of each turn. A slider that moves by turns stops at these positions. */
 export const turnEnds = (items: readonly CompareItem[]): readonly number[] =>
   items.flatMap((item, index) => {
     const next = items[index + 1]

@@ -9,7 +9,7 @@ const copied = (text: Promise<string>, done: string): void => {
     await navigator.clipboard.writeText(await text)
     announce(done)
   }
-  copy().catch(() => announce('The browser did not let this page copy'))
+  copy().catch(() => announce('The browser did not allow this page to copy'))
 }
 
 export const copyLink = (href: string): void =>

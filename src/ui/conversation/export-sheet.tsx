@@ -9,7 +9,7 @@ import { apiOf } from '../url.ts'
 const formats = [
   ['markdown', 'Markdown', 'a document: every message, what was hidden, and why'],
   ['html', 'page', 'what is shown here, in one file that opens without a server'],
-  ['anthropic', 'request', 'what the model sees, as the Messages API takes it'],
+  ['anthropic', 'request', 'what the model sees, in the format of the Messages API'],
   ['palimpsest', 'events', 'every event as recorded, one per line, to be imported elsewhere'],
 ] as const
 

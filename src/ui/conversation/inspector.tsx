@@ -11,7 +11,7 @@ import type { Live } from './live.ts'
 
 interface InspectorProps {
   readonly here: Here
-  /** Last event, if it was received live, so that it need not be requested. */
+  /** Last event, if it was received over the live connection and therefore need not be requested. */
   readonly newest: Live['newest']
   readonly possible: Handlers
   /** Reason why the user cannot write; undefined if writing is enabled. */
@@ -113,7 +113,10 @@ const Button = ({ action, off }: ButtonProps) => (
   </button>
 )
 
-/** Button labels that are shorter than the descriptions in the key table: the position is shown next to the buttons. */
+/**
+ * Button labels that are shorter than the descriptions in the key table. They can omit the position, which is shown next to the
+ * buttons.
+ */
 const buttons: Partial<Record<Action, string>> = {
   goToRow: 'Go here',
   request: 'Request',

@@ -23,8 +23,8 @@ interface ListProps {
   /** Key of the view that the rows belong to. When the key changes, the list scrolls to its end. */
   readonly place: string
   /**
-   * Row to scroll into view once, either to the top (`start`) or just into view (`auto`), in which case it also receives the focus. If
-   * undefined, the list stays where it is, or at its end after a change of `place`.
+   * Row to scroll into view once: either to the top (`start`), or only as far as needed to be visible (`auto`), in which case the row
+   * also receives the focus. If undefined, the list keeps its scroll position, but scrolls to its end when `place` changes.
    */
   readonly show: Brought | undefined
 }

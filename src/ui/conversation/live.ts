@@ -11,7 +11,7 @@ export interface Live {
 }
 
 /**
- * Subscribes to the events of a conversation from the last one on.
+ * Subscribes to the events of a conversation, beginning with the last event.
  *
  * @param last position of the last event; undefined until it is known
  */

@@ -64,7 +64,7 @@ export const paths = (rewinds: readonly OutlineRewind[]) => {
 }
 export type Paths = ReturnType<typeof paths>
 
-/** True if a position is in one of the ranges. */
+/** Reports whether a position is in one of the ranges. */
 export const isIn = (stretches: readonly PathRange[], position: number): boolean =>
   stretches.some(({ from, to }) => from <= position && position <= to)
 

@@ -42,7 +42,7 @@ export const Reading = ({ source, id, sight, isSplit, waiting, off, ...list }: R
   )
 }
 
-/** Returns the list of rows. Memoized: while only the position changes, the rows are not compared. */
+/** Returns the list of rows. The list is memoized, so that rows are not compared while only the position changes. */
 const useList = ({
   source,
   id,

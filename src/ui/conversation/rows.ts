@@ -20,7 +20,7 @@ export type HistoryRow =
       readonly isOpen: boolean
       readonly loaded?: number | undefined
     }
-  /** Hidden entry, which names the marker that hides it directly. `group` is the visible marker that replaces it. */
+  /** Hidden entry. `entry.by` is the marker that hides it directly; `group` is the visible marker that replaces it. */
   | { readonly kind: 'hidden'; readonly position: number; readonly entry: ShownEntry; readonly group: number }
   /** Placeholder for earlier entries of an expanded group that are not loaded yet. */
   | { readonly kind: 'more'; readonly position: number; readonly group: number }
@@ -204,8 +204,8 @@ const groupRows = (shown: RowsInput, item: MarkerItem, beside: readonly Beside[]
 }
 
 /**
- * Inserts each repair after the row of its position and after the expanded rows of that group. Repairs whose position has no row come
- * last.
+ * Inserts each repair after the row at its position or, if that row is an expanded group, after the group's last row. Repairs whose
+ * position has no row come last.
  */
 const withRepairs = (
   rows: readonly HistoryRow[],
@@ -227,7 +227,7 @@ const withRepairs = (
   return [...placed, ...[...rest.keys()].flatMap(take)]
 }
 
-/** True if the row represents an item of the effective history. */
+/** Reports whether a row represents an item of the effective history. */
 const isSeen = ({ kind }: HistoryRow): boolean => kind === 'same' || kind === 'group'
 
 /**
@@ -244,7 +244,7 @@ export const entriesHiddenBy = (entries: readonly ShownEntry[], marker: number):
   return entries.filter(({ position }) => position !== marker && hidden.has(position))
 }
 
-/** True if the pane shows the row. */
+/** Reports whether a pane shows a row. */
 export const isInPane = ({ kind }: HistoryRow, pane: Pane): boolean =>
   pane === 'both' ||
   (pane === 'model' ? kind === 'same' || kind === 'group' || kind === 'repair' : kind !== 'repair')

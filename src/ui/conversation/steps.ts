@@ -5,11 +5,11 @@ import { apiOf } from '../url.ts'
 
 // Where the keys lead, from the outline of what is around a position.
 
-/** True for a user message, which begins a turn. */
+/** Reports whether a letter in the outline stands for a user message, which begins a turn. */
 const isTurn = (letter: string | undefined): boolean => letter === 'u'
 const isMark = (letter: string | undefined): boolean =>
   letter === 'C' || letter === 'T' || letter === 'W' || letter === 'R'
-/** True for a reply of the model, with or without tool calls. */
+/** Reports whether a letter in the outline stands for a reply of the model, with or without tool calls. */
 const isReply = (letter: string | undefined): boolean => letter === 'a' || letter === 'c'
 
 const tests = { turn: isTurn, mark: isMark, call: isReply } as const
@@ -31,7 +31,7 @@ export const stepFrom = (
   return undefined
 }
 
-/** True if a rewind precedes the position, or may precede it while the overview is unknown. */
+/** Reports whether a rewind precedes a position. While the overview is unknown, assumes that a rewind precedes every position above 0. */
 export const mayRewindBefore = (position: number, overview: OverviewResponse | undefined): boolean =>
   position > 0 &&
   (overview?.first.some((first, part) => first < position && (overview.rewinds[part] ?? 0) > 0) ?? true)

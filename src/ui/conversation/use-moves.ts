@@ -8,7 +8,7 @@ import { stepFar } from './fetching/far.ts'
 import { callNameAt, type StepKind, stepFrom } from './steps.ts'
 import type { Sight } from './use-sight.ts'
 
-/** Interval in milliseconds: moves that follow each other more quickly count as one. */
+/** Maximum interval between two moves that count as one, in milliseconds. */
 export const together = 1_000
 
 const words: Readonly<Record<StepKind, string>> = {
@@ -21,7 +21,10 @@ const words: Readonly<Record<StepKind, string>> = {
 export interface Moves {
   readonly show: (change: Partial<ConversationViewState>, replace?: boolean) => void
   readonly jump: (position: number | undefined, change?: Partial<ConversationViewState>) => void
-  /** Moves to a position as during a drag. The browser's Back button returns to the position before the drag. */
+  /**
+   * Moves to a position. Moves in quick succession, as during a drag, count as one, so that the browser's Back button returns to the
+   * position before the first of them.
+   */
   readonly move: (position: number) => void
   readonly moveBy: (by: 1 | -1) => void
   /** Goes to the next position of a kind, or to the previous one if `by` is -1. */
@@ -96,7 +99,7 @@ export const useMoves = (source: ApiSource, id: string, sight: Sight): Moves => 
       const reply = next(position - 1, 1) === position ? position : (next(position, 1) ?? next(position, -1))
       if (reply === undefined) return
       goAfter(callNameAt(source, id, reply), (name) => {
-        if (name === undefined) announce(`Nothing is known of a call that ${number(reply)} answers`)
+        if (name === undefined) announce(`No model call is known for the reply at ${number(reply)}`)
         else go(hrefs.call(id, name, as))
       })
     },

@@ -1,7 +1,7 @@
 import { options } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 
-/** Returns true while the browser is printing the page. */
+/** Reports whether the browser is printing the page. */
 export const usePrinting = (): boolean => {
   const [isPrinting, setPrinting] = useState(false)
   useEffect(() => {

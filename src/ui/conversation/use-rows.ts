@@ -96,7 +96,7 @@ const openedIn = ({ value, own, isOpen, outline }: Openable): readonly OpenSecti
   ]
 }
 
-/** Returns the repairs to show. Leaves out those for calls in the last reply, which merely have no result yet. */
+/** Returns the repairs to show. Omits repairs for calls in the last reply, because these calls merely have no result yet. */
 const repairsIn = (
   made: NonNullable<EffectiveResponse['repairs']>,
   value: EffectiveResponse | undefined,

@@ -40,7 +40,10 @@ export const useSelected = (
   }
 }
 
-/** True if the row shows the event at its position. Abandoned ranges and repairs only share a position with another row. */
+/**
+ * Reports whether a row shows the event at its position. Abandoned ranges and repairs do not; they only share a position with another
+ * row.
+ */
 const isOwn = ({ kind }: HistoryRow): boolean => kind !== 'jump' && kind !== 'repair'
 
 const useBrought = (rows: readonly HistoryRow[], sel: number | undefined) => {

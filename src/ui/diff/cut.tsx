@@ -6,7 +6,7 @@ interface CutProps {
   readonly id: string
 }
 
-/** Reports that only the beginning of a history was compared; shows nothing if the history is complete. */
+/** Shows a note that only the beginning of a history was compared; shows nothing if the history is complete. */
 export const Cut = ({ shown, id }: CutProps) =>
   shown && shown.total > shown.items.length ? (
     <p class="faint">

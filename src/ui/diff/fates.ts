@@ -29,7 +29,7 @@ const fatesOf = <E extends DiffRowEntry>(before: readonly E[], after: readonly E
 
 /**
  * Groups consecutive entries with the same change into rows, in order of position. A row of kind `left` has entries that only the first
- * history contains: they are later than the second position.
+ * history contains, because they come after the second position.
  */
 export const fateRows = <E extends DiffRowEntry>(
   before: readonly E[],
@@ -66,8 +66,8 @@ const isAlike = (one: Fated<DiffRowEntry>, other: Fated<DiffRowEntry>): boolean 
     (one.entry.status === other.entry.status && one.entry.by === other.entry.by))
 
 /**
- * Returns the entries in the range of positions that both fetched histories cover, and the first position of that range (`from`). Of a
- * history with `most` entries, only the last ones may have been fetched.
+ * Returns the entries in the range of positions that both fetched histories cover, and the first position of that range (`from`). If a
+ * history has `most` entries, its earlier entries may not have been fetched.
  */
 export const commonPart = <E extends DiffRowEntry>(
   before: readonly E[],

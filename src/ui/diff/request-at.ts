@@ -6,22 +6,22 @@ import { problemOf, type ApiSource } from '../source/source.ts'
 import type { DiffEnd } from './ends.ts'
 import { apiOf } from '../url.ts'
 
-/** Request that was sent from a position, or that would be sent from it. */
+/** Request that was sent at a position, or that would be sent there. */
 export interface DiffRequest {
   /** Request in the format of the Messages API. */
   readonly request: ApiRequestBody
-  /** Request body as sent, if its format is a different one. */
+  /** Request body as sent, if it was sent in another format. */
   readonly body?: ApiRequestBody | undefined
-  /** Call that sent the request; undefined if no request was sent from the position. */
+  /** Call that sent the request; undefined if no request was sent at the position. */
   readonly call?: { readonly name: string; readonly state: ReceiptState } | undefined
 }
 
-/** Number of calls searched after a position: a reply follows its request closely. */
+/** Number of calls that are searched after a position. Few are enough, because a reply closely follows its request. */
 const few = 10
 
 /**
- * Fetches the request at a position. If a model call with a receipt was made from there, this is the request as sent, otherwise the
- * request that would be sent.
+ * Fetches the request at a position: the request as sent if a model call with a receipt was made there, otherwise the request that
+ * would be sent.
  */
 export const requestAt = async (
   source: ApiSource,

@@ -22,8 +22,8 @@ interface RequestChangesProps {
 }
 
 /**
- * Shows the differences between the requests at two positions. A request is the one sent if a model call was made from the position,
- * otherwise the one that would be sent.
+ * Shows the differences between the requests at two positions. Uses the request as sent if a model call was made at the position,
+ * otherwise the request that would be sent.
  */
 export const RequestChanges = ({ source, one, other }: RequestChangesProps) => {
   const key = (end: DiffEnd): string => `${end.id} ${end.at}`
@@ -66,11 +66,11 @@ const MadeOf = ({ word, end: { id }, made: { call }, request }: MadeOfProps) => 
     <dt>{word}</dt>
     <dd>
       {call === undefined ? (
-        'as it would be made: no call was made from there'
+        'as it would be made: no call was made at this position'
       ) : (
         <>
           <a href={hrefs.call(id, call.name)}>call {call.name}</a>
-          {call.state === 'verified' ? ', as sent' : ', made again: it is not what was sent'}
+          {call.state === 'verified' ? ', as sent' : ', rebuilt: it differs from what was sent'}
         </>
       )}{' '}
       <span class="faint figures">

@@ -94,7 +94,7 @@ const Row = ({ id, row }: RowProps) => {
   )
 }
 
-/** True if entries have a status other than `active`, which is not worth showing. */
+/** Reports whether entries have a status worth showing, that is, a status other than `active`. */
 const hasFate = ({ status = 'active' }: { readonly status?: string }): boolean => status !== 'active'
 
 type ChangedProps = Pick<RowProps, 'id'> & Extract<DiffRow<ExcerptEntry>, { readonly kind: 'changed' }>
@@ -125,8 +125,8 @@ interface FoldedProps {
 }
 
 /**
- * Shows the first and last entries of a long row, and a button with the number of entries between them. Of unchanged entries, only the
- * number is shown at first.
+ * Shows the first and last entries of a long row, and a button with the number of entries between them. If the entries are unchanged,
+ * shows only their number at first.
  */
 const Folded = ({ id, entries, isOpen, isKept }: FoldedProps) => {
   const [open, setOpen] = useState(isOpen)

@@ -24,7 +24,7 @@ export type DiffRow<E extends DiffRowEntry = DiffRowEntry> =
       readonly status?: string
       readonly by?: number | undefined
     }
-  /** Entries that were removed (`left`) or have a new status (`turned`). `by` is the position of the event that caused it. */
+  /** Entries that were removed (`left`) or have a new status (`turned`). `by` is the position of the event that caused the change. */
   | {
       readonly kind: 'left' | 'turned'
       readonly entries: readonly E[]
@@ -34,7 +34,7 @@ export type DiffRow<E extends DiffRowEntry = DiffRowEntry> =
   /** Message that was edited in place. */
   | { readonly kind: 'changed'; readonly before: E; readonly after: E }
 
-/** True if the marker is an edit in place of this message. */
+/** Reports whether a marker is an edit in place of a message. */
 const edits = (marker: DiffRowEntry | undefined, { position }: DiffRowEntry): boolean =>
   marker?.kind === 'summary' &&
   marker.messagesHidden === 1 &&
@@ -93,7 +93,7 @@ export const sumsOf = (changes: readonly DiffRowChange[]) => {
   return { left: of('disappeared'), came: of('appeared'), kept: of('kept') }
 }
 
-/** Describes why entries are gone or have a new status. The position `by` is meant to follow the text. */
+/** Describes why entries are gone or have a new status. The caller appends the position `by` to the text. */
 export const reasonOf = (status: string): string => {
   switch (status) {
     case 'condensed':
@@ -123,7 +123,7 @@ export const causesOf = (changes: readonly DiffRowChange[]): ReadonlySet<number>
     ),
   )
 
-/** Maximum number of entries in a row that is shown in full: of a longer row, the entries in the middle are collapsed. */
+/** Maximum number of entries in a row that is shown in full. In a longer row, the entries in the middle are collapsed. */
 const most = 7
 
 /** Returns the entries of a row to show before and after the collapsed ones, and the number of collapsed entries. */

@@ -19,7 +19,7 @@ interface WhyProps {
 /** Maximum number of events fetched. */
 const most = 1_000
 
-/** Lists the events between two positions other than messages, and highlights those that caused a difference. */
+/** Lists the events between two positions, except messages, and highlights those that caused a difference. */
 export const Why = ({ source, id, after, to, changes }: WhyProps) => {
   const query = { from: after + 1, limit: Math.min(most, Math.max(1, to - after)), clip: 200 }
   const path = apiOf(id, '/events', query)
@@ -58,7 +58,10 @@ export const Why = ({ source, id, after, to, changes }: WhyProps) => {
   )
 }
 
-/** Describes the reason recorded in an event, or the limit whose excess caused the event; empty if the event has neither. */
+/**
+ * Describes why an event was written: the reason recorded in the event, or the limit that was exceeded. Returns an empty string if the
+ * event has neither.
+ */
 const because = (data: ConversationEvent['data']): string => {
   if ('reason' in data && data.reason !== undefined) return `: ${data.reason}`
   if (!('policy' in data) || !data.policy) return ''

@@ -182,9 +182,9 @@ const At = ({ id, position }: { readonly id: string; readonly position: number }
   )
 
 const unclear: Readonly<Record<string, string>> = {
-  skipped: 'What is left was skipped.',
+  skipped: 'All remaining positions were skipped.',
   contradicting: 'No single change explains the answers: it may have changed more than once.',
-  alike: 'The two ends look alike: ask in other words.',
+  alike: 'Both ends look the same: rephrase the question.',
 }
 
 const eventWords: Readonly<Record<string, string>> = {

@@ -130,7 +130,7 @@ interface TooLongProps {
 const TooLong = ({ id, events, limit, good, bad }: TooLongProps) => (
   <>
     <p>
-      {`This conversation has ${number(Number(events))} events, and this server looks into ${number(Number(limit))} at most. On the command line there is no such limit: name a position at which all was well, and a later one at which it was not.`}
+      {`This conversation has ${number(Number(events))} events, and this server bisects at most ${number(Number(limit))}. The command line has no such limit: name a position at which all was well, and a later one at which it was not.`}
     </p>
     <Command
       text={`palimpsest bisect ${id} --good ${isPosition(good) ? good : 'POSITION'} --bad ${isPosition(bad) ? bad : 'POSITION'}`}

@@ -25,7 +25,7 @@ const across = (index: number, step: number): Pick<Column, 'x' | 'width'> => {
 
 const placeOf = (index: number, step: number): number => (step >= 2 ? index * step : Math.floor(index * step))
 
-/** Returns a column for each candidate. Candidates that share a pixel share a column, which shows the most likely one. */
+/** Returns the columns for the candidates. Candidates at the same pixel share a column, which shows the most likely of them. */
 export const columnsOf = (probabilities: readonly number[], width: number): readonly Column[] => {
   const count = probabilities.length
   const most = probabilities.reduce((all, one) => Math.max(all, one), 0)

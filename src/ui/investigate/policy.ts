@@ -3,13 +3,13 @@ import { number } from '../words.ts'
 
 // A policy as somebody edits it, and as it stands in an address.
 
-/** Fields of the policy form as typed. Empty fields have the default. */
+/** Fields of the policy form as typed. An empty field stands for its default. */
 export interface PolicyDraft {
   readonly window: string
   /** Tokens of the window reserved for the reply. */
   readonly reserved: string
   readonly mode: 'condense' | 'truncate' | 'keep'
-  /** Percentage of the window from which to condense. */
+  /** Percentage of the window at which the context counts as full. */
   readonly percentage: string
   readonly keepLast: string
   /** Number of the newest messages whose tool results stay in the context. */
@@ -53,7 +53,7 @@ export const draftIn = (search: string, window: number): PolicyDraft => {
 export const queryFields = (draft: PolicyDraft): Readonly<Record<string, string>> =>
   Object.fromEntries(fields.map((name) => [name, draft[name]]))
 
-/** True if the query string contains a policy. */
+/** Reports whether a query string contains a policy. */
 export const isAsked = (search: string): boolean => new URLSearchParams(search).has('window')
 
 const whole = (text: string): number | undefined => (/^\d{1,9}$/.test(text.trim()) ? Number(text) : undefined)
@@ -66,22 +66,22 @@ const leastWindow = (reserved: number): number => Math.ceil((reserved + 1) / (1 
 
 /** Range of each numeric field, with the message for a value outside the range. */
 const limits = {
-  window: { least: 1, most: 999_999_999, words: 'The window is a whole number of tokens.' },
+  window: { least: 1, most: 999_999_999, words: 'The window must be a whole number of tokens.' },
   reserved: {
     least: 0,
     most: 999_999_999,
-    words: 'What is kept for the answer is a whole number of tokens, 0 or more.',
+    words: 'The number of tokens kept for the answer must be a whole number, 0 or more.',
   },
-  percentage: { least: 5, most: 100, words: 'It is full at a whole number from 5 to 100.' },
+  percentage: { least: 5, most: 100, words: 'The percentage must be a whole number from 5 to 100.' },
   keepLast: {
     least: 1,
     most: 999_999_999,
-    words: 'The newest messages to keep are a whole number, 1 or more.',
+    words: 'The number of newest messages to keep must be a whole number, 1 or more.',
   },
   clearResults: {
     least: 0,
     most: 999_999_999,
-    words: 'The newest messages with tool results are a whole number, 0 or more.',
+    words: 'The number of newest messages with tool results must be a whole number, 0 or more.',
   },
 } as const
 export type NumberField = keyof typeof limits

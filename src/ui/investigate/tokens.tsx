@@ -55,7 +55,7 @@ export const TokensPage = ({ source, params: { id = '' }, search }: PageProps) =
         {!recorded.value && recorded.error === undefined && <Skeleton />}
         {recorded.value && calls.length === 0 && (
           <Empty title="No call of a model is recorded">
-            <p class="faint">Replies that say by which model they were given are shown here.</p>
+            <p class="faint">Only replies that name their model are shown here.</p>
           </Empty>
         )}
         {recorded.value && calls.length > 0 && (
@@ -286,7 +286,7 @@ const Comparison = ({ id, recorded, replayed }: ComparisonProps) => {
         ].join(' · ')}
       </p>
       {lacking.length === 0 ? (
-        <p class="faint">No recorded answer names anything that it would have hidden.</p>
+        <p class="faint">No recorded answer names anything that this policy would have hidden.</p>
       ) : (
         <>
           <h3>Named in the answer, but hidden by then</h3>

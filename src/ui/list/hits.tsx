@@ -7,7 +7,7 @@ import { useFetched } from '../states.tsx'
 import { hrefs } from '../url.ts'
 import { kindOf, number } from '../words.ts'
 
-/** Maximum number of matching messages shown; the list below shows the conversations of the others. */
+/** Maximum number of matching messages shown. The list below shows the conversations that contain further matches. */
 const most = 8
 
 /** Shows matching titles and messages from all conversations. Shows nothing if the server cannot search. */

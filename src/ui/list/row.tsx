@@ -31,7 +31,7 @@ export const ConversationRow = ({ row, top, place, of, now, liveAt }: Conversati
           <span class="title" dir="auto">
             {depth > 0 && <span class="faint">└ {has.includes('forked') && 'fork '}</span>}
             {isLive && (
-              <span class="live-dot" title="something happens here">
+              <span class="live-dot" title="new events are arriving">
                 ●<span class="sr-only"> live </span>
               </span>
             )}

@@ -10,7 +10,7 @@ export interface ListRow {
   readonly depth: number
 }
 
-/** Moves each fork below its parent if the list contains the parent. Otherwise the order stays. */
+/** Moves each fork below its parent if the list contains the parent. Keeps the order of the other conversations. */
 export const nestForks = (items: readonly ConversationListRow[]): readonly ListRow[] => {
   const ids = new Set(items.map(({ id }) => id))
   const isUnder = ({ id, parent }: ConversationListRow): boolean =>
@@ -75,7 +75,7 @@ export const listQueryIn = (search: string): ListPageQuery => {
 export const hrefOf = (asked: ListPageQuery): string =>
   `/${queryOf({ ...asked, in: asked.in === 'ids' ? 'ids' : '' })}`
 
-/** True if messages are searched, which requires at least three characters. */
+/** Reports whether messages are searched, which requires at least three characters. */
 export const isSearched = ({ q, in: place }: ListPageQuery): boolean =>
   place === 'text' && q.trim().length >= 3
 
@@ -112,7 +112,7 @@ export const pathOf = (
   )
 }
 
-/** True if a filter restricts the list. */
+/** Reports whether a filter restricts the list. */
 export const isNarrowed = ({ q, has, actor, model }: ListPageQuery): boolean =>
   [q, has, actor, model].some((text) => text !== '')
 
@@ -135,7 +135,7 @@ export const withPage = (
   return { ...page, items: [...before.items, ...page.items.filter(({ id }) => !ids.has(id))] }
 }
 
-/** Replaces a list by its new first page. If more pages are loaded, their rows stay, and only the totals are updated. */
+/** Replaces a list with its new first page. If more pages are loaded, keeps the loaded rows and updates only the totals. */
 export const refreshList = (
   before: ConversationListResponse | undefined,
   first: ConversationListResponse,

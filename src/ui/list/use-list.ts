@@ -9,7 +9,10 @@ import { type ListPageQuery, updateList, pathOf, refreshList, withPage } from '.
 /** Number of conversations per request. */
 const page = 100
 
-/** List that the user last left. Its rows are available at once on return, so that the browser can restore the scroll position. */
+/**
+ * List that was shown when the user last left the page. Its rows are available at once on return, so that the browser can restore the
+ * scroll position.
+ */
 let left:
   | { readonly path: string; readonly session: number; readonly listed: ConversationListResponse }
   | undefined

@@ -27,7 +27,7 @@ const actions = (): readonly Choice[] =>
     })
 
 /**
- * Returns an entry that goes to the target named by the typed text. All targets but conversations require that the page shows a
+ * Returns an entry that goes to the target named by the typed text. Targets other than conversations require that the page shows a
  * conversation.
  */
 const placeOf = (place: PaletteTarget | undefined, id: string | undefined): readonly Choice[] => {

@@ -80,7 +80,7 @@ const endsOf = (parts: Parts): readonly End[] => {
   })
 }
 
-/** Finds the block whose end is closest to `share` of `whole` characters. */
+/** Finds the block whose end is closest to `share` * `whole` characters, counted from the beginning of the request. */
 const nearest = (
   ends: readonly End[],
   share: number,

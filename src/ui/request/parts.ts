@@ -58,7 +58,7 @@ const blocksOf = (content: unknown): readonly ApiRequestBlock[] => {
   return Array.isArray(content) ? content.filter(isFields) : []
 }
 
-/** Converts the fields of a Chat Completions message to blocks, except for its role and content. */
+/** Converts the fields of a Chat Completions message other than its role and content to blocks. */
 const besides = (message: ApiRequestMessage): readonly ApiRequestBlock[] =>
   Object.entries(message).flatMap(([type, value]): readonly ApiRequestBlock[] => {
     if (type === 'role' || type === 'content') return []
@@ -89,7 +89,7 @@ export const inOrder = ({ tools, system, messages }: Parts): readonly RequestPar
 ]
 
 /**
- * True if a finding's path belongs to the block or to the message that contains it. For Chat Completions, findings name only the
+ * Reports whether a finding's path refers to the block or to the message that contains it. For Chat Completions, findings name only the
  * message.
  */
 export const isAt = ({ path }: RequestPart, place: string | undefined): boolean =>

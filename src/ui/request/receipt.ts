@@ -16,19 +16,23 @@ const words: Readonly<Record<ReceiptState, Omit<ReceiptLabel, 'state' | 'path'>>
     icon: '✓',
     word: 'verified',
     means:
-      'Made again from the log: its system, tools and messages have the canonical JSON of those that were sent.',
+      'Rebuilt from the log: its system, tools and messages have the same canonical JSON as those that were sent.',
   },
-  differs: { icon: '≠', word: 'differs', means: 'Made again from the log, this is not what was sent.' },
+  differs: {
+    icon: '≠',
+    word: 'differs',
+    means: 'Rebuilt from the log, this request differs from the one that was sent.',
+  },
   missing: {
     icon: '○',
     word: 'missing',
     means:
-      'The reply has no receipt of what was sent, although replies before it have one. This is made from the log.',
+      'The reply has no receipt of what was sent, although replies before it have one. This request was rebuilt from the log.',
   },
   reconstructed: {
     icon: '○',
     word: 'reconstructed, no receipt',
-    means: 'Made from the log, as it would be sent today. Nobody recorded what was sent.',
+    means: 'Built from the log, as it would be sent today. The request that was sent was not recorded.',
   },
   pending: { icon: '…', word: 'pending', means: 'What the model is sent next. There is no reply yet.' },
 }

@@ -52,7 +52,7 @@ export const RequestView = (props: RequestViewProps) => {
   const copy = (): void => {
     navigator.clipboard.writeText(text ?? JSON.stringify(body, undefined, 2)).then(
       () => announce(way === 'curl' ? 'The command is copied.' : 'The request is copied.'),
-      () => announce('This browser does not let a page copy.'),
+      () => announce('The browser did not allow this page to copy.'),
     )
   }
   return (

@@ -5,13 +5,13 @@ import { number } from '../words.ts'
 
 type Difference = WhyResponse['differences'][number]
 
-/** Describes the call that a call is compared with. */
+/** Describes the earlier call with which a call is compared. */
 export const beforeText = (before: number | string): string =>
   typeof before === 'number' ? `call ${number(before)}` : `the reply at ${number(Number(before.slice(1)))}`
 
 const parts: Readonly<Record<string, string>> = { system: 'system prompt' }
 
-/** Reports that an explanation was derived without a receipt, and lists the parts of the request that were not recorded. */
+/** Describes an explanation that was derived without a receipt, and lists the parts of the request that were not recorded. */
 export const describeDerived = ({ unrecorded }: NonNullable<WhyResponse['derived']>): string =>
   `Derived from the log, not proven by a receipt.${unrecorded.length > 0 ? ` Not recorded: ${unrecorded.map((part) => parts[part] ?? part).join(', ')}.` : ''}`
 
@@ -54,5 +54,5 @@ const causes: Readonly<Record<string, string>> = {
   rewind: 'rewound by',
 }
 
-/** Describes why a group appeared or disappeared. The position of the event is meant to follow the text. */
+/** Describes why a group appeared or disappeared. The caller appends the position of the event to the text. */
 export const causeOf = ({ because }: Pick<Group, 'because'>): string => causes[because] ?? because

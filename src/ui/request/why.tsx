@@ -14,8 +14,8 @@ interface WhyViewProps {
 }
 
 /**
- * Explains what the model saw: which hidden terms its reply mentions, what changed since the previous call, and which messages were
- * hidden.
+ * Shows why the model saw what it saw: which terms from hidden messages its reply mentions, what changed since the previous call, and
+ * which messages were hidden.
  */
 export const WhyView = ({ source, id, path }: WhyViewProps) => {
   const { value, error, retry } = useFetched(source, path)

@@ -24,13 +24,13 @@ export const embeddedSource = (file: EmbeddedFile): ApiSource => ({
 
 const notHere = (path: string): SourceProblem => ({
   title: 'This file does not have that',
-  detail: `It is a copy of one conversation; its store has ${path}.`,
+  detail: `It is a copy of one conversation; ${path} is only available from its store.`,
   status: 404,
 })
 
 const readOnly: SourceProblem = {
   title: 'This is a copy',
-  detail: 'Nothing can be written in it: open the store that it was made of.',
+  detail: 'It cannot be changed: open the store that it was exported from.',
   status: 403,
   tag: 'ReadOnly',
 }

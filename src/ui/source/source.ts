@@ -19,7 +19,7 @@ export interface SourceProblem {
 /** Problem reported if the server sends no response. */
 export const unreachable: SourceProblem = {
   title: 'The server cannot be reached',
-  detail: 'Check that `palimpsest serve` still runs, then try again.',
+  detail: 'Check that `palimpsest serve` is still running, then try again.',
   status: 0,
 }
 
@@ -98,7 +98,7 @@ export interface ApiSource {
 export const problemOf = (error: unknown): SourceProblem => {
   if (isProblem(error)) return error
   const detail = error instanceof Error ? error.message : String(error)
-  return { title: 'This page has a fault', detail, status: 0 }
+  return { title: 'Error in this page', detail, status: 0 }
 }
 const isProblem = (error: unknown): error is SourceProblem =>
   typeof error === 'object' && error !== null && 'title' in error && 'detail' in error

@@ -451,7 +451,7 @@ describe('the calls of a conversation', () => {
     const failed = left(await loadSentCall(chat, 2)())
     expect(failed).toMatchObject(error)
     expect(failed.message).toMatch(
-      /^the receipt of call 2 \(answered at position 4\) cannot be used: .*; verify --receipts lists every call like it$/,
+      /^the receipt of call 2 \(answered at position 4\) cannot be used: .*; run verify --receipts to list all such calls$/,
     )
     expect(E.isRight(await loadSentCall(chat, 3)())).toBe(true)
   })

@@ -70,7 +70,7 @@ describe('an EventStoreDB URL', () => {
   })
 
   test.each([
-    ['esdb://ann:s3cret@h?tsl=false', 'unknown parameter tsl; the parameters are tls, tlsCAFile,'],
+    ['esdb://ann:s3cret@h?tsl=false', 'unknown parameter tsl; expected one of tls, tlsCAFile,'],
     ['esdb://ann:s3cret@h?throwOnAppendFailure=false', 'unknown parameter throwOnAppendFailure'],
     ['esdb://ann:s3cret@h?tls=maybe', 'tls is true or false'],
     ['esdb://ann:s3cret@h?tls=', 'tls is true or false'],

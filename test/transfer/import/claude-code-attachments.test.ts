@@ -121,7 +121,7 @@ describe('Claude Code: attachments', () => {
     const { report } = planOf(file(said('user', 'q', null, 'look'), attached('t', 'q', attachment)))
     expect(report.leftOut).toEqual([])
     expect(report.mapped).toContainEqual({ kind: `attachment ${attachment.type}`, count: 1 })
-    expect(report.notes).toEqual([expect.stringContaining('without the words of the client')])
+    expect(report.notes).toEqual([expect.stringContaining('without the text of the client')])
   })
 
   it('that newer versions record as they were sent are exactly that', () => {

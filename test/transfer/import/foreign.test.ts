@@ -82,7 +82,7 @@ const files = [
   ['langgraph-state.json', 'a LangGraph state'],
   ['letta.json', 'a Letta agent'],
   ['opencode-export.json', 'an OpenCode session'],
-  ['opencode-message.json', 'a part of an OpenCode session'],
+  ['opencode-message.json', 'part of an OpenCode session'],
   ['openhands-sdk-event.json', 'an OpenHands session'],
   ['openhands.json', 'an OpenHands session'],
   ['qwen.jsonl', 'a Qwen Code session'],

@@ -169,7 +169,7 @@ describe('the lines of a file', () => {
   it('that are no UTF-8 are noted', () => {
     const { lines, report } = split([Buffer.from('good\nb'), Buffer.from([0xff, 0x0a, 0xe2, 0x82])])
     expect(lines.map(({ text }) => text)).toEqual(['good', 'b\uFFFD', '\uFFFD'])
-    expect(report).toMatchObject({ notes: [expect.stringContaining('no UTF-8 (first on line 2)')] })
+    expect(report).toMatchObject({ notes: [expect.stringContaining('not UTF-8 (first on line 2)')] })
     expect(split([Buffer.from('good')]).report).toMatchObject({ notes: [] })
   })
 

@@ -16,10 +16,10 @@ export const endOf = (text: string, bytes: number): string => {
   return text.slice(wholeAt(text, at) === at ? at : at + 1)
 }
 
-/** True if the byte is a UTF-8 continuation byte. */
+/** Reports whether a byte is a UTF-8 continuation byte. */
 const isInside = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80
 
-/** Returns `index`, or `index - 1` if it would split a surrogate pair. */
+/** Returns `index`, or `index - 1` if a cut at `index` would split a surrogate pair. */
 const wholeAt = (text: string, index: number): number => {
   const isParting = /[\uDC00-\uDFFF]/.test(text[index] ?? '') && /[\uD800-\uDBFF]/.test(text[index - 1] ?? '')
   return isParting ? index - 1 : index

@@ -23,7 +23,7 @@ export const contextTooLarge = (
   const largest = items.slice(0, 3).map(({ position, tokens }) => `position ${position} (${tokens})`)
   return {
     _tag: 'ContextTooLarge',
-    message: `the context has ${used} tokens even with everything hidden that may be hidden, and only ${allowed} are allowed: use a model with a larger window, or shorten what fills it: ${[`system prompt and tools (${prompt})`, ...largest].join(', ')}`,
+    message: `the context has ${used} tokens after hiding everything that may be hidden, but only ${allowed} are allowed: use a model with a larger window, or shorten the largest parts: ${[`system prompt and tools (${prompt})`, ...largest].join(', ')}`,
     used,
     allowed,
     prompt,
@@ -31,13 +31,13 @@ export const contextTooLarge = (
   }
 }
 
-/** Replaces the message of a `ContextTooLarge` with that of the API that refused the context, and adds the largest items. */
+/** Replaces the message of a `ContextTooLarge` with the message of the API that refused the context, followed by the largest items. */
 export const withApiWording = (
   error: ContextTooLarge,
   { message }: { readonly message: string },
 ): ContextTooLarge => ({
   ...error,
-  message: `${message}. Nothing more may be hidden. What fills the context: ${error.items
+  message: `${message}. No more items may be hidden. Largest items: ${error.items
     .slice(0, 3)
     .map(({ position, tokens }) => `position ${position} (${tokens} tokens)`)
     .join(', ')}`,

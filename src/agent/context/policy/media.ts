@@ -1,8 +1,8 @@
 import { type Block, textBlock, unknownBlock } from '../../../events/blocks.ts'
 
 /**
- * Converts bytes into an image or document block, or into text if they are valid UTF-8; other bytes are recorded but shown only as a
- * note.
+ * Converts bytes into an image or document block, or into text if they are valid UTF-8. Other bytes are recorded, but shown to the
+ * model only as a note.
  */
 export const bytesBlocks = (bytes: Buffer): string | readonly Block[] => {
   const data = bytes.toString('base64')
@@ -62,8 +62,8 @@ const dataUrl = /^data:[^,]*;base64,/
 export const base64In = (given: string): string => given.replace(dataUrl, '')
 
 /**
- * Converts Base64 data into an image or document block if a model can be shown its type, else into a note that it is recorded but not
- * shown.
+ * Converts Base64 data into an image or document block if its media type is supported, else into a note that the data is recorded but
+ * not shown.
  */
 export const pictureBlocks = (given: string, mimeType: unknown): readonly Block[] => {
   const data = base64In(given)

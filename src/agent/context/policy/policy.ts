@@ -27,20 +27,20 @@ interface Measured {
   readonly allowed: number
   /** Tokens added to the conversation since the last attempt to condense, if there was one. */
   readonly said?: number
-  /** Correction of our token estimates that follows from the API's refusal. */
+  /** Correction of our token estimates, derived from the API's refusal. */
   readonly learned?: TokenCorrection
 }
 /** Plan for the context before the next request: nothing, condense, truncate or shorten. */
 export type ContextPlan =
   | (Measured & { readonly type: 'nothing' })
-  /** Replace the slice `covers` with a summary. The slice contains at least one message, and all of it may be hidden. */
+  /** Plan to replace the slice `covers` with a summary. The slice contains at least one message, and all of it may be hidden. */
   | (Measured & { readonly type: 'condense'; readonly covers: Covers })
-  /** Truncate these slices, in order. The context then fits or, after a refusal by the API, is smaller. */
+  /** Plan to truncate these slices, in order. The context then fits or, after a refusal by the API, is smaller. */
   | (Measured & { readonly type: 'truncate'; readonly covers: readonly Covers[] })
-  /** Shorten the tool results of these items, because the items that may not be hidden are too large otherwise. */
+  /** Plan to shorten the tool results of these items, because the items that may not be hidden are too large otherwise. */
   | (Measured & { readonly type: 'shorten'; readonly edits: readonly ResultCut[] })
 
-/** Inputs of the decision besides the history and the settings. */
+/** Conditions of the decision, in addition to the history and the settings. */
 export interface PolicyConditions {
   /** True unless condensing is impossible or has just failed. */
   readonly canCondense: boolean
@@ -48,7 +48,7 @@ export interface PolicyConditions {
   readonly refused?: ContextRefusal | undefined
 }
 
-/** Minimum of new tokens between two attempts to condense, as a fraction of the window. */
+/** Minimum number of new tokens between two attempts to condense, as a fraction of the window. */
 const wait = 0.1
 
 /**
@@ -131,7 +131,7 @@ const tooLarge = ({ items, total, prompt }: TokenCount, allowed: number): Contex
   )
 
 /**
- * Checks, before a summary is recorded, that it may replace the slice.
+ * Checks that a summary may replace a slice, before the summary is recorded.
  *
  * @returns estimated tokens of the slice and of the summary; `NothingNew` if the slice holds no message (or is not shown),
  * `ContextGrew` if the summary is not smaller

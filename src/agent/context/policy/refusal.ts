@@ -2,7 +2,7 @@ import type { TokenCorrection } from '../tokens/usage.ts'
 import { allowanceIn, type ContextSettings } from './settings.ts'
 import type { TokenCount } from '../tokens/tokens.ts'
 
-/** Refusal of a request as too long by an API. */
+/** An API's refusal of a request that is too long. */
 export interface ContextRefusal {
   /** Tokens of the request, if the error message names them; `maximum` is the size of the model's window. */
   readonly tokens?: number
@@ -45,7 +45,7 @@ const limits = either(
   'n_ctx:? \\(?N',
   '`inputs` must have less than N',
 )
-/** Error wordings that name the size of the request, without the answer. */
+/** Error wordings that name the size of the request, not including the answer. */
 const uses = either(
   'N (?:in the messages|in your prompt|of text input|input tokens|`inputs` tokens|tokens\\) (?:exceeds|is longer))',
   'resulted in N tokens',
@@ -67,8 +67,8 @@ const numberOf = (digits: string): number => Number(digits.replaceAll(',', ''))
 const smaller = 0.75
 
 /**
- * Returns the limit, by our own count, for a context of `total` tokens that the API refused. The limit is less than `total`, in the
- * proportion that the API's message gives.
+ * Returns the limit for a context of `total` tokens that the API refused; both numbers are by our own count. The limit is less than
+ * `total`, in the proportion that the API's message gives.
  */
 export const allowanceAfter = (
   { tokens, maximum }: ContextRefusal,

@@ -20,7 +20,7 @@ import {
 export interface Region {
   readonly from: number
   readonly to: number
-  /** Returns the first index from `index` on, at most `to`, at which a cut separates no tool call from its result. */
+  /** Returns the first index from `index` to `to`, both included, at which a cut separates no tool call from its result. */
   readonly cutAt: (index: number) => number
 }
 

@@ -123,7 +123,10 @@ const howToRead = (rest: ResultLimit['rest'], id: string, from: number): string 
     : 'The result was too large to be recorded: ask for less at once.'
 }
 
-/** Joins the texts of a result and cuts them to the limit. Other blocks are kept if they fit, else only named. */
+/**
+ * Joins the texts of a result and cuts them to the limit. Other blocks are kept if they fit; otherwise, only their types and block
+ * numbers are shown.
+ */
 const cutBlocks = (blocks: readonly Block[], id: string, limit: ResultLimit): readonly Block[] => {
   const text = textIn(blocks)
   const others = blocks.flatMap((block, index) => (isBlock(block, 'text') ? [] : [{ block, index }]))

@@ -29,7 +29,7 @@ export interface ContextSettings {
   readonly target?: number | undefined
   /** Number of messages always kept at the beginning, at least 1 (the task). Default 1. */
   readonly keepFirst?: number | undefined
-  /** Number of messages kept at the end, or fewer if the context does not fit otherwise. Default 3. */
+  /** Number of messages kept at the end; fewer are kept if the context would not fit otherwise. Default 3. */
   readonly keepLast?: number | undefined
   /**
    * Fraction of the items after the kept first messages that a truncation hides; repeated until the context fits. 0 < fraction ≤ 1.

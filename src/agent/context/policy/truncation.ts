@@ -34,8 +34,8 @@ export const truncation = (
 }
 
 /**
- * Returns the ends of ever longer slices from the region's beginning: the first hides `fraction` of the items, and each longer one
- * `fraction` of the rest.
+ * Returns the ends of increasingly long slices that start at the region's beginning: the first slice hides `fraction` of the items, and
+ * each longer slice also hides `fraction` of the remaining items.
  */
 const cutsOf = ({ from, to, cutAt }: Region, length: number, fraction: number): readonly number[] => {
   const chosen = new Set<number>()

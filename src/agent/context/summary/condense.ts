@@ -24,7 +24,7 @@ export interface CondenseStep extends SummaryInput {
   readonly summarizer: Summarizer
   /** The `condense` method of the conversation that `effective` was read from, which records the summary. */
   readonly condense: ConversationHandle['condense']
-  /** With `markers`, later markers and restores do not cause a refusal. */
+  /** With `markers`, markers and restores written after `effective.at` do not cause a refusal. */
   readonly tolerate?: 'markers' | undefined
   /**
    * The conversation's `context` method, which reads the current effective history. If given, later events do not cause a refusal as
@@ -38,9 +38,9 @@ export type CondenseError = (SummaryError | NothingNew | ContextGrew | WriteErro
 }
 
 /**
- * Summarizes a slice and records the summary if it is valid (else `SummaryFailed`) and smaller than the slice (else `ContextGrew`), and
- * nothing was written since `effective.at` or, with `context`, nothing that changes the slice (else `StaleContext`). If anything fails,
- * nothing is written; `NothingNew` is returned before the summarizer is called.
+ * Summarizes a slice and records the summary. If anything fails, nothing is written: the summary may be invalid (`SummaryFailed`), not
+ * smaller than the slice (`ContextGrew`), or outdated because something was written after `effective.at` or, with `context`, because
+ * the slice was changed (`StaleContext`). `NothingNew` is returned before the summarizer is called.
  */
 export const condenseWith = (step: CondenseStep): Promise<E.Either<CondenseError, WriteResult>> =>
   run(condensing(step))
@@ -156,5 +156,5 @@ const isTagged = (value: unknown): value is Tagged =>
 const noSummary = (reason: string, problem: string): SummaryFailed =>
   summaryFailed(
     reason,
-    `the summarizer gave no summary (${problem}): a summary is { blocks }, blocks of text, image or document, at least one of them not blank; fix the summarizer, or truncate`,
+    `the summarizer gave no summary (${problem}): a summary is { blocks } with text, image or document blocks, at least one of them not blank; fix the summarizer, or truncate`,
   )

@@ -50,7 +50,7 @@ const endsOf = (effective: Effective, options: SummaryOptions): readonly number[
 const charactersPerToken = 4
 const fewestCharacters = 200
 
-/** Returns options that cut the texts shorter and shorter, first with the pictures, then without them, in the order to try. */
+/** Returns options that cut the texts progressively shorter, first with pictures and then without them, in the order to try. */
 const cutDowns = (part: SummaryOptions, allowed: number): readonly SummaryOptions[] =>
   [...new Set([part.images, false])].flatMap((images) => {
     const all: SummaryOptions[] = []
@@ -64,4 +64,4 @@ const cutDowns = (part: SummaryOptions, allowed: number): readonly SummaryOption
   })
 
 const tooLarge = ({ covers, parts }: SummaryOptions, allowed: number): string =>
-  `${parts ? `what comes after position ${parts.at(-1)?.last}` : `what is at position ${covers.first}`} through ${covers.last} cannot be cut down to ${Math.floor(allowed)} tokens, the most that a request for a summary may have: summarize with a model with a larger window, or truncate`
+  `${parts ? `the content after position ${parts.at(-1)?.last}` : `the content from position ${covers.first}`} up to ${covers.last} cannot be shortened to ${Math.floor(allowed)} tokens, the limit for a summary request: summarize with a model that has a larger window, or truncate`

@@ -27,7 +27,7 @@ export const textsOf = ({ content, origin }: Reply): E.Either<SummaryFailed, rea
   return texts.length > 0 ? E.right(texts) : E.left(summaryFailed('blank', blank))
 }
 
-/** True if the text is not blank: requests may not contain blank texts. */
+/** Reports whether a text is not blank, because requests may not contain blank texts. */
 export const isVisible = (text: string): boolean => text.trim() !== ''
 
 type Usage = NonNullable<Origin['usage']>

@@ -20,7 +20,7 @@ export interface CountOptions extends PositionOption {
   readonly model?: string | undefined
 }
 
-/** Tokens according to the log and, if a client was given, to the API. */
+/** Token count of the next request according to the log and, if a client was given, also according to the API. */
 export interface TokenReport extends TokenCount {
   /**
    * Token count by the API, present only if the model is to reply next: the API does not count a request that is empty or ends in a

@@ -17,7 +17,7 @@ import { tokensByBytes } from '../../../projections/tokens.ts'
 const patch = 28
 /**
  * Length, in pixels, to which the long edge of a larger picture is scaled down. `maxPictureTokens` is the maximum token count of a
- * picture. Both are the limits of the models that accept the most.
+ * picture. Both values are the limits of the models that accept the largest pictures.
  */
 const maxEdge = 2_576
 const maxPictureTokens = 4_784

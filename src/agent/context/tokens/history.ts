@@ -17,13 +17,13 @@ export interface CondenseSavings {
   readonly after: number
   readonly saved: number
 }
-/** Token counts of a conversation: of its next request, of every item on the path, and of the savings by each condense on the path. */
+/** Token counts of a conversation's next request and of every item on the path, and the tokens saved by each condense on the path. */
 export interface HistoryTokens extends Omit<TokenCount, 'items'> {
   readonly items: readonly EntryTokens[]
   readonly condensed: readonly CondenseSavings[]
 }
 
-/** Counts the tokens of a whole log, up to its end. Also uses the recorded usage of replies that are hidden now. */
+/** Counts the tokens of a log at its end. Also uses the recorded usage of replies that are now hidden. */
 export const historyTokens = (log: Log): HistoryTokens => {
   const now = effective(log)
   const count = countTokens(now)

@@ -164,8 +164,8 @@ const gapsOf = ({ items, outline }: Effective, anchors: readonly UsageAnchor[]):
 const trust = 2_000
 
 /**
- * Returns the corrections of our estimates that follow from the API's refusals for this model, as far as the resulting markers are
- * shown.
+ * Returns the corrections of our estimates that follow from the API's refusals for this model. Only markers that are still shown are
+ * considered.
  */
 const learnedIn = ({ items }: Effective, model: string | undefined): readonly TokenCorrection[] => {
   const found: TokenCorrection[] = []

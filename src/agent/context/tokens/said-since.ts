@@ -24,11 +24,11 @@ const failureOf = (item: Item) => (item.kind === 'message' ? item.origin?.conden
 const windowOf = (item: Item): unknown => failureOf(item)?.window ?? policyOf(item)?.settings?.['window']
 const ofContext = (item: Item): boolean => policyOf(item)?.of === 'context'
 
-/** True if the item is a summary made by the policy, or records that such a summary failed. Shortened results do not count. */
+/** Reports whether an item is a summary made by the policy, or records that such a summary failed. Shortened results do not count. */
 const isAttempt = (item: Item): boolean =>
   item.kind === 'summary'
     ? item.method === 'model'
     : (failureOf(item) ?? policyOf(item)?.failed) !== undefined
 
-/** True for messages, including those whose tool results are shown shortened. */
+/** Reports whether an item is a message, including a message whose tool results are shown shortened. */
 const isSaid = (item: Item): boolean => item.kind === 'message' || policyOf(item)?.of === 'result'

@@ -15,7 +15,7 @@ export interface ItemTokens {
  * Token count of a request with this effective history, without the answer.
  *
  * 1. `total` is `prompt` plus the tokens of all items. All are integers ≥ 0.
- * 2. If there is an `anchor`, prompt and items through the anchored reply together equal the API's count.
+ * 2. If there is an `anchor`, the prompt and the items up to and including the anchored reply add up to the API's count.
  */
 export interface TokenCount {
   readonly total: number
@@ -66,7 +66,7 @@ const settle = (tokens: number[], { from, input }: UsageAnchor): number => {
   return Math.max(0, input - before)
 }
 
-/** Returns the prompt's tokens when no reply's usage describes the shown content any more. */
+/** Returns the prompt's tokens if no reply's usage describes the currently shown content. */
 const promptOf = (effective: Effective, { anchors, tokens, correction }: Measure): number => {
   const { items } = effective
   const { system } = configurationOf(effective)

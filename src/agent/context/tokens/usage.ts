@@ -41,7 +41,7 @@ export const anchorsOf = ({ items }: Effective): readonly UsageAnchor[] => {
   return anchors
 }
 
-/** Reports whether an item continues the preceding reply, because a reply may be stored in several messages. */
+/** Reports whether an item continues the preceding reply; a reply may be stored in several messages. */
 const isPart = (items: readonly Item[], index: number): boolean => {
   const id = requestOf(items[index])
   return id !== undefined && id === requestOf(items[index - 1])
@@ -84,9 +84,9 @@ export const inputOf = (usage: Usage): number =>
   tokensIn(usage, 'cache_creation_input_tokens')
 
 /**
- * Reports whether two messages belong to the same reply, because an import may have stored a reply in several messages. Request ids are
- * compared; if both are missing, message ids and input tokens are. Routers may repeat a message id, but all parts of a reply have the
- * same input.
+ * Reports whether two messages belong to the same reply; an import may have stored a reply in several messages. Compares the request
+ * ids; if both are missing, compares the message ids and the input tokens, because routers may repeat a message id, but all parts of a
+ * reply have the same input.
  */
 export const isSameReply = (one: ReplyPart, other: ReplyPart): boolean => {
   const [a, b] = [one.origin ?? {}, other.origin ?? {}]
@@ -107,7 +107,7 @@ export const tokensIn = (usage: Usage, field: string): number => {
 }
 
 /**
- * Correction of our estimates after a refusal: the actual number of the tokens that the API had not counted before, and our estimate of
+ * Correction of our estimates after a refusal: the actual number of tokens that the API had not counted before, and our estimate of
  * that number.
  */
 export type TokenCorrection = NonNullable<Policy['learned']>

@@ -33,8 +33,8 @@ export interface AnthropicOptions {
 }
 
 /**
- * Returns a model that calls the API through an SDK client. Each call sends one request, which the SDK does not retry; the caller does,
- * and so knows of every attempt. A reply counts only if its stream ended properly.
+ * Returns a model that calls the API through an SDK client. Each call sends one request. The caller, not the SDK, retries it, and so
+ * knows of every attempt. A reply counts only if its stream ended properly.
  */
 export const anthropicModel = (
   { messages, beta }: AnthropicClient,

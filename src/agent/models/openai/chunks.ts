@@ -122,7 +122,7 @@ const textsIn = (parts: unknown): string => {
     .join('')
 }
 
-/** Finish reasons of replies that broke off, so that the calls in them may be incomplete. */
+/** Finish reasons of replies that broke off and whose tool calls may therefore be incomplete. */
 const broken: ReadonlySet<string> = new Set([
   'error',
   'abort',

@@ -43,7 +43,7 @@ const tooLongCodes: ReadonlySet<unknown> = new Set([
 ])
 /** Error messages about a rate limit, with any status. These errors are transient. */
 const rate = /rate.?limit|tokens per (min|day|hour)|\bTP[MD]\b|throttl|please wait/i
-/** Error message for a request that by itself exceeds a limit of tokens per minute: waiting would not help. */
+/** Error message for a request that alone exceeds a limit of tokens per minute, so that waiting would not help. */
 const tooLargeForRate = /request too large/i
 
 /** Types or codes of permanent errors. */
@@ -55,7 +55,7 @@ const lasting: ReadonlySet<unknown> = new Set([
   'not_found_error',
 ])
 
-/** Error messages with which Mistral, and the templates of Mistral, Llama and Gemma, refuse a user message directly after a tool result. */
+/** Error messages of Mistral, and of the templates of Mistral, Llama and Gemma, that refuse a user message directly after a tool result. */
 const refusesOrder = /unexpected role '?(user|system)'? after role '?tool|roles must alternate/i
 
 /** Reports whether an error may be avoided by inserting an assistant message between tool results and the user's message. */

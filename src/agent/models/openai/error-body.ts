@@ -19,8 +19,8 @@ export const errorIn = (body: unknown): Fields | undefined => {
 }
 
 /**
- * Returns a client that can read the errors of every endpoint: the SDK discards all of an error's body except `error`. Returns the
- * given client if that is impossible, or if the client's calls have been wrapped.
+ * Returns a client that can read the errors of every endpoint, because the SDK discards everything in an error's body except `error`.
+ * Returns the given client if that is impossible, or if the client's calls have been wrapped.
  */
 export const withReadableErrors = (client: OpenAiClient): OpenAiClient => {
   const given: unknown = Reflect.get(client, 'fetch')

@@ -80,7 +80,7 @@ export const openAiModel = (client: OpenAiClient, options: OpenAiOptions = {}): 
         E.left({
           _tag: 'ModelFailed',
           message:
-            'Chat Completions has no endpoint that counts tokens: count without a client, by the usage of earlier replies',
+            'Chat Completions has no endpoint for counting tokens: count without a client, from the usage of earlier replies',
           retryable: false,
         }),
       ),

@@ -2,7 +2,7 @@ import { type Fields, isFields } from '../../../events/json.ts'
 
 /**
  * Converts an endpoint's token counts to the fields of the Messages API, in which cached tokens are not part of the input. The
- * endpoint's own fields follow.
+ * endpoint's own fields are appended.
  */
 export const usageOf = (usage: unknown): Fields => {
   if (!isFields(usage)) return {}

@@ -3,11 +3,11 @@ import { type Fields, isFields } from '../../../events/json.ts'
 import type { ReplyEvent } from '../model.ts'
 import type { BlockEvents } from './block-events.ts'
 
-/** Tool calls of a reply while they arrive in parts. */
+/** Assembler of a reply's tool calls, which arrive in parts. */
 export interface WrittenCalls {
   readonly add: (part: unknown) => readonly ReplyEvent[]
   readonly isAny: () => boolean
-  /** True if the arguments of every call are empty or a complete JSON object. */
+  /** Reports whether the arguments of every call are empty or a complete JSON object. */
   readonly areWhole: () => boolean
   readonly end: () => readonly ReplyEvent[]
 }
@@ -57,7 +57,7 @@ export const createWrittenCalls = (
     calls.push(writing)
     return writing
   }
-  /** Returns the last call if the part continues it: the part has neither index nor id, or only arguments. */
+  /** Returns the last call if the part continues it, that is, if the part has neither index nor id, or has only arguments. */
   const lastFor = ({ index, id, name }: Part): Writing | undefined => {
     const last = calls.at(-1)
     const isRest = id === undefined && name === '' && last?.block !== undefined
@@ -92,7 +92,7 @@ export const createWrittenCalls = (
     areWhole: () => calls.every(({ json }) => json === '' || isWhole(json)),
     end: () =>
       calls.map(({ block }) => {
-        if (block === undefined) throw new Error('the stream has a call without a name')
+        if (block === undefined) throw new Error('the stream contains a tool call without a name')
         return stop(block)
       }),
   }

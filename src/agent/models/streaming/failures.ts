@@ -21,9 +21,9 @@ export interface ApiErrorDetails {
 export interface Dialect {
   /** Name of the environment variable that holds the API key. */
   readonly key: string
-  /** Reports whether the error means that the request does not fit into the context window. Status 413 means that in every dialect. */
+  /** Reports whether an error means that the request does not fit into the context window. Status 413 has this meaning in every dialect. */
   readonly isTooLong: (told: ApiErrorDetails) => boolean
-  /** Reports whether the cause of the error may be transient; undefined if the error does not tell. */
+  /** Reports whether the cause of the error may be transient; undefined if the error does not say. */
   readonly isPassing: (told: ApiErrorDetails) => boolean | undefined
 }
 
@@ -41,7 +41,7 @@ interface SdkError {
 
 const tooManyBytes = 413
 
-/** True for the HTTP statuses that are worth retrying, the same ones as in the SDKs. */
+/** Reports whether a call that failed with this HTTP status is worth retrying. The SDKs retry after the same statuses. */
 export const isPassingStatus = (status: number): boolean => [408, 409, 429].includes(status) || status >= 500
 
 const adviceOn = (status: number | undefined, { key }: Dialect): string => {

@@ -136,12 +136,15 @@ export const replyDraft = (requestId?: string | null): ReplyDraft => {
   }
 }
 
-/** Maximum nesting depth of a tool call's input. Together with the levels of the message around it, such an input can still be stored. */
+/**
+ * Maximum nesting depth of a tool call's input. It leaves room for the levels of the surrounding message, so that the message can still
+ * be stored.
+ */
 const mostInput = 900
 
 /**
- * Parses the input of a tool call. Returns the text itself if it is not JSON, because the reply was cut off inside it, or if it is
- * nested too deeply.
+ * Parses the input of a tool call. Returns the text itself if it is not valid JSON, because the reply was cut off within it, or if it
+ * is nested too deeply.
  */
 const inputOf = (json: string): unknown => {
   try {

@@ -9,7 +9,7 @@ export interface OutlineState {
   readonly overview: OverviewResponse | undefined
   readonly error: unknown
   readonly again: () => void
-  /** Takes the position of the last event after new events were written. */
+  /** Updates the position of the last event after new events were written. */
   readonly grown: (last: number) => void
   readonly last: number | undefined
 }

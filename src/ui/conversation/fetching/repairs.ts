@@ -4,8 +4,8 @@ import type { EffectiveResponse } from '../../source/answers.ts'
 import { apiOf } from '../../url.ts'
 
 /**
- * Returns the repairs that a request at the shown position needs. If the response lacks them, they are requested once the position has
- * not changed for 400 ms: the server must build the whole request to find them.
+ * Returns the repairs that a request at the shown position needs. If the response lacks them, they are requested only after the
+ * position has not changed for 400 ms, because the server must build the whole request to find them.
  */
 export const useRepairs = (
   source: ApiSource,

@@ -20,7 +20,10 @@ export const inkOf = (letter: string | undefined): keyof Colours => inks[letter 
 const strengths: Readonly<Record<string, number>> = { r: 0.5, c: 0.8 }
 const isLow = (letter: string | undefined): boolean => letter === 'K' || letter === '-'
 
-/** Returns the last position before the first rewind after `at`. From `at` to that position, past events are drawn alike. */
+/**
+ * Returns the last position before the next rewind after `at`. Past events are drawn the same way from every position between `at` and
+ * the returned position.
+ */
 export const throughFrom = ({ rewinds, to }: OutlineResponse, at: number): number => {
   const next = rewinds.find(({ position }) => position > at)
   return next ? Math.min(to, next.position - 1) : to

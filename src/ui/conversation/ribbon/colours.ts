@@ -20,7 +20,7 @@ const names = [
 ] as const
 export type Colours = Readonly<Record<(typeof names)[number], string>>
 
-/** Reads the computed theme colours: the value of a custom property may be an expression, which a canvas cannot use. */
+/** Reads the computed theme colours, because the value of a custom property may be an expression, which a canvas cannot use. */
 const read = (): Colours => {
   const probe = document.createElement('i')
   probe.hidden = true

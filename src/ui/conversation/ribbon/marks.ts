@@ -3,7 +3,10 @@ import { within } from '../path.ts'
 import type { OutlineResponse } from '../../source/answers.ts'
 import { base, type Context, layout, type Picture } from './picture.ts'
 
-/** Returns a key of the markers and rewinds up to a position. For positions with the same key, the ribbon draws them alike. */
+/**
+ * Returns a key for the markers and rewinds at or before a position. The ribbon draws them the same way at all positions with the same
+ * key.
+ */
 export const pastMarksKey = ({ markers, rewinds }: OutlineResponse, at: number): string =>
   [markers, rewinds].map((marks) => marks.filter(({ position }) => position <= at).length).join(' ')
 
@@ -33,7 +36,10 @@ export const drawRewinds = (context: Context, { outline, scale, colours }: Pictu
   context.globalAlpha = 1
 }
 
-/** Draws brackets over the slices of the visible markers, and of the last marker on the path at a position. */
+/**
+ * Draws a bracket over the slice of each marker within the ribbon's range. Highlights the last marker on the path at a position, and
+ * draws its bracket even if the marker is outside the range.
+ */
 export const drawBrackets = (
   context: Context,
   { outline, paths, scale, colours }: Picture,

@@ -2,8 +2,8 @@ import { useMemo, useRef } from 'preact/hooks'
 import { type Scale, scaleOf } from './scale.ts'
 
 /**
- * Returns the scale of the ribbon. It stays in place while the position is well inside it and, during a drag, while the position is
- * inside it at all.
+ * Returns the scale of the ribbon. The scale does not change while the position is well inside the ribbon or, during a drag, anywhere
+ * inside it.
  */
 export const useScale = (
   last: number,

@@ -126,7 +126,7 @@ export const answerTo = (file: EmbeddedFile, asked: string): unknown => {
   return undefined
 }
 
-/** Returns a content block of an event as typed bytes, as the server's `blocks` route does; undefined if it does not exist. */
+/** Returns a content block of an event as typed bytes, in the same form as the server's `blocks` route; undefined if it does not exist. */
 export const blockAt = ({ events }: EmbeddedFile, asked: string): Blob | undefined => {
   const { pathname, searchParams } = new URL(asked, 'file:///')
   const params = matchPath('/conversations/:id/events/:position/blocks/:index', pathname)

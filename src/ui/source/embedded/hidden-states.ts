@@ -32,8 +32,8 @@ const hiddenBy = (log: Log, marker: number): readonly ConversationEvent[] => {
 }
 
 /**
- * Returns summary figures of the messages that a marker hides, directly or through other markers, as the server's `hidden` route does;
- * undefined if the event is not a marker.
+ * Returns summary figures of the messages that a marker hides, directly or through other markers, in the format of the server's
+ * `hidden` route; undefined if the event is not a marker.
  */
 export const summarizeHidden = (log: Log, marker: number): HiddenByMarker | undefined => {
   const type = log[marker]?.type

@@ -59,8 +59,8 @@ export const messagesOf = (rendered: readonly RenderedMessage[], form: ChatForm)
 const bridge: ChatMessage = { role: 'assistant', content: 'OK.' }
 
 /**
- * True if a message that is neither a tool result nor an assistant message directly follows a tool result: Mistral, and templates with
- * alternating roles, refuse that.
+ * Reports whether a message that is neither a tool result nor an assistant message directly follows a tool result. Mistral, and
+ * templates with alternating roles, refuse such a message.
  */
 export const isUnbridged = (last: ChatMessage | undefined, { role }: ChatMessage): boolean =>
   last?.role === 'tool' && role !== 'tool' && role !== 'assistant'

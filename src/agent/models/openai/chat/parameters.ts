@@ -63,8 +63,8 @@ const counterpart = (
 }
 
 /**
- * True if the value is the Messages API's `thinking` parameter. Compatible endpoints have a parameter of the same name, but without a
- * budget.
+ * Reports whether a value is the Messages API's `thinking` parameter. Compatible endpoints have a parameter of the same name, but
+ * without a budget.
  */
 const isMessagesThinking = (value: unknown): boolean =>
   !isFields(value) || value['type'] !== 'enabled' || 'budget_tokens' in value

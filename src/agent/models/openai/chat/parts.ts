@@ -10,7 +10,7 @@ export const textOf = (parts: readonly ChatPart[]): string =>
 
 export const isMedia = ({ type }: ChatPart): boolean => type !== 'text'
 
-/** Converts a block into parts of a user message: at least one, so that no message is omitted because of the block. */
+/** Converts a block into parts of a user message. There is always at least one part, because a message without parts would be omitted. */
 export const partsOf = (block: Block, form: ChatForm, report: ChatReport): readonly ChatPart[] => {
   if ('cache_control' in block) report('cache-control-dropped', 'the API caches by itself', block)
   if (isBlock(block, 'text')) return [textPart(block.text)]

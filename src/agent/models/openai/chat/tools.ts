@@ -56,7 +56,7 @@ const toolOf = (tool: Fields, report: ChatReport): ChatTool => {
   }
 }
 
-/** Adds `items` to every array schema that lacks it, because the API requires it. */
+/** Adds `items` to every array schema that lacks it, because the API requires this field. */
 const withItems = (schema: unknown): unknown => {
   if (Array.isArray(schema)) return schema.map(withItems)
   if (!isFields(schema)) return schema
