@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { hashOf, type StoredEvent } from '../events/codec.ts'
+import { isoTime } from '../events/events.ts'
 import { streamOf } from '../events/ids.ts'
 import { type ImportError, importDiverged } from './formats/errors.ts'
 import { type PlanGenerator, planEachEvent } from './formats/plan-events.ts'
@@ -11,7 +12,6 @@ import { chainEndAt, type ChainEnd, lastPosition, readConversationEnd } from '..
 import { parentNotFound } from '../conversation/reading/lineage.ts'
 import { loadLog } from '../conversation/reading/log.ts'
 import { reader } from '../conversation/reading/reader.ts'
-import { timeOr } from '../conversation/writing/time.ts'
 import { ok, type Steps } from '../result/steps.ts'
 import type { LargeContentStore } from '../store/blobs/large-content.ts'
 import { breath, pacer } from '../store/breath.ts'
@@ -189,4 +189,11 @@ async function* readThere(
   const ending = readConversationEnd(store, conversation, isAlone ? own : undefined)
   const { lineage, last, unfinished } = yield* ending
   return { end: chainEndAt(lineage, unfinished ?? last), open: unfinished?.part }
+}
+
+/** Returns the time recorded in a file, or the fallback if that is not a valid time. */
+export const timeOr = (time: string | undefined, otherwise: Date): Date => {
+  const recorded = time !== undefined && isoTime.test(time) ? new Date(time) : otherwise
+  // What looks like a time need not be one: the 99th month.
+  return Number.isNaN(recorded.getTime()) ? otherwise : recorded
 }

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { z } from 'zod'
-import { areAccepted } from '../../src/commands/append.ts'
+import { areUnedited, blocksOf } from '../../src/commands/append.ts'
 import { commandSchemas } from '../../src/commands/command.ts'
 import { acceptsData, acceptsMetadata } from '../../src/events/accept.ts'
 import { dataSchemas, type EventType, metadataSchema } from '../../src/events/events.ts'
@@ -97,7 +97,11 @@ const good: readonly Good[] = [
   ...[content, 'Hello.'].map((said) => ({
     name: 'messages to append',
     value: [{ role: 'user', content: said, messageId: 'id', origin, future: 1 }],
-    accepts: areAccepted,
+    accepts: (given: unknown) =>
+      areUnedited(given) &&
+      given.every((message) =>
+        acceptsData('MessageAppended', { ...message, content: blocksOf(message.content) }),
+      ),
     schema: commandSchemas.append.shape.messages,
   })),
 ]

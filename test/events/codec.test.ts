@@ -65,7 +65,7 @@ describe('decode', () => {
 
   it.each<readonly [string, Partial<StoredEvent>, RegExp]>([
     ['a rewind to itself', { type: 'Rewound', data: '{"to":5}' }, /rewinds to itself/],
-    ['a rewind to what comes after it', { type: 'Rewound', data: '{"to":6}' }, /comes after it/],
+    ['a rewind to what comes after it', { type: 'Rewound', data: '{"to":6}' }, /to a later position/],
     ['data that is not JSON', { data: '{' }, /not JSON/],
     ['metadata that is not JSON', { metadata: '' }, /not JSON/],
     ['metadata of another shape', { metadata: '{}' }, /metadata/],

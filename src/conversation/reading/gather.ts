@@ -10,7 +10,7 @@ import { type ConversationEvent, type Covers, type EventType, START } from '../.
 import type { Slot } from '../../projections/outline.ts'
 import { catchTyped, ok, type Steps } from '../../result/steps.ts'
 import type { StoreError } from '../../store/errors.ts'
-import type { HeadState } from './known-heads.ts'
+import type { HeadState } from './ends.ts'
 import { loadEffective } from './load.ts'
 import type { HistoryState } from './moments.ts'
 import { eventAt, pages, type Reader, resolveAt, walkBack } from './reader.ts'

@@ -1,14 +1,12 @@
-import * as E from 'fp-ts/lib/Either.js'
-import { hasEdits } from '../../commands/append.ts'
-import type { Command, ConversationCommand } from '../../commands/command.ts'
-import { decideAppend, decideMove, decideInSlices, isMove } from '../../commands/decide.ts'
+import { decideAppend, isAppend } from '../../commands/append.ts'
+import type { ConversationCommand } from '../../commands/command.ts'
+import { decideMove, decideInSlices, isMove } from '../../commands/decide.ts'
 import type { Event } from '../../events/events.ts'
 import { ok, type Steps } from '../../result/steps.ts'
 import { inBreaths } from '../../store/breath.ts'
 import type { WriteError } from '../../store/errors.ts'
-import { lastPosition } from '../reading/ends.ts'
 import { gatherAppendState, gatherMoveState, gatherShownState } from '../reading/gather.ts'
-import type { StreamHead } from '../reading/known-heads.ts'
+import { lastPosition, type StreamHead } from '../reading/ends.ts'
 import type { HistoryState, Moments } from '../reading/moments.ts'
 import type { Reader } from '../reading/reader.ts'
 
@@ -21,24 +19,6 @@ export interface CommandDecision {
   readonly from?: number
   /** Position of the head after the events, for a rewind. */
   readonly to?: number | undefined
-}
-
-/** Reports whether a command is an append that does not depend on the effective history. */
-export const isAppend = (command: ConversationCommand): command is Command<'append'> =>
-  command.type === 'append' && !hasEdits(command.messages)
-
-/** Reports whether a command is an append that depends only on the conversation's end. */
-export const isBlind = (command: ConversationCommand): command is Command<'append'> =>
-  isAppend(command) && (command.after === undefined || command.tolerate === undefined)
-
-/** Decides an append that needs no read from the store. */
-export const decideBlind = (
-  conversation: string,
-  known: StreamHead,
-  command: Command<'append'>,
-): E.Either<WriteError, CommandDecision> => {
-  const decision = decideAppend(command, { conversation, last: lastPosition(known), since: [] })
-  return E.isLeft(decision) ? decision : E.right({ events: decision.right })
 }
 
 /** Decides a command, using the remembered state and reading the rest from the store. */

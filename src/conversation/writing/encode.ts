@@ -3,7 +3,6 @@ import { encode, hashOf, type StoredEvent } from '../../events/codec.ts'
 import type { EventTooLarge, InvalidInput } from '../../events/errors.ts'
 import type { Actor, AnswerFlag, Event, EventData, EventType, Metadata } from '../../events/events.ts'
 import { eventId, newCommandId, streamOf } from '../../events/ids.ts'
-import { isoTimeOf } from './time.ts'
 
 /** Metadata of a command: its id, actor, time and causes. */
 export interface CommandEnvelope {
@@ -86,6 +85,25 @@ export interface Chain {
   readonly events: readonly StoredEvent[]
   /** Hash of the last event. If there are no events, hash of the event after which they would be appended. */
   readonly hash: string | null
+}
+
+const minute = 60_000
+let begun = Number.NaN
+let text = ''
+
+/**
+ * Formats a date like `Date.toISOString`, but reuses the text of the previous call up to the minute. Formatting the whole time would
+ * take 3 % of an append, because code that runs between two waits for the disk finds the CPU caches cold.
+ */
+export const isoTimeOf = (date: Date): string => {
+  const time = date.getTime()
+  const start = Math.floor(time / minute) * minute
+  if (start !== begun) {
+    text = new Date(start).toISOString().slice(0, -'00.000Z'.length)
+    begun = start
+  }
+  const digits = String(100_000 + time - start)
+  return `${text}${digits.slice(1, 3)}.${digits.slice(3)}Z`
 }
 
 /** Returns the metadata common to all events of one command. Its fields are in the order in which they are stored. */

@@ -17,7 +17,7 @@ import {
   readChainEnd,
   readConversationEnd,
 } from '../reading/ends.ts'
-import { type StreamHead, headAfter } from '../reading/known-heads.ts'
+import { type StreamHead, headAfter } from '../reading/ends.ts'
 import type { Lineage } from '../reading/lineage.ts'
 import { readRecordedAt } from '../reading/reader.ts'
 

@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
+import { decideAppend, isAppend, isBlind } from '../../commands/append.ts'
 import type { Command, ConversationCommand } from '../../commands/command.ts'
 import type { Actor } from '../../events/events.ts'
 import { streamOf } from '../../events/ids.ts'
@@ -8,7 +9,7 @@ import type { ForkError, StoreError, WriteError } from '../../store/errors.ts'
 import { isTriedAgain } from '../../store/conflicts.ts'
 import { createLruCache } from '../../store/lru.ts'
 import { type EventStore, maxPage, type RecordedEvent } from '../../store/port.ts'
-import { decideBlind, type CommandDecision, decideOn, isAppend, isBlind } from './command-decision.ts'
+import { type CommandDecision, decideOn } from './command-decision.ts'
 import { earlier, findEarlier } from './earlier.ts'
 import {
   type Chain,
@@ -19,14 +20,22 @@ import {
   type WriteResult,
   writeResultAt,
 } from './encode.ts'
-import { chainEndAt, chainEndOf, lastPosition, readConversationEnd } from '../reading/ends.ts'
+import {
+  chainEndAt,
+  chainEndOf,
+  continues,
+  headAfter,
+  headFrom,
+  lastPosition,
+  readConversationEnd,
+  type StreamHead,
+} from '../reading/ends.ts'
 import { forks } from './fork.ts'
 import { inOrder } from './in-order.ts'
-import { continues, type StreamHead, headAfter, headFrom } from '../reading/known-heads.ts'
 import { momentAfter, momentsOf, sizeOf } from '../reading/moments.ts'
 import { placeEvents } from './place-events.ts'
 import type { Own } from '../reading/lineage.ts'
-import { orNearest } from '../reading/nearest-conversation.ts'
+import { orNearest, withNearest } from '../reading/nearest-conversation.ts'
 import { firstPage, reader } from '../reading/reader.ts'
 
 type Result<A> = Promise<E.Either<WriteError, A>>
@@ -59,6 +68,16 @@ export interface Handler {
 interface Seen {
   readonly known: StreamHead
   readonly page?: readonly RecordedEvent[]
+}
+
+/** Decides an append that needs no read from the store. */
+const decideBlind = (
+  conversation: string,
+  known: StreamHead,
+  command: Command<'append'>,
+): E.Either<WriteError, CommandDecision> => {
+  const decision = decideAppend(command, { conversation, last: lastPosition(known), since: [] })
+  return E.isLeft(decision) ? decision : E.right({ events: decision.right })
 }
 
 const maxEnds = 10_000
@@ -200,7 +219,10 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
 
   return {
     // A command is refused for reasons of its own: the type of each decider says for which.
-    handle: ((...asked) => orNearest(store, () => inTurn(...asked))()) as Handler['handle'],
+    handle: (async (...asked) => {
+      const answer = await inTurn(...asked)
+      return E.isLeft(answer) ? E.left(await withNearest(store, answer.left)) : answer
+    }) as Handler['handle'],
     saw: (conversation, lineage, last, moment) => {
       const { revision = -1 } = ends.get(conversation) ?? {}
       // What this process has written since is newer.

@@ -4,10 +4,10 @@ import { type Effective, effective } from '../../projections/effective.ts'
 import { ok, type Steps } from '../../result/steps.ts'
 import type { WriteError } from '../../store/errors.ts'
 import type { EventStore } from '../../store/port.ts'
-import { decideBlind, decideOn, isBlind } from './command-decision.ts'
+import { decideOn } from './command-decision.ts'
 import { completeEnvelope, encodeChain } from './encode.ts'
 import { chainEndOf, lastPosition, readConversationEnd } from '../reading/ends.ts'
-import { headFrom } from '../reading/known-heads.ts'
+import { headFrom } from '../reading/ends.ts'
 import { loadEffective } from '../reading/load.ts'
 import { loadLog } from '../reading/log.ts'
 import { momentAfter, momentsOf } from '../reading/moments.ts'
@@ -39,9 +39,7 @@ export async function* previewOf(
   const known = headFrom(yield* chainEndOf(conversation, end), end.last?.type)
   const reading = reader(store, known.lineage)
   const moments = momentsOf()
-  const { events } = isBlind(command)
-    ? yield* ok(decideBlind(conversation, known, command))
-    : yield* decideOn(conversation, { reading, known, moments }, command)
+  const { events } = yield* decideOn(conversation, { reading, known, moments }, command)
   const position = lastPosition(known)
   // What was looked at to decide is not read again.
   const now = yield* loadEffective(reading, position, true, (at) => moments.at(conversation, at))

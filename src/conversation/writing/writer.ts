@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
-import { areAccepted } from '../../commands/append.ts'
+import { areUnedited } from '../../commands/append.ts'
 import {
   type Command,
   type CommandType,
@@ -170,10 +170,11 @@ export const withoutOversized = <M>(messages: M): E.Either<InvalidInput, M> => {
     if (!isFields(message)) continue
     const { content, shown } = message
     const edit = isFields(shown) ? shown['content'] : undefined
-    for (const [path, found] of [
-      ['content', findOversized(content)],
-      ['shown.content', findOversized(edit)],
-    ] as const)
+    for (const [path, blocks] of [
+      ['content', content],
+      ['shown.content', edit],
+    ] as const) {
+      const found = Array.isArray(blocks) ? findOversized(blocks) : undefined
       if (found)
         return E.left(
           invalidInput(
@@ -181,6 +182,7 @@ export const withoutOversized = <M>(messages: M): E.Either<InvalidInput, M> => {
             `no model accepts this picture: ${found.problem}. Scale it down; with at most 2000 pixels on a side, it can be sent with any number of others`,
           ),
         )
+    }
   }
   return E.right(messages)
 }
@@ -234,12 +236,19 @@ export const createWriter = (
     () => {
       const messages = E.flatMap(checked)(snapshotOf(Array.isArray(message) ? message : [message]))
       if (E.isLeft(messages)) return Promise.resolve(messages)
-      if (options === undefined && E.isRight(checkedId) && areAccepted(messages.right))
-        return handler.handle<'append'>(id, { type: 'append', messages: messages.right }, {})
-      const given = objectOf(options ?? {})
-      return E.isLeft(given)
-        ? Promise.resolve(given)
-        : run('append', { ...given.right, messages: undefined }, { messages: messages.right })()
+      const appendChecked = (): Promise<E.Either<AppendError, WriteResult>> => {
+        const given = objectOf(options ?? {})
+        return E.isLeft(given)
+          ? Promise.resolve(given)
+          : run('append', { ...given.right, messages: undefined }, { messages: messages.right })()
+      }
+      if (options !== undefined || E.isLeft(checkedId) || !areUnedited(messages.right)) return appendChecked()
+      // Nearly all messages are valid: those that cannot be encoded are checked by the schema, which says what is wrong where.
+      return handler
+        .handle<'append'>(id, { type: 'append', messages: messages.right }, {})
+        .then((answer) =>
+          E.isLeft(answer) && answer.left._tag === 'InvalidInput' ? appendChecked() : answer,
+        )
     }
 
   return {

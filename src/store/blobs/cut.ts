@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { StoredEvent } from '../../events/codec.ts'
 import { type Content, contentOf } from './content.ts'
+import { blobsMark } from '../marks.ts'
 import type { Literal } from './literals.ts'
 
 /** A reference from an event's data to a blob. */
@@ -20,12 +21,8 @@ export interface SplitEvent {
   readonly contents: readonly Content[]
 }
 
-/** Prefix of the metadata of an event with content stored outside; the metadata of other events must not begin with it. */
-const mark = '{"$blobs":'
 /** Maximum bytes of a reference in the metadata and its placeholder in the data together. */
 export const referenceBytes = 240
-
-export const isCut = ({ metadata }: Pick<StoredEvent, 'metadata'>): boolean => metadata.startsWith(mark)
 
 /** Reports whether references can be added to an event, which requires its metadata to be an object. */
 export const canBeCut = ({ metadata }: StoredEvent): boolean => metadata.startsWith('{')
@@ -51,7 +48,7 @@ export const cutLiterals = (event: StoredEvent, literals: readonly Literal[]): S
     event: {
       ...event,
       data: data + event.data.slice(end),
-      metadata: `${mark}${JSON.stringify(references)}${comma}${rest}`,
+      metadata: `${blobsMark}${JSON.stringify(references)}${comma}${rest}`,
     },
     contents,
   }
@@ -65,7 +62,7 @@ const placeholderOf = (sha256: string): string => `sha256:${sha256}`
  */
 export const referencesOf = ({ metadata }: StoredEvent): readonly Reference[] | undefined => {
   try {
-    const references: unknown = JSON.parse(metadata.slice(mark.length, endOfReferences(metadata)))
+    const references: unknown = JSON.parse(metadata.slice(blobsMark.length, endOfReferences(metadata)))
     return Array.isArray(references) && references.every(isReference) ? references : undefined
   } catch {
     return undefined

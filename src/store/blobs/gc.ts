@@ -6,7 +6,8 @@ import type { StoreError } from '../errors.ts'
 import { unknownOption } from '../options.ts'
 import { allPages, namePages, pagesOf } from '../pages.ts'
 import { type BlobInfo, type EventStore, maxPage } from '../port.ts'
-import { isCut, referencesOf } from './cut.ts'
+import { isCut } from '../marks.ts'
+import { referencesOf } from './cut.ts'
 import { unreadable } from './restore.ts'
 
 export interface GcOptions {

@@ -15,8 +15,9 @@ import type {
   KeptEnd,
   RecordedEvent,
 } from '../port.ts'
-import { cutLiterals, isCut, referencesOf } from './cut.ts'
-import { arePlain, type InlineLimits, planOutside } from './plan.ts'
+import { isCut } from '../marks.ts'
+import { cutLiterals, referencesOf } from './cut.ts'
+import { type InlineLimits, maxEventBytes, planOutside } from './plan.ts'
 import { restoreBlobs } from './restore.ts'
 
 type AppendError = StoreError | EventTooLarge | InvalidInput
@@ -37,6 +38,22 @@ const bounded = (page: readonly RecordedEvent[]): readonly RecordedEvent[] => {
     return index > 0 && bytes > pageBytes
   })
   return end < 0 ? page : page.slice(0, end)
+}
+
+/** Reports whether the events can certainly be stored without moving content outside. False if the value is not a list of events. */
+const arePlain = (events: readonly StoredEvent[], { threshold, append }: InlineLimits): boolean => {
+  if (!Array.isArray(events)) return false
+  const most = Math.min(threshold, maxEventBytes)
+  let length = 0
+  for (const event of events as readonly (Partial<StoredEvent> | null)[]) {
+    const { data, metadata } = event ?? {}
+    if (typeof data !== 'string' || typeof metadata !== 'string') return false
+    const own = data.length + metadata.length
+    // A string's UTF-8 is at most three times its length.
+    if (own * 3 > most || isCut({ metadata })) return false
+    length += own
+  }
+  return length * 3 <= append
 }
 
 /** An event store that stores large content outside its events. */

@@ -1,7 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { StoredEvent } from '../../events/codec.ts'
 import { eventTooLarge, type EventTooLarge, type InvalidInput, invalidInput } from '../../events/errors.ts'
-import { canBeCut, isCut, referenceBytes } from './cut.ts'
+import { isCut } from '../marks.ts'
+import { canBeCut, referenceBytes } from './cut.ts'
 import { type Literal, literalsOver } from './literals.ts'
 
 /** Maximum size of an event without the content stored outside: 16 MiB of JSON, data and metadata together. */
@@ -15,22 +16,6 @@ export interface InlineLimits {
   readonly threshold: number
   /** Maximum bytes of all events in an append. */
   readonly append: number
-}
-
-/** Reports whether the events can certainly be stored without moving content outside. False if the value is not a list of events. */
-export const arePlain = (events: readonly StoredEvent[], { threshold, append }: InlineLimits): boolean => {
-  if (!Array.isArray(events)) return false
-  const most = Math.min(threshold, maxEventBytes)
-  let length = 0
-  for (const event of events as readonly (Partial<StoredEvent> | null)[]) {
-    const { data, metadata } = event ?? {}
-    if (typeof data !== 'string' || typeof metadata !== 'string') return false
-    const own = data.length + metadata.length
-    // A string's UTF-8 is at most three times its length.
-    if (own * 3 > most || isCut({ metadata })) return false
-    length += own
-  }
-  return length * 3 <= append
 }
 
 /** An event and the strings to store outside it. */

@@ -3,7 +3,8 @@ import { breath } from '../breath.ts'
 import type { BlobDamaged, BlobMissing, StoreError } from '../errors.ts'
 import type { BlobStore, RecordedEvent } from '../port.ts'
 import { readContent, type ReadContent } from './content.ts'
-import { isCut, restoreLiterals, type Reference, referencesOf } from './cut.ts'
+import { isCut } from '../marks.ts'
+import { restoreLiterals, type Reference, referencesOf } from './cut.ts'
 
 /** Number of blobs read concurrently. */
 const readers = 4

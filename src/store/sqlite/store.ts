@@ -10,7 +10,7 @@ import { type StoreError, storeClosed } from '../errors.ts'
 import { followTail } from '../follow.ts'
 import type { EventStore, RecordedEvent } from '../port.ts'
 import { pulse } from '../pulse.ts'
-import { type TailSource, type TailPage, tailOf } from '../tail.ts'
+import { type Tail, type TailSource, type TailPage, tailOf } from '../tail.ts'
 import { allReader } from './all.ts'
 import { backupSqlite } from './backup.ts'
 import { sqliteBlobs } from './blobs.ts'
@@ -25,7 +25,7 @@ import { sqliteLiveness } from './liveness.ts'
 import { markOf } from './rows.ts'
 import { type SqliteSettings, sqliteSettings } from './settings.ts'
 import { watchOthers } from './watch.ts'
-import { type WrittenAppend, sqliteWriter } from './writer.ts'
+import { type SqliteWriter, type WrittenAppend, sqliteWriter } from './writer.ts'
 
 /** Interval at which followers check whether the file is still at its path, in milliseconds. */
 const pollInterval = 1_000
@@ -46,7 +46,7 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
   const changes = pulse()
   const liveness = sqliteLiveness(settings.path)
   // Prepared at first use: opening a store to look at one thing waits for nothing else.
-  const writer = lazily(() => sqliteWriter(db, settings, guard, wrote))
+  let writer: SqliteWriter | undefined
   const prepared = (sql: string): (() => StatementSync) =>
     lazily(() => {
       const statement = db.prepare(sql)
@@ -93,11 +93,12 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
     pollInterval,
     watchOthers: (signal) => watchOthers(db, settings.path, changes.beat, signal),
   }
-  const tail = tailOf(source)
+  // Made for the first follower.
+  let tail: Tail | undefined
 
   /** Passes written events to the followers in this process, so that the followers need not read them from the file. */
   const wrote = (kept: readonly WrittenAppend[]): void => {
-    if (!tail.offer(() => kept.flatMap(recordedAs))) changes.beat()
+    if (tail && !tail.offer(() => kept.flatMap(recordedAs))) changes.beat()
   }
 
   return {
@@ -105,7 +106,9 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
     append: (request) => () => {
       if (isClosed) return Promise.resolve(E.left(storeClosed(url)))
       const checked = checkAppend(request)
-      return E.isLeft(checked) ? Promise.resolve(checked) : writer().append(checked.right)
+      return E.isLeft(checked)
+        ? Promise.resolve(checked)
+        : (writer ??= sqliteWriter(db, settings, guard, wrote)).append(checked.right)
     },
     read: (range) => reading(() => streams.page(range)),
     find: (stream, id) =>
@@ -119,7 +122,7 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
     newest: (prefixes, before, limit) => reading(() => E.right(streams.newest(prefixes, before, limit))),
     changed: (prefix, since) => reading(() => E.right(all.changed(prefix, since))),
     readAll: (range) => () => page(range),
-    follow: (options) => followTail(source, tail, options),
+    follow: (options) => followTail(source, (tail ??= tailOf(source)), options),
     blobs: sqliteBlobs(db, settings, guard, () => isClosed),
     integrity: () => async () => {
       if (isClosed) return E.left(storeClosed(url))
@@ -140,7 +143,7 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
       if (isClosed) return E.right(undefined)
       isClosed = true
       liveness.drop()
-      await writer.made()?.finish()
+      await writer?.finish()
       changes.beat()
       try {
         db.close()

@@ -5,14 +5,8 @@ import { toError } from '../../result/typed-error.ts'
 import type { StoreError } from '../errors.ts'
 import { pagesOf } from '../pages.ts'
 import { beginsWithOne } from '../prefixes.ts'
-import {
-  partsCompletedBy,
-  isMarked,
-  isRecord,
-  recordPrefix,
-  type RevisionRange,
-  removeMark,
-} from './parts.ts'
+import { isMarked } from '../marks.ts'
+import { partsCompletedBy, isRecord, recordPrefix, type RevisionRange, removeMark } from './parts.ts'
 import {
   type AllPage,
   type AllRange,

@@ -1,15 +1,9 @@
 import type { StoredEvent } from '../../events/codec.ts'
+import { isMarked, partMark } from '../marks.ts'
 import type { WritePart, RecordedEvent } from '../port.ts'
 
 // How an event says in its stored metadata that it is part of a write of several appends. Readers get the event without the mark, byte
 // for byte, so hash chain, exports and copies do not see it.
-
-/** Prefix of the metadata of an event marked as part of a write of several appends; reserved. */
-const mark = '{"$part":'
-
-/** Reports whether an event is marked as part of a write of several appends. Accepts any value without throwing. */
-export const isMarked = (event: Partial<StoredEvent> | null | undefined): boolean =>
-  typeof event?.metadata === 'string' && event.metadata.startsWith(mark)
 
 /** Reports whether an event can be marked, which requires its metadata to be an object. */
 export const canBeMarked = ({ metadata }: StoredEvent): boolean => metadata.startsWith('{')
@@ -21,7 +15,7 @@ export const markEvents = (events: readonly StoredEvent[], part: WritePart): rea
 const withMark = (event: StoredEvent, part: WritePart): StoredEvent => {
   const rest = event.metadata.slice(1)
   const comma = /^\s*\}/.test(rest) ? '' : ','
-  return { ...event, metadata: `${mark}${JSON.stringify(part)}${comma}${rest}` }
+  return { ...event, metadata: `${partMark}${JSON.stringify(part)}${comma}${rest}` }
 }
 
 /**
@@ -32,7 +26,7 @@ export const removeMark = (event: RecordedEvent): RecordedEvent => {
   if (!isMarked(event)) return event
   // A mark contains a number and a stream's name: the first brace closes it.
   const end = event.metadata.indexOf('}') + 1
-  const part = partIn(event.metadata.slice(mark.length, end))
+  const part = partIn(event.metadata.slice(partMark.length, end))
   if (!part || part.from > event.revision) return event
   const rest = event.metadata.slice(end)
   return { ...event, metadata: `{${rest.startsWith(',') ? rest.slice(1) : rest}`, part }

@@ -5,10 +5,10 @@ import { invalidInput } from '../../events/errors.ts'
 import type { LargeContentStore } from '../blobs/large-content.ts'
 import { gapIn } from '../dense.ts'
 import { isOfEvent, type StoreError } from '../errors.ts'
+import { isMarked } from '../marks.ts'
 import {
   canBeMarked,
   partsCompletedBy,
-  isMarked,
   isRecord,
   markEvents,
   type RevisionRange,

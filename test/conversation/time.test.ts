@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isoTimeOf } from '../../src/conversation/writing/time.ts'
+import { isoTimeOf } from '../../src/conversation/writing/encode.ts'
 
 test('a time is written as Date writes it, whichever was written before', () => {
   const times = fc.array(

@@ -1,0 +1,16 @@
+import type { StoredEvent } from '../events/codec.ts'
+
+// How the metadata of a stored event begins if the layers above the adapters have changed it. The metadata of other events must not begin
+// so.
+
+/** Beginning of the metadata of an event that is part of a write of several appends. */
+export const partMark = '{"$part":'
+/** Beginning of the metadata of an event with content stored outside it. */
+export const blobsMark = '{"$blobs":'
+
+/** Reports whether an event is marked as part of a write of several appends. Total: accepts any input. */
+export const isMarked = (event: Partial<StoredEvent> | null | undefined): boolean =>
+  typeof event?.metadata === 'string' && event.metadata.startsWith(partMark)
+
+/** Reports whether content of an event is stored outside it. */
+export const isCut = ({ metadata }: Pick<StoredEvent, 'metadata'>): boolean => metadata.startsWith(blobsMark)
