@@ -227,7 +227,7 @@ it('doctor warns of what an import of JSONL by 0.1.0 has left out of the index, 
   expect(findings).toContainEqual({
     check: 'columns',
     status: 'warning',
-    message: expect.stringContaining('2 events of commands with an id are not in the index') as string,
+    message: expect.stringContaining('2 events of commands with an id are missing from the index') as string,
   })
 })
 

@@ -308,7 +308,9 @@ describe('what cannot be a store is a typed error', () => {
     const path = await written()
     change(path, `DROP VIEW history; ${sql}; PRAGMA journal_mode = delete`)
     const before = readFileSync(path)
-    const wayOut = expect.stringContaining('before 0.1.0, export its conversations with that version')
+    const wayOut = expect.stringContaining(
+      'before 0.1.0 wrote it, export its conversations with that version',
+    )
     await expect(openStore(`sqlite:${path}`)).rejects.toMatchObject({ _tag, message: wayOut })
     expect(readFileSync(path).equals(before)).toBe(true)
   })

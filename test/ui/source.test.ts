@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { sseReader } from '../../src/server/client/sse.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { messagesAfter, sseReader } from '../../src/server/client/sse.ts'
 import { toThrowable, problemOf } from '../../src/ui/source/source.ts'
 
 const stream = [
@@ -32,6 +33,60 @@ describe('an event stream', () => {
 
   test('that is cut off in a message has said only those before it', () => {
     expect(sseReader()('id: 9\n\nid: 10')).toEqual([{ id: '9', event: 'message', data: undefined }])
+  })
+})
+
+describe('a stream that is requested again', () => {
+  /** A response that sends these texts, and then nothing more. */
+  const sending = (texts: readonly string[], signal: AbortSignal): Response =>
+    new Response(
+      new ReadableStream<Uint8Array>({
+        start: (controller) => {
+          for (const text of texts) controller.enqueue(new TextEncoder().encode(text))
+          signal.addEventListener('abort', () => controller.error(signal.reason))
+        },
+      }),
+    )
+  /** The messages of a server that sends one message more to each request, and what it was asked for. */
+  const following = (after: string | undefined, most: number) => {
+    const ending = new AbortController()
+    const asked: (string | undefined)[] = []
+    const errors: unknown[] = []
+    const messages = messagesAfter(
+      {
+        open: (lastId, signal) => {
+          asked.push(lastId)
+          return Promise.resolve(sending([`id: ${Number(lastId ?? 0) + 1}\ndata: 1\n\n`], signal))
+        },
+        errorOf: (problem) => new Error(String(problem)),
+        again: (error) => Promise.resolve(void errors.push(error)),
+        signal: ending.signal,
+      },
+      after,
+      most,
+    )
+    return { messages, asked, errors, end: () => ending.abort() }
+  }
+
+  test('when nothing comes for too long continues after its last message, until it is ended', async () => {
+    const { messages, asked, errors, end } = following('3', 20)
+    const ids: unknown[] = []
+    for await (const { id } of messages) {
+      ids.push(id)
+      if (id === '6') end()
+    }
+    expect(ids).toEqual(['4', '5', '6'])
+    expect(asked).toEqual(['3', '4', '5'])
+    expect(errors).toEqual([expect.any(TypeError), expect.any(TypeError)])
+  })
+
+  test('waits for those who take their time with a message', async () => {
+    const { messages, asked, end } = following(undefined, 20)
+    for await (const { id } of messages) {
+      await sleep(60)
+      expect(asked).toHaveLength(Number(id))
+      if (id === '2') end()
+    }
   })
 })
 

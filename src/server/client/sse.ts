@@ -52,3 +52,61 @@ export async function* messagesIn(
     await reader.cancel().catch(() => {})
   }
 }
+
+/** Number of milliseconds without data after which a stream counts as broken. A working stream sends something every 15 seconds. */
+const silence = 40_000
+
+/** An event stream that is requested again when its connection breaks. */
+export interface ResumableStream {
+  /** Requests the stream after the message with this id; undefined: from where the request says. */
+  readonly open: (lastId: string | undefined, signal: AbortSignal) => Promise<Response>
+  /** Converts the data of a message `problem`, with which a server ends a stream, to an error. */
+  readonly errorOf: (problem: unknown) => Error
+  /**
+   * Waits before the next request. Called with the error if the stream broke, and with undefined if it just ended. Throws to end the
+   * stream.
+   */
+  readonly again: (error: unknown) => Promise<void>
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * Yields the messages of an event stream until the signal aborts. After a broken connection, or if nothing was received for too long,
+ * the stream is requested again from the last message id.
+ *
+ * @param after id of the message after which to begin
+ * @param most milliseconds without data after which the connection counts as broken
+ */
+export async function* messagesAfter(
+  { open, errorOf, again, signal }: ResumableStream,
+  after?: string,
+  most = silence,
+): AsyncGenerator<ParsedSseMessage, void> {
+  let lastId = after
+  while (!signal?.aborted) {
+    const silent = new AbortController()
+    let watch: ReturnType<typeof setTimeout> | undefined
+    const heard = (): void => {
+      clearTimeout(watch)
+      watch = setTimeout(() => silent.abort(), most)
+    }
+    let error: unknown
+    try {
+      heard()
+      const { body } = await open(lastId, AbortSignal.any([...(signal ? [signal] : []), silent.signal]))
+      for await (const message of body ? messagesIn(body, heard) : []) {
+        if (message.event === 'problem') throw errorOf(message.data)
+        lastId = message.id ?? lastId
+        // Whoever takes the messages may take their time.
+        clearTimeout(watch)
+        yield message
+        heard()
+      }
+    } catch (caught) {
+      error = silent.signal.aborted ? new TypeError('the stream sent nothing for too long') : caught
+    } finally {
+      clearTimeout(watch)
+    }
+    if (!signal?.aborted) await again(error)
+  }
+}

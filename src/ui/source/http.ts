@@ -1,5 +1,5 @@
 import { pause } from '../../server/client/pause.ts'
-import { messagesIn } from '../../server/client/sse.ts'
+import { messagesAfter } from '../../server/client/sse.ts'
 import {
   type AccessRights,
   type FetchedBytes,
@@ -31,9 +31,6 @@ const pauses = [500, 1_000, 2_000, 4_000, 8_000]
  * that the problem is gone.
  */
 const probation = 1_000
-/** Number of milliseconds without data after which a stream counts as broken. A working stream sends something every 15 seconds. */
-const silence = 40_000
-
 /** Returns a source that sends requests to the server's API. */
 export const httpSource = ({ base = '/api/v1', onUnauthorized }: HttpOptions = {}): ApiSource => {
   let access: AccessRights | undefined
@@ -92,65 +89,52 @@ type Ask = (path: string, init: RequestInit) => Promise<Response>
 const follow = (ask: Ask, path: string, after: string | number | undefined, following: StreamHandlers) => {
   const { told, connection } = following
   const ending = new AbortController()
-  let lastId = after === undefined ? undefined : String(after)
   let failures = 0
   let since: number | undefined
   let why: SourceProblem | undefined
+  let trust: ReturnType<typeof setTimeout> | undefined
   const live = (): void => {
     failures = 0
     since = undefined
     why = undefined
     connection?.({ state: 'live' })
   }
-
-  const read = async (): Promise<void> => {
-    const broken = new AbortController()
-    const signal = AbortSignal.any([ending.signal, broken.signal])
+  const open = async (lastId: string | undefined, signal: AbortSignal): Promise<Response> => {
     const query =
       lastId === undefined ? '' : `${path.includes('?') ? '&' : '?'}after=${encodeURIComponent(lastId)}`
-    let watch: ReturnType<typeof setTimeout> | undefined
-    let trust: ReturnType<typeof setTimeout> | undefined
-    const heard = (): void => {
-      clearTimeout(watch)
-      watch = setTimeout(() => broken.abort(), silence)
-    }
-    try {
-      heard()
-      const { body } = await ask(path + query, { headers: { accept: 'text/event-stream' }, signal })
-      if (why) trust = setTimeout(live, probation)
-      else live()
-      if (!body) return
-      for await (const message of messagesIn(body, heard)) {
-        if (ending.signal.aborted) return
-        if (message.event === 'problem') throw toThrowable(message.data as SourceProblem)
-        lastId = message.id ?? lastId
-        if (message.data !== undefined) told(message)
-      }
-    } finally {
-      clearTimeout(watch)
-      clearTimeout(trust)
-    }
+    const response = await ask(path + query, { headers: { accept: 'text/event-stream' }, signal })
+    if (why) trust = setTimeout(live, probation)
+    else live()
+    return response
   }
-
+  const again = (error: unknown): Promise<void> => {
+    clearTimeout(trust)
+    const problem = error === undefined ? undefined : problemOf(error)
+    why = problem?.tag === undefined ? undefined : problem
+    since ??= Date.now()
+    const ms = pauses[Math.min(failures, pauses.length - 1)] ?? 0
+    failures += 1
+    connection?.(
+      why || failures > 2
+        ? { state: 'offline', since, why }
+        : { state: 'reconnecting', next: Date.now() + ms },
+    )
+    return pause(ms, ending.signal)
+  }
   const run = async (): Promise<void> => {
     connection?.({ state: 'connecting' })
-    while (!ending.signal.aborted) {
-      const problem = await read().then(() => undefined, problemOf)
-      if (ending.signal.aborted) return
-      why = problem?.tag === undefined ? undefined : problem
-      since ??= Date.now()
-      const ms = pauses[Math.min(failures, pauses.length - 1)] ?? 0
-      failures += 1
-      connection?.(
-        why || failures > 2
-          ? { state: 'offline', since, why }
-          : { state: 'reconnecting', next: Date.now() + ms },
-      )
-      await pause(ms, ending.signal)
-    }
+    const errorOf = (problem: unknown): Error => toThrowable(problem as SourceProblem)
+    const stream = messagesAfter(
+      { open, errorOf, again, signal: ending.signal },
+      after === undefined ? undefined : String(after),
+    )
+    for await (const message of stream) if (message.data !== undefined) told(message)
   }
   void run()
-  return () => ending.abort()
+  return () => {
+    clearTimeout(trust)
+    ending.abort()
+  }
 }
 
 const posted = (body: unknown, signal?: AbortSignal): RequestInit => ({
