@@ -7,9 +7,9 @@ const leastGrowth = 48 * 1024 * 1024
 const interval = 25
 
 /**
- * Runs the work while keeping the heap within twice the size of the live objects. Left alone, the engine lets the heap grow to several
+ * Runs the work while keeping the heap within twice the size of the live objects. By default, the engine lets the heap grow to several
  * times that size, which is too much for a file larger than the machine's memory. The allowed growth is proportional to the live
- * objects because the time of a collection is, too: with a fixed allowance, collections would be as frequent but take longer and
+ * objects because the duration of a collection is, too: with a fixed allowance, collections would be as frequent but take longer and
  * longer.
  */
 export const withBoundedHeap = async <A>(work: () => Promise<A>): Promise<A> => {

@@ -37,7 +37,7 @@ const writeWritten = async (out: Output, chat: Conversation, written: WriteResul
   for await (const event of events) await out.parts(eventParts(event))
 }
 
-/** True if the write result contains the event's data, so that the event can be shown without reading it. */
+/** Reports whether the write result contains the event's data, so that the event can be shown without reading it. */
 const isKnown = (event: WrittenEvent): event is WrittenEvent & Event => event.data !== undefined
 
 /** Removes the content of events from a write result. */

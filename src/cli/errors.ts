@@ -31,7 +31,7 @@ export const failureOf = (thrown: unknown): CliError => {
 
 /**
  * Phrases of the library's error messages and their replacements on the command line, by error tag. Only the last occurrence in a
- * message is replaced: it is the advice, and names given by users come before it.
+ * message is replaced, because the phrase belongs to the advice at the end, and names given by users come before that.
  */
 const ourWords: { readonly [tag: string]: readonly [library: string, ours: string] } = {
   InvalidInput: ['withhold: ', '--redact: '],

@@ -100,7 +100,7 @@ export const withEnvelope = (command: Command): Command =>
     .option('--command-id <id>', 'id that makes the command idempotent: a repetition writes nothing')
     .option('--actor <kind[:id]>', 'who is acting (default: user)', actor)
 
-/** Makes an option that conflicts with other options, given in camel case, such as `keepLast`. */
+/** Makes an option that conflicts with other options. Their names are given in camel case, such as `keepLast`. */
 export const exclusive = (
   flags: string,
   description: string,
@@ -108,7 +108,7 @@ export const exclusive = (
   parse: (text: string) => unknown = String,
 ): Option => new Option(flags, description).argParser(parse).conflicts([...others])
 
-/** Adds the options of all commands that write to a conversation. */
+/** Adds the options that all commands writing to a conversation share. */
 export const withWriteOptions = (command: Command): Command =>
   withEnvelope(
     command
@@ -181,7 +181,7 @@ export const fileText = async (file: string): Promise<string> => {
   }
 }
 
-/** Reads prices from a JSON file without checking them: the library does. */
+/** Reads prices from a JSON file without checking them, because the library checks them. */
 export const pricesIn = async (file: string | undefined): Promise<Prices | undefined> =>
   file === undefined ? undefined : ((await jsonFile(file)) as Prices)
 

@@ -90,8 +90,8 @@ export const outputOn = (
 const isClosedPipe = (error: NodeJS.ErrnoException): boolean => error.code === 'EPIPE'
 
 /**
- * Ends the process with exit code 1 if writing to the stream fails. If the failure is that the reader has closed the pipe, the work is
- * finished and the exit code stays unchanged.
+ * Ends the process with exit code 1 if writing to the stream fails. If it fails because the reader has closed the pipe, the process
+ * continues its work and the exit code stays unchanged.
  */
 export const endIfUnwritable = (stream: Writable): void => {
   stream.on('error', (error) => {

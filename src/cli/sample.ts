@@ -3,7 +3,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { Model, Store } from '../index.ts'
 import { packageFile } from './package.ts'
 
-/** Ids of the conversations in the sample with receipts. The first one is opened. */
+/** Ids of the conversations in the sample with receipts. The first one is the conversation to open. */
 export const sampleIds = ['hours-invoice', 'hours-invoice-other-way', 'hours-invoice.explore'] as const
 
 /** Loads the sample with receipts if it is missing. The last call of the sample waits for approval. */

@@ -10,7 +10,7 @@ export interface SessionPath {
   readonly isFound: boolean
 }
 
-/** True if the path is a folder. False for a path that cannot be examined: reading it will report the error. */
+/** Reports whether the path is a folder. Returns false for a path that cannot be examined, because reading it will report the error. */
 export const isFolder = (file: string): boolean => file !== '-' && kindOf(file)?.isDirectory() === true
 
 /** Returns the stats of a path, or undefined if they cannot be read. */

@@ -19,12 +19,12 @@ export interface CommandSession extends CommandContext {
   readonly store: Store
 }
 
-/** Context of a command, without a store: a command that opens stores itself needs no more. */
+/** Context of a command without an open store, for commands that open stores themselves or need none. */
 export interface CommandContext {
   readonly out: Output
   readonly isJson: boolean
   readonly host: Host
-  /** Sets the exit code to 1, or to 2 (nothing could be determined). A code of 1 stays. */
+  /** Sets the exit code to 1, or to 2 if nothing could be determined. An exit code of 1 is never changed to 2. */
   readonly fail: (code?: 1 | 2) => void
 }
 

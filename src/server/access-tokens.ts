@@ -107,7 +107,7 @@ export const revokeAccessToken = (file: string, name: string): void => {
 export const listAccessTokens = (file: string): readonly Omit<Entry, 'sha256'>[] =>
   read(file).map(({ name, scopes: given, created }) => ({ name, scopes: given, created }))
 
-/** Returns the owner of a token, or undefined if the token file does not contain the token, or no longer does. */
+/** Returns the owner of a token, or undefined if the token file does not currently contain the token. */
 export type Authenticate = (token: string) => Identity | undefined
 
 /**

@@ -26,7 +26,7 @@ export interface ServerApi {
   readonly checkOrigin: (asked: RequestHead) => void
   /** Returns the identity of the caller of an operation. Throws `Unauthorized`, `Forbidden` or `ReadOnly`. */
   readonly permitted: (asked: RequestHead, operation: Pick<Route, 'scope' | 'method'>) => Identity
-  /** True if the caller still has access. Used for streams, which may outlive the validity of a token. */
+  /** Reports whether the caller still has access. Used for streams, which may outlive the validity of a token. */
   readonly mayStill: (asked: RequestHead, scope: AccessScope) => boolean
   /** Formats the access of a caller for a response header, so that a page knows it without another request. */
   readonly accessOf: (identity: Identity) => string

@@ -36,7 +36,7 @@ type Of = Context<{ Variables: Variables }>
 export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
   appOf(api(settings), settings)
 
-/** Makes the web application for an existing API, whose operations may be called in other ways, too. */
+/** Makes the web application for an existing API. The operations of the API may also be called without the application. */
 export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ Variables: Variables }> => {
   const { onFault, isReadOnly = false, ending } = settings
   const { store, counts, maxBody, permitted } = operations
@@ -140,7 +140,7 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
   return server
 }
 
-/** The OpenAPI document. It is made on the first request, as that takes longer than creating the rest of a server. */
+/** OpenAPI document. It is made on the first request for it, because making it takes longer than creating the rest of a server. */
 let document: ReturnType<typeof openApi> | undefined
 const documented = () => (document ??= openApi(routes, basePath))
 
@@ -169,7 +169,7 @@ const queryOf = (c: Of): Record<string, string> => {
   return Object.fromEntries(fields)
 }
 
-/** Sets the headers that all responses share. The replies of routes set them elsewhere. */
+/** Sets the headers that all responses share. JSON responses of routes get them in `replyOf` instead. */
 const withEveryHeader = (c: Context): Context => {
   for (const [name, value] of Object.entries(everyHeader)) c.header(name, value)
   return c

@@ -8,8 +8,8 @@ import { requestError } from './problem.ts'
 /** Maximum number of events in a conversation that the server analyzes. */
 const longest = 100_000
 /**
- * Maximum size of a conversation held in memory: the data of its events as JSON, in bytes. Its analysis takes several times as much
- * memory.
+ * Maximum size, in bytes, of a conversation held in memory, measured as the JSON of its events' data. Its analysis takes several times
+ * as much memory.
  */
 const largest = 64 * 1024 * 1024
 /**
@@ -17,7 +17,7 @@ const largest = 64 * 1024 * 1024
  * most.
  */
 export const shorter = { cache: 10_000, replay: 5_000 } as const
-/** Maximum number of long analyses that run concurrently. `mostWaiting` limits those that wait. */
+/** Maximum number of long analyses that run concurrently. `mostWaiting` limits the number of analyses that wait. */
 const atOnce = 2
 const mostWaiting = 32
 
@@ -45,8 +45,8 @@ export const openBounded = async (
 }
 
 /**
- * Like `looked`, for analyses that hold the whole conversation in memory: `events` of the result throws `TooLong` if the events are too
- * large.
+ * Returns a conversation after checking its length, for analyses that hold the whole conversation in memory. Reading its `events`
+ * throws `TooLong` if they are too large.
  */
 export const openWhole = async (...asked: Parameters<typeof openBounded>): Promise<Conversation> => {
   const [, , command] = asked

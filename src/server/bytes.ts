@@ -48,7 +48,7 @@ export const bytesAnswered = (c: Context, { headers, bytes, type }: ByteResponse
 
 /**
  * Streams a response at the client's pace, without buffering for a slow client. On an error, the connection is cut, so that the client
- * does not take the response for complete.
+ * does not mistake the response for a complete one.
  *
  * @param onFault called with the error
  */

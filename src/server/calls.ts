@@ -21,8 +21,8 @@ import { requestError } from './problem.ts'
 
 /**
  * States of a rebuilt request. With a receipt: `verified` if the canonical JSON of system, tools and messages equals that of the
- * request sent, `differs` if not. Without a receipt: `missing` if earlier replies have receipts, `reconstructed` if they have not, as
- * in imported conversations, and `pending` if there is no reply yet.
+ * request sent, otherwise `differs`. Without a receipt: `missing` if earlier replies have receipts, `reconstructed` if no earlier reply
+ * has one, as in imported conversations, and `pending` if there is no reply yet.
  */
 export const receiptStates = ['verified', 'differs', 'missing', 'reconstructed', 'pending'] as const
 type ReceiptState = (typeof receiptStates)[number]
@@ -46,7 +46,10 @@ export const usdOf = ({ model, usage }: Origin = {}): number | undefined => {
   return price && lacksOf(counts, model).length === 0 ? costOf(counts, price) : undefined
 }
 
-/** Finds a call by its number. `isNext` is true if no call has that number, but the number is 1 or follows that of an existing call. */
+/**
+ * Finds a call by its number. `isNext` is true if the number is that of the next call: no call has it yet, and it is 1 or follows the
+ * number of an existing call.
+ */
 export const callOf = async (
   { catalogue }: Pick<Store, 'catalogue'>,
   id: string,

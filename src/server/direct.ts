@@ -87,7 +87,10 @@ export const direct = (api: ServerApi, otherwise: RequestListener): RequestListe
 const isShort = ({ headers }: IncomingMessage, most: number): boolean =>
   headers['transfer-encoding'] === undefined && Number(headers['content-length']) <= most
 
-/** Reads the head of a request. Repeated headers are joined as in the Fetch standard: Node itself keeps only the first of some of them. */
+/**
+ * Reads the head of a request. Repeated headers are joined as in the Fetch standard, because Node itself drops the repeated values of
+ * some headers.
+ */
 const askedOf = ({ method = '', url = '', rawHeaders }: IncomingMessage): RequestHead => ({
   method,
   path: url,

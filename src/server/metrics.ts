@@ -26,7 +26,7 @@ const label = (fields: Readonly<Record<string, string>>): string =>
     .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
     .join(',')
 
-/** Makes counters of requests by route. Conversations are not told apart. */
+/** Makes counters of requests by route. Conversations are not counted separately. */
 export const metrics = () => {
   /** Number of requests by route, then by method and status. */
   const requests = new Map<string, Map<string, number>>()

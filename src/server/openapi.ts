@@ -85,7 +85,9 @@ export const openApi = (routes: readonly Route[], base: string): Json => {
       responses: {
         ...Object.fromEntries(all),
         ...(isRanged && { 206: { description: 'The requested range', content: stream } }),
-        ...(method === 'get' && { 304: { description: 'as in If-None-Match' } }),
+        ...(method === 'get' && {
+          304: { description: 'Not modified: the ETag is the one in If-None-Match' },
+        }),
         ...Object.fromEntries(
           statusesOf(refusals).map((status) => [
             status,

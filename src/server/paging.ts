@@ -50,8 +50,8 @@ export const pageOf = ({ from, limit, direction }: Wanted, end: number): Page =>
 const largestPage = 8 * 1024 * 1024
 
 /**
- * Makes a predicate to call with each item of a page in order. It is true if the item exceeds the size of the page. The first item
- * always fits.
+ * Makes a predicate to call with each item of a page in order. The predicate returns true if the item does not fit on the page. The
+ * first item always fits.
  */
 export const createPageLimit = (): ((item: object) => boolean) => {
   let bytes = 0

@@ -26,7 +26,10 @@ export const fenceOf = (after: number | undefined, headers: HeaderFields): numbe
   return optionalFence(after, headers)
 }
 
-/** Like `fenceOf`, for commands that are valid at any time: returns undefined if both are missing. */
+/**
+ * Returns the position on which a command was based, from its body or `If-Match`, or undefined if neither names one. Used for commands
+ * that are valid at any time.
+ */
 export const optionalFence = (after: number | undefined, headers: HeaderFields): number | undefined => {
   const match = headers.get('if-match')
   if (match === null || match === '*') return after

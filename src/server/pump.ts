@@ -45,7 +45,7 @@ export const nextOf = <T>(iterable: AsyncIterable<T>): (() => Promise<T | undefi
 /** A bell that wakes a reader of several sources. */
 export interface Bell {
   readonly ring: () => void
-  /** Waits for the bell. Resolves to true if it has rung since the last wait that heard it, or to false after `ms` milliseconds. */
+  /** Waits for the bell. Resolves to true if the bell has rung since it was last heard, or to false after `ms` milliseconds. */
   readonly heard: (ms: number) => Promise<boolean>
 }
 

@@ -1,7 +1,7 @@
 /** Text that replaces redacted text. */
 export const mark = '[redacted]'
 
-/** Names of fields in messages that hold the type of a content block, the id to which it belongs, or other structure. */
+/** Names of fields in messages that hold structure, such as the type of a content block or the id of the call to which it belongs. */
 const ofBlocks = 'type role id tool_use_id signature media_type ttl'
 
 /**
@@ -28,8 +28,8 @@ type Place = keyof typeof kept
 const saying: ReadonlySet<string> = new Set(['content', 'system', 'tools'])
 
 /**
- * Names of fields that only this library writes and redaction leaves unchanged. Each has the name of an inner field, which
- * distinguishes it from content under the same name.
+ * Names of fields that only this library writes and redaction leaves unchanged. Each name is mapped to an inner field that
+ * distinguishes the field from content with the same name.
  */
 const ours: ReadonlyMap<string, string> = new Map([
   ['context', 'digest'],
@@ -50,8 +50,8 @@ export interface RedactionResult<A> {
 }
 
 /**
- * Makes a pattern that matches any of the given texts, longest first. All texts are matched in one pass, so that none of them is found
- * in an inserted mark.
+ * Makes a pattern that matches any of the given texts, longest first. All texts are matched in one pass, so that no text is matched
+ * inside an inserted mark.
  */
 export const anyOf = (texts: readonly string[]): RegExp =>
   new RegExp(
@@ -72,9 +72,9 @@ export const redactor = (texts: readonly string[]): (<A>(value: A) => A) => {
 }
 
 /**
- * Returns a copy of a JSON value in which the mark replaces every match in texts; in tool inputs, schemas and other data with a schema
- * of its own, also in numbers and field names. Elsewhere the structure is kept: types, ids and encoded data, and outside messages also
- * times, hashes and receipts. Recursion is avoided, as tool inputs may be nested deeply.
+ * Returns a copy of a JSON value in which the mark replaces every match in texts. In tool inputs, schemas and other data with a schema
+ * of its own, matches in numbers and field names are replaced, too. Elsewhere the structure is kept: types, ids and encoded data, and
+ * outside messages also times, hashes and receipts. Recursion is avoided, because tool inputs may be nested deeply.
  *
  * @param alsoFree names of further fields whose data has a schema of its own
  */

@@ -29,7 +29,7 @@ const untold = new Set(['cause', 'partial', 'failed', 'stack'])
 /** Interval at which a worker reports even without events, in milliseconds. */
 export const relayBeat = 10_000
 
-/** Maximum number of workers that the relay remembers: any client may report under any worker name. */
+/** Maximum number of workers that the relay remembers. A limit is needed because any client may report under any worker name. */
 const mostHeard = 10_000
 
 export const newRelay = (now: () => number = () => performance.now()): EventRelay => {

@@ -21,7 +21,7 @@ export interface RequestInput {
   readonly signal: () => AbortSignal
 }
 
-/** True if the caller already has the response with this ETag, so that 304 is the right answer. */
+/** Reports whether the caller already has the response with this ETag, so that the server can respond with 304. */
 export const isKnown = (asked: RequestHead, etag: string | undefined): boolean => {
   if (asked.method !== 'GET' || etag === undefined) return false
   const known = asked

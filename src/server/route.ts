@@ -36,8 +36,8 @@ export interface RequestContext<P extends Fields, Q extends Fields, B extends z.
   /** Interval of the heartbeat on an idle stream, in milliseconds. */
   readonly heartbeat: number | undefined
   /**
-   * Returns a signal that aborts when the caller disconnects or the server ends. It is made on demand: most operations do not use it,
-   * and it requires a web request.
+   * Returns a signal that aborts when the caller disconnects or the server ends. The signal is made on demand, because it requires a
+   * web request and most operations do not use it.
    */
   readonly leaving: () => AbortSignal
 }

@@ -33,8 +33,8 @@ export interface ServeOptions {
   /** Stream for the access log, one line of JSON per request. Default: no log. */
   readonly log?: NodeJS.WritableStream | undefined
   /**
-   * Time after which a connection is closed if its client neither sends nor reads anything that the server waits for, in milliseconds.
-   * Default: one minute.
+   * Time, in milliseconds, after which a connection is closed if the server waits for its client to send or read data, and the client
+   * does neither. Default: one minute.
    */
   readonly stall?: number | undefined
 }

@@ -13,11 +13,11 @@ export interface SseMessage {
 }
 
 export const eventsMedia = 'text/event-stream'
-/** True if the caller asks for an event stream instead of the other form of the response. */
+/** Reports whether the caller asks for an event stream instead of the JSON form of the response. */
 export const acceptsEvents = (headers: HeaderFields): boolean =>
   headers.get('accept')?.includes(eventsMedia) === true
 
-/** Throws `NotAcceptable` if the caller does not accept an event stream. Used where the response has no other form. */
+/** Throws `NotAcceptable` if the caller does not accept an event stream. Used for responses that are always event streams. */
 export const checkAccepts = (headers: HeaderFields): void => {
   const accepted = headers.get('accept') ?? '*/*'
   if (![eventsMedia, 'text/*', '*/*'].some((media) => accepted.includes(media)))

@@ -26,12 +26,12 @@ export interface FactsSince {
    * @returns true if the fact was recorded after the request
    */
   readonly see: (fact: RecordedTurnFact) => boolean
-  /** True if a fact that may end a turn was recorded after the request. */
+  /** Reports whether a fact that may end a turn was recorded after the request. */
   readonly hasEnded: () => boolean
   readonly cancelled: () => RecordedTurnFact<'TurnCancelled'> | undefined
 }
 
-/** True if the fact may end a turn. */
+/** Reports whether the fact may end a turn. */
 export const mayEnd = ({ type }: RecordedTurnFact): boolean =>
   type === 'TurnReleased' || type === 'TurnParked' || type === 'TurnCancelled'
 

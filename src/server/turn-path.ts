@@ -23,20 +23,20 @@ export interface TurnPath {
   readonly outcome: (position: () => Promise<number>) => Promise<OutcomeMessage | undefined>
 }
 
-/** State of a request right after an event: true in `isOn` if the request is still on the path, and the newest reply to it. */
+/** State of a request right after an event. `isOn` is true if the request is still on the path; `reply` is the newest reply to it. */
 interface Place {
   readonly isOn: boolean
   readonly reply: ConversationEvent<'MessageAppended'> | undefined
 }
 
-/** Makes the state of a request for an answer, which follows the path of the conversation through rewinds. */
+/** Makes the state of a request for an answer. The state follows the path of the conversation through rewinds. */
 export const turnPath = ({ position: first, message }: AskedAt): TurnPath => {
   const places: Place[] = [{ isOn: true, reply: undefined }]
   let rewound: ConversationEvent<'Rewound'> | undefined
 
   /**
-   * True if an event is a copy of the requested message. To record something before a message that was appended meanwhile, a turn
-   * rewinds and appends a copy of that message in the same write.
+   * Reports whether an event is a copy of the requested message. To record something before a message that was appended in the
+   * meantime, a turn rewinds and appends a copy of that message in the same write.
    */
   const isCopy = (event: ConversationEvent<'MessageAppended'>): boolean =>
     message !== undefined &&

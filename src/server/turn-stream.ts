@@ -63,7 +63,7 @@ function* factTold(
 
 /**
  * Yields the messages of a turn stream. The first one is `asked`. Then come live events of the turn, claims and releases, and the
- * events of the conversation with their positions as ids. The last message is `outcome`. Leaving the loop cancels nothing.
+ * events of the conversation with their positions as ids. The last message is `outcome`. Leaving the loop does not cancel the turn.
  */
 export async function* turnTold(
   asked: TurnRequest,

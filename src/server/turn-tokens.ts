@@ -6,7 +6,7 @@ const patience = 200
 
 /** Merges live and recorded events into one order: the live events of a reply come before the recorded reply, or are dropped. */
 export interface TokenOrder {
-  /** True if the live event should be passed to the client. */
+  /** Reports whether the live event should be passed to the client. */
   readonly passes: (told: InterimEvent) => boolean
   /** Returns the time for which a recorded event is to be delayed until its live events arrive, in milliseconds. */
   readonly wait: (event: ConversationEvent) => number

@@ -52,7 +52,8 @@ const anchorAt = async (place: string, stores: EventStore[]): Promise<Anchor> =>
     return witnessAnchor({ url, key: known.right })
   }
   if (!/^[a-z][a-z0-9+.-]+:/.test(place)) return fileAnchor(place)
-  if (place.startsWith('memory:')) throw unusable(place, 'it would be gone at once')
+  if (place.startsWith('memory:'))
+    throw unusable(place, 'a memory: store would be lost when this command ends')
   const store = await toPromise(openEvents(place))
   stores.push(store)
   return storeAnchor(store)

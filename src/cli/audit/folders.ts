@@ -14,7 +14,7 @@ const judge = ({ verdict }: EvidenceVerification, fail: CommandContext['fail']):
   else if (verdict === 'broken' || verdict === 'unproven') fail()
 }
 
-/** Checks a bundle, prints a transcript of the events that the ledger proves, then the verdict. */
+/** Checks a bundle and prints a transcript of the events that the ledger proves, followed by the verdict. */
 export const showFolder = async (
   { out, isJson, fail }: CommandContext,
   folder: string,

@@ -5,11 +5,11 @@ import type { VerifierKey } from '../../audit/ledger/keys.ts'
 import { usage } from '../errors.ts'
 import { fileText } from '../options.ts'
 
-/** Reads the verifier key that `--key` gives as text or as the name of a file. */
+/** Reads the verifier key given with `--key`, either as text or as the name of a file. */
 export const readVerifierKey = async (key: string | undefined): Promise<VerifierKey | undefined> =>
   key === undefined ? undefined : keyGiven('--key', key, 'log')
 
-/** Reads the verifier keys that `--witness` gives as text or as the names of files. */
+/** Reads the verifier keys given with `--witness`, each either as text or as the name of a file. */
 export const witnessKeys = (keys: readonly string[] = []): Promise<readonly VerifierKey[]> =>
   Promise.all(keys.map((key) => keyGiven('--witness', key, 'witness')))
 

@@ -10,8 +10,8 @@ export interface PatrolFlags {
 export const patrolOption = ['--patrol', 'also audit the whole store once a day, at a low rate'] as const
 
 /**
- * Returns a background task that audits the store once a day, or undefined without `--patrol`. The task logs alarms and failures that
- * are retried, one line of JSON each.
+ * Returns a background task that audits the store once a day, or undefined without `--patrol`. The task logs each alarm and each
+ * retried failure as one line of JSON.
  */
 export const patrolBeside = async (
   store: Store,

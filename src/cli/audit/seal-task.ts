@@ -14,7 +14,7 @@ export const sealOption = [
 ] as const
 export const sealAnchorOption = ['--anchor <places...>', 'with --seal: where checkpoints are kept'] as const
 
-/** A task that seals or patrols while another command runs. */
+/** Task that seals or audits the store while another command runs. */
 export interface BackgroundTask {
   /** Runs until the signal aborts; rejects with errors that a retry would not fix. */
   readonly run: (signal: AbortSignal) => Promise<void>
@@ -22,8 +22,8 @@ export interface BackgroundTask {
 }
 
 /**
- * Returns a background task that seals conversations, or undefined if no key is given. The task logs failures that are retried, one
- * line of JSON each.
+ * Returns a background task that seals conversations, or undefined if no key is given. The task logs each retried failure as one line
+ * of JSON.
  */
 export const createSealTask = async (
   store: Store,

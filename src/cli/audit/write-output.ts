@@ -90,7 +90,7 @@ export const writeStatus = async (out: Output, status: LedgerStatus): Promise<vo
   }
 }
 
-/** Writes a label and its text, wrapped and indented to the label's width. The text is never cut off. */
+/** Writes a label and its text. The text is wrapped, with continuation lines indented to the label's width, and never cut off. */
 const writeWrapped = async (out: Output, label: TextSpan, text: string): Promise<void> => {
   const indent = widthOf(label[0]) + 2
   const [first = '', ...rest] = linesOf(text, out.columns - indent)

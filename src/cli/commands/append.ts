@@ -48,7 +48,7 @@ Examples:
     )
 }
 
-/** Returns `created` unless the command names a position to append after: a new store has no positions. */
+/** Returns `created`, or `existing` if the command names a position to append after, because a new store has no positions. */
 const access = (id: string, { after = -1 }: Options): 'existing' | 'created' => {
   checkId(id)
   return after < 0 ? 'created' : 'existing'

@@ -51,8 +51,8 @@ Examples:
 }
 
 /**
- * Creates a key file and runs `work` with its key. If the work fails, the file is deleted, except on `OutcomeUnknown`: the ledger may
- * need the key. Once the work is done, the file stays even if the output cannot be written.
+ * Creates a key file and runs `work` with its key. If the work fails, the file is deleted, except on `OutcomeUnknown`, because the
+ * ledger may already use the key. Once the work has succeeded, the file is kept even if the output cannot be written.
  */
 const withNewKey = async <A>(file: string, work: (signer: Signer) => Promise<A>): Promise<A> => {
   const { newKeyFile } = await import('../../audit.ts')
@@ -76,12 +76,12 @@ const addInit = (audit: Command, shell: Shell): void => {
     .description('create a key and the ledger that it signs')
     .option(...keyOption)
     .option('--origin <name>', 'permanent name of the ledger, such as example.com/support')
-    .option('--again <reason>', 'begin another ledger: key or entries are lost for good')
+    .option('--again <reason>', 'start a new ledger; use only if the key or entries are permanently lost')
     .addHelpText(
       'after',
       `
-Keep a copy of the key file where the store is not, and hand the verifier key
-that is printed to those who are to check: it is no secret.
+Keep a copy of the key file away from the store. Give the printed verifier key
+to everyone who is to check the ledger: it is not secret.
 
 Examples:
   palimpsest audit init --origin example.com/support
@@ -106,9 +106,9 @@ const addSeal = (audit: Command, shell: Shell): void => {
     .addHelpText(
       'after',
       `
-What is sealed cannot be rewritten unseen by somebody who has the database; once
-a checkpoint is kept elsewhere, not by somebody who also has the key. Exit code
-1 if an anchor failed; what was sealed stays sealed.
+Someone with the database cannot rewrite sealed events unnoticed; once a
+checkpoint is kept elsewhere, nor can someone who also has the key. Exit code
+1 if an anchor failed; sealed events stay sealed.
 
 Examples:
   palimpsest audit seal --anchor /mnt/elsewhere/
@@ -134,7 +134,7 @@ Examples:
 const addStatus = (audit: Command, shell: Shell): void => {
   audit
     .command('status')
-    .description('show how far the ledger is, and which events could be rewritten unnoticed')
+    .description('show the state of the ledger, and which events could be rewritten unnoticed')
     .option('--calls', 'also count replies without a receipt; this reads every event')
     .addHelpText('after', '\nExamples:\n  palimpsest audit status\n  palimpsest audit status --calls --json')
     .action(
@@ -170,15 +170,15 @@ const addVerifyAll = (audit: Command, shell: Shell): void => {
       `
 Reads everything once: every entry of the ledger and the event that it names,
 what anchors hold, every conversation with its forks and views, and the requests
-of all receipts. A line for each problem; exit code 1 if there is one. It ends
-with a checkpoint: --since continues there, and cannot see what was rewritten
-before, so now and then leave it out.
+of all receipts. Prints a line for each problem; exit code 1 if there is one.
+Prints a checkpoint at the end: --since continues from it, but cannot detect
+changes to earlier events, so omit it now and then.
 
-With folders that \`audit export\` wrote, checks these and needs no store: says
-what the verify.py in them says, which of the witnesses named have signed the
-checkpoint, and when a timestamp says it was there. Exit code 1 if one is broken
-or not proven, or not signed; 2 if one cannot be checked, such as a folder that
-is not there or the key of another ledger.
+With folders that \`audit export\` wrote, checks these and needs no store: prints
+the verdict of the verify.py in them, which of the given witnesses signed the
+checkpoint, and the time of its timestamp. Exit code 1 if a folder is broken,
+not proven or not signed; 2 if it cannot be checked, for example because it
+does not exist or the key is that of another ledger.
 
 Examples:
   palimpsest audit verify --anchor /mnt/elsewhere/
@@ -235,8 +235,8 @@ const addShowBundle = (audit: Command, shell: Shell): void => {
       `
 Checks a folder that \`audit export\` wrote, as \`audit verify\` does, and prints
 the events that the ledger proves, then what turns recorded beside them, such as
-who decided on a call and why, and at last the verdict. Without a key nothing is
-proven, nor printed. The verify.py in the folder does the same with --print.
+who decided on a call and why, and then the verdict. Without a key, nothing is
+proven or printed. The verify.py in the folder does the same with --print.
 
 Examples:
   palimpsest audit show evidence --key example.com/support+1a2b3c4d+AZ…`,
@@ -254,8 +254,8 @@ const addRotateKey = (audit: Command, shell: Shell): void => {
     .addHelpText(
       'after',
       `
-The present key signs the new one, so that knowing one of them is enough to verify
-all. Keep the present one, or destroy it: it signs nothing any more.
+The current key signs the new one, so either key is enough to verify everything.
+Keep the current key or destroy it: it no longer signs anything.
 
 Examples:
   palimpsest audit rotate-key 2027.key`,

@@ -40,7 +40,7 @@ export const addBisect = (program: Command, shell: Shell): void => {
       'a position where all was well (-1: before the first event)',
       positionOrStart,
     )
-    .requiredOption('--bad <position>', 'and no longer there', position)
+    .requiredOption('--bad <position>', 'a later position where something was wrong', position)
     .addOption(exclusive('--run <command>', 'judge by a shell command', ['ask', 'mark']))
     .addOption(exclusive('--ask <question>', 'ask a model; yes means bad', ['run', 'mark']))
     .option('--agent <file>', 'with --ask: the module, as of work, whose client and model to ask')
@@ -61,7 +61,7 @@ export const addBisect = (program: Command, shell: Shell): void => {
       `with --run: how long a command may take (default: ${defaultTimeout})`,
       several,
     )
-    .option('--again', 'begin again: forget the verdicts')
+    .option('--again', 'start again, ignoring earlier verdicts')
     .addHelpText(
       'after',
       `
@@ -69,12 +69,12 @@ The command gets { conversation, position, items, request } as JSON on standard
 input, and PALIMPSEST_CONVERSATION and PALIMPSEST_POSITION in its environment.
 Exit code 0 means good, 125 skip, others up to 124 bad; from 126 on, or killed
 by a signal, it ends the search, which can be continued. So does a command that
-takes longer than --timeout. It is run at --good and at --bad first, and nothing
-is searched if it does not say good of one and bad of the other.
+takes longer than --timeout. It is run at --good and at --bad first; there is no
+search unless it judges the first one good and the second one bad.
 
 Without --run and --ask, it says which position to look at (show ID --at N);
 answer with --mark. Every verdict is kept as a note with its evidence: the same
-command line continues with those that were kept, and says so. Markers,
+command line continues with the kept verdicts, and says so. Markers,
 rewinds, configurations and repairs are suspected first.
 
 With --ask, the model is first asked five times at each end, to find out how

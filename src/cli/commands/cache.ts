@@ -19,8 +19,8 @@ export const addCache = (program: Command, shell: Shell): void => {
       'after',
       `
 Lists the calls that could not read what the call before had cached: position of
-the reply, number of the call, tokens that were lost, tokens that were about to
-be paid in full again, what that cost in US dollars, what did it, position of
+the reply, number of the call, tokens that were lost, tokens that were charged
+in full again (estimated), their cost in US dollars, the cause, position of
 the event, and the first block that differs. Advice, and what the next call
 would cost, are printed on standard error.
 

@@ -35,10 +35,10 @@ export const addCost = (program: Command, shell: Shell): void => {
       'after',
       `
 Counts every call of a model that has an answer, on every branch, once: the
-calls of a fork's parent count for the parent. A reply that calls several tools
-is shared among them. "≥" before an amount says that a price or a usage is
-missing, or lower than what the reply says; what is missing is printed on
-standard error, and "not counted: …" for what cannot be read.
+calls of a fork's parent count for the parent. The cost of a reply that calls
+several tools is divided among them. "≥" before an amount says that a price or
+usage is missing, or lower than what the reply says. What is missing is printed
+on standard error, with "not counted: …" for conversations that cannot be read.
 
 In a pipe, each line is name, calls (of a tool: how often it was called),
 input, cache reads, cache writes, output, US dollars, and of a conversation the

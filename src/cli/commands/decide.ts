@@ -39,7 +39,7 @@ export const addWaiting = (program: Command, shell: Shell): void => {
         await chat.position()
         const waiting = await chat.waiting()
         if (isJson) return out.json(waiting)
-        if (waiting.length === 0) await out.aside(['No call waits.', 'dim'])
+        if (waiting.length === 0) await out.aside(['No call is waiting.', 'dim'])
         for (const call of waiting) await out.parts(awaitedParts(call))
       }),
     )
@@ -70,7 +70,7 @@ export const addDeny = (program: Command, shell: Shell): void => {
     .command('deny <id> <call>')
     .description('deny a waiting tool call')
     .option(...byOption)
-    .option('--reason <text>', 'the model is told')
+    .option('--reason <text>', 'reason, given to the model')
     .addHelpText(
       'after',
       `
@@ -88,11 +88,11 @@ export const addWithdraw = (program: Command, shell: Shell): void => {
     .command('withdraw <id> <call>')
     .description('withdraw the approval of a tool call that has not started')
     .option(...byOption)
-    .option('--reason <text>', 'why; stored')
+    .option('--reason <text>', 'reason, stored with the decision')
     .addHelpText(
       'after',
       `
-The call waits again. Once its tool has started, nothing is withdrawn
+The call waits again. Approval cannot be withdrawn once the tool has started
 (NotWithdrawn).
 
 Examples:

@@ -51,7 +51,7 @@ Examples:
     })
 }
 
-/** Returns a finding about the ledger of a store, or an empty list if the store cannot be used or has no ledger. */
+/** Returns a finding about the store's ledger, or no findings if the store cannot be used or has no ledger. */
 const ledgerFindings = async (
   url: string,
   found: readonly DiagnosisFinding[],
@@ -73,7 +73,7 @@ const ledgerFindings = async (
   }
 }
 
-/** Returns a finding about the index file of a store, if the file exists. */
+/** Returns a finding about the store's index file, or no findings if there is no such file. */
 const indexFindings = async (url: string): Promise<readonly DiagnosisFinding[]> => {
   const [{ placeOf }, { lookAtFile }] = await Promise.all([
     import('../../catalogue/place.ts'),

@@ -58,7 +58,7 @@ interface Outcome {
   readonly failed: (CliError & { readonly file: string })[]
   /** Empty files, and files whose session has no messages. */
   readonly withoutMessages: string[]
-  /** Files found in a folder that are in no known format. */
+  /** Files of unknown format that were found in a folder. */
   readonly noSessions: string[]
 }
 

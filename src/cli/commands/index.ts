@@ -89,7 +89,7 @@ const groups: readonly (readonly [
   ],
 ]
 
-/** Adds every command to the program, in the order of the help. */
+/** Adds every command to the program, in the order in which the help lists them. */
 export const addCommands = (program: Command, shell: Shell): void => {
   for (const [heading, adders] of groups) {
     program.commandsGroup(heading)

@@ -29,8 +29,8 @@ read, the problem is shown instead of the title. EventStoreDB does not count
 messages.
 
 The last activity is the time of the last event, which an import takes from its
-file; \`begun\` is when a conversation began in this store. While the index does
-not know all of them yet, they are listed as they were begun, which standard
+file; \`begun\` is when a conversation began in this store. Until the index
+contains all of them, they are listed in the order they began, as standard
 error says.
 
 Examples:

@@ -33,8 +33,8 @@ export const addPause = (program: Command, shell: Shell): void => {
     .addHelpText(
       'after',
       `
-What is in progress continues; \`palimpsest cancel\` ends a turn. What people say,
-rewind and decide is recorded as ever, and waits for the workers until
+Steps in progress continue; \`palimpsest cancel\` ends a turn. New messages,
+rewinds and decisions are recorded as usual, and wait for the workers until
 \`palimpsest resume\`. A worker's id is new each time it starts.
 
 Examples:

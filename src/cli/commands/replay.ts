@@ -54,8 +54,8 @@ A policy is { "name", "context": { "window", … } as of a turn, "mode":
 "condense", "truncate" or "keep", "summaryTokens", "clearResults":
 { "keepLast" }, "cache": "5m" or "1h" }.
 Answers stay the recorded ones. A summary that would have been written is a text
-of that size; where the recorded policy wrote one for the same messages, it is
-that one. Counts are the API's where a request is the same, else estimates.
+of that size, unless the recorded policy wrote one for the same messages: then
+that one is used. Counts are the API's if a request is the same, else estimates.
 
 Each line of a policy is a call: position of the reply, number, tokens, of these
 read from the cache, US dollars, messages hidden, what was done before it, and
@@ -67,10 +67,10 @@ approvals, stopWhen and prepareStep, and each request to the byte. No model is
 called and no tool is run: replies and results are the recorded ones. The first
 difference is printed. Exit code 0: the same, 1: it differs, 2: not comparable.
 
-With --call, models are called: with what the agent would send in that call, and
-as a control with the recorded request, each so many times. What it takes is
-printed first; a terminal is asked, and without one nothing is sent unless --yes
-is given. Each sample is a fork of its own, labelled "counterfactual"; each line
+With --call, models are called: with what the agent would send in that call and,
+as a control, with the recorded request, --samples times each. The plan is
+printed first and must be confirmed; without a terminal, nothing is sent unless
+--yes is given. Each sample is a fork, labelled "counterfactual"; each line
 is its kind, the fork, whether the request and the calls of tools are those of
 the log, how it ended, input, output, US dollars, and what the model said. With
 --free the agent continues until its turn ends, or until it calls a tool that
@@ -124,7 +124,7 @@ const writePage = async (file: string, all: readonly ReplayReport[]): Promise<vo
   }
 }
 
-/** Checks that each option that depends on another one is given together with it. */
+/** Throws a usage error if an option is given without another one that it needs, or if two options exclude each other. */
 const checkTogether = (options: Options): void => {
   const needs: readonly (readonly [keyof Options, keyof Options])[] = [
     ['from', 'agent'],

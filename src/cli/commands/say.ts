@@ -26,7 +26,7 @@ export const addSay = (program: Command, shell: Shell): void => {
 While the conversation awaits the model, or results of its calls:
   enqueue    it waits; the running turn appends it after the reply
   interrupt  it is appended, and the model's call is aborted
-  rollback   the turn is rewound, and this takes the place of its message
+  rollback   the turn is rewound, and this message replaces its message
   reject     nothing is written (an error)
 
 Examples:
@@ -64,7 +64,7 @@ export const addQueued = (program: Command, shell: Shell): void => {
         await chat.position()
         const queued = await chat.queued()
         if (isJson) return out.json(queued)
-        if (queued.length === 0) await out.aside(['Nothing waits.', 'dim'])
+        if (queued.length === 0) await out.aside(['No message is queued.', 'dim'])
         for (const { time, messages } of queued) await out.parts([[`${time}  `, 'dim'], ...partsOf(messages)])
       }),
     )
@@ -78,7 +78,7 @@ export const addCancel = (program: Command, shell: Shell): void => {
     .command('cancel <id>')
     .description('cancel the current turn of a conversation, in any process')
     .option('--by <name>', 'who cancels it (default: $USER)')
-    .option('--reason <text>', 'why; stored with it')
+    .option('--reason <text>', 'reason, stored with the event')
     .addHelpText(
       'after',
       `

@@ -20,10 +20,10 @@ export const addSearch = (program: Command, shell: Shell): void => {
     .addHelpText(
       'after',
       `
-Finds a text of 3 to 500 characters as it is, but for upper and lower case:
-words, parts of words, paths, ids, in what was said, thought, called and
-answered, and in system prompts, on every branch, and in titles. The index that
-this needs is made when it is first asked, beside an SQLite store;
+Finds a text of 3 to 500 characters, verbatim except for case:
+words, parts of words, paths and ids, in messages, thinking, tool calls and
+results, and in system prompts, on every branch, and in titles. The index that
+this needs is created by the first search, beside an SQLite store;
 PALIMPSEST_INDEX names another folder.
 
 In a pipe, each line is conversation, position, kind, whether the model sees it

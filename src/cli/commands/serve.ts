@@ -46,7 +46,7 @@ With --work, a worker runs in this process: the API then streams what the model
 writes as it is written. \`palimpsest work --help\` says what the module exports.
 With --patrol, what an audit finds is an event of the store, a metric, and a
 line of the log.
-SIGTERM or SIGINT: what has begun is answered, then the server ends.
+On SIGTERM or SIGINT, requests in progress are answered, then the server ends.
 
 Examples:
   palimpsest serve                 # then open http://127.0.0.1:4141
@@ -84,8 +84,8 @@ interface Serving extends Omit<ServeOptions, 'store' | 'relay'>, SealingOptions,
 }
 
 /**
- * Serves a store until this process is told to end. Throws if the worker, the sealer or the patrol fails, or if the worker ends by
- * itself.
+ * Serves a store until the process receives `SIGTERM` or `SIGINT`. Throws if the worker, the sealer or the patrol fails, or if the
+ * worker ends by itself.
  *
  * @param began called with the server's URL once it listens
  * @returns false if a second signal ended the server before all work was done
@@ -126,7 +126,7 @@ export const serveUntilEnded = async (
   }
 }
 
-/** Error for a worker that ends before it is told to: the store's file has been replaced. */
+/** Error for a worker that ends without being told to, because the store's file has been replaced. */
 const workerEnded = {
   _tag: 'StoreReplaced',
   message: "the worker has ended: the store's file was replaced. Restart the server",

@@ -69,7 +69,7 @@ Examples:
     )
 }
 
-/** Serves the page of a conversation until this process is told to end. */
+/** Serves the page of a conversation until the process receives `SIGTERM` or `SIGINT`. */
 const showPage = async (
   { store, out, isJson, fail }: CommandSession,
   id: string,
@@ -83,7 +83,10 @@ const showPage = async (
   if (!isWhole) fail()
 }
 
-/** Builds the web page if the package is a checkout without a built page. A failed build is ignored: the server says what to do. */
+/**
+ * Builds the web page if the package is a checkout without a built page. A failed build is ignored, because the server then reports
+ * what to do.
+ */
 const buildPage = async (): Promise<void> => {
   const built = fileURLToPath(packageFile('dist/ui/index.html'))
   const isCheckout = existsSync(packageFile('vite.ui.config.ts'))

@@ -53,7 +53,10 @@ interface Options {
   readonly receipts?: boolean
 }
 
-/** Checks the file of the store. This is done once, as damage may affect any conversation. */
+/**
+ * Returns the problem with the store's file, or undefined if the file is intact. The file is checked only once, because damage may
+ * affect any conversation.
+ */
 const fileProblem = async (store: Store): Promise<CliError | undefined> => {
   try {
     await store.check()
@@ -69,8 +72,8 @@ const outcomeOf = async (chat: Conversation, { receipts = false }: Options): Pro
 }
 
 /**
- * Checks the receipts of a conversation. Errors become part of the result: changed events may be unreadable, which `verify` has already
- * reported.
+ * Checks the receipts of a conversation. Errors are returned in the result: if events were changed, they may be unreadable, and
+ * `verify` has already reported that.
  */
 const receiptsOf = async (chat: Conversation): Promise<Receipts> => {
   try {
@@ -94,7 +97,7 @@ const unreadable =
   (conversation: string) =>
   (thrown: unknown): Outcome => ({ conversation, events: 0, error: withoutStack(thrown) })
 
-/** Lists all conversation ids, sorted here: any order requested from the store would need the index. */
+/** Returns all conversation ids. They are sorted here, because any order requested from the store would need the index. */
 const idsOf = async ({ store }: CommandSession): Promise<readonly string[]> => {
   const ids: string[] = []
   for await (const { id } of store.conversations()) ids.push(id)

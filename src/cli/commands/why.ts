@@ -23,7 +23,7 @@ export const addWhy = (program: Command, shell: Shell): void => {
       `
 Says what was shown and hidden, the event that caused each difference from the
 reply before, and which paths, identifiers, ids and numbers the answer names
-although only hidden messages hold them.
+although only hidden messages contain them.
 
 Calls with a receipt have numbers, which "sent --list" lists. A reply without
 one, as of an imported session, is named by its position, as p17: what it was
@@ -69,7 +69,7 @@ const write = async (out: Output, found: Why): Promise<void> => {
     )
 }
 
-/** Writes that no receipt proves the request, the fields that the log has not recorded, and their approximate size in tokens. */
+/** Writes that no receipt proves the request, and lists the fields that the log has not recorded, with their approximate size in tokens. */
 const writeDerived = async (
   out: Output,
   { unrecorded }: NonNullable<Why['derived']>,

@@ -48,14 +48,14 @@ or is an object with that as \`turn\`, and other options of a worker.
 
 Only conversations for which somebody has asked for an answer are served
 (\`append --answer\`, or \`answer: true\` in a program), unless --answer-all is
-given: then imported sessions and forks are answered, too. A
+given, in which case imported sessions and forks are answered, too. A
 process that dies is started again, and others take over its steps at once. Of
 two processes or more, one more stands by: it takes the place of one that dies,
 and tries alone what two have died of.
 With --relay, \`palimpsest serve\` at that URL streams what the model writes as it
 is written. It is never recorded; if the server is away, all that is lost is
 that. The token needs the scope write.
-SIGTERM or SIGINT: no more steps, those in progress may end; a second one ends
+On SIGTERM or SIGINT, only steps in progress finish; a second signal ends
 all processes at once (exit code 1).
 
 Examples:
@@ -67,7 +67,11 @@ Examples:
       shell.action('created', async ({ store, out, isJson, host, fail }, agent: string, options: Options) => {
         if (options.anchor && options.seal === undefined) throw toError(usage('--anchor needs --seal'))
         if (store.url === 'memory:')
-          throw toError(usage('the processes share no memory: name another store with --store'))
+          throw toError(
+            usage(
+              'worker processes share no memory, so a memory: store cannot be used: name another store with --store',
+            ),
+          )
         const given = program.opts<GlobalOptions>()
         const args = [
           childCommand,

@@ -20,8 +20,8 @@ export const addWorkers = (program: Command, shell: Shell): void => {
     .addHelpText(
       'after',
       `
-A worker is listed until it stops or is reported dead. One without work says
-every minute that it lives. \`palimpsest pause --worker ID\` has it begin nothing
+A worker is listed until it stops or is reported dead. An idle worker reports
+every minute. \`palimpsest pause --worker ID\` stops it from starting anything
 more.
 
 In a pipe, each line is worker, slots in use, when last heard of, conversation,

@@ -1,6 +1,6 @@
 import type { TimelineEntry } from '../../projections/timeline.ts'
 
-/** The graph in the row of one event, two characters per lane. */
+/** The part of the graph in the row of one event, with two characters per lane. */
 export interface GraphRow {
   /** The text of the graph to the left of the node. `right` is the text after the node. */
   readonly left: string

@@ -57,7 +57,7 @@ const hidingParts = ({ messagesHidden, covers, tokens }: Hiding): readonly TextS
   [`  ${thousands(tokens.before)} → ${thousands(tokens.after)} tokens`, 'dim'],
 ]
 
-/** Formats the limit that made a turn write a summary. A truncation states its reason itself. */
+/** Formats the limit that made a turn write a summary. Truncations need no such text, because they state their reason. */
 const policyParts = ({ policy }: Reasons): readonly TextSpan[] => {
   if (!policy) return []
   const [used, allowed] = [thousands(policy.used), thousands(policy.allowed)]

@@ -3,7 +3,7 @@ import { type TextSpan } from '../text.ts'
 import { firstLine } from './content.ts'
 import { labelPart, positionPart } from './items.ts'
 
-/** True if an entry of the full history is a note or a link. */
+/** Reports whether an entry of the full history is a note or a link. */
 export const isNote = (entry: Entry | NoteEntry): entry is NoteEntry =>
   entry.kind === 'note' || entry.kind === 'link'
 

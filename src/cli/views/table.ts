@@ -23,7 +23,7 @@ const blank = {
 
 /**
  * Writes a table. On a terminal, rows are shown under headings, with narrower gaps if the columns do not fit; in a pipe, rows are
- * tab-separated lines without headings. Only a last column of prose is cut, as users copy names and paths.
+ * tab-separated lines without headings. Only the last column may be cut, and only if it is prose, because users copy names and paths.
  */
 export const writeTable = async (
   out: Output,

@@ -45,7 +45,10 @@ export const tour = async (
   )
 }
 
-/** Maximum number of lines of a list that is shown in full. A longer list is reduced to its first and last lines. The sample is shorter. */
+/**
+ * Maximum number of lines of a list that is shown in full. A longer list is reduced to its first and last lines. The lists of the
+ * sample are shorter.
+ */
 const longest = 40
 const shownOfEnd = 15
 

@@ -78,8 +78,8 @@ export const watchRosters = async (
 }
 
 /**
- * Fits lines into a number of rows: if there are too many, keeps the first lines and the last one. Lines that have scrolled off the
- * screen cannot be redrawn.
+ * Fits lines into a number of rows, because lines that have scrolled off the screen cannot be redrawn. If there are too many lines,
+ * keeps the first ones and the last one.
  */
 const fittingIn = (rows: number, lines: readonly string[]): readonly string[] => {
   if (lines.length <= rows) return lines
@@ -87,7 +87,7 @@ const fittingIn = (rows: number, lines: readonly string[]): readonly string[] =>
   return [...lines.slice(0, shown), `… ${lines.length - shown - 1} more\n`, ...lines.slice(-1)]
 }
 
-/** Returns the lines that `draw` writes to a terminal of the same width. */
+/** Returns the lines that `draw` writes to a terminal as wide as the given one. */
 const linesDrawn = async (
   { columns }: Screen,
   draw: (out: Output) => Promise<void>,

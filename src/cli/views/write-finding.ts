@@ -15,7 +15,7 @@ export const writeFinding = async (out: Output, [label, subject, message]: Findi
 /** Indent of a message that is written below its finding, in columns. */
 export const messageIndent = 9
 
-/** Writes a message on lines of its own, wrapped but not cut, as it says how to fix the problem. */
+/** Writes a message on separate lines, wrapped but not cut, because it says how to fix the problem. */
 export const writeMessage = async (out: Output, message: string): Promise<void> => {
   for (const line of linesOf(message, out.columns - messageIndent))
     await out.line([' '.repeat(messageIndent) + line])

@@ -4,7 +4,7 @@ import { toError } from '../../result/typed-error.ts'
 import type { CliError } from '../errors.ts'
 import { loadModule } from '../plug-ins.ts'
 
-/** Worker options that a module for `work` exports by default. */
+/** Worker options, the default export of a module for `palimpsest work`. */
 export type Agent = WorkerOptions<Conversation>
 
 const agentFailed = (file: string, why: string, place?: string): CliError => ({

@@ -11,7 +11,7 @@ import { type ChildMessage, stepInWord, stopWord } from './child-message.ts'
 
 /** Worker options from the command line. They override those of the agent. */
 export type WorkerFlags = Partial<Pick<Agent, 'name' | 'slots' | 'conversations' | 'grace' | 'answerAll'>> & {
-  /** True if the worker stands by until it is told to replace another one. */
+  /** True if the worker waits to replace another one. */
   readonly standby?: true
 }
 

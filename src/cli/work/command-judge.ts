@@ -19,8 +19,8 @@ const runFailed = (command: string, why: string, stderr: string): CliError => ({
 /** Default time limit for a command, in seconds. */
 export const defaultTimeout = 600
 /**
- * Signals that also end the command. Ctrl-C at a terminal reaches only the process group of palimpsest, and the command has a group of
- * its own.
+ * Signals that also end the command. It must be ended explicitly because it has a separate process group, which Ctrl-C at a terminal
+ * does not reach.
  */
 const ends = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 

@@ -31,9 +31,9 @@ export interface ProcessControl {
   readonly end: AbortController
 }
 
-/** Time, in milliseconds, that a process may take to end if it has not begun to work: it has no steps to finish. */
+/** Time, in milliseconds, that a process may take to end if it has not begun to work and therefore has no steps to finish. */
 const loading = 10_000
-/** Extra time, in milliseconds, before a process is killed that should have ended itself. */
+/** Extra time, in milliseconds, before killing a process that should have ended by itself. */
 const deaf = 500
 
 export interface ProcessExit {

@@ -8,7 +8,7 @@ import { type ProcessExit, type Life, live, type ProcessControl } from './life.t
 interface Starting {
   /** True if the store's file was replaced. In that case the process must not create a store: the file exists or will be put back. */
   readonly isReplaced: boolean
-  /** True if the process stands by until it is told to replace another one. */
+  /** True if the process waits to replace another process. */
   readonly isSpare: boolean
 }
 

@@ -24,7 +24,7 @@ export const fillPath = (
   return search.size > 0 ? `${filled}?${search.toString()}` : filled
 }
 
-/** Builds the request path of a route from its parameters and query. Throws the same errors as `filledPath`. */
+/** Builds the request path of a route from its parameters and query. Throws `InvalidInput` for an empty parameter. */
 export const apiPathOf = <T extends string>(
   path: T,
   params?: ParamsOf<NoInfer<T>>,

@@ -19,7 +19,7 @@ import type * as workers from '../routes/workers.ts'
 
 // What may be asked of a server and what it answers, as its routes say: nothing is described twice, and nothing of the server is loaded.
 
-/** Routes that are not in the route table: a page reads the access that its token gives, or exchanges a token for a session. */
+/** Routes that are not in the route table. A page uses them to read which access its token gives, or to exchange a token for a session. */
 type SessionRoute =
   | {
       readonly method: 'get'

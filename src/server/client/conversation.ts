@@ -8,7 +8,10 @@ import type { ConversationClient } from './types.ts'
 
 type Subject = 'effective' | 'full' | 'request' | undefined
 type Command = BodyOf<'/conversations/{id}/commands'>
-/** Converts messages to the form that the server accepts. As in the library, a system message may have no content. */
+/**
+ * Converts messages to the form that the server accepts. A system message without content, which the library allows, gets empty
+ * content.
+ */
 const several = (given: MessageInput | readonly MessageInput[]) =>
   [given]
     .flat()
@@ -20,7 +23,10 @@ export const conversation = (server: Transport, id: string): ConversationClient 
   const of = { id }
   let before: Promise<unknown> = Promise.resolve()
 
-  /** Sends commands in the order of the calls, as the library does. Each command has the content that it had at the time of the call. */
+  /**
+   * Sends requests one after another, in the order of the calls. Each command is sent with the content that it had at the time of the
+   * call.
+   */
   const inOrder = <A>(ask: () => Promise<A>): Promise<A> => {
     const mine = before.then(ask)
     before = mine.catch(() => {})

@@ -13,7 +13,7 @@ export type ClientError = PalimpsestError | { readonly [T in RequestTag]: Reques
 type Tagged<T> = Extract<ClientError, { readonly _tag: T }>
 
 /**
- * True if a thrown value is the typed error with this tag; narrows it to the type of its data.
+ * Reports whether a thrown value is the typed error with this tag, and narrows it to the type of its data.
  *
  * @example
  * import { isError, openClient } from 'palimpsest/client'
@@ -47,7 +47,7 @@ export const unsendable = (cause: unknown): Error =>
     },
   )
 
-/** Makes the error for a server that does not answer, or that answers unlike a Palimpsest server. */
+/** Makes the error for a server that does not answer, or whose answer is not that of a Palimpsest server. */
 export const unavailable = (store: string, message: string, cause?: unknown): Error =>
   withTag('StoreUnavailable', message, { store, cause })
 

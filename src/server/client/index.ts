@@ -19,8 +19,8 @@ import type { Client, StepsQuery, Workers } from './types.ts'
 
 /**
  * Opens a client of `palimpsest serve`, for browsers and Node, with the methods of the library over HTTP. Opening sends no request.
- * Methods reject with, or throw, typed errors. Requests that may have been lost with a broken connection are repeated, commands under
- * the same command id.
+ * Methods reject with typed errors or throw them. A request that may have been lost with a broken connection is repeated; a repeated
+ * command keeps its command id.
  *
  * @example
  * import { openClient } from 'palimpsest/client'

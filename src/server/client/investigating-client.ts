@@ -59,7 +59,7 @@ export interface InvestigatingClient {
   readonly verification: () => Promise<IntegrityReport>
   /** Returns a ZIP archive of the bundle that `palimpsest audit export` writes. Needs the scope `audit`. */
   readonly evidence: (options?: BodyOf<'/conversations/{id}/evidence'>) => Promise<Blob>
-  /** Finds the calls that could not read everything from the prompt cache that the previous call had cached. */
+  /** Finds the calls that could not read from the prompt cache everything that the previous call had cached. */
   readonly cache: () => Promise<CacheReport>
   /** Computes the cost of the conversation, including its subagents. */
   readonly cost: () => Promise<Cost>

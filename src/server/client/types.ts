@@ -41,7 +41,7 @@ export interface StreamOptions {
 
 /** Options for requesting a turn. */
 export interface AskOptions extends AnswerTerms {
-  /** Expected last position. The request is rejected with `StaleContext` if it is no longer the last one. */
+  /** Expected last position. The request is rejected with `StaleContext` if the conversation has a later event. */
   readonly after?: number | undefined
   /** Command id; the turn is requested only once under the same id. Default: a new random id. */
   readonly commandId?: string | undefined
@@ -153,7 +153,7 @@ export interface ConversationClient extends Pick<Conversation, Same>, Investigat
    * Rejects as the command does.
    */
   readonly preview: (...args: Parameters<Conversation['preview']>) => Promise<DryRun>
-  /** Ends the current turn, in whichever process it runs. Errors: those of the library. */
+  /** Cancels the current turn, in whichever process it runs. Errors: the same as in the library. */
   readonly cancel: (options?: { readonly reason?: string | undefined }) => Promise<void>
   /** Allows a waiting call to run. Errors: `AlreadyDecided`, `NotWaiting`. */
   readonly approve: (call: string, options?: ApprovalInput) => Promise<void>
@@ -183,7 +183,10 @@ export interface ConversationClient extends Pick<Conversation, Same>, Investigat
     message?: MessageInput | readonly MessageInput[],
     options?: AskOptions,
   ) => AsyncIterable<TurnMessage>
-  /** Compares the effective histories at two positions or, with `of`, the full histories or the requests. Errors: those of the library. */
+  /**
+   * Compares the effective histories at two positions or, with `of`, the full histories or the requests. Errors: the same as in the
+   * library.
+   */
   readonly diff: DiffReader
   /**
    * Returns everything that the given markers hide, at all levels, for at most 200 markers. Markers that hide nothing are omitted.

@@ -76,8 +76,8 @@ const answersOf = async (store: Store, chat: Conversation, at: number): Promise<
 }
 
 /**
- * Makes a function that returns the size of the context after each event, in tokens. The function uses an index of its own in memory,
- * as the index beside the store may not be complete yet.
+ * Makes a function that returns the size of the context after each event, in tokens. The function uses a separate index in memory,
+ * because the index beside the store may not be complete yet.
  */
 const tokenCounter = (): ((event: ConversationEvent) => number) => {
   const threads = conversationRowsOf(rowsIn(inMemory().db))

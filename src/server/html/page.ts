@@ -24,8 +24,8 @@ document.head.append(script)
 `
 
 /**
- * Escapes JSON so that an HTML parser does not take any of it for markup. A match must not span two pieces, so pieces must not split a
- * string.
+ * Escapes JSON so that an HTML parser does not interpret any of it as markup. A match must not span two pieces, so pieces must not
+ * split a string.
  */
 async function* inScript(pieces: AsyncIterable<string>): AsyncGenerator<string, void> {
   for await (const piece of pieces) yield piece.replaceAll(/<(?=!--|\/?script)/gi, String.raw`\u003c`)

@@ -130,7 +130,7 @@ export const begun = route({
       .max(1)
       .optional()
       .describe('Probability that a verdict is right. Default 1'),
-    again: z.boolean().optional().describe('Begin again: forget the verdicts'),
+    again: z.boolean().optional().describe('Start again, ignoring earlier verdicts'),
   }),
   answers: { 200: bisectionShape },
   errors,

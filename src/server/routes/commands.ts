@@ -203,7 +203,10 @@ export const approve = route({
   params: ofCall,
   body: z.strictObject({
     note: z.string().optional(),
-    input: z.record(z.string(), z.unknown()).optional().describe("In place of the model's"),
+    input: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe("Input for the tool, instead of the model's"),
   }),
   answers: { 200: decidedShape },
   errors: decisionErrors,

@@ -115,7 +115,7 @@ const withOverviews = async (store: Store, { items, ...found }: FindPage) => {
   return { ...found, items: overviews }
 }
 
-/** Orders in which the list can be shown before the index is complete; it is then sorted by creation, newest first. */
+/** Orders for which the list can be returned before the index is complete. Such a list is sorted by creation, newest first. */
 const plainOrders: ReadonlySet<string> = new Set(['activity', 'begun', 'newest'])
 
 /** Prefix of cursors of a list that was made without the index. */

@@ -41,8 +41,8 @@ export const allEvents = route({
 })
 
 /**
- * Checks that a checkpoint is valid before the stream begins. If the error came in the stream, a client would reconnect with the same
- * checkpoint.
+ * Checks that a checkpoint is valid before the stream begins. If the stream itself reported the error, a client would reconnect with
+ * the same checkpoint.
  */
 const checkPlace = async (store: Store, after: string): Promise<void> => {
   for await (const _ of store.readAll({ after })) break
@@ -165,7 +165,7 @@ export const oneEvent = route({
   method: 'get',
   path: '/conversations/{id}/events/{position}',
   name: 'event',
-  summary: 'One event',
+  summary: 'Returns an event by its position',
   scope: 'read',
   params: ofConversation.extend({ position: whole(0) }),
   answers: { 200: eventShape },

@@ -17,7 +17,7 @@ const notFound = ['ConversationNotFound', 'OutOfRange'] as const
 
 const pageShape = <S extends z.ZodType>(item: S) =>
   z.object({
-    at: z.int().describe('The position looked from'),
+    at: z.int().describe('Position from which the history is viewed'),
     total: z.int(),
     next: z.int().optional().describe('`offset` for the next page; absent on the last page'),
     items: z.array(item),
@@ -27,7 +27,7 @@ const offset = whole(0).default(0)
 const shownItems = <I extends Item | Entry>(items: readonly I[], longest: number | undefined): readonly I[] =>
   longest === undefined ? items : items.map((item) => clippedItem(item, longest))
 
-/** Returns the first items, as many as fit on a page. */
+/** Returns as many of the first items as fit on a page. */
 const firstThatFit = <I extends object>(items: readonly I[]): readonly I[] => {
   const isTooMuch = createPageLimit()
   const end = items.findIndex(isTooMuch)

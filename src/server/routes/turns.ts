@@ -34,7 +34,7 @@ const messageIn = async (
 const checkAsks = (said: z.output<typeof messages>): void => {
   const last = said.findLast(({ role }) => role !== 'system')
   if (last?.role === 'user' || (last?.role === 'assistant' && !isFinal(last))) return
-  const problem = "request no answer: the last message, system messages aside, must be the user's"
+  const problem = "workers would not answer: the last message, apart from system messages, must be the user's"
   throw toError(invalidInput('messages', problem))
 }
 
@@ -118,7 +118,7 @@ export const tell = route({
     "Receives the progress of a worker's turns (`palimpsest work --relay`): passed on to listeners, never stored",
   scope: 'write',
   body: z.strictObject({
-    worker: conversationIdSchema.describe('Its id'),
+    worker: conversationIdSchema.describe('Id of the worker'),
     events: z.array(servedShape).max(10_000),
   }),
   answers: { 200: z.object({}) },

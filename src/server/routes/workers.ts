@@ -54,7 +54,7 @@ export const request = route({
   method: 'post',
   path: '/conversations/{id}/request',
   name: 'request',
-  summary: 'Requests an answer to the conversation as it is from the workers',
+  summary: 'Requests an answer from the workers without adding a message',
   body: z.strictObject(askingShape),
   answers: done,
   repeats: 'found',

@@ -56,7 +56,7 @@ export const standingShape = z
               revision: count,
               position,
               head: hash,
-              index: count.describe('Of the entry'),
+              index: count.describe('Index of the entry in the ledger'),
               sealed: time,
               state: z
                 .enum(['same', 'changed', 'gone'])

@@ -39,8 +39,8 @@ export const requestDiffShape = z
     of: z.literal('request'),
     first: count.describe('Number of unchanged messages at the beginning'),
     last: count.describe('Number of unchanged messages at the end, not counting those at the beginning'),
-    disappeared: sent.describe('Messages between the unchanged ones, before the change'),
-    appeared: sent.describe('And after'),
+    disappeared: sent.describe('Messages of the request at `from` that are between the unchanged ones'),
+    appeared: sent.describe('Messages of the request at `to` that are between the unchanged ones'),
     parts: z
       .array(
         z.object({

@@ -18,7 +18,7 @@ export const cacheShape = z
     breaks: z.array(
       z.looseObject({
         call: count.optional(),
-        position: position.describe('Of the reply'),
+        position: position.describe('Position of the reply'),
         kind: z.string().describe('What broke it'),
         event: position.optional().describe('The event that caused it'),
         path: z.string().optional().describe('The first block that differs'),
@@ -128,7 +128,7 @@ export const replayedShape = z
       z.looseObject({
         ...total,
         call: count.optional(),
-        position: position.describe('Of the recorded reply'),
+        position: position.describe('Position of the recorded reply'),
         isSame: z.boolean().describe('True if the model would have been shown the same'),
         isOver: z.boolean(),
         hidden: count,
@@ -180,5 +180,5 @@ export const bisectionShape = z
   .meta({ id: 'Bisection' })
 export const bisectionListedShape = bisectionShape
   .omit({ candidates: true, probabilities: true, suspects: true, verdicts: true })
-  .extend({ verdicts: count.describe('How many there are') })
+  .extend({ verdicts: count.describe('Number of verdicts') })
   .meta({ id: 'BisectionListed' })

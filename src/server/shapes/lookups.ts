@@ -37,7 +37,7 @@ export const outlineShape = z
     ),
     rewinds: z.array(z.object({ position, to: position })),
     restores: z.array(z.object({ position, marker: position })),
-    calls: z.array(position).describe('Number of replies with a receipt'),
+    calls: z.array(position).describe('Positions of the replies with a receipt'),
   })
   .meta({
     id: 'Outline',
@@ -51,7 +51,7 @@ export const bucketsShape = z
     first: z.array(position).describe('First position of each bucket'),
     min: counts.describe('Minimum of the tokens that the model sees in the bucket'),
     max: counts,
-    markers: counts.describe('How many it has'),
+    markers: counts.describe('Number of markers in each bucket'),
     rewinds: counts,
   })
   .meta({ id: 'Buckets' })
@@ -74,7 +74,7 @@ export const branchesShape = z
           at: position.describe('Last position that the fork shares with this conversation'),
         }),
       )
-      .describe('Begun last first'),
+      .describe('Most recently begun first'),
     isAll: z
       .boolean()
       .describe(
@@ -98,7 +98,10 @@ const seen = z
     state: z.enum(['shown', 'hidden', 'abandoned']),
     by: position.optional().describe('Position of the event that caused this status'),
   })
-  .meta({ id: 'Seen', description: 'True if the model sees the message or system prompt' })
+  .meta({
+    id: 'Seen',
+    description: 'State of a message or system prompt for the model, and the event that hides or abandons it',
+  })
 const hit = z.object({
   conversation: z.string(),
   position,

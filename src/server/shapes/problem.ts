@@ -5,7 +5,7 @@ export const problemShape = z
     type: z.string(),
     title: z.string(),
     status: z.int(),
-    detail: z.string().describe('What to do'),
+    detail: z.string().describe('Message that says what is wrong and what to do'),
     tag: z.string().optional(),
   })
   .meta({
