@@ -59,7 +59,10 @@ describe('a stream that is requested again', () => {
           return Promise.resolve(sending([`id: ${Number(lastId ?? 0) + 1}\ndata: 1\n\n`], signal))
         },
         errorOf: (problem) => new Error(String(problem)),
-        again: (error) => Promise.resolve(void errors.push(error)),
+        again: (error) => {
+          errors.push(error)
+          return sleep(0)
+        },
         signal: ending.signal,
       },
       after,
