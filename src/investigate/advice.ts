@@ -33,7 +33,7 @@ const adviceFor = (
       ]
     }
     case 'tools-reordered':
-      return [`the same tools came in another order ${times}: sort them by name`]
+      return [`the same tools were sent in a different order ${times}: sort them by name`]
     case 'tools':
       return [`the tools changed ${times}: they come first in the prompt, so give all of them from the start`]
     case 'system':
@@ -42,7 +42,7 @@ const adviceFor = (
       ]
     case 'model':
       return [
-        `the model changed ${times}: each has a cache of its own, so change it where the context is small`,
+        `the model changed ${times}: each model has its own cache, so change it while the context is small`,
       ]
     case 'edit':
       return [
@@ -50,7 +50,7 @@ const adviceFor = (
       ]
     case 'parameters':
       return [
-        `parameters changed ${times}: thinking and tool_choice are part of what is cached, so keep them as they are`,
+        `parameters changed ${times}: thinking and tool_choice are part of the cached prompt, so keep them unchanged`,
       ]
     case 'no-breakpoints':
       return [`a call set no breakpoints ${times}: leave \`cache\` as it is`]

@@ -9,7 +9,7 @@ import { type Why, whyCall } from './why.ts'
 /** Options for `why`. */
 export interface WhyOptions {
   /**
-   * Number of the call, from 1, as in `chat.calls()`. A reply without a receipt, such as an imported one, is named by `p` and its
+   * Number of the call, from 1, as in `chat.calls()`. For a reply without a receipt, such as an imported one: `p` followed by its
    * position. Default: the last call.
    */
   readonly call?: CallName | undefined

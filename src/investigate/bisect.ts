@@ -47,10 +47,7 @@ export interface BisectOptions {
    * from the start of the search, or 1.
    */
   readonly reliability?: number | 'measure' | undefined
-  /**
-   * True to ask `judge` about both ends first and to search only if the verdicts are `good` for one and `bad` for the other. Default
-   * false.
-   */
+  /** True to ask `judge` about both ends first, and to search only if it finds the good end `good` and the bad end `bad`. Default false. */
   readonly checkEnds?: boolean | undefined
   /** True to start again, ignoring earlier verdicts. Default false. */
   readonly again?: boolean | undefined
@@ -91,13 +88,13 @@ const optionsSchema = z.strictObject({
   good: z.int().min(-1),
   bad: z.int().min(0),
   question: z.string().min(1).optional(),
-  judge: z.custom((value) => typeof value === 'function', { error: 'is a function' }).optional(),
+  judge: z.custom((value) => typeof value === 'function', { error: 'must be a function' }).optional(),
   mark: z.enum(['good', 'bad', 'skip']).optional(),
   reliability: z.union([z.literal('measure'), z.number().gt(0.5).max(1)]).optional(),
   checkEnds: z.boolean().optional(),
   again: z.boolean().optional(),
-  onKept: z.custom((value) => typeof value === 'function', { error: 'is a function' }).optional(),
-  onVerdict: z.custom((value) => typeof value === 'function', { error: 'is a function' }).optional(),
+  onKept: z.custom((value) => typeof value === 'function', { error: 'must be a function' }).optional(),
+  onVerdict: z.custom((value) => typeof value === 'function', { error: 'must be a function' }).optional(),
 })
 
 /** Methods of a conversation that a bisection uses. */
@@ -163,7 +160,7 @@ export interface StartedBisection {
   readonly notes: readonly Note[]
 }
 
-/** Continues a bisection until it has a result or no judge for its next question. */
+/** Continues a bisection until it has a result, or needs an answer and has no judge. */
 export const continueBisection = async (
   chat: Pick<BisectedChat, 'id' | 'note'>,
   { log, between, asked, notes }: StartedBisection,
@@ -233,8 +230,8 @@ export const continueBisection = async (
 }
 
 /**
- * Asks the judge about both ends, unless recorded verdicts already distinguish them. Throws `EndsAlike` unless the verdicts are good
- * for one and bad for the other.
+ * Asks the judge about both ends, unless recorded verdicts already distinguish them. Throws `EndsAlike` unless the judge finds the good
+ * end good and the bad end bad.
  */
 const endsJudged = async (
   id: string,

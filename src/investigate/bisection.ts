@@ -208,7 +208,10 @@ const unclearAmong = ({ candidates }: Search, given: readonly GivenVerdict[]): M
   return { type: 'unclear', first: Math.min(first, last), last: Math.max(first, last), why: 'contradicting' }
 }
 
-/** Returns the largest number. `Math.max` accepts fewer arguments than a conversation may have events. */
+/**
+ * Returns the largest number. Does not use `Math.max` on all numbers at once, because it accepts fewer arguments than a conversation
+ * may have events.
+ */
 const largest = (numbers: readonly number[]): number =>
   numbers.reduce((most, one) => Math.max(most, one), -Infinity)
 

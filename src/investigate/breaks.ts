@@ -139,7 +139,7 @@ interface Requests {
   readonly sharedTokens: number
   /** Path of the first block that differs. */
   readonly path?: string
-  /** Estimated tokens that both requests contain and that the later one did not read from the cache. */
+  /** Estimated tokens that both requests contain but that the later request did not read from the cache. */
   readonly again: number
 }
 

@@ -75,8 +75,8 @@ export interface VerdictInput {
 }
 
 /**
- * Records an answer for a position. A repeated answer is recorded once. Of two concurrent answers, the first counts. `isTaken` is false
- * for an answer that does not count, including one for a position that is not in question.
+ * Records an answer for a position. A repeated answer is recorded once, and of two concurrent answers only the first is accepted.
+ * `isTaken` is false if the answer was not accepted, for example because the position is not in question.
  *
  * @param view the bisection right before the answer
  */

@@ -8,7 +8,7 @@ import { logOf } from './log.ts'
 
 /** Options for `cache`. */
 export interface CacheOptions {
-  /** Prices for models missing from the built-in table, or overriding it, as in the options of a turn. */
+  /** Prices that extend or override the built-in table, as in the options of a turn. */
   readonly prices?: Prices | undefined
   /** Time of the next call. Default: now. */
   readonly now?: Date | undefined
@@ -17,8 +17,8 @@ export interface CacheOptions {
 const optionsSchema = z.strictObject({ prices: pricesSchema.optional(), now: z.date().optional() })
 
 /**
- * Finds the calls that could not read everything that the previous call had cached, with the reason and the event that caused each.
- * Also returns the cost of resuming now, and advice. Uses receipts and the usage reported by the API. Reads the whole log.
+ * Finds the calls that could not read everything that the previous call had cached, with the reason for each and the event that caused
+ * it. Also returns the cost of resuming now, and advice. Uses receipts and the usage reported by the API. Reads the whole log.
  *
  * Rejects with `ConversationNotFound` or another `ReadError`, or `InvalidInput`.
  *

@@ -46,7 +46,7 @@ const promptChange = (log: Log, before: Effective, after: Effective): RequestCha
   return undefined
 }
 
-/** Finds the event that changed the current configuration: a `Configured` event, or a rewind to a position before one. */
+/** Finds the event that changed the current configuration: a `Configured` event, or a rewind to a position before such an event. */
 const configuredBy = (log: Log, { at }: Effective, { at: end, outline }: Effective): number | undefined =>
   outline.configured !== undefined && outline.configured > at
     ? outline.configured
@@ -73,6 +73,6 @@ const itemChange = (log: Log, before: Effective, after: Effective): RequestChang
 export const markerKind = (item: Item): 'truncate' | 'edit' | 'condense' =>
   item.kind === 'truncation' ? 'truncate' : messageIn(item) ? 'edit' : 'condense'
 
-/** Returns the events after position `after` through position `at`, including abandoned ones. */
+/** Returns the events after position `after`, up to and including position `at`. Abandoned events are included. */
 const eventsIn = (log: Log, after: number, at: number): readonly ConversationEvent[] =>
   log.slice(after + 1, at + 1)

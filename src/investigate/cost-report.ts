@@ -21,7 +21,10 @@ export interface ConversationCost {
   readonly subagents: readonly string[]
   /** Number of calls inherited by a fork. They are counted for the conversation that made them. */
   readonly inherited: number
-  /** Number of calls that a continued or branched session repeats from an earlier conversation. They are counted for the earlier one. */
+  /**
+   * Number of calls that a continued or branched session repeats from an earlier conversation. They are counted for the earlier
+   * conversation.
+   */
   readonly repeated: number
 }
 

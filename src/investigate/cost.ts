@@ -13,7 +13,7 @@ import { paidCallsIn } from './paid-calls.ts'
 export interface CostOptions {
   /** Id of a conversation to be counted with its subagents. Default: every conversation. */
   readonly conversation?: string | undefined
-  /** Prices for models missing from the built-in table, or overriding it, as in the options of a turn. */
+  /** Prices that extend or override the built-in table, as in the options of a turn. */
   readonly prices?: Prices | undefined
 }
 

@@ -7,7 +7,7 @@ const most = 4
 
 /**
  * Returns a function that computes the effective history of a log at any position. Ascending positions take a single pass over the log.
- * The last few histories are cached, and any other is folded from the beginning.
+ * The last few histories are cached; other histories are folded from the beginning.
  */
 export const historiesOf = (log: Log): ((at: number) => Effective) => {
   const advance = advancing(log)
@@ -22,7 +22,10 @@ export const historiesOf = (log: Log): ((at: number) => Effective) => {
   }
 }
 
-/** Returns a function that computes the history at ascending positions. It returns undefined for a position before the last one. */
+/**
+ * Returns a function that computes the history at ascending positions. The function returns undefined for a position before the last
+ * requested one.
+ */
 const advancing = (log: Log): ((at: number) => Effective | undefined) => {
   const returns = new Set(
     log.flatMap(({ type, position }) => (type === 'Rewound' ? [resolve(log, position)] : [])),

@@ -117,7 +117,10 @@ const failedBefore = (event: ConversationEvent, origin: Origin): readonly PaidCa
 const isCounted = (usage: Origin['usage']): boolean =>
   usage !== undefined && ['input_tokens', 'output_tokens'].some((field) => typeof usage[field] === 'number')
 
-/** Returns the text of a block that the model wrote, for a lower bound on its tokens. */
+/**
+ * Returns the part of a block that counts towards a lower bound on the model's output tokens: thinking as text, and nothing for
+ * redacted thinking.
+ */
 const spoken = (block: Block): readonly Block[] => {
   if (isBlock(block, 'redacted_thinking')) return []
   return isBlock(block, 'thinking') ? [textBlock(block.thinking)] : [block]

@@ -5,8 +5,8 @@ import { lifetimes, type Ttl } from './prompt-cache.ts'
 import type { ReplyCall } from './replies.ts'
 
 /**
- * Function that adds a request to the simulated cache. It returns a function that estimates the number of its tokens that earlier
- * requests have cached, to be called only if the number is unknown.
+ * Function that adds a request to the simulated cache and returns an estimator. The estimator returns the number of the request's
+ * tokens that earlier requests have cached. It needs to be called only if this number is unknown.
  */
 export type SentBefore = (call: ReplyCall, shown: Effective, tokens: number) => () => number
 
@@ -17,7 +17,7 @@ interface Asked {
   readonly model: string | undefined
 }
 
-/** Number of earlier requests to compare with; after a rewind, one of them shares the longest prefix. */
+/** Number of earlier requests to compare with. After a rewind, an older request may share a longer prefix than the previous one. */
 const lookback = 20
 
 /**

@@ -68,7 +68,7 @@ export const nothingFitted: FitReport = { condensed: 0, truncated: 0, edited: 0,
 /** Maximum number of steps for one request. Each step hides something and makes the context smaller. */
 const mostSteps = 100
 
-/** Adds to the replay the markers that the policy would have written before the request for the history at `at`. */
+/** Adds to the replay the markers that the policy would have written before the request for the history that ends with `last`. */
 export const fitInto = (replay: ReplayBuilder, last: ConversationEvent, fit: Fit): FitReport => {
   const { position: at } = last
   const done = {
@@ -168,7 +168,7 @@ const summaryOf = (content: readonly Block[], method: 'model' | 'client') => ({
 /** Maximum tokens of a stand-in text. No context holds more, even if a recorded usage is larger. */
 const mostStandIn = 10_000_000
 
-/** Returns a text of about this many tokens, as a stand-in for one that was not written or not recorded. */
+/** Returns a text of about `tokens` tokens that stands in for a text that was not written or not recorded. */
 export const standIn = (tokens: number, text: string): readonly Block[] => {
   const one = estimate([textBlock(text)])
   return [textBlock(text.repeat(Math.max(1, Math.round(Math.min(tokens, mostStandIn) / one))))]

@@ -162,8 +162,8 @@ const unrecordedPrompt = (log: Log, calls: readonly ReplyCall[]): ReplayedHistor
 }
 
 /**
- * Returns the recorded reply as an item. If the replayed request differs from the recorded one, the API's counts do not apply and are
- * replaced by the tokens of the replayed request, on which later counts are based.
+ * Returns the recorded reply as an item. If the replayed request differs from the recorded one, the tokens of the replayed request
+ * replace the API's counts, and later counts are based on them.
  */
 const replyAs = (
   event: ConversationEvent,
@@ -257,8 +257,8 @@ const isSameHistory = ({ slots, configured }: Outline, { items, outline }: Effec
   configured === outline.configured
 
 /**
- * Returns the cost of a call and the summaries before it. A summary is priced by the model that wrote it, or by the call's model if
- * that one has no price.
+ * Returns the cost of a call and the summaries before it. A summary is priced by the model that wrote it, or by the call's model if the
+ * summary's model has no price.
  */
 const usdOf = (
   { origin }: ReplyCall,

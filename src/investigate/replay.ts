@@ -12,7 +12,7 @@ import { policySchema, type ReplayPolicy } from './replay-policy.ts'
 export interface ReplayOptions {
   /** Policy to replay. Default: the policy recorded by the markers, with the recorded summaries. */
   readonly policy?: ReplayPolicy | undefined
-  /** Prices for models missing from the built-in table, or overriding it, as in the options of a turn. */
+  /** Prices that extend or override the built-in table, as in the options of a turn. */
   readonly prices?: Prices | undefined
 }
 

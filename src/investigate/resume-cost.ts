@@ -16,7 +16,7 @@ export interface ResumeCost {
   readonly ttl: Ttl
   /** True if the cache should not have expired and the next request continues the last one. */
   readonly isWarm: boolean
-  /** Change due to which the next request does not continue the last one, and the position of the event that caused it. */
+  /** Change that prevents the next request from continuing the last one, and the position of the event that caused the change. */
   readonly change?: ChangeKind
   readonly event?: number
   /** Cost of the input in US dollars, now and with an expired cache; absent if the model has no price. Excludes output. */

@@ -8,14 +8,17 @@ interface Stand {
   readonly of: (position: number) => 'shown' | 'hidden' | 'abandoned'
 }
 
-/** Lookup among the rewinds in a range of positions, to find the one that caused a change. */
+/** Lookup that finds the rewind that caused a change, in a range of positions. */
 export interface Rewinds {
   /**
-   * Returns the last rewind that changed the state of an event, or otherwise the last rewind; undefined if the range contains no
-   * rewind.
+   * Returns the last rewind that changed the state of an event. If no rewind changed it, returns the last rewind. Returns undefined if
+   * the range contains no rewind.
    */
   readonly of: (position: number) => number | undefined
-  /** Returns the last rewind that changed the configuration, or otherwise the last rewind; undefined if the range contains no rewind. */
+  /**
+   * Returns the last rewind that changed the configuration. If no rewind changed it, returns the last rewind. Returns undefined if the
+   * range contains no rewind.
+   */
   readonly ofConfiguration: () => number | undefined
 }
 

@@ -6,9 +6,10 @@ import { contentOf, type ConversationEvent, type Message } from '../events/event
 // The same call may be in several conversations: programs begin a file with what another one has, and an import may store a reply again.
 
 /**
- * Returns a function that names the replies of a log, to be called for each event in order. All records of the same reply share at
- * least one name. An id may not be unique, so it is combined with the time or with all earlier content. Without ids, these together
- * identify a reply. A reply that this store recorded itself without an id gets no name, because no other conversation contains it.
+ * Returns a function that names the replies of a log. It must be called for each event in order. All records of the same reply share at
+ * least one name. An id may not be unique, so it is combined with the time or with all earlier content. A reply without an id is
+ * identified by its time and all content up to it together. A reply that this store recorded itself without an id gets no name, because
+ * no other conversation contains it.
  */
 export const createReplyNaming = (): ((event: ConversationEvent) => readonly string[]) => {
   const log = randomUUID()
@@ -43,8 +44,8 @@ export const isImported = ({ metadata }: ConversationEvent): boolean =>
 type Reply = ConversationEvent<'MessageAppended'>
 
 /**
- * Returns a predicate, to be called for each event of a log in order, that is true if a reply continues the previous one. An import may
- * have stored a reply in several messages.
+ * Returns a predicate that reports whether a reply continues the previous one. It must be called for each event of a log in order. An
+ * import may have stored a reply in several messages.
  */
 export const createContinuationTest = (isReply: (event: ConversationEvent) => event is Reply) => {
   let before: Reply | undefined

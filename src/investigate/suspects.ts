@@ -2,14 +2,14 @@ import { effective } from '../projections/effective.ts'
 import { type Log, parent, path, resolve } from '../projections/path.ts'
 import { render } from '../projections/render/renderer.ts'
 
-/** Prior weight of events that change the context in other ways than a message, whose weight is 1. */
+/** Prior weight of events that change the context other than by adding a message. A message has the weight 1. */
 const suspicion = 8
 
 /**
- * Returns the positions after `good` through `bad`, and the prior weight of each. The following weigh more: markers, restores,
- * configurations, events right after a rewind, and events that a request could show only after a repair.
+ * Returns the positions after `good`, up to and including `bad`, and the prior weight of each. The following weigh more: markers,
+ * restores, configurations, events right after a rewind, and events that a request could show only after a repair.
  *
- * The positions are on one path. If a rewind has abandoned the good position, they are instead all positions recorded since, including the rewind.
+ * The positions are on one path. If a rewind has abandoned the good position, the result instead contains all positions recorded after it, including the rewind.
  */
 export const suspectsBetween = (
   log: Log,

@@ -42,7 +42,7 @@ export const totalsOf = ({ kind, calls, model, counts, said = 0 }: PaidCall, pri
   const isPriced = isFree || (price !== undefined && isTierPriced(counts.terms?.tier, model))
   const lacks = [
     ...lacksOf(counts, model),
-    ...(price || isFree ? [] : [`price of ${model ?? 'one that is not recorded'}`]),
+    ...(price || isFree ? [] : [`price of ${model ?? 'an unrecorded model'}`]),
     ...(isFarBelow(counts.output, said) ? ['output tokens'] : []),
   ]
   return {

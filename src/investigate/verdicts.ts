@@ -61,7 +61,7 @@ export const verdictsIn = (notes: readonly Note[], bisection: string): readonly 
     return [kept]
   })
 
-/** Returns the verdicts of the search itself, without those given to measure reliability. */
+/** Returns the verdicts of the search itself, excluding verdicts given to measure reliability. */
 export const searchVerdicts = (verdicts: readonly KeptVerdict[]): readonly GivenVerdict[] =>
   verdicts.filter(({ isMeasure }) => !isMeasure)
 

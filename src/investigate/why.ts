@@ -63,8 +63,8 @@ export interface Why {
    */
   readonly configuration?: { readonly event?: number; readonly fields: readonly (keyof Configuration)[] }
   /**
-   * Differences between the request and the stored events, derived from the receipt. `isNew` is true if the previous call did not need
-   * the repair.
+   * Repairs that made the request differ from the stored events, derived from the receipt. `isNew` is true if the previous call did not
+   * need the repair.
    */
   readonly repairs: readonly (Pick<Repair, 'position' | 'detail'> & {
     readonly kind: string

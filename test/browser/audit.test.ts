@@ -73,7 +73,7 @@ describe.skipIf(noBrowser !== '')(`the audit page${noBrowser}`, () => {
 
     test.each([
       [1, 'Event 1 was not written after the one before it'],
-      [5, 'Event 48 is not the one that was sealed'],
+      [5, 'Event 48 differs from what was sealed'],
     ])('in way %i of the demo says so loudly', async (way, title) => {
       const tampering = tamperings[way - 1]
       const file = join(temporaryFolder(), 'store.db')

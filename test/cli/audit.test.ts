@@ -59,7 +59,7 @@ describe('serve --seal', () => {
       const listening = once(createInterface(child.stdout), 'line')
       try {
         await listening
-        expect(await lineOf(child, '"audit":"alarm"')).toContain('is not the one that was sealed')
+        expect(await lineOf(child, '"audit":"alarm"')).toContain('differs from what was sealed')
       } finally {
         child.kill('SIGTERM')
       }

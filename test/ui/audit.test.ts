@@ -76,7 +76,7 @@ describe('what proves a conversation', () => {
       'Event 7 is not as it was written',
     ])
     expect(titled({ ...unsealed, problem: 'x' })).toEqual(['bad', 'The ledger contradicts itself'])
-    expect(titled(ledger([head(9, 'gone'), head(5)]))).toEqual(['bad', 'Event 9 was sealed, and is gone'])
+    expect(titled(ledger([head(9, 'gone'), head(5)]))).toEqual(['bad', 'Event 9 was sealed but is missing'])
     const findings = [
       { position: 3, kind: 'missing', message: 'no receipt' },
       { call: 2, position: 5, kind: 'digest', message: 'differs' },

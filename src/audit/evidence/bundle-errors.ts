@@ -7,7 +7,7 @@ import { mostLevels } from '../../events/json.ts'
 /** Thrown when a bundle's content contradicts its hashes, its manifest or the ledger. */
 export class BrokenBundleError extends Error {}
 
-/** Thrown when the folder is not a bundle, was altered in transit, or does not match the key; none of these proves a forgery. */
+/** Thrown when the folder is not a bundle, was altered in transit, or does not match the key. None of these conditions proves a forgery. */
 export class UncheckedBundleError extends Error {}
 
 export const requireThat = (
@@ -21,7 +21,7 @@ export const requireThat = (
 /** Thrown when part of a bundle is missing or malformed. */
 export class BundleFormatError extends Error {}
 
-/** Returns the value; throws `BundleFormatError` if it is missing. */
+/** Returns `value`. Throws `BundleFormatError` if it is undefined. */
 export const requireValue = <A>(value: A | undefined): A => {
   if (value === undefined) throw new BundleFormatError()
   return value
@@ -42,7 +42,7 @@ export const parse = (bytes: Uint8Array): unknown => {
   return JSON.parse(text)
 }
 
-/** Returns the path of a bundle's file. Throws `BrokenBundleError` if the file does not exist or is a pipe or device. */
+/** Returns the path of a file in a bundle. Throws `BrokenBundleError` if the path does not exist or is not a file. */
 export const fileIn = async (folder: string, name: string): Promise<string> => {
   const path = join(folder, name)
   requireThat(await isFile(path), `there is no ${name}: this is not a whole bundle`)
@@ -51,7 +51,7 @@ export const fileIn = async (folder: string, name: string): Promise<string> => {
 
 export const isFile = async (path: string): Promise<boolean> => (await kindOf(path)) === 'file'
 
-/** Returns the kind of a path, following links; undefined if the path does not exist. */
+/** Returns the kind of file at a path, following links. Returns undefined if the path does not exist. */
 export const kindOf = (path: string): Promise<'file' | 'folder' | 'other' | undefined> =>
   stat(path).then(
     (stats) => (stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : 'other'),
@@ -68,7 +68,7 @@ export const field = (value: unknown, name: string): unknown => {
   return (value as Readonly<Record<string, unknown>>)[name]
 }
 
-/** Returns `value` as a count or a position, which is a safe integer ≥ 0. Throws `BundleFormatError` for any other value. */
+/** Returns `value` as a count or a position. Throws `BundleFormatError` unless it is a safe integer ≥ 0. */
 export const numberIn = (value: unknown): number => {
   if (!Number.isSafeInteger(value) || Number(value) < 0) throw new BundleFormatError()
   // JSON knows -0, and what compares deeply tells it from 0.

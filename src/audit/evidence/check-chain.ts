@@ -37,7 +37,7 @@ interface Chain {
 
 interface ConversationChain extends Chain {
   readonly receipts: Digests
-  /** Times of the first and last events that state one. */
+  /** Times of the first and last events that include a time. */
   readonly span: EventSpan | undefined
 }
 
@@ -106,7 +106,7 @@ export const checkChain = async (folder: string, manifest: ReadManifest): Promis
 
 /** Hashes of the events recorded by the conversation's turns. */
 export interface TurnsChain extends Chain {
-  /** Number of decisions by people on tool calls. */
+  /** Number of decisions that people made on tool calls. */
   readonly decisions: number
 }
 

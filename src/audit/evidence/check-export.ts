@@ -11,7 +11,7 @@ import type { EvidenceSource } from './source.ts'
 /** Export options that can only be checked against the conversation's events. */
 export interface ExportRequirements {
   readonly withheld: ReadonlySet<number>
-  /** Number of the last required call; 0 if no call is required. */
+  /** Number of the last call that the export must include; 0 if the options name no calls. */
   readonly lastCall: number
   readonly last: number
 }
@@ -24,8 +24,8 @@ export interface WithheldEvents {
 }
 
 /**
- * Checks the conversation for all reasons to refuse an export in a single read, which ends once nothing is left to check. Throws a
- * `ReadError`: `InvalidInput` if an event cannot be withheld, `CallOutOfRange` if the last required call does not exist.
+ * Checks the conversation for all reasons to refuse an export. Reads the conversation once and stops when nothing is left to check.
+ * Throws a `ReadError`: `InvalidInput` if an event cannot be withheld, `CallOutOfRange` if the last required call does not exist.
  *
  * @param standIn returns the replacement of an event; undefined if it has none
  */
@@ -62,7 +62,7 @@ const withholdable = (
   const refused = (problem: string): Error =>
     toError(invalidInput('withhold', `event ${position} ${problem}`))
   if (event.type === 'Forked')
-    throw refused('says what the conversation was forked from: it cannot be withheld')
+    throw refused('records where the conversation was forked from and cannot be withheld')
   const text = standIn(event)
   if (text === undefined)
     throw refused('was written by another program: its hash cannot be given without its text')

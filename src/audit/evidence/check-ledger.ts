@@ -39,7 +39,7 @@ export interface SealedIn {
 export interface LedgerCheckResult {
   readonly ledger?: SealedIn
   /**
-   * Numbers of leading events proven by the ledger: `events` of the conversation, including those before a fork, and `turns` of the
+   * Numbers of leading events proven by the ledger. `events`: events of the conversation, including those before a fork; `turns`:
    * events recorded by its turns.
    */
   readonly proven: { readonly events: number; readonly turns: number }

@@ -54,7 +54,10 @@ export interface Evidence {
   readonly omitted: readonly { readonly call: number; readonly position: number; readonly why: Omission }[]
   /** Positions of the withheld events. */
   readonly withheld: readonly number[]
-  /** Number of events recorded by the conversation's turns, and the revisions of those withheld because they refer to withheld content. */
+  /**
+   * Number of events recorded by the conversation's turns, and the revisions of the events withheld because they refer to withheld
+   * content.
+   */
   readonly turns: TurnsPart
   /** Summaries in the bundle that were made from withheld events. */
   readonly tainted: readonly TaintedSummary[]
@@ -195,7 +198,7 @@ const writeTurns = async (
 }
 
 const unhidden = (revision: number): string =>
-  `event ${revision} of what its turns recorded tells of it, and was written by another program: its hash cannot be given without its text`
+  `event ${revision} in the stream of its turns refers to withheld content and was written by another program: its hash cannot be given without its text`
 
 interface Requests extends Pick<Evidence, 'requests' | 'omitted' | 'tainted' | 'repeated'> {
   readonly bytes: number

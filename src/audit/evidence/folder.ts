@@ -54,7 +54,7 @@ export const orNothing = async <A>({ made, files }: CreatedPaths, work: () => Pr
   }
 }
 
-/** Waits for all promises to settle, then throws the first failure, so that no write is still running. */
+/** Waits for all promises to settle, then throws the first failure. No write is running when it throws. */
 export const waitForAll = async (work: readonly Promise<void>[]): Promise<void> => {
   for (const each of await Promise.allSettled(work)) if (each.status === 'rejected') throw each.reason
 }

@@ -1,4 +1,4 @@
-/** The `format` of a bundle. Any change to the files or the rules requires a new value. */
+/** Value of `format` in a bundle's manifest. Any change to the files or the rules requires a new value. */
 export const bundleFormat = 'palimpsest evidence 2'
 
 /** Names of the files in a bundle, in the order in which they are written. A folder without the last file is not a bundle. */
@@ -52,13 +52,13 @@ export interface TurnsPart {
   readonly withheld: readonly number[]
 }
 
-/** A ledger entry for an event in the bundle, as in `entries.jsonl`. */
+/** A ledger entry for an event in the bundle, as stored in `entries.jsonl`. */
 export interface BundleEntry {
   /** First line of the entry's leaf: a conversation id, or `stream turns-` followed by a conversation id. */
   readonly name: string
   /** Revision of the event in its stream. */
   readonly revision: number
-  /** Position of the event in the file, counted from 0. */
+  /** Position of the event in `events.txt` or `turns.txt`, counted from 0. */
   readonly position: number
   /** Index of the entry's leaf in the ledger. */
   readonly index: number
@@ -90,7 +90,7 @@ export interface BundleProof {
   }[]
 }
 
-/** A ledger entry that replaces the ledger's key, as in `keys.json`. */
+/** A ledger entry that replaces the ledger's key, as stored in `keys.json`. */
 export interface Rotation {
   /** The new verifier key. */
   readonly key: string

@@ -6,9 +6,9 @@ import type { BundleProof } from './manifest.ts'
 import type { Choice } from './show-call.ts'
 
 export interface EvidenceOptions {
-  /** Destination folder: new or empty. */
+  /** Destination folder. It must be empty or not yet exist. */
   readonly folder: string
-  /** Numbers of the first and last call whose requests are included, both inclusive. Default: all calls. */
+  /** Range of call numbers whose requests are included; `first` and `last` are inclusive. Default: all calls. */
   readonly calls?: { readonly first: number; readonly last: number } | undefined
   /** Positions of events to withhold; the bundle contains only their hashes. Default: none. */
   readonly withhold?: readonly number[] | undefined
@@ -41,7 +41,7 @@ const isWhole = (proof: BundleProof): proof is WholeProof => Array.isArray(proof
 export interface ResolvedEvidenceOptions extends Choice {
   readonly folder: string
   readonly ledger: WholeProof | undefined
-  /** Number of the last required call; 0 if no call is required. */
+  /** Number of the last call that the export must include; 0 if the options name no calls. */
   readonly lastCall: number
   readonly onReady: OnReady | undefined
 }

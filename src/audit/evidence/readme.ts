@@ -4,7 +4,7 @@ import type { Manifest } from './manifest.ts'
  * Returns the README of a bundle, which explains the bundle to the people who verify it.
  *
  * @param omitted number of requests left out
- * @param authorities names that have signed a time for the checkpoint
+ * @param authorities names of the timestamp authorities that have signed a time for the checkpoint
  */
 export const readme = (
   { conversation, first, last, withheld, requests, turns, ledger }: Manifest,

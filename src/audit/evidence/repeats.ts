@@ -9,7 +9,7 @@ export interface RepeatedText {
   readonly of: readonly number[]
 }
 
-/** Minimum length of a text to search for, in UTF-16 code units; shorter texts occur everywhere. */
+/** Minimum length of a text to search for, in UTF-16 code units. Shorter texts are too common to show a repetition. */
 const shortest = 12
 
 /** Fields that identify a block or the block that it belongs to; their values are not searched. */
@@ -37,7 +37,7 @@ const tellingIn = (event: ConversationEvent): readonly string[] =>
     .filter((text) => text.length >= shortest)
 
 /**
- * Returns a predicate for turn events that refer to the calls of withheld replies or contain a withheld text.
+ * Returns a predicate that reports whether a turn event refers to a call of a withheld reply or contains a withheld text.
  *
  * @param withheld the withheld events, at `positions`
  */

@@ -20,15 +20,15 @@ export interface Choice {
 }
 
 /**
- * Returns the positions of all events whose content a request built from this history may contain. A summary request contains only some
- * of it.
+ * Returns the positions of all events whose content may appear in a request built from this history. A summary request contains only
+ * part of this content.
  */
 const shownIn = ({ items, outline: { configured, toolsFrom } }: Effective): readonly number[] => [
   ...items.map(({ position }) => position),
   ...[configured, toolsFrom].filter((position) => position !== undefined),
 ]
 
-/** Returns the texts of a call's request, or the reason why it is left out. `historyAt` may throw a `ReadError`. */
+/** Returns the texts of a call's request, or the reason for omitting the request. `historyAt` may throw a `ReadError`. */
 export const showCall = async (
   call: ModelCall,
   { withheld, isChosen }: Choice,

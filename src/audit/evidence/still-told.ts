@@ -3,7 +3,7 @@ import type { Effective } from '../../projections/effective.ts'
 import { type RepeatedText, createRepeatFinder } from './repeats.ts'
 import { type TaintedSummary, createTaintFinder } from './taint.ts'
 
-/** Collects the summaries and events that still reveal withheld content, from a log passed in event by event. */
+/** Returns a collector of the summaries and events that still reveal withheld content. The events of a log are passed to it one by one. */
 export const stillTold = (hidden: readonly ConversationEvent[]) => {
   const taint = createTaintFinder(new Set(hidden.map(({ position }) => position)))
   const repeat = createRepeatFinder(hidden)

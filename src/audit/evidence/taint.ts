@@ -10,8 +10,8 @@ export interface TaintedSummary {
 }
 
 /**
- * Returns a function that recognizes summaries made from withheld events or from other such summaries, directly or through truncations.
- * Covers all branches.
+ * Returns a function that recognizes summaries made from withheld events, directly or through other summaries and truncations. Covers
+ * all branches.
  *
  * @param before returns the effective history right before a marker
  */

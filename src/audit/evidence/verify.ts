@@ -18,9 +18,9 @@ export interface EvidenceVerification {
   readonly verdict: BundleVerdict
   /** Findings as text, in the order of the checks. */
   readonly found: readonly string[]
-  /** Times at which the first and last events were recorded, as far as the events show them (ISO 8601, UTC). */
+  /** Recording times of the first and last events that include a time (ISO 8601, UTC). */
   readonly span?: EventSpan
-  /** The ledger in which the bundle is sealed, if its key was given. */
+  /** The ledger in which the bundle is sealed; absent if the ledger's key was not given. */
   readonly ledger?: SealedIn
   /** Reason why the bundle is broken, unproven or unchecked; absent for other verdicts. */
   readonly problem?: string
@@ -32,7 +32,7 @@ export interface ProvenEvents extends Pick<LedgerCheckResult, 'proven'> {
 }
 
 /**
- * Verifies a bundle in the same way as the program that it contains, and reports the same findings.
+ * Verifies a bundle with the same checks and findings as the program in the bundle.
  *
  * @param key the verifier key of the ledger, which must come from somewhere other than the bundle
  * @param onProven called with what the ledger proves, if nothing contradicts the bundle

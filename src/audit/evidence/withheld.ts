@@ -26,8 +26,8 @@ export interface WithheldStub {
 }
 
 /**
- * Parses the last three lines of a stub from `withheldText`. Returns undefined if they are malformed, false if they do not have the
- * given hash.
+ * Parses the last three lines of a stub from `withheldText`. Returns undefined if they are malformed, or false if the hash computed
+ * from them differs from the hash that they state.
  */
 export const openWithheld = (lines: string): WithheldStub | false | undefined => {
   const [, state = '', length, coded = '', hash = ''] = form.exec(lines) ?? []

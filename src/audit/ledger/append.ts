@@ -15,7 +15,10 @@ export interface LedgerWriter extends FactWriter {
   readonly signer: Signer
 }
 
-/** Entries to append. With `to`, they announce a new key, which also signs their checkpoint and alone signs all later ones. */
+/**
+ * Entries to append. With `to`, the entries announce a new key. Both keys sign their checkpoint, and only the new key signs later
+ * checkpoints.
+ */
 export interface EntryBatch {
   readonly entries: readonly string[]
   readonly after: StorePlace | undefined

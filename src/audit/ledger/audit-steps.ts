@@ -37,9 +37,9 @@ export interface AuditRunOptions {
   readonly key: string | undefined
   /** The `checkpoint` of an earlier audit. */
   readonly since?: string | undefined
-  /** Progress of an interrupted audit, which continues from there. */
+  /** Progress of an interrupted audit, from which this audit continues. */
   readonly progress?: AuditProgress | undefined
-  /** Number of conversations or entries checked concurrently, which does not change the order of findings. Default 1. */
+  /** Number of conversations or entries checked concurrently. It does not affect the order of findings. Default 1. */
   readonly atOnce?: number | undefined
 }
 
@@ -67,13 +67,16 @@ const reachedIn = async (since: string | undefined): Promise<Reached> => {
   if (since === undefined) return { entries: 0, place: undefined }
   const [, entries, place = ''] = /^(\d{1,15})@(.*)$/.exec(since) ?? []
   if (entries === undefined)
-    return orThrow(E.left(invalidInput('since', 'must be a checkpoint that an audit ended with')))
+    return orThrow(E.left(invalidInput('since', 'must be the checkpoint of an earlier audit')))
   return { entries: Number(entries), place: place === '' ? undefined : place }
 }
 
 const nothingYet = { conversations: 0, events: 0, receipts: 0, withoutReceipt: 0, entries: 0, problems: 0 }
 
-/** Checks everything once and yields the progress between checks. Iteration throws a `LedgerError`. */
+/**
+ * Checks everything once and yields problems, the progress between checks, and a final summary. Throws a `LedgerError` during
+ * iteration.
+ */
 export async function* auditSteps({
   store,
   conversation,
@@ -117,7 +120,7 @@ export async function* auditSteps({
     const beside = isBeside ? await orThrow(run(headOf(store, stream))) : undefined
     return { name, id, end, found, beside: typeof beside === 'object' ? beside : undefined }
   }
-  /** Applies the check of `passedOver` to the events recorded by a conversation's turns. */
+  /** Runs the check of `passedOver` on the events recorded by a conversation's turns. */
   const passedOverBeside = async ({ id, beside: end }: Visited): Promise<AuditProblem | undefined> => {
     const stream = turnsStreamOf(id)
     const isUnsealed = end !== undefined && end.revision > (sealed.get(end.name) ?? -1)
@@ -157,12 +160,12 @@ interface Visited {
   readonly id: string
   readonly end: ChainHead | undefined
   readonly found: Outcome
-  /** Head of the stream that the conversation's turns recorded. */
+  /** Head of the stream of events recorded by the conversation's turns. */
   readonly beside: ChainHead | undefined
 }
 
 const placeGone =
-  'the event that the audit before this one ended with is gone, or this is another store: every conversation is checked'
+  'the event at which the previous audit ended is missing, or this is another store: every conversation is checked'
 
 /** Reports whether the place exists in this store. Throws a `StoreError`. */
 const hasPlace = async (store: EventStore, place: StorePlace): Promise<boolean> => {
@@ -189,8 +192,8 @@ async function* namesSince(
 }
 
 /**
- * Returns the problem of a sealed event that now belongs to an incomplete write. Only events of complete writes are sealed, so someone
- * with write access to the store must have changed the write later.
+ * Returns the problem for a sealed event that is now part of an incomplete write. Only events of complete writes are sealed, so someone
+ * with write access to the store must have changed the write after it was sealed.
  */
 const sealedBehind = (conversation: string, revision: number): AuditProblem => ({
   type: 'problem',
@@ -231,7 +234,7 @@ const passedOverIn = (store: EventStore, after: StorePlace | undefined) => {
       return {
         type: 'problem',
         kind: 'ledger',
-        message: 'the place through which it has sealed is not in this store',
+        message: 'the place up to which the ledger has sealed everything is not in this store',
       }
     }
     if (moved.has(name)) return undefined
@@ -239,7 +242,7 @@ const passedOverIn = (store: EventStore, after: StorePlace | undefined) => {
       type: 'problem',
       kind: 'entry',
       message:
-        'the event was never sealed, and is in the order of the store before what the ledger says is sealed: one of the two was changed',
+        'the event was never sealed, although the ledger claims to have sealed everything up to a later place in the store: the event or the ledger was changed',
       conversation: conversationOf(name) ?? name,
       revision,
     }

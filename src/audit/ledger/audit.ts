@@ -37,7 +37,7 @@ export interface SealerOptions extends SealOptions {
   readonly quiet?: number | undefined
   /** Number of events after which a conversation is sealed. Default 100. */
   readonly events?: number | undefined
-  /** Milliseconds after a conversation's first unsealed event at which it is sealed. Default 600,000. */
+  /** Milliseconds from a conversation's first unsealed event until the conversation is sealed. Default 600,000. */
   readonly longest?: number | undefined
   /** Interval between checks of the store, in milliseconds. Default 5,000. */
   readonly every?: number | undefined
@@ -62,8 +62,8 @@ export interface StatusOptions {
 export interface AuditOptions {
   readonly anchors?: readonly Anchor[] | undefined
   /**
-   * Verifier key from a source outside the store, for this ledger or an earlier one, which is then audited. Default: the key named by
-   * the store.
+   * Verifier key from a source outside the store. It selects the ledger to audit, which may be an earlier ledger of the store. Default:
+   * the key named by the store.
    */
   readonly key?: string | undefined
   /**
@@ -98,7 +98,7 @@ export interface Audit<W extends ResultStyle> {
    */
   readonly seal: (options: SealOptions) => MethodResult<W, SealError, SealedNow>
   /**
-   * Seals conversations as they become quiet, until the signal aborts. Errors: those of `seal` that a retry cannot fix.
+   * Seals conversations as they become quiet, until the signal aborts. Errors: any error of `seal` that a retry cannot fix.
    *
    * @example
    * const signer = await newKeyFile('palimpsest-audit.key')
@@ -143,9 +143,9 @@ export interface Audit<W extends ResultStyle> {
    */
   readonly standing: (conversation: string) => MethodResult<W, LedgerError, SealStatus>
   /**
-   * Audits everything like `verify`, but slowly and repeatedly, until the signal aborts. Each problem is recorded once, as an event in
-   * the stream `patrol`; the end of each round is recorded there too. Errors: failures to read the progress of an earlier patrol. Later
-   * failures are reported to `onEvent` and retried.
+   * Runs the checks of `verify` slowly and repeatedly until the signal aborts. Records each problem once, as an event in the stream
+   * `patrol`, and records the end of each round there too. Errors: failures to read the progress of an earlier patrol. Later failures
+   * are reported to `onEvent` and retried.
    *
    * @example
    * await store.audit.patrol({ signal: AbortSignal.timeout(100), onEvent: (event) => console.log(event.type) })
@@ -161,15 +161,15 @@ export interface Audit<W extends ResultStyle> {
    */
   readonly recordExport: (record: ExportRecord) => MethodResult<W, LedgerError, void>
   /**
-   * Lists the recorded exports, newest first. Iteration throws a `LedgerError`.
+   * Lists the recorded exports, newest first. Throws a `LedgerError` during iteration.
    *
    * @example
    * for await (const { time, by, conversations } of store.audit.exports()) console.log(time, by, conversations)
    */
   readonly exports: () => AsyncIterable<RecordedExport>
   /**
-   * Reads everything once: the ledger, the anchors' checkpoints, every event named by the ledger, every conversation with its forks and
-   * views, and the requests of all receipts. A difference is a finding, not an error. Iteration throws a `LedgerError`.
+   * Audits everything once: the ledger, the anchors' checkpoints, every event named by the ledger, every conversation with its forks
+   * and views, and the requests of all receipts. A difference is a finding, not an error. Throws a `LedgerError` during iteration.
    *
    * @example
    * for await (const finding of store.audit.verify()) if (finding.type === 'problem') console.log(finding.message)

@@ -40,7 +40,7 @@ export async function* beginLedger(
   if (!isKeyName(origin))
     return yield invalidInput(
       'origin',
-      'has 1 to 200 characters, without spaces and +, such as example.com/support',
+      'must have 1 to 200 characters, none of them a space or +, such as example.com/support',
     )
   const before = yield* findLedger(store)
   if (before && again === undefined) return yield ledgerExists(before.origin)
@@ -56,8 +56,8 @@ export async function* beginLedger(
 }
 
 /**
- * Announces another key in an entry that both keys sign. Afterwards only the new key signs, and it signs only continuations of the
- * ledger at this entry.
+ * Announces another key in an entry that both keys sign. Afterwards, only the new key signs, and only for continuations of the ledger
+ * from this entry.
  */
 export async function* rotateKey(writing: LedgerWriter, to: Signer): Steps<SealError, LedgerKey> {
   const ledger = yield* loadLedger(writing.store)

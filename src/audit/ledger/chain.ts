@@ -8,7 +8,8 @@ import { pagesOf } from '../../store/pages.ts'
 import type { EventStore, RecordedEvent } from '../../store/port.ts'
 
 /**
- * Reads a conversation, and the conversations that it was forked from, through a position. Throws a `StoreError`.
+ * Checks the hash chain of a conversation and of the conversations that it was forked from, up to and including the position `through`.
+ * Throws a `StoreError`.
  *
  * @returns the position of the first event that cannot be read or does not contain the hash of the preceding event, which shows that one of the two was changed or that an event between them is missing; Infinity if the chain is intact
  */

@@ -34,7 +34,7 @@ export async function* readHeldCheckpoint(
   const verifiers = keys.map(({ key }) => key)
   return checkpoint.origin === origin && isSignedBy(note, verifiers)
     ? checkpoint
-    : yield ledgerDamaged(origin, 'a checkpoint that is kept elsewhere is not signed by a key of it')
+    : yield ledgerDamaged(origin, 'a checkpoint stored elsewhere is not signed by any key of this ledger')
 }
 
 /** Fails if an anchor holds a checkpoint of another ledger with this origin, or of a later state of this ledger. */
@@ -71,7 +71,7 @@ async function* checkHeld(
   if (size > 0 && !(yield* nodes.rootAt(ledger, size)).equals(root))
     return yield ledgerDamaged(
       ledger.origin,
-      `its first ${size} entries are not those that ${anchor} has seen`,
+      `its first ${size} entries differ from those that ${anchor} has seen`,
     )
 }
 

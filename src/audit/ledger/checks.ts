@@ -14,7 +14,7 @@ export interface InclusionProof {
   readonly proof: readonly Uint8Array[]
 }
 
-/** Size and root of a log, as a checkpoint states them. */
+/** Size and root of a log, as stated by a checkpoint. */
 export interface LogHead {
   readonly size: number
   readonly root: Uint8Array

@@ -3,11 +3,11 @@ import type { ChainHead } from './moved-streams.ts'
 
 /** Limits for sealing a changed conversation, which is sealed when the first limit is reached. */
 export interface SealPolicy {
-  /** Milliseconds since the conversation's last event. */
+  /** Milliseconds without an event after which a conversation is sealed. */
   readonly quiet: number
-  /** Number of events since the conversation was last sealed. */
+  /** Number of unsealed events at which a conversation is sealed. */
   readonly events: number
-  /** Milliseconds since the conversation's first unsealed event. */
+  /** Milliseconds from a conversation's first unsealed event until the conversation is sealed. */
   readonly longest: number
 }
 

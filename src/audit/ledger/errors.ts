@@ -22,7 +22,7 @@ export interface LedgerExists {
   readonly message: string
   readonly origin: string
 }
-/** Error: the stored ledger is not the one that was signed. */
+/** Error: the stored ledger differs from the ledger that was signed. */
 export interface LedgerDamaged {
   readonly _tag: 'LedgerDamaged'
   readonly message: string
@@ -75,7 +75,7 @@ export const ledgerNotFound = (store: string): LedgerNotFound => ({
 
 export const ledgerExists = (origin: string): LedgerExists => ({
   _tag: 'LedgerExists',
-  message: `there is a ledger already, ${origin}: seal with its key, replace the key with palimpsest audit rotate-key, or, if the key or part of the ledger is lost for good, begin another with --again`,
+  message: `the store already has the ledger ${origin}: seal with its key, replace the key with palimpsest audit rotate-key, or, if the key or part of the ledger is permanently lost, begin a new ledger with --again`,
   origin,
 })
 
@@ -86,7 +86,7 @@ export const ledgerExists = (origin: string): LedgerExists => ({
  */
 export const ledgerDamaged = (origin: string, problem: string): LedgerDamaged => ({
   _tag: 'LedgerDamaged',
-  message: `ledger ${origin}: ${problem}. palimpsest audit verify says what differs; keep a copy of the store as it is, and restore a backup`,
+  message: `ledger ${origin}: ${problem}. Run palimpsest audit verify to see the differences, keep a copy of the damaged store, and restore a backup`,
   origin,
 })
 
@@ -107,7 +107,7 @@ export const sealContradicted = (
   difference: string,
 ): SealContradicted => ({
   _tag: 'SealContradicted',
-  message: `conversation ${conversation} contradicts the ledger at revision ${revision}: ${difference}. Somebody changed the store: keep a copy of it as it is, see palimpsest audit verify, and restore a backup; to export what is there now all the same, use --force`,
+  message: `conversation ${conversation} contradicts the ledger at revision ${revision}: ${difference}. The store was changed: keep a copy of it, run palimpsest audit verify, and restore a backup; to export the current content anyway, use --force`,
   conversation,
   revision,
 })
@@ -120,15 +120,15 @@ export const sealContradicted = (
 export const keyMismatch = (expected: string, actual: string, wasReplaced: boolean): KeyMismatch => ({
   _tag: 'KeyMismatch',
   message: wasReplaced
-    ? `this key, ${actual}, was replaced: since then ${expected} signs the ledger. Name the file of that one`
-    : `this key, ${actual}, has never signed the ledger: ${expected} does. Name the file of that one`,
+    ? `this key, ${actual}, was replaced: since then ${expected} signs the ledger. Specify the file of that key`
+    : `this key, ${actual}, has never signed the ledger: ${expected} does. Specify the file of that key`,
   expected,
   actual,
 })
 
 export const anchorAhead = (anchor: string, anchored: number, actual: number): AnchorAhead => ({
   _tag: 'AnchorAhead',
-  message: `${anchor} has seen ${anchored} entries of this ledger, and the store has ${actual}: it is an older copy, such as a restored backup, or entries were removed. Nothing is signed, because two histories would bear the same key. Restore the newest copy; if later entries are lost for good, begin another ledger with palimpsest audit init --again`,
+  message: `${anchor} has seen ${anchored} entries of this ledger, and the store has ${actual}: it is an older copy, such as a restored backup, or entries were removed. Nothing is signed, because the key would then sign two different histories. Restore the newest copy; if later entries are permanently lost, begin a new ledger with palimpsest audit init --again`,
   anchor,
   anchored,
   actual,

@@ -15,7 +15,7 @@ export interface ExportRecord {
   readonly reason?: string | undefined
   /** Positions of the events that the export withholds. */
   readonly withheld?: readonly number[] | undefined
-  /** Numbers of the first and last call whose requests the export includes, both inclusive. Default: all calls. */
+  /** Range of call numbers whose requests the export includes; `first` and `last` are inclusive. Default: all calls. */
   readonly calls?: { readonly first: number; readonly last: number } | undefined
 }
 

@@ -54,8 +54,9 @@ const schemas = {
   }),
   /**
    * Event in `placeStream`: the progress of a patrol's round, recorded at intervals and when the round is interrupted. `round`:
-   * revision in `patrolStream` of the previous round, or -1. `entries`: number of ledger entries compared. `conversation`: the last one
-   * checked, in the order of names. `place`: place in the store that includes everything written before the round began, at `began`.
+   * revision in `patrolStream` of the previous round, or -1. `began`: time at which the round began. `entries`: number of ledger
+   * entries compared. `conversation`: last conversation checked, in the order of names. `place`: place in the store that includes
+   * everything written before the round began.
    */
   PatrolReached: z.object({
     round: z.int().min(-1),

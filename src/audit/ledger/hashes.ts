@@ -22,7 +22,7 @@ export const leafHash = (entry: Uint8Array | string): Buffer =>
 export const nodeHash = (left: Uint8Array, right: Uint8Array): Buffer =>
   sha256(Buffer.concat([nodePrefix, left, right]))
 
-/** Returns the root hash over a row of nodes, which all have the same height except the last, which may be lower. */
+/** Returns the root hash over a row of nodes. All nodes have the same height, except that the last one may be lower. */
 export const rootOver = (nodes: readonly Buffer[]): Buffer => {
   let row = nodes
   while (row.length > 1) row = parentRow(row)

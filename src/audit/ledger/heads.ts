@@ -21,7 +21,7 @@ export interface HeadEntry {
 }
 
 /**
- * Yields the ledger's entries for a stream, newest first. Searches the ledger backwards. Iteration throws a `LedgerError`.
+ * Searches the ledger backwards and yields its entries for a stream, newest first. Throws a `LedgerError` during iteration.
  *
  * @param name name of the stream (`nameOf`)
  */
@@ -75,8 +75,8 @@ export const differenceFrom = async (
     return { state: 'gone', message: read.left.message }
   }
   const [event] = read.right
-  if (!event) return { state: 'gone', message: 'the event was sealed, and is gone' }
+  if (!event) return { state: 'gone', message: 'the event was sealed but is missing' }
   return hashOf(event) === head
     ? undefined
-    : { state: 'changed', message: 'the event, or one before it, is not the one that was sealed' }
+    : { state: 'changed', message: 'the event, or one before it, differs from what was sealed' }
 }

@@ -43,7 +43,7 @@ export async function* signerIn(file: string): Steps<InvalidInput, Signer> {
   if (process.platform !== 'win32' && (actual & others) !== 0)
     return yield invalidInput(
       'key',
-      `others can read ${file}: chmod 600 it, and replace the key with palimpsest audit rotate-key if somebody may have`,
+      `other users can read ${file}: run chmod 600 on it, and replace the key with palimpsest audit rotate-key if somebody may have read it`,
     )
   return signer
 }

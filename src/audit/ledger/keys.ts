@@ -68,7 +68,7 @@ export const parseKey = (text: string): E.Either<InvalidInput, VerifierKey> => {
       )
 }
 
-/** Reports whether the signature of these bytes by the key is valid. */
+/** Reports whether `signature` is a valid signature of the message by the key. */
 export const isSigned = ({ publicKey }: VerifierKey, message: Uint8Array, signature: Uint8Array): boolean =>
   !isWeak(publicKey) && verify(null, message, publicKeyFrom(publicKey), signature)
 

@@ -60,7 +60,7 @@ export const replayOf = (
       if (size === edge.size && !root.equals(edgeRoot(edge)))
         wrong.push({
           kind: 'anchor',
-          message: `the first ${size} entries are not those that ${anchor} has seen: the ledger was written again`,
+          message: `the first ${size} entries differ from those that ${anchor} has seen: the ledger was rewritten`,
         })
     }
     return wrong
@@ -74,7 +74,7 @@ export const replayOf = (
       return `the checkpoint of ${checkpoint.size} entries is not signed with the key of the ledger`
     return checkpoint.size === edge.size && checkpoint.root.equals(edgeRoot(edge))
       ? undefined
-      : `the entries from ${from} on are not those that were signed`
+      : `the entries from ${from} on differ from those that were signed`
   }
 
   const take = (batch: Batch): ReplayBatchResult => {
@@ -113,7 +113,7 @@ export const replayOf = (
     // A new key signs the entry that makes it known, and sealers continue only what their own key has signed.
     ...(keys.length === 1 || signed.has(keys.at(-1) as VerifierKey)
       ? []
-      : [ledger('the key that is to sign now has signed nothing: somebody else may have named it')]),
+      : [ledger('the current signing key has signed nothing: somebody else may have announced it')]),
     ...held.slice(reached).map(({ size, anchor }): LedgerFault => ({
       kind: 'anchor',
       message: `${anchor} has seen ${size} entries, and the ledger has ${edge.size}: the store is an older copy, or entries were removed`,

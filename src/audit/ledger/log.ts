@@ -36,7 +36,10 @@ export interface Ledger {
   /** The last checkpoint as a signed note, and its time. */
   readonly checkpoint: string | undefined
   readonly sealed: string | undefined
-  /** Place in the store up to which everything is sealed. Also undefined if a version that seals conversations only recorded the place. */
+  /**
+   * Place in the store up to which everything is sealed. Also undefined if the place was recorded by a version that seals only
+   * conversations.
+   */
   readonly after: StorePlace | undefined
   readonly rotations: readonly number[]
   /** Complete tiles that are not yet stored because a sealer stopped too early. */
@@ -46,7 +49,7 @@ export interface Ledger {
 /**
  * Loads the newest ledger of the store.
  *
- * @param heads receives the last sealed event of each stream, for which the whole log is read once
+ * @param heads receives the last sealed event of each stream; requires reading the whole log once
  */
 export async function* loadLedger(store: EventStore, heads?: LastHeads): Steps<LedgerError, Ledger> {
   const ledger = yield* findLedger(store, heads)
@@ -72,7 +75,7 @@ export async function* findLedger(
   const first = { key: yield* ok(parseKey(data.key)), after: 0 }
   const keys = [first, ...(yield* keysAt(store, number, rotations))]
   if (!(yield* isAsSigned(edge, newest?.checkpoint)))
-    return yield ledgerDamaged(origin, `its ${edge.size} entries do not make the last checkpoint`)
+    return yield ledgerDamaged(origin, `its ${edge.size} entries do not match the last checkpoint`)
   return {
     number,
     origin,

@@ -19,7 +19,7 @@ import { streamEndFrom } from '../../store/whole/whole-writes.ts'
 export interface ChangedStreams {
   /** Place in the store up to which changes were read. */
   readonly place: StorePlace | undefined
-  /** Names of the streams. Iteration throws a `StoreError`. */
+  /** Names of the streams. Iterating over them may throw a `StoreError`. */
   readonly streams: AsyncIterable<string> | Iterable<string>
 }
 
@@ -54,7 +54,7 @@ export async function* streamsMovedSince(
   return yield* read(store, since)
 }
 
-/** Lists streams as `streamsMovedSince` does, but omits `streams` if the store does not say which changed, or too much was written. */
+/** Lists the streams written to since a place, but omits `streams` if the store cannot name the changed streams or too much was written. */
 export async function* streamsChangedSince(
   store: EventStore,
   since: StorePlace | undefined,
@@ -85,9 +85,9 @@ const few = 10_000
 
 /**
  * Yields the heads of the streams written to since a place, by reading their events in order. For many short conversations this is
- * several times as fast as looking up the end of each stream. Iteration throws a `StoreError`.
+ * several times as fast as looking up the end of each stream. Throws a `StoreError` during iteration.
  *
- * @returns true if all heads were yielded; false if none were, because the streams are long or an event cannot be read
+ * @returns true if all heads were yielded; false if no heads were yielded, because the streams are long or an event cannot be read
  */
 export async function* headsByEvents(
   store: EventStore,
@@ -126,7 +126,7 @@ export async function* listStreams(store: EventStore): AsyncGenerator<string, vo
       yield* await orThrow(names)
 }
 
-/** Lists the changed streams by reading events, for a store that cannot name them or if too much was written. */
+/** Lists the changed streams by reading events. Used if the store cannot name the changed streams or too much was written. */
 async function* read(
   store: EventStore,
   since: StorePlace | undefined,

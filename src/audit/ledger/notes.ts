@@ -77,7 +77,7 @@ export const signersOf = (
     const key = keys.find((each) => each.name === name && each.id === id)
     if (!key) continue
     if (!hasSigned(key, text, signature))
-      return E.left(invalidInput('note', `the signature of ${name} (${id}) is not over this text`))
+      return E.left(invalidInput('note', `the signature of ${name} (${id}) does not match this text`))
     found.add(key)
   }
   return E.right([...found])

@@ -17,7 +17,7 @@ export interface Subtree {
 /** Function that returns the hash of a complete subtree. */
 export type HashOf = (subtree: Subtree) => Buffer
 
-/** Returns the largest power of two less than `count`, which is 2 or more. */
+/** Returns the largest power of two less than `count`. `count` must be 2 or more. */
 const split = (count: number): number => 2 ** Math.floor(Math.log2(count - 1))
 
 /**

@@ -35,8 +35,8 @@ export interface LedgerProof {
   /** Inclusion proof of the entry (RFC 9162), with each hash in base64. */
   readonly proof: readonly string[]
   /**
-   * Checkpoint as a signed note, including any cosignatures: the newest one held by an anchor if it covers the entries, otherwise the
-   * ledger's newest.
+   * Checkpoint as a signed note, including any cosignatures: the newest checkpoint held by an anchor if it covers the entries,
+   * otherwise the newest checkpoint of the ledger.
    */
   readonly checkpoint: string
   /** Time of the checkpoint by the store's clock (ISO 8601, UTC). It is not signed. */
@@ -190,7 +190,7 @@ async function* inclusionIn(
   if (index >= size || size > ledger.edge.size)
     return yield ledgerDamaged(
       ledger.origin,
-      `a checkpoint of ${size} entries was kept elsewhere, and it has ${ledger.edge.size}: entries were removed`,
+      `a checkpoint of ${size} entries is stored elsewhere, but the ledger has ${ledger.edge.size}: entries were removed`,
     )
   const proof = yield* nodes.inclusion(ledger, size, index)
   if (!checkInclusion({ leaf: leafHash(text), index, size, root, proof }))
@@ -199,8 +199,8 @@ async function* inclusionIn(
 }
 
 /**
- * Returns the newest checkpoint held by an anchor if it covers the entry, otherwise the ledger's newest. The signatures of all anchors
- * on that checkpoint are combined, one for each signer.
+ * Returns the newest checkpoint held by an anchor if it covers the entry, otherwise the newest checkpoint of the ledger. Combines the
+ * signatures of all anchors that hold the same checkpoint, one for each signer.
  */
 async function* bestCheckpoint(
   store: EventStore,

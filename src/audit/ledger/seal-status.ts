@@ -35,7 +35,7 @@ export interface SealedHead extends HeadEntry {
   /** Position of the event in the conversation. */
   readonly position: number
   /**
-   * Result of comparing the entry with the store. `changed`: the event, or an earlier one, is not the one that was sealed; `gone`: the
+   * Result of comparing the entry with the store. `changed`: the event or an earlier event differs from what was sealed; `gone`: the
    * event is missing, cannot be read, or belongs to an incomplete write.
    */
   readonly state: 'same' | 'changed' | 'gone'
@@ -46,7 +46,7 @@ const gone = { state: 'gone' } as const
 
 /**
  * Finds the ledger entries for a conversation and compares them with its events. Searches the ledger backwards and reads the
- * conversation through its last sealed event.
+ * conversation up to and including its last sealed event.
  */
 export async function* sealStatusOf(store: EventStore, conversation: string): Steps<LedgerError, SealStatus> {
   const ledger = yield* loadLedger(store)

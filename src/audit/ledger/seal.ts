@@ -30,7 +30,7 @@ export interface SealFailure {
 /** Result of sealing. */
 export interface SealedNow {
   readonly origin: string
-  /** Numbers of conversations sealed by this call, and of turn streams sealed by it. */
+  /** Numbers of conversations (`sealed`) and of turn streams (`turns`) sealed by this call. */
   readonly sealed: number
   readonly turns: number
   /** Total number of entries in the ledger. */
@@ -201,16 +201,16 @@ export const contradictionOf = async (
   if (!last) return undefined
   const difference =
     revision < last.revision
-      ? { message: 'it was sealed, and events after it were removed or no longer count' }
+      ? { message: 'it was sealed up to there, but its last events were removed or no longer count' }
       : await differenceFrom(store, name, last)
-  const what = ownerOf(name) === name ? '' : ' what its turns recorded:'
+  const what = ownerOf(name) === name ? '' : ' in the stream of its turns,'
   return (
     difference &&
-    `not sealed,${what} as it contradicts the ledger at revision ${last.revision} (${difference.message}): palimpsest audit verify says more; keep a copy of the store as it is, and restore a backup`
+    `not sealed because it contradicts the ledger${what} at revision ${last.revision} (${difference.message}): run palimpsest audit verify for details, keep a copy of the store, and restore a backup`
   )
 }
 
-/** Appends the ledger entries for heads, at most `batchSize` of them. */
+/** Appends the ledger entries for at most `batchSize` heads. */
 export async function* appendHeads(
   writing: LedgerWriter,
   ledger: Ledger,

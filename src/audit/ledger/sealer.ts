@@ -43,7 +43,7 @@ export const defaultPace: SealerPace = {
   anchorEvery: 10 * minute,
 }
 
-/** Tags of errors that a retry may resolve, for example because the database was unavailable or another sealer was faster. */
+/** Tags of errors that a retry may resolve, for example because the database was unavailable or another sealer appended first. */
 const passing: ReadonlySet<SealError['_tag']> = new Set([
   'Conflict',
   'OutcomeUnknown',
@@ -56,7 +56,7 @@ interface State {
   readonly ledger: Ledger
   /** Last sealed event of each stream; updated with every batch that is sealed. */
   readonly sealed: LastHeads
-  /** Reason and head of the last refusal, by stream name. */
+  /** Reason for the last refusal of a stream, with the refused head, by stream name. */
   readonly refused: Map<string, string>
   /** Place in the store up to which changes were read. */
   readonly place: StorePlace | undefined

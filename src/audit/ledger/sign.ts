@@ -58,7 +58,7 @@ export async function* checkpointOf(
   for (const signer of signers) {
     const note = await signNote(text, origin, signer)
     if (!isSignedBy(note, [verifierKey(origin, signer.publicKey)]))
-      return yield invalidInput('signer', 'signed with another key than its public one')
+      return yield invalidInput('signer', 'signed with a key other than its public key')
     signatures.push(...note.signatures)
   }
   return noteText({ text, signatures })

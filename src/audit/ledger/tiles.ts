@@ -36,7 +36,7 @@ export const openTile = (size: number, level: number): number => Math.floor(size
 /** Returns the index of the level-0 tile that completed this tile. */
 export const lastTileOf = ({ level, index }: TilePlace): number => tileWidth ** level * (index + 1) - 1
 
-/** Hashes of a tile, followed by those of the complete subtrees above them, by height. */
+/** Hashes of a tile, followed by the hashes of the complete subtrees above them, ordered by height. */
 export type TileRows = readonly (readonly Buffer[])[]
 
 export const rowsOf = (hashes: readonly Buffer[]): TileRows => {
@@ -89,7 +89,7 @@ export const grown = (
 /**
  * Moves the hashes of complete rows to the level above.
  *
- * @returns the rows before the complete ones are emptied
+ * @returns the rows as they were before the complete rows were emptied
  */
 const raised = (rows: Buffer[][]): readonly (readonly Buffer[])[] => {
   for (let level = 0; rows[level]?.length === tileWidth; level++) {

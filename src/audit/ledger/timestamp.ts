@@ -63,7 +63,7 @@ export const checkTimestamp = (
 ): TE.TaskEither<string, Timestamp> =>
   TE.tryCatch(
     async () => checked(await core(), Buffer.from(reply), { text, trusted }),
-    (error) => (error instanceof Refused ? error.message : `answered with no timestamp (${String(error)})`),
+    (error) => (error instanceof Refused ? error.message : `answered without a timestamp (${String(error)})`),
   )
 
 /** Error that is thrown and caught in this file only. */
@@ -91,7 +91,7 @@ const granted: ReadonlySet<bigint> = new Set([0n, 1n])
 const checked = (parser: typeof Core, reply: Buffer<ArrayBuffer>, { text, trusted }: Expected): Timestamp => {
   const { ASN1Obj, RFC3161Timestamp, X509Certificate: Parsed } = parser
   class Reply extends RFC3161Timestamp {
-    /** Algorithm of the signature. With RSA, the signed data may omit its hash algorithm; the signer's digest algorithm applies then. */
+    /** Algorithm of the signature. If signed data with RSA omits the hash algorithm, the signer's digest algorithm applies. */
     override get signatureAlgorithm(): string {
       return super.signatureAlgorithm ?? this.signerDigestAlgorithm
     }
@@ -100,10 +100,10 @@ const checked = (parser: typeof Core, reply: Buffer<ArrayBuffer>, { text, truste
   need(granted.has(stamp.status), `refused the request (status ${stamp.status}${reasonIn(stamp.root)})`)
   const { tstInfo } = stamp
   const imprint = hash(tstInfo.messageImprintHashAlgorithm, text, 'buffer')
-  need(imprint.equals(tstInfo.messageImprintHashedMessage), 'gave a timestamp of something else')
+  need(imprint.equals(tstInfo.messageImprintHashedMessage), 'gave a timestamp for different content')
   const others = certificatesOf(stamp.root)
   const signer = [...others, ...trusted].find((each) => serialOf(each) === numberOf(stamp.signerSerialNumber))
-  if (!signer) throw new Refused('gave a timestamp without the certificate that it is signed with')
+  if (!signer) throw new Refused('gave a timestamp without its signing certificate')
   try {
     stamp.verify(Buffer.from(text), signer.publicKey)
   } catch (error) {
@@ -111,7 +111,7 @@ const checked = (parser: typeof Core, reply: Buffer<ArrayBuffer>, { text, truste
   }
   const usage = Parsed.parse(Buffer.from(signer.raw)).extension(extendedKeyUsage)
   const isForTimestamps = usage?.critical === true && signer.keyUsage?.join() === timeStamping
-  need(isForTimestamps, 'signed with a certificate that is not for timestamps alone')
+  need(isForTimestamps, 'signed with a certificate that is not limited to timestamps')
   const isKnown = isTrusted(signer, { others, trusted, time: tstInfo.genTime })
   need(isKnown, 'signed with a certificate that is not trusted, or was not valid then')
   const nonce = tstInfo.root.subs.slice(optionalFields).find(({ tag }) => tag.isInteger())

@@ -74,10 +74,10 @@ const problem = (kind: AuditProblem['kind'], message: string): AuditProblem => (
 })
 
 /**
- * Reads a whole ledger once, and every event that it names except those of the first `known` entries. Checks the ledger whose origin
- * `key` names, or the newest ledger of the store.
+ * Reads a whole ledger once, and the events named by all entries except the first `known`. Checks the ledger whose origin `key` names,
+ * or the newest ledger of the store.
  *
- * Iteration throws a `LedgerError`.
+ * Throws a `LedgerError` during iteration.
  */
 export async function* verifyLedger({
   store,
@@ -96,7 +96,7 @@ export async function* verifyLedger({
   if (!newest) {
     yield problem(
       'ledger',
-      `${store.url} has no ledger, so nothing proves what it says, nor can checkpoints of anchors be compared with it: begin one with palimpsest audit init; if it had one, that was removed, or this is another store`,
+      `${store.url} has no ledger, so its content cannot be proven or compared with the anchors' checkpoints: begin a ledger with palimpsest audit init; if the store had a ledger, it was removed, or this is another store`,
     )
     return { size: 0, sealed: new Map(), after: undefined, turns: false }
   }
@@ -105,7 +105,7 @@ export async function* verifyLedger({
   if (meant !== newest)
     yield problem(
       'ledger',
-      `ledger ${data.origin} is not continued: ${newest.data.origin} was begun at ${newest.time} (${newest.data.reason ?? 'nobody said why'}), and what was written since is in that one only`,
+      `ledger ${data.origin} is not continued: ${newest.data.origin} was begun at ${newest.time} (${newest.data.reason ?? 'no reason given'}), and only that ledger covers later events`,
     )
   const held = yield* heldBy(anchors, { store, number, origin: data.origin })
   const replay = replayOf(data.origin, await orThrow(parseKey(data.key)), held)
@@ -149,19 +149,19 @@ export async function* verifyLedger({
   if (known > replay.edge().size)
     yield problem(
       'ledger',
-      `an audit before this one has seen ${known} entries, and the ledger has ${replay.edge().size}: the store is an older copy, or entries were removed`,
+      `an earlier audit has seen ${known} entries, but the ledger has ${replay.edge().size}: the store is an older copy, or entries were removed`,
     )
   if (key !== undefined && !isAmong(replay.signers(), key))
     yield problem(
       'ledger',
-      `${key} has signed nothing of the ledger: it is another one, or the key is too new`,
+      `${key} has signed nothing in this ledger: it belongs to another ledger or is too new`,
     )
   return { size: replay.edge().size, sealed, after: meant === newest ? after : undefined, turns }
 }
 
 /**
- * Returns a decoded ledger event, or the error if it cannot be decoded, which is a finding and does not stop the check. Throws other
- * errors.
+ * Returns a decoded ledger event. Returns the error if the event cannot be decoded, because this is a finding and does not stop the
+ * check. Throws other errors.
  */
 const readable = async <A>(
   reading: Promise<E.Either<StoreError, A>>,
@@ -197,7 +197,7 @@ async function* heldBy(
       if (other !== undefined)
         yield problem(
           'anchor',
-          `${anchor.name} holds something that is no checkpoint: it was cut off or changed there (${excerpt(other)})`,
+          `${anchor.name} holds something that is not a checkpoint: it was truncated or changed there (${excerpt(other)})`,
         )
       if (all.length === before)
         yield problem('anchor', `${anchor.name} holds no checkpoint of ledger ${of.origin}`)
@@ -248,10 +248,10 @@ async function* tileProblems(
   const stored = read?.right
   const isSame = (row: readonly Buffer[], level: number): boolean =>
     stored !== undefined && Buffer.concat(row).equals(Buffer.concat(stored.rows[level] ?? []))
-  if (stored && !rows.every(isSame)) yield problem('ledger', `tile ${index} is not made of its entries`)
+  if (stored && !rows.every(isSame)) yield problem('ledger', `tile ${index} does not match its entries`)
 }
 
-/** Marks the message of a problem as concerning the stream of a conversation's turns, to which the problem's revision then refers. */
+/** Marks a problem's message as concerning the stream of a conversation's turns. The problem's revision then refers to that stream. */
 export const ofTurns = (message: string): string => `what its turns recorded: ${message}`
 
 /** Checks that the event named by an entry still has the hash in the entry. */

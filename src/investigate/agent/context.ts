@@ -9,8 +9,8 @@ import type { Divergence } from './divergence.ts'
 import type { StepAt } from './steps.ts'
 
 /**
- * Compares an agent's context management with the log, for a call before which the log hid nothing. Returns undefined if the agent
- * would hide nothing either.
+ * Compares an agent's context management with the log, for a call before which the recorded policy hid nothing. Returns undefined if
+ * the agent would also hide nothing.
  */
 export const contextOfCall = (
   now: Effective,
@@ -28,7 +28,7 @@ const hasFailed = (event: ConversationEvent, { since }: StepAt): boolean =>
     (each) => each.type === 'MessageAppended' && each.data.origin?.condenseFailed !== undefined,
   )
 
-/** Compares an agent's context management with these markers, which the recorded policy wrote. Returns undefined if they agree. */
+/** Compares an agent's context management with the markers that the recorded policy wrote. Returns undefined if they agree. */
 export const contextOfMarkers = (
   now: Effective,
   markers: readonly PolicyMarker[],

@@ -11,7 +11,7 @@ import { canonicalText } from '../canonical.ts'
  */
 export type DivergenceKind = 'request' | 'summary' | 'context' | 'tool' | 'result' | 'end'
 
-/** A difference between the agent's action and the one recorded in the log. */
+/** A difference between an agent's action and the action recorded in the log. */
 export interface Divergence {
   readonly kind: DivergenceKind
   /** Positions of the recorded event that differs (`event`) and of the history from which the agent acted (`at`). */

@@ -19,12 +19,12 @@ const otherWriters = [
   'withdraw',
 ] as const satisfies readonly (keyof Conversation)[]
 
-/** Names of the methods that write: one for each command that has a method, and the others. */
+/** Names of all methods that write: the methods for commands, and the names in `otherWriters`. */
 type Writer = (CommandType & keyof Conversation) | (typeof otherWriters)[number]
 
 /**
  * Returns a conversation as of a position, for an agent that reads it before it begins a turn. Write methods fail with `InvalidInput`.
- * Notes and links are the current ones, not those as of the position.
+ * Notes and links are current, not as of the position.
  */
 export const chatAt = (chat: Conversation, at: number): Conversation => {
   const refuse = (): never => {

@@ -7,14 +7,14 @@ import { type Log, parent, resolve } from '../../projections/path.ts'
 /** A conversation's log, its effective histories and its waiting calls, as recorded. */
 export interface RecordedHistory {
   readonly log: Log
-  /** Returns the effective history at a position. Fast if positions ascend. */
+  /** Returns the effective history at a position. Fast if positions are requested in ascending order. */
   readonly historyAt: (at: number) => Effective
   readonly waits: Waits
 }
 
 /** Record of the tool calls that waited. */
 export interface Waits {
-  /** Reports whether this store recorded the waiting calls for a reply's writer. */
+  /** Reports whether this store has a record of waiting calls for a reply, given the `starts` of the reply's origin. */
   readonly isKnown: (starts: string | undefined) => boolean
   /** Returns the reason why a call of a reply waited; undefined if it did not wait. */
   readonly of: (reply: number, call: string) => 'approval' | 'handed-back' | undefined

@@ -28,7 +28,10 @@ export interface AgentReplayReport {
   readonly replies: number
   readonly markers: number
   readonly results: number
-  /** Numbers of replies without a receipt, and of tool calls for which the store has no record of waiting. Neither can be compared. */
+  /**
+   * Numbers of replies without a receipt (`unproven`) and of tool calls for which the store has no record of waiting (`unknown`).
+   * Neither can be compared.
+   */
   readonly unproven: number
   readonly unknown: number
   /** First difference found; absent if everything compared is the same. */

@@ -35,8 +35,8 @@ export interface AgentSettings {
 }
 
 /**
- * Resolves an agent's options for a turn without providing a model to call. Throws `InvalidInput` and the other errors with which a
- * turn rejects options.
+ * Resolves an agent's options for a turn without providing a model to call. Throws the errors with which a turn rejects invalid
+ * options, such as `InvalidInput`.
  */
 export const agentSettings = (options: AgentOptions): AgentSettings => {
   let answer: ReplayResponder = () => E.left(nobody)

@@ -71,8 +71,8 @@ const betasDiffer = (
 }
 
 /**
- * Finds a system prompt or tools that a turn has configured and the agent does not set, because a new conversation of the agent would
- * lack them. Configurations by people are ignored.
+ * Finds a system prompt or tools that a turn has configured but the agent does not set. A new conversation of the agent would lack
+ * them. Configurations by people are ignored.
  */
 const fieldUnsaid = (log: Log, now: Effective, wanted: Configuration): RequestMismatch | undefined => {
   const inForce = configurationOf(now)

@@ -14,7 +14,7 @@ import type { RecordedHistory } from './recorded-history.ts'
 import type { StepAt } from './steps.ts'
 
 /**
- * Calls with the results in a recorded message: `reply` is the position of the reply that made them, `at` the position of the history
+ * Tool calls whose results are in a recorded message. `reply`: position of the reply that made the calls; `at`: position of the history
  * before the message.
  */
 export interface AnsweredCalls {
@@ -23,7 +23,7 @@ export interface AnsweredCalls {
   readonly calls: readonly { readonly call: ToolUse; readonly result: string }[]
 }
 
-/** Returns the calls that a message answers; undefined if the message holds no results for them. */
+/** Returns the tool calls that a message answers; undefined if it contains no results for calls of the last reply. */
 export const callsAnsweredBy = (
   { historyAt, log }: RecordedHistory,
   event: ConversationEvent,
@@ -126,7 +126,7 @@ const differs = (
     : undefined
 }
 
-/** Reports whether a result was written by people or caused by an interrupted process, so that the agent did not produce it. */
+/** Reports whether a result came from people or an interrupted process instead of the agent. */
 const isOfOthers = (result: string): boolean =>
   /^"(This call (was|has)|The call was interrupted|Several calls of this reply)/.test(result)
 

@@ -17,7 +17,7 @@ export interface StepAt extends AgentSettings {
 
 /**
  * Returns a function that computes the agent's settings for its next step at a position. Calls the agent once for each user message,
- * and its `prepareStep` once for each call. Throws their errors.
+ * and its `prepareStep` once for each call. Errors thrown by either are passed on.
  */
 export const stepsOf = (
   chat: Conversation,

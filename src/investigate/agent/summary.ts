@@ -16,8 +16,8 @@ import { type RequestMismatch, excerpts, firstBlock, firstField } from './diverg
 import type { AgentSettings, ReplayResponder } from './replayed-agent.ts'
 
 /**
- * Compares the requests of an agent's summarizer with those of a recorded summary, whose parts serve as the answers. A custom
- * summarizer function is not called, because it may have side effects.
+ * Compares the requests of an agent's summarizer with the recorded requests for a summary. The parts of the recorded summary serve as
+ * answers. A custom summarizer function is not called, because it may have side effects.
  */
 export const summaryDiffers = async (
   now: Effective,
@@ -61,8 +61,8 @@ export const summaryDiffers = async (
   return { path: 'messages', ...excerpts(`${part} requests`, `${recorded.length} requests`) }
 }
 
-const ownAndBuiltIn = { agent: 'a function of its own', log: 'asked a model' }
-const builtInAndOwn = { agent: 'asked a model', log: 'a function of the agent' }
+const ownAndBuiltIn = { agent: 'ran a custom summarizer', log: 'asked a model' }
+const builtInAndOwn = { agent: 'asked a model', log: 'ran a custom summarizer' }
 
 const ended: ModelError = { _tag: 'ModelFailed', message: 'the recorded requests are another' }
 const refused: ModelError = { _tag: 'ContextExceeded', message: 'as recorded' }

@@ -38,7 +38,7 @@ export interface CounterfactualOptions {
   readonly runTools?: boolean | undefined
   /** Called before any request is sent; returns false to cancel. Default: send without asking. */
   readonly confirm?: ((plan: SamplePlan) => boolean | Promise<boolean>) | undefined
-  /** Prices for models missing from the built-in table, or overriding it, as in the options of a turn. */
+  /** Prices that extend or override the built-in table, as in the options of a turn. */
   readonly prices?: Prices | undefined
 }
 
@@ -60,7 +60,7 @@ const optionsSchema = z.strictObject({
   samples: z.int().min(1).max(100).optional(),
   free: z.boolean().optional(),
   runTools: z.boolean().optional(),
-  confirm: z.custom((value) => typeof value === 'function', { error: 'is a function' }).optional(),
+  confirm: z.custom((value) => typeof value === 'function', { error: 'must be a function' }).optional(),
   prices: pricesSchema.optional(),
 })
 
@@ -93,12 +93,14 @@ export const counterfactual = async (
   const call = calls[options.call - 1]
   if (!call) throw toError(callOutOfRange(chat.id, options.call, calls.length))
   if (call.kind !== 'reply')
-    throw toError(invalidInput('call', `${options.call} is the call of a summary: name a call with a reply`))
+    throw toError(
+      invalidInput('call', `${options.call} is the call of a summary: specify the call of a reply`),
+    )
   const historyAt = historiesOf(log)
   const now = historyAt(call.receipt.position)
   const step = await stepsOf(chat, agent, { log, historyAt, waits: waitsIn([]) })(now.at)
   if (step.options.client === undefined)
-    throw toError(invalidInput('client', 'is missing: the agent must name a model'))
+    throw toError(invalidInput('client', 'is missing: the agent needs a client to call a model'))
   const plan = planOf(now, call, step.settled, { samples, free, prices })
   const event = log[call.position]
   const recorded = event ? (contentOf(event)[0]?.content ?? []) : []
@@ -154,8 +156,8 @@ const withClient = ({ client, ...options }: StepAt['options']): TurnOptions => (
 const noLimit = 1_000_000_000
 
 /**
- * Returns the turn options that send the recorded request. The agent's parameters are used instead of the recorded ones if both are
- * equal, so that secrets in them are available.
+ * Returns the turn options that send the recorded request. If the agent's parameters equal the recorded ones, the agent's are used, so
+ * that secrets in them are available.
  */
 const controlOptions = (
   { origin, receipt }: ModelCall,

@@ -45,7 +45,7 @@ interface Sampling {
   readonly prices: Prices
 }
 
-/** Runs a turn in a labelled fork at the history of a call. The fork is not deleted afterwards. */
+/** Runs a turn in a labelled fork that starts from the history of a call. The fork is not deleted afterwards. */
 export const runSample = async (
   { chat, call, recorded, prices }: Sampling,
   kind: SampleKind,
@@ -95,7 +95,7 @@ const callsIn = (content: readonly Block[]): string =>
 
 const longestId = 200
 
-/** Creates a fork for a sample, labelled by its actor, a title, a link and a note. The actor keeps workers from answering it. */
+/** Creates a fork for a sample. Its actor, title, link and note identify it as a sample, and its actor keeps workers from answering it. */
 const forked = async (
   chat: Conversation,
   { number: call, position, receipt }: ModelCall,

@@ -36,8 +36,8 @@ const resultsIn = (event: ConversationEvent<'MessageAppended'>): readonly (reado
   })
 
 /**
- * Returns tools that return each recorded result once. A call with a different input waits for approval, so it is not run; with
- * `isRun`, the agent's own tool runs.
+ * Returns tools that return each recorded result once. A call without a recorded result waits for approval and does not run. With
+ * `isRun`, the agent's own tool runs instead.
  */
 export const toolsServing = (
   tools: Tools,

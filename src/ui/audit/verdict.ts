@@ -126,8 +126,8 @@ const contradiction = (
     return {
       tone: 'bad',
       title: rewritten.isGone
-        ? `Event ${number(rewritten.through)} was sealed, and is gone`
-        : `Event ${number(rewritten.through)} is not the one that was sealed`,
+        ? `Event ${number(rewritten.through)} was sealed but is missing`
+        : `Event ${number(rewritten.through)} differs from what was sealed`,
       words: `Every hash matches the previous event, so somebody has recomputed them. What was changed or removed is among the events ${rangeOf(rewritten)}.`,
       position: rewritten.through,
     }

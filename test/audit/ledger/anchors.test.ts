@@ -275,7 +275,7 @@ describe('what is no checkpoint among those that an anchor holds', () => {
       if (finding.type === 'problem') messages.push(finding.message)
     return messages
   }
-  const rubbish = expect.stringContaining('holds something that is no checkpoint') as string
+  const rubbish = expect.stringContaining('holds something that is not a checkpoint') as string
 
   it.each([
     'garbage',

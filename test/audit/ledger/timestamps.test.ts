@@ -114,7 +114,7 @@ describe.skipIf(!hasOpenssl)(`a timestamp authority${onlyOpenssl}`, () => {
     expect(await problemsIn(again, { anchors })).toContainEqual({ kind: 'anchor' })
     for await (const finding of again.audit.verify({ anchors }))
       if (finding.type === 'problem' && finding.kind === 'anchor')
-        expect(finding.message).toContain('recorded again since, under another time')
+        expect(finding.message).toContain('recorded again later with a different time')
   })
 
   it('is asked once for a checkpoint, unless what the store says it answered is not so', async () => {
@@ -189,7 +189,7 @@ const hour = 3_600_000
 const answers: Readonly<Record<string, readonly [Answer, RegExp]>> = {
   'of another text': [
     ({ reply }) => reply(timestampRequest('another', nonceOf())),
-    /gave a timestamp of something else/,
+    /gave a timestamp for different content/,
   ],
   'to another request': [
     async ({ reply }, query) => reply(Buffer.concat([query.subarray(0, -11), nonceOf(), query.subarray(-3)])),
@@ -207,11 +207,11 @@ const answers: Readonly<Record<string, readonly [Answer, RegExp]>> = {
   ],
   'by a certificate that is for other uses, too': [
     async ({ reply, forged }, query) => forged(await reply(query), (info) => info, 'plain'),
-    /not for timestamps alone/,
+    /not limited to timestamps/,
   ],
   'an hour fast': [
     async ({ reply, forged }, query) => forged(await reply(query), (info) => moved(info, hour)),
-    /its clock or this one is wrong/,
+    /its clock or the local clock is wrong/,
   ],
   'from before its certificate': [
     async ({ reply, forged }, query) => forged(await reply(query), (info) => moved(info, -hour)),

@@ -5,7 +5,7 @@ import { readCheckpoint } from '../checkpoints.ts'
 /** Returns a short name for an origin, used in file and stream names. */
 export const originName = (origin: string): string => hash('sha256', origin).slice(0, 16)
 
-/** Splits a file of notes, separated by empty lines, into its notes. Any other text between them is returned as a note as well. */
+/** Splits a text into notes separated by empty lines. Any other text between the notes is also returned as a note. */
 export const notesIn = (text: string): readonly string[] =>
   text
     .split(/(?<=^— .*\n)\n/mu)
@@ -22,7 +22,7 @@ export const nextNote = (text: string, note: string): string => {
   return text.endsWith('\n') ? `\n${note}` : `\n\n${note}`
 }
 
-/** Returns the notes that are checkpoints of this origin and the notes that are not checkpoints at all. */
+/** Returns the checkpoints of this origin and the notes that are not checkpoints. */
 export const ofOrigin = (notes: readonly string[], origin: string): readonly string[] =>
   notes.filter((note) => (originIn(note) ?? origin) === origin)
 

@@ -1,7 +1,7 @@
 /** Maximum size of an answer in bytes. A timestamp with all certificates has about 6,000 bytes; a note from many witnesses has fewer. */
 const most = 65_536
 
-/** Reads the body of an answer. Throws if it is longer than `most` bytes. */
+/** Reads the body of an HTTP response. Throws if it is longer than `most` bytes. */
 export const bytesOf = async ({ body }: Response): Promise<Buffer> => {
   const chunks: Uint8Array[] = []
   let bytes = 0

@@ -1,6 +1,6 @@
 /**
- * Returns the reason for a failed request: the message of the error's cause if it has one, as errors of `fetch` do, otherwise of the
- * error itself.
+ * Returns the reason for a failed request: the message of the error's cause, which `fetch` sets, or the error's own message if it has
+ * no cause.
  */
 export const causeOf = (error: unknown): string => {
   const { cause = error } = Object(error) as { readonly cause?: unknown }

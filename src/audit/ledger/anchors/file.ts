@@ -58,7 +58,7 @@ const putInFile = async (file: string, { origin, checkpoint }: AnchorRequest): P
   const notes = notesIn(text)
   if (ofOrigin(notes, origin).at(-1) === checkpoint) return
   if (text !== '' && !notes.some(isCheckpoint))
-    throw new Error('it holds something else than checkpoints: name another file')
+    throw new Error('it contains something other than checkpoints: specify another file')
   await written(file, 'a', nextNote(text, checkpoint))
 }
 

@@ -27,7 +27,7 @@ export const storeAnchor = (store: EventStore): Anchor => {
     if (last && (yield* dataOf(last, 'LedgerBegun')).data.origin === origin)
       return yield invalidInput(
         'anchor',
-        'the ledger is in that store itself, so it proves nothing: name another one',
+        'the ledger is in the same store, so this anchor proves nothing: specify another store',
       )
     const notes: string[] = []
     for await (const page of pagesOf(store, streamOf(origin)))

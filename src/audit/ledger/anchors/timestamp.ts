@@ -63,20 +63,22 @@ export const timestampAnchor = ({ url, trust, timeout = 30_000 }: TimestampOptio
       return yield failed('answered another request: its nonce is not the one that was sent')
     const time = stamp.time.getTime()
     if (time < asked - tolerance || time > Date.now() + tolerance)
-      return yield failed(`says that it is ${stamp.time.toISOString()}: its clock or this one is wrong`)
+      return yield failed(
+        `reports the time ${stamp.time.toISOString()}: its clock or the local clock is wrong`,
+      )
     return noteText({ text, signatures: [...signatures, timestampLine(name, reply)] })
   }
 
   async function* verify(checkpoint: string, recorded: string): Steps<AnchorFailed, string> {
     const { text, signatures } = yield* ok(noted(checkpoint))
     const own = timestampLines({ text, signatures }).filter((line) => line.name === name)
-    if (own.length === 0) return yield failed('has signed no time for a checkpoint that it was given')
+    if (own.length === 0) return yield failed('has signed no timestamp for a checkpoint that it received')
     for (const { signature } of own) {
       const { time } = yield* ok(checked(signature, text))
       // Its clock and that of who recorded it were compared then.
       if (!(Math.abs(time.getTime() - Date.parse(recorded)) <= 2 * tolerance))
         return yield failed(
-          `signed a checkpoint at ${time.toISOString()}, and the store says that this was at ${recorded}: it was recorded again since, under another time`,
+          `signed a checkpoint at ${time.toISOString()}, but the store recorded it at ${recorded}: it was recorded again later with a different time`,
         )
     }
     return noteText({ text, signatures: signatures.filter((line) => !own.includes(line)) })
