@@ -152,10 +152,21 @@ test(
 test(
   'C9: workers that are replaced one by one under load give up nothing',
   async () => {
-    const { claims, wasted, overlaps, unsaid, failures } = await came('C9 SQLite')
+    const { claims, wasted, overlaps, unsaid, failures, events } = await came('C9 SQLite')
     expect(failures).toEqual([])
     expect(unsaid).toEqual([])
-    expect(claims.filter(({ attempt }) => attempt > 1)).toEqual([])
+    const again = claims.filter(({ attempt }) => attempt > 1)
+    // With all that was recorded of such a conversation and its workers, in order.
+    const workers = new Set(
+      claims.filter(({ chat }) => again.some((one) => one.chat === chat)).map((claim) => claim.worker),
+    )
+    const trail = events.filter(
+      ({ stream }) =>
+        again.some(({ chat }) => stream.endsWith(chat)) || workers.has(stream.slice('worker-'.length)),
+    )
+    expect(
+      trail.map(({ stream, revision, type, data }) => `${stream}@${revision} ${type} ${data.slice(0, 300)}`),
+    ).toEqual([])
     expect(wasted).toBe(0)
     expect(overlaps).toEqual([])
   },
