@@ -1,7 +1,7 @@
 import type { Meter } from '@opentelemetry/api'
 import { type Attributes, withoutUndefined, openTelemetry, quietly, scope } from './open-telemetry.ts'
 
-/** Calls `measure` with the program's OpenTelemetry meter, if the program has registered OpenTelemetry. */
+/** Passes the program's OpenTelemetry meter to `measure`. Does nothing if the program has not registered OpenTelemetry. */
 const measured = (measure: (meter: Meter) => void): void => {
   void openTelemetry()?.then((api) => api && quietly(() => measure(api.metrics.getMeter(scope))))
 }

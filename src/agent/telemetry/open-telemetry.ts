@@ -11,7 +11,7 @@ export type TelemetryApi = Pick<
 /** Attributes of a span or a measurement. Undefined values are omitted. */
 export type Attributes = { readonly [name: string]: string | number | readonly string[] | undefined }
 
-/** Global symbol under which every version 1 of the OpenTelemetry API registers its providers. */
+/** Global symbol under which all 1.x versions of the OpenTelemetry API register their providers. */
 const registry = Symbol.for('opentelemetry.js.api.1')
 export const scope = 'palimpsest'
 
@@ -29,13 +29,16 @@ const load = async (): Promise<TelemetryApi | undefined> => {
 }
 
 /**
- * Loads the OpenTelemetry API. Returns undefined synchronously if the program has registered nothing; then nothing is loaded, measured
- * or stored.
+ * Loads the OpenTelemetry API. If the program has not registered OpenTelemetry, returns undefined synchronously; nothing is then
+ * loaded, measured or stored.
  */
 export const openTelemetry = (): Promise<TelemetryApi | undefined> | undefined =>
   registry in globalThis ? (loaded ??= load()) : undefined
 
-/** Runs `say` and ignores its errors: the work must not depend on the program's span processor or exporter. */
+/**
+ * Runs `say` and returns its result; undefined if it throws. Errors in the program's span processor or exporter must not affect the
+ * work.
+ */
 export const quietly = <A>(say: () => A): A | undefined => {
   try {
     return say()

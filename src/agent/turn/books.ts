@@ -11,7 +11,7 @@ import { sinceUserMessage } from './spending/since.ts'
 
 /** Account of a turn: adds up its usage and checks the budget. */
 export interface Books {
-  /** Adds the entries in the log for this turn, including those of earlier holders of the conversation. */
+  /** Adds the entries that the log contains for this turn, including entries by earlier holders of the conversation. */
   readonly open: (now: Effective) => Steps<ReadError, void>
   readonly add: (entry: AccountEntry) => void
   /** Returns the account, including failed calls that are not recorded yet. */

@@ -46,7 +46,7 @@ export interface UnansweredCalls {
 /** Maximum number of attempts at a decision while other writers append to the log of turns. */
 const maxTries = 10
 
-/** Handles the tool calls of replies: runs them, answers them, or lets them wait. */
+/** Handles the tool calls of replies: runs them, answers them, or leaves them waiting. */
 export const createCallHandler = (
   chat: ConversationHandle,
   landing: TurnRecorder,
@@ -58,8 +58,8 @@ export const createCallHandler = (
   let own: { readonly reply: number; readonly end: TurnsEnd } | undefined
 
   /**
-   * Returns the end of the log of turns, and begins the log if it is empty. The origin of a reply with tool calls names the log that
-   * records the starts of these calls.
+   * Returns the end of the log of turns, first recording `TurnsBegun` if the log is empty: the origin of a reply with tool calls names
+   * the log that records the starts of these calls.
    */
   const begun = (at: number): Steps<WriteError, TurnsEnd> =>
     despiteConflicts(async function* (): Steps<WriteError, TurnsEnd> {

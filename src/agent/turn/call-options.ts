@@ -15,7 +15,7 @@ export const askOptionsOf = (options: ResolvedTurnOptions): RetryOptions => {
   }
 }
 
-/** Returns a listener for the events of a reply's stream, which notifies the caller and the listeners of the turn. */
+/** Returns a listener for the stream events of a reply. It passes each event to the caller's listener and to the listeners of the turn. */
 const hearing = ({ emit, onEvent }: ResolvedTurnOptions): RetryOptions['onEvent'] => {
   if (emit === unheard) return onEvent
   const grow = deltas(emit)

@@ -7,13 +7,13 @@ import type { Steps } from '../../result/steps.ts'
 import { fit, type FitError, type WrittenMarker } from './fit.ts'
 import type { ResolvedTurnOptions } from './options.ts'
 
-/** Context manager of one turn, which remembers the request that the API refused as too long. */
+/** Context manager of one turn. Remembers the request that the API refused as too long. */
 export interface ContextFitter {
-  /** Returns true if the context fits; otherwise brings it one step closer and returns false. */
+  /** Takes one step to make the context fit, and returns false; returns true if it already fits. */
   readonly step: (now: Effective) => Steps<FitError, boolean>
   /**
-   * Remembers that the API refused the request with this digest. Returns false if the refusal ends the turn: without `automatic`,
-   * nothing is condensed.
+   * Remembers that the API refused the request with this digest. Returns false if the refusal ends the turn because `automatic` is
+   * false and nothing may be condensed.
    */
   readonly refuse: (error: ContextExceeded, digest: string) => boolean
   /**

@@ -7,8 +7,8 @@ import type { ModelError, Reply } from '../models/model.ts'
 type Secrets = ReadonlyMap<string, string>
 
 /**
- * Removes the request's secrets from the result of a model call: an API quotes content that it refuses, and errors are recorded and
- * logged. The model's own content stays verbatim.
+ * Removes the request's secrets from the result of a model call, because an API may quote the content that it refuses, and errors are
+ * recorded and logged. The model's own content stays verbatim.
  */
 export const redactAnswer = (
   reply: E.Either<ModelError, Reply>,
@@ -35,8 +35,8 @@ export const redactError = <A extends ModelError>(error: A, secrets: Secrets): A
 }
 
 /**
- * Returns the cause of an error without secrets. The client's error repeats the response in many places: if any of them contains a
- * secret, only the error's text is kept.
+ * Returns the cause of an error without secrets. The client's error repeats the response in many places. If any of these contains a
+ * secret, only the error's text is kept, with the secret removed.
  */
 const causeOf = (cause: unknown, secrets: Secrets): unknown => {
   const told = shownOf(cause)

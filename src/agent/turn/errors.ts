@@ -13,7 +13,7 @@ export interface TooManyCalls {
   readonly calls: number
 }
 
-/** The parameters contain references to secrets, as recorded, instead of the secrets themselves. Nothing was sent. */
+/** The parameters contain recorded references to secrets instead of the secrets themselves. Nothing was sent. */
 export interface SecretMissing {
   readonly _tag: 'SecretMissing'
   readonly message: string

@@ -15,7 +15,7 @@ import type { Effective } from '../../projections/effective.ts'
 import { ok, type Steps } from '../../result/steps.ts'
 import type { WriteError } from '../../store/errors.ts'
 
-/** Result of one step towards a context that fits. */
+/** Result of one step towards making the context fit. */
 export type FitResult =
   | { readonly type: 'fits' | 'condensed' | 'truncated' | 'shortened' }
   /** Condensing failed and nothing was written: the next attempt should truncate. */
@@ -34,18 +34,18 @@ export interface WrittenMarker {
 interface Means {
   readonly settings: ContextSettings
   readonly summarizer: Summarizer | undefined
-  /** Error of the summarizer, if it has failed: it is then no longer used. */
+  /** Error of the summarizer, if it has failed. A failed summarizer is no longer used. */
   readonly failed?: CondenseError | undefined
   /** Error with which the API refused the request for this history, if it did. */
   readonly refused?: ContextExceeded | undefined
-  /** Availability of the omitted part of a result to the model. */
+  /** Availability of the omitted part of a long result, as stated to the model. */
   readonly rest: ResultLimit['rest']
   /** Called with each written marker, except for those that shorten results. */
   readonly onMarker: (marker: WrittenMarker) => void
   readonly signal?: AbortSignal | undefined
 }
 
-/** Takes one step towards a context that fits by carrying out the policy's plan. */
+/** Takes one step towards making the context fit, by carrying out the policy's plan. */
 export async function* fit(
   chat: ConversationHandle,
   now: Effective,
@@ -87,8 +87,8 @@ export async function* fit(
 }
 
 /**
- * Returns the record of a plan that is stored with its marker. From the history at `position`, the settings and the options,
- * `manageContext` derives the same plan again.
+ * Returns the record of a plan, to be stored with the plan's marker. `manageContext` derives the same plan again from the history at
+ * `position`, the settings and the options.
  */
 const policyOf = (
   { at }: Effective,

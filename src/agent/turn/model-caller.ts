@@ -45,7 +45,7 @@ export type AskOutcome =
   | { readonly type: 'recorded'; readonly ending: FinalReply; readonly isHolding: boolean }
   | { readonly type: 'interrupted' | 'refused' }
 
-/** Longest wait before a retry, in milliseconds, during which a worker still holds the conversation. */
+/** Longest wait before a retry, in milliseconds, for which a worker continues to hold the conversation. */
 const longestWait = 5_000
 
 /** Returns a function that calls the turn's model and records its reply. */

@@ -42,7 +42,7 @@ export interface TurnOptions extends StepOptions {
   /** Limits on the size of the context, and settings for staying below them. Default: a window of 200,000 tokens. */
   readonly context?: SomeOf<ContextSettings> | undefined
   /**
-   * Writer of summaries: settings of the built-in one, which uses the turn's model by default; your own function; or false to truncate
+   * Summarizer: settings of the built-in summarizer, which uses the turn's model by default; your own function; or false to truncate
    * only.
    */
   readonly summarizer?: Summarizer | SomeOf<SummarizerSettings> | false | undefined
@@ -53,8 +53,8 @@ export interface TurnOptions extends StepOptions {
   /** Time limit of a tool call, in milliseconds. Default 120,000. */
   readonly toolTimeout?: number | undefined
   /**
-   * Maximum size, in bytes, of a tool result that is shown to the model whole. Of a larger result, the model sees the beginning, the
-   * end, and a note on the omitted part, which `resultReader` can read; the whole result is recorded. Default: half a byte per token of
+   * Maximum size, in bytes, of a tool result that is shown to the model in full. Of a larger result, the model sees the beginning, the
+   * end, and a note on the omitted part, which `resultReader` can read; the full result is recorded. Default: half a byte per token of
    * the window.
    */
   readonly maxResult?: number | undefined
@@ -73,7 +73,10 @@ export interface TurnOptions extends StepOptions {
   readonly prices?: Prices | undefined
   /** Signal that aborts the turn; complete content is recorded. */
   readonly signal?: AbortSignal | undefined
-  /** True to record the completed blocks, and the beginning of a text, of a reply that broke off and is not retried. Default false. */
+  /**
+   * True to record the received part of a reply that broke off and is not retried: its completed blocks, and the beginning of a text
+   * block. Default false.
+   */
   readonly keepPartial?: boolean | undefined
   /** Options for calls that wait for approval or for outside results. */
   readonly waiting?: WaitOptions | undefined
@@ -161,7 +164,7 @@ export const optionsSchema = z.strictObject({
   client: z.custom(isClient, { error: noClient }),
   model: z.string().min(1, { error: 'name a model' }),
   system: z
-    .union([z.string(), z.array(fields)], { error: 'must be a text, or an array of blocks' })
+    .union([z.string(), z.array(fields)], { error: 'must be a string or an array of blocks' })
     .optional(),
   tools: z.array(fields).optional(),
   run: z.record(z.string(), tool).optional(),
@@ -194,7 +197,7 @@ export const optionsSchema = z.strictObject({
   prices: pricesSchema.optional(),
   stopWhen: z
     .union([z.array(z.string()), z.custom(isFunction)], {
-      error: 'must be names of tools, or a function of a step',
+      error: 'must be an array of tool names, or a function that takes a step',
     })
     .optional(),
   prepareStep: z.custom(isFunction, { error: 'is not a function' }).optional(),

@@ -26,7 +26,7 @@ import { unheard } from './stream/turn-event.ts'
 
 const defaultWindow = 200_000
 const defaultMaxTokens = 8_192
-/** Maximum number of tokens in a summary. In a small window, the maximum is an eighth of the window. */
+/** Maximum number of tokens in a summary. If an eighth of the window is less, that is the maximum. */
 const mostSummary = 4_096
 
 /** Removes undefined fields, which must not override defaults. */
@@ -130,7 +130,7 @@ export const settle = (given: TurnOptions): E.Either<SettleError, ResolvedTurnOp
   })
 }
 
-/** Returns functions for tools that end the turn: a call needs a result, and most of these tools have nothing to do. */
+/** Returns functions for the tools that end the turn. Their calls need a result, but most of these tools have nothing to do. */
 const endings = (stopWhen: TurnOptions['stopWhen']): Tools =>
   Array.isArray(stopWhen)
     ? Object.fromEntries(stopWhen.map((name: string) => [name, { run: () => ended, effect: 'none' }]))

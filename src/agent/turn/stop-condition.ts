@@ -13,18 +13,18 @@ export type StopCause = 'stop-when' | 'tool-choice'
 
 /** Checks that end a turn after a complete step: `stopWhen`, and a `tool_choice` that forces calls. */
 export interface StopConditions {
-  /** Begins the turn. Calls that are already open were made under the current configuration. */
+  /** Begins the turn. Calls that are already open are taken to have been made under the current configuration. */
   readonly begin: (now: Effective) => void
   /**
-   * Registers a step for examination: a reply was recorded at that position, or this turn answers the reply's calls. `asked` is the
-   * history that the reply answers.
+   * Registers the step of the reply at `position` for examination, because the reply has just been recorded or because this turn
+   * answers its calls. `asked` is the history that the reply answers.
    */
   readonly stepIn: (position: number, asked?: Effective) => void
   /** Reports whether a step is waiting to be examined. */
   readonly isWaiting: () => boolean
   /**
-   * Examines the pending step, if any; its results must be in the history. Returns the reason to end the turn, if any. Errors thrown by
-   * the caller's functions reject unchanged.
+   * Examines the pending step, if any; its results must be in the history. Returns the reason to end the turn, if any. Rejects with any
+   * error thrown by the caller's functions, unchanged.
    */
   readonly look: (now: Effective) => Promise<StopCause | undefined>
 }

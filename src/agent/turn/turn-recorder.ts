@@ -51,8 +51,8 @@ export const createTurnRecorder = (
   }
 
   /**
-   * Records messages after a position, before deferred messages. Later markers, restores and configurations do not cause a refusal, nor
-   * do events that were rewound; later user messages are moved to after the recorded ones.
+   * Records messages after a position, before deferred messages. Tolerates later markers, restores and configurations, and events that
+   * were rewound; later user messages are moved to after the recorded messages.
    */
   async function* landAfter(
     after: number,

@@ -90,7 +90,10 @@ export const finalReplyOf = (written: WriteResult, { content, origin }: Reply): 
   pending: [],
 })
 
-/** Returns the last reply in the history as the end of a turn that did not call the model; undefined if the history contains no reply. */
+/**
+ * Returns the last reply in the history as the final reply of a turn that did not call the model; undefined if the history contains no
+ * reply.
+ */
 export const finalReplyAt = (conversation: string, { items }: Effective): FinalReply | undefined => {
   const reply = items.findLast(isReply)
   return (

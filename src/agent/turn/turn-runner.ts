@@ -17,7 +17,7 @@ import { traceTurn } from './trace-turn.ts'
 /** Runner of turns in a conversation. */
 export interface TurnRunner {
   readonly turn: (options: TurnOptions) => TaskEither<TurnError, TurnResult>
-  /** Runs a turn and returns an iterator over its events, which throws the turn's error. */
+  /** Runs a turn and returns an iterator over its events. Throws the turn's error during iteration. */
   readonly stream: (options: TurnOptions) => AsyncIterableIterator<TurnEvent>
   /** Starts reading for the next turn, as described for `LiveHistory.begin`. */
   readonly begin: LiveHistory['begin']

@@ -130,7 +130,10 @@ export async function* turn(
     return true
   }
 
-  /** Returns the result of a function supplied by the caller, which may take long. If the turn ends first, the result is not awaited. */
+  /**
+   * Waits for a function supplied by the caller and returns its result. The function may take a long time: if the turn ends first, its
+   * result is not awaited.
+   */
   async function* heeding<A>(now: Effective, work: () => Promise<A>): Steps<TurnError, A> {
     const { result } = await watch.during(
       { context: now.at, seen: now.at, endedBy: ['lost'] },

@@ -19,7 +19,7 @@ const lastSeen = (
   return facts.findLast(({ type }) => type === 'TurnCancelled')?.data.at
 }
 
-/** Reports whether workers were requested to answer after a position. */
+/** Reports whether an answer was requested from workers after a position. */
 async function* isAskedAfter(
   chat: ConversationHandle,
   position: number,
@@ -34,7 +34,7 @@ async function* isAskedAfter(
 }
 
 /**
- * Reports whether workers were requested to answer after the position of the conversation's last claim.
+ * Reports whether an answer was requested from workers after the position of the conversation's last claim.
  *
  * @param claimed revision of the first claim by the worker that holds the conversation
  */
@@ -48,8 +48,8 @@ export async function* isAskedSinceClaim(
 }
 
 /**
- * Reports whether workers were requested to answer after the last step of a turn that ended early, or after its cancellation. The
- * conversation must then be examined again, although that turn is over.
+ * Reports whether an answer was requested from workers after the last step of a turn that ended early, or after the turn was cancelled.
+ * The conversation must then be examined again, although that turn is over.
  *
  * @param facts facts in the log of turns since the claim
  */

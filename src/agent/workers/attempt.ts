@@ -40,7 +40,8 @@ const beforeClaim = ({ isUnasked }: OpenStep, revision: number): readonly TurnFa
 }
 
 /**
- * Takes a step. The claim is recorded after the revision that the worker has seen, so that only one of several claims succeeds.
+ * Claims a step, or parks it after too many attempts. The fact is appended only if the log of turns still ends at the revision that the
+ * worker has seen, so that only one of several competing claims succeeds.
  *
  * @returns the revision of the claim; undefined if the step was parked
  */

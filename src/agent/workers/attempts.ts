@@ -5,8 +5,8 @@ import { longestTimer } from '../../result/timers.ts'
 export const maxAttempts = 5
 
 /**
- * Rounds a wait requested by the API or a custom model up to whole milliseconds, because they are recorded, and caps it at the longest
- * timer.
+ * Rounds a wait requested by the API or a custom model up to whole milliseconds, the unit in which waits are recorded, and caps it at
+ * the longest possible timer.
  */
 export const wholeWait = (ms: number): number => Math.ceil(Math.min(ms, longestTimer))
 

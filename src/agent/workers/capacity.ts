@@ -52,7 +52,7 @@ const types: ReadonlySet<unknown> = new Set(['rate_limit_error', 'overloaded_err
 export const isRefused = (failure: { readonly status?: unknown; readonly type?: unknown }): boolean =>
   statuses.has(failure.status) || types.has(failure.type)
 
-/** Returns how the API treated the calls of a turn. A turn that had to retry calls does not count towards an additional slot. */
+/** Classifies a turn by how the API treated its calls. A turn that had to retry calls does not count towards an additional slot. */
 export const apiOutcomeOf = (turned: E.Either<TurnError, TurnResult>): TurnAttempt['how'] => {
   if (E.isRight(turned)) return turned.right.retried > 0 ? 'other' : 'succeeded'
   const failures: readonly object[] = [turned.left, ...failuresIn(turned.left)]

@@ -49,7 +49,7 @@ const reconnectWait = 250
 interface Feeding {
   readonly clock: Clock
   readonly signal: AbortSignal
-  /** Returns the checkpoint to begin at. If this function rejects, it is retried, as reading is. */
+  /** Returns the checkpoint to begin at. If this function rejects, it is called again after a wait. */
   readonly begin: () => Promise<Checkpoint | undefined>
 }
 

@@ -14,7 +14,7 @@ export interface WorkerHeartbeat {
 
 /** Fraction of a worker's TTL after which the worker beats again if it has work. */
 export const beatShare = 0.3
-/** Factor by which the interval between an idle worker's beats is longer. */
+/** Ratio of an idle worker's beat interval to a busy worker's beat interval. */
 const idleBeats = 20
 
 export const createHeartbeat = (shift: Shift): WorkerHeartbeat => {

@@ -9,8 +9,8 @@ export interface InLine {
   /** True for a standby worker, which takes only steps during which other workers died. */
   readonly isStandby?: boolean | undefined
   /**
-   * Workers that took no step although others waited for them, with the time of their last sign of life until then. The others do not
-   * wait for such a worker again until its next sign of life.
+   * Workers that took no step although other workers waited for them, with the time of each such worker's last sign of life. Other
+   * workers do not wait for it again until its next sign of life.
    */
   readonly tardy: ReadonlyMap<string, number>
 }
@@ -30,8 +30,8 @@ const hashOf = (text: string): number => {
 }
 
 /**
- * Returns the weight of a worker for a conversation. Each conversation has its own order of workers, which all of them compute alike:
- * the lowest weight comes first. The weight is computed for every open step and every worker, so it must be cheap.
+ * Returns the weight of a worker for a conversation. Each conversation has its own order of workers, lowest weight first, which every
+ * worker computes identically. The weight is computed for every open step and every worker, so it must be cheap.
  */
 const weight = (conversation: number, worker: number): number => {
   let mixed = conversation ^ worker

@@ -33,7 +33,7 @@ const fields: OptionKinds<StepsOptions> = {
 export interface OpenStepInfo {
   readonly conversation: string
   readonly state: StepState
-  /** Reason why no worker takes the step although it is open. The limits and budgets of tenants are those of the `policy` option. */
+  /** Reason why no worker takes the step although it is open. Tenants' limits and budgets are taken from the `policy` option. */
   readonly held?: HoldReason
   /** Name of the step: the stream and the revision of the event that created it. */
   readonly step: string
@@ -83,8 +83,8 @@ export const stepInfos = (known: WorkBoard): readonly OpenStepInfo[] => {
 }
 
 /**
- * Yields the work currently requested from workers, oldest first. Reads the workers' newest snapshot and the events after it. Iteration
- * throws a `StoreError` or `InvalidInput`.
+ * Yields the work currently requested from workers, oldest first. Reads the workers' newest snapshot and the events after it. Throws a
+ * `StoreError` or `InvalidInput` during iteration.
  */
 export async function* listSteps(
   store: EventStore,

@@ -35,17 +35,17 @@ export interface OpenStep {
   /** Time at which the holder claimed the conversation: ISO 8601, UTC. */
   readonly claimedAt?: string | undefined
   /**
-   * Time at which the step began to wait, which determines its place. `freeAt` is the time at which it became free, and `notBefore` the
-   * earliest time at which it may be claimed. All three are in milliseconds by the observer's own clock.
+   * Time at which the step began to wait, which determines its place in the order of steps. `freeAt` is the time at which it became
+   * free, and `notBefore` the earliest time at which it may be claimed. All three are in milliseconds by the observer's own clock.
    */
   readonly waitsSince: number
   readonly freeAt: number
   readonly notBefore: number
-  /** True if the step waits until `notBefore` at most: its approvals are then too late, and the model has to be informed. */
+  /** True if the step's approvals expire at `notBefore`. They are then too late, and the model has to be informed. */
   readonly expires?: true | undefined
   /** True if the conversation's inbox contains messages. */
   readonly hasMail: boolean
-  /** True if workers were not requested: a program runs the conversation's turn. */
+  /** True if a program runs the conversation's turn and no answer was requested from workers. */
   readonly isProgram?: true | undefined
   /** Name of the step that a program has claimed; the program itself does not know this name. */
   readonly claimedStep?: string | undefined
@@ -56,8 +56,8 @@ export interface OpenStep {
 }
 
 /**
- * Reports whether the observer has received everything about the conversation and its side streams: the conversation is not a fork, and
- * its first event began the step.
+ * Reports whether the observer has received every event of the conversation and its side streams. It has if the conversation is not a
+ * fork and its first event began the step.
  */
 export const isSeenWhole = ({ begunBy, isFork }: OpenStep): boolean => begunBy === 'conversation@0' && !isFork
 

@@ -34,7 +34,10 @@ const accountStatuses: ReadonlySet<unknown> = new Set([401, 402, 403])
 /** Phrases with which the Messages API, with status 400, reports an account that is out of credit or has reached its limit. */
 const aboutAccount = /credit balance|usage limit|billing/i
 
-/** Reports whether the account or the program is at fault, not the step: otherwise all steps would be parked because of it. */
+/**
+ * Reports whether the account or the program, and not the step, caused the failure. Such a failure does not count against the step,
+ * because it would otherwise park all steps.
+ */
 const isOfAll = ({ _tag, status, message, isOfOptions = false }: Failure): boolean =>
   isOfOptions ||
   (_tag === 'ModelFailed' && (accountStatuses.has(status) || (status === 400 && aboutAccount.test(message))))
@@ -71,7 +74,7 @@ export const outcomeOf = (
 }
 
 /**
- * Returns the milliseconds, by the worker's clock, until the first of these approvals is too late; an empty object if no call has a
+ * Returns the time until the earliest deadline of these calls, in milliseconds by the worker's clock; an empty object if no call has a
  * deadline.
  */
 const expiryOf = (waiting: TurnResult['waiting']): { readonly waitMs?: number } => {

@@ -4,7 +4,7 @@ import type { WorkBoard } from './work-board.ts'
 import { type InLine, lineOf } from './line.ts'
 import { isFree, isSuspect, type OpenStep, tenantOf } from './open-step.ts'
 
-/** A worker that looks for steps, and its delays in favour of other workers. Times are in milliseconds. */
+/** A worker that looks for steps, with the delays by which it lets other workers go first. Times are in milliseconds. */
 export interface Me extends InLine {
   /** Milliseconds to wait for each worker that should take the step first. */
   readonly rankWait: number
@@ -26,8 +26,8 @@ export interface PickResult {
 }
 
 /**
- * Returns the time at which a step becomes available to the first worker in the conversation's order; Infinity if that requires an
- * event.
+ * Returns the time at which a step becomes available to the first worker in the conversation's order; Infinity if it becomes available
+ * only after another event.
  */
 const freeAt = (
   conversation: string,
@@ -57,10 +57,10 @@ const isBefore = (one: readonly number[], other: readonly number[]): boolean => 
 }
 
 /**
- * Returns the step for this worker to take now. Steps are compared by class; then by their tenant's steps in progress relative to its
- * weight; then by their tenant's claims; then by the minutes waited. Next come the steps for which this worker is first in order,
- * longest waiting first. Each worker takes the other steps in an order of its own, so that not all workers claim the same one. A
- * standby worker takes only steps that may kill workers.
+ * Returns the step for this worker to take now. Steps are compared by class; then by the number of their tenant's steps in progress,
+ * relative to the tenant's weight; then by their tenant's claims; then by the minutes waited. Next come the steps for which this worker
+ * is first in order, longest waiting first. The order of the remaining steps differs for each worker, so that not all workers claim the
+ * same one. A standby worker takes only steps that may kill workers.
  */
 export const pick = (known: WorkBoard, me: Me, now: number): PickResult => {
   const time = me.time()

@@ -9,7 +9,7 @@ import type { Clock } from './clock.ts'
 import { isGone } from './is-gone.ts'
 import { often } from './vigil.ts'
 
-/** Returns the claimant for a program that runs turns. It records beats as workers do, but only during long turns, and takes no steps. */
+/** Returns the claimant for a program that runs turns. Unlike a worker, it records beats only during long turns and takes no steps. */
 export const programOn = (store: EventStore, actor: Actor, clock: Clock): TurnClaimant => {
   const id = `program-${randomUUID()}`
   /** Silence allowed to each of the program's turns in progress. */

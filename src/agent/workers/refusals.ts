@@ -20,7 +20,7 @@ export interface Refusals {
   readonly earliest: () => number
 }
 
-/** Maximum number of conversations for which `wasBlind` is remembered: each costs one more read. */
+/** Maximum number of conversations for which `wasBlind` is remembered. Each of them costs an additional read when it is claimed. */
 const mostBlind = 1_000
 
 export const refusals = ({ turnsAt }: WorkBoard, clock: Clock, patience: number): Refusals => {

@@ -47,7 +47,7 @@ const factsFields: OptionKinds<TurnFactsOptions> = {
   signal: kinds.signal,
 }
 
-/** Schema of the name of the person who acts on workers, and of the reason. */
+/** Schema for the name of the person who makes a request to workers, and the reason. */
 export const whoSchema = z.strictObject({
   by: z.string().min(1, { error: 'say who does it' }),
   reason: z.string().optional(),
@@ -56,7 +56,8 @@ export const whoSchema = z.strictObject({
 /** Requests to workers: answer, unpark, pause, resume. */
 export interface WorkRequester<W extends ResultStyle = 'task'> {
   /**
-   * Requests an answer from workers, as `append` with `answer` does. Errors: `ConversationNotFound`, or a `ReadError`.
+   * Requests an answer from workers without appending a message; `append` with `answer` does both. Errors: `ConversationNotFound`, or a
+   * `ReadError`.
    *
    * @example
    * await chat.request({ tenant: 'acme', priority: 1 })
@@ -86,7 +87,7 @@ export interface WorkRequester<W extends ResultStyle = 'task'> {
   readonly resume: (options: ResumeOptions) => MethodResult<W, RequestError, void>
   /**
    * Yields the facts in the conversation's log of turns, in order: requests, claims, releases, waiting calls, decisions, cancellations.
-   * Iteration throws a `StoreError` or `InvalidInput`.
+   * Throws a `StoreError` or `InvalidInput` during iteration.
    *
    * @example
    * for await (const { type, data, metadata } of chat.turnFacts()) console.log(metadata.time, type, data)

@@ -61,8 +61,8 @@ const rosterOf = (known: WorkBoard): Roster => {
 }
 
 /**
- * Yields the workers and their work, once or repeatedly. Each event is read only once. Iteration throws a `StoreError` or
- * `InvalidInput`.
+ * Yields the workers and their work, once or repeatedly. Each event is read only once. Throws a `StoreError` or `InvalidInput` during
+ * iteration.
  */
 export async function* rosters(store: EventStore, options?: RosterOptions): AsyncGenerator<Roster, void> {
   const { every, signal } = await orThrow(checkOptions(options, fields))

@@ -40,8 +40,8 @@ export interface SeenWorker {
 }
 
 /**
- * Parses a JSON object; returns an empty object if the text is invalid. On a server, other programs may use streams with such names,
- * and these must not stop a worker.
+ * Parses a JSON object; returns an empty object if the text is invalid. On a server, other programs may write to streams with matching
+ * names, and their events must not stop a worker.
  */
 export const fieldsIn = (json: string): Fields => {
   try {

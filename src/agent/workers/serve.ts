@@ -58,8 +58,8 @@ const begun = async (shift: Shift, its: Run, step: OpenStep, signals: Signals): 
 }
 
 /**
- * Reports whether the inbox may contain messages. The worker has received either the whole inbox or the part that the handle has not
- * read.
+ * Reports whether the inbox may contain messages. If the worker has received all events of the inbox, the step shows this. Otherwise
+ * the inbox counts as empty only if the handle has found it empty at the last revision that the worker received.
  */
 const mayHaveMail = (known: WorkBoard, { id, inbox }: ConversationHandle, step: OpenStep): boolean =>
   isSeenWhole(step) ? step.hasMail : !inbox.wasEmptyAt(known.mailAt(id) ?? -1)
@@ -90,7 +90,7 @@ const claimed = async (shift: Shift, its: Run, step: OpenStep): Promise<boolean>
   return its.claimed !== undefined
 }
 
-/** Reports whether the claim is within its tenant's limit, in view of claims that others may have made at the same time. */
+/** Reports whether the claim is within its tenant's limit, taking into account claims that other workers may have made at the same time. */
 const mayBegin = async (shift: Shift, its: Run, step: OpenStep): Promise<boolean> => {
   const { limit } = policyFor(shift.known.policy, tenantOf(step))
   if (limit === undefined) return true

@@ -29,11 +29,11 @@ export interface SnapshotKeeper {
 
 /** Number of TTLs between two snapshots by a worker, so that snapshots are few compared with beats. */
 const pauses = 18
-/** Number of events to receive for each step that a snapshot would contain. */
+/** Number of events to receive before a snapshot, for each step that the snapshot would contain. */
 const perStep = 10
 /**
- * Factor by which snapshots are less frequent while a worker reads a store for the first time. If the worker ends early, the next one
- * need not start over.
+ * Factor by which snapshots are less frequent while a worker reads a store for the first time. With these snapshots, the next worker
+ * need not start over if this one ends early.
  */
 const onTheWay = 100
 /** Number of TTLs of silence after which a worker that holds nothing is forgotten. */

@@ -51,8 +51,8 @@ export const partsOf = (
   }))
 
 /**
- * Returns the part of a snapshot that an event contains, for a reader of these conversations. Returns undefined for any other event,
- * and for a snapshot made by other rules.
+ * Returns the part of a snapshot that an event contains, if the snapshot covers these conversations. Returns undefined for any other
+ * event, and for a snapshot made with another version of the rules.
  */
 export const partIn = (
   { type, data }: StoredEvent,

@@ -27,7 +27,7 @@ async function* eventAt(
   return (yield* ok(store.read({ stream, from: revision, direction: 'backwards', limit: 1 })))[0]
 }
 
-/** Returns all parts of a snapshot through its last one; undefined if a part is missing. */
+/** Returns all parts of a snapshot, up to and including the given last part; undefined if a part is missing. */
 async function* partsTo(
   store: EventStore,
   { stream, revision }: RecordedEvent,
@@ -43,7 +43,10 @@ async function* partsTo(
   return parts
 }
 
-/** Reports whether the store can be read from this checkpoint. The event that names the checkpoint follows soon after it. */
+/**
+ * Reports whether the store can be read from this checkpoint. Reading one event is enough, and the event that names the checkpoint
+ * follows soon after it.
+ */
 async function* isPlace(store: EventStore, stream: string, after: Checkpoint): Steps<StoreError, boolean> {
   const page = await store.readAll({ after, prefixes: [stream], limit: 1 })()
   if (E.isRight(page)) return true

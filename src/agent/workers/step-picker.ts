@@ -5,7 +5,7 @@ import { isStandby, type Shift } from './shift.ts'
 
 /** Loop in which a worker finds steps to take. */
 export interface PickLoop {
-  /** Takes steps as long as slots are free. Repeats the search by itself at the time when another step becomes available. */
+  /** Takes steps as long as slots are free. Schedules the next search for the time at which another step becomes available. */
   readonly look: () => void
   readonly stop: () => void
 }

@@ -69,8 +69,8 @@ export const tenantStatusOf = (
 }
 
 /**
- * Reports whether a received claim is within its tenant's limit. Of simultaneous claims, those that come first in the log are within
- * it, so all workers agree.
+ * Reports whether a received claim is within its tenant's limit. Simultaneous claims count in the order in which they appear in the
+ * log, so that all workers agree.
  */
 export const isWithinLimit = (known: WorkBoard, conversation: string): boolean => {
   const { steps, policy, lastClaim, lanes } = known

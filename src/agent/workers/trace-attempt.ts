@@ -36,7 +36,7 @@ export const traceAttempt = <A extends { readonly reason: string; readonly error
 
 export const countClaim = (how: 'won' | 'refused'): void => count(`palimpsest.claims.${how}`)
 
-/** Random suffix of a worker's id. It is removed, because otherwise each start of a worker would begin a new time series. */
+/** Random suffix of a worker's id. It is removed because each start of a worker would otherwise begin a new time series. */
 const random = /-[0-9a-f-]{36}$/
 
 /**

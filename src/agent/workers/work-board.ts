@@ -47,11 +47,14 @@ export interface WorkBoard {
   /** Returns the conversation's last claim, if received: the worker that made it, and the claim's number among all claims. */
   readonly lastClaim: (conversation: string) => LastClaim | undefined
   readonly claims: () => number
-  /** Reports whether a standby worker exists, or did in the preceding `within` milliseconds, so that another is about to take its place. */
+  /**
+   * Reports whether a standby worker exists, or existed within the preceding `within` milliseconds. In the latter case, another is
+   * about to take its place.
+   */
   readonly hasStandby: (now: number, within: number) => boolean
   /** Processes the next event of the store. */
   readonly see: (event: RecordedEvent, now: number) => void
-  /** Restarts the silence allowed to every worker, because beats sent during the disconnection were lost. */
+  /** Treats every worker as heard from at `now`, because beats sent during the disconnection were lost. */
   readonly reconnected: (now: number) => void
   /** Forgets workers that hold nothing and have been silent since the given time. */
   readonly forget: (since: number) => void
@@ -78,7 +81,7 @@ export const createWorkBoard = (
   answersAll = false,
 ): WorkBoard => {
   const steps = new Map<string, OpenStep>()
-  /** Steps of conversations in which only programs run turns, because workers were not requested to. */
+  /** Steps of conversations in which only programs run turns, because no answer was requested from workers. */
   const others = new Map<string, OpenStep>()
   const workers = new Map<string, KnownWorker>()
   const turns = recent<number>(steps)

@@ -6,10 +6,10 @@ import type { PeriodUsage } from './usage-tracker.ts'
 /** Version of the rules that derive the board from events. Increment it when they change, or when the snapshot gains a field. */
 export const rules = 8
 
-/** A step in a snapshot, without the times of its observer's clock. */
+/** A step in a snapshot, without the times measured by the observer's clock. */
 export interface CarriedStep extends Omit<OpenStep, 'waitsSince' | 'freeAt' | 'notBefore'> {
   readonly conversation: string
-  /** Milliseconds that the step still has to wait, counted from the reading of the snapshot. Default 0. */
+  /** Milliseconds that the step still has to wait, counted from the time at which the snapshot is read. Default 0. */
   readonly waitMs?: number | undefined
   /** Last revision of the conversation's log of turns, if known. */
   readonly turnsAt?: number | undefined

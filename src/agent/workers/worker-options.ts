@@ -29,11 +29,11 @@ export interface WorkerOptions<Chat> {
   /** Called with a report on each attempt that has ended. Errors thrown by the function are ignored. */
   readonly onStep?: ((step: AttemptReport) => void) | undefined
   /**
-   * Silence after which a worker counts as dead and other workers take over its steps. Use the same value for all workers. Default
-   * 10,000.
+   * Milliseconds of silence after which a worker counts as dead and other workers take over its steps. Use the same value for all
+   * workers. Default 10,000.
    */
   readonly ttl?: number | undefined
-  /** Time for which turns may continue after the worker was requested to stop. Default 30,000. */
+  /** Milliseconds for which turns may continue after the worker was requested to stop. Default 30,000. */
   readonly grace?: number | undefined
   /** Limits, weights and budgets of tenants. Use the same policy for all workers. Default: all tenants are treated alike. */
   readonly policy?: WorkPolicy | undefined

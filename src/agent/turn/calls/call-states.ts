@@ -16,7 +16,7 @@ export interface CallState {
   readonly wait?: RecordedTurnFact<'CallsWaiting'>
   /** Decision on the newest wait. */
   readonly decision?: RecordedTurnFact<'CallDecided'>
-  /** Newest start of the call since its newest wait, or its newest start of all if the call has never waited. */
+  /** Newest start of the call since its newest wait; if the call has never waited, its newest start. */
   readonly started?: RecordedTurnFact<'ToolStarted'>
   /** Newest start of the call before its newest wait. */
   readonly earlier?: RecordedTurnFact<'ToolStarted'>
@@ -42,14 +42,14 @@ export interface CallStates {
 
 const unknown: CallState = {}
 
-/** Returns the states of calls about which the log of turns records nothing through `end`. */
+/** Returns the states of calls about which the log of turns records nothing up to and including `end`. */
 export const noStates = (end: TurnsEnd): CallStates => ({ end, begun: begunIn([end]), of: () => unknown })
 
 const begunIn = (ends: readonly TurnsEnd[]): ReadonlySet<string> =>
   new Set(ends.flatMap(({ begun }) => begun ?? []))
 
 /**
- * Returns the states of calls, in this conversation and in the ones that it was forked from.
+ * Returns the states of calls in this conversation and its ancestors.
  *
  * @param at include only facts recorded before the conversation grew beyond this position
  */
@@ -112,7 +112,10 @@ export async function* callStates(log: TurnLog, reply: number, at = Infinity): S
   return { end, begun: begunIn([end]), of: (position, call) => states.get(`${position} ${call}`) ?? unknown }
 }
 
-/** Returns the state of the call that waited most recently under this id, regardless of age; undefined if no such call has waited. */
+/**
+ * Returns the state of the call with this id that began to wait most recently, however long ago; undefined if no call with this id has
+ * waited.
+ */
 export const lastWaiting = (log: TurnLog, call: string): Steps<StoreError, CallState | undefined> =>
   catchTyped(async () => {
     const facts: RecordedTurnFact[] = []
@@ -151,13 +154,17 @@ const foldOf = (facts: readonly RecordedTurnFact[]): ReadonlyMap<string, CallSta
 export interface RewindPoint {
   readonly position: number
   readonly to: number
-  /** True if no adjacent event belongs to the same command: the user went back in time and did not merely reorder messages. */
+  /**
+   * True if neither adjacent event belongs to the rewind's command. Such a rewind takes the conversation back; any other only reorders
+   * messages.
+   */
   readonly isAlone: boolean
 }
 
 /**
  * Reports whether a rewind has withdrawn the wait for a call, so that the call needs a new decision. A rewind to before the reply
- * always does. A rewind with `isAlone` also does if it goes back to before the decision was made, or if the tool was started before it.
+ * always withdraws the wait. A rewind with `isAlone` also withdraws it if it goes back to before the decision, or if the tool was
+ * started before the rewind.
  */
 export const isWithdrawn = (
   { wait, decision, started }: CallState,

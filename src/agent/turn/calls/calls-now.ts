@@ -12,9 +12,9 @@ export interface CallsNow {
   readonly open: readonly OpenCall[]
   /** User messages that follow the open calls. */
   readonly held?: DeferredMessages | undefined
-  /** Position of the first user message after the open calls; Infinity without one. */
+  /** Position of the first user message after the open calls; Infinity if there is none. */
   readonly said: number
-  /** Rewinds after `since`, through the history's position. */
+  /** Rewinds after `since`, up to and including the history's position. */
   readonly rewinds: readonly RewindPoint[]
 }
 
@@ -51,7 +51,7 @@ export async function* rewindsAfter(
   })
 }
 
-/** Returns the position of the first user message that is in the history `now` but not in the earlier one; Infinity if no message is. */
+/** Returns the position of the first user message that is in the history `now` but not in the earlier one; Infinity if there is none. */
 export const firstMessageSince = (now: Effective, { items }: Effective): number => {
   const before = new Set(items.map(({ position }) => position))
   return now.items.find((item) => !before.has(item.position) && isSaid(item))?.position ?? Infinity

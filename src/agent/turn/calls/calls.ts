@@ -20,7 +20,7 @@ import {
   type ToolUse,
 } from '../results/tools.ts'
 
-/** Task for an open call: run its tool, answer it, or let it wait. */
+/** Task for an open call: run its tool, answer it, or leave it waiting. */
 export type CallTask =
   | {
       readonly type: 'run'
@@ -35,9 +35,9 @@ export type CallTask =
        * until the start.
        */
       readonly isApproved?: true
-      /** Conversation that this one was forked from and in which the call was started. */
+      /** Ancestor of this conversation in which the call was started. */
       readonly startedIn?: string
-      /** Revision of the wait, set if the call was started before its approval as well. It distinguishes the two starts. */
+      /** Revision of the wait, set only if the call had also been started before its approval. It distinguishes the two starts. */
       readonly onWait?: number
     }
   | { readonly type: 'answer'; readonly result: Block }
@@ -61,7 +61,7 @@ export interface CallConditions {
   readonly isRepeated: (reply: number, call: string) => boolean
   /** Reports whether a rewind has withdrawn the wait for a call. */
   readonly isWithdrawn: (state: CallState) => boolean
-  /** Position of the first user message after the calls; Infinity without one. */
+  /** Position of the first user message after the calls; Infinity if there is none. */
   readonly said: number
   /** Current time in milliseconds since 1970. */
   readonly now: number
@@ -214,7 +214,7 @@ const shownOf = (made: unknown, { input }: ToolUse): Fields | undefined => {
   return text === JSON.stringify(input) || text.length > longestInput ? undefined : copied.right
 }
 
-/** Reports whether the call needs approval. If the tool's own function throws, left is the error's text, and the call is not run. */
+/** Reports whether the call needs approval. If the tool's own function throws, returns the error text as left, and the call is not run. */
 const isAsked = async (
   tool: ToolSettings,
   { id, name, input }: ToolUse,

@@ -29,7 +29,7 @@ export interface Approval {
   readonly by: string
   /** A note for later readers of the log. */
   readonly note?: string | undefined
-  /** Input that replaces the model's. The result mentions the replacement; the call itself is unchanged. */
+  /** Input that replaces the model's input. The result mentions the replacement; the call itself is unchanged. */
   readonly input?: { readonly [field: string]: unknown } | undefined
 }
 /** Denial of a call: the person who denies it, and the reason. */
@@ -125,7 +125,7 @@ const approvalSchema = z.strictObject({
 const withdrawalSchema = z.strictObject({ call: callId, by, reason: z.string().optional() })
 const denialSchema = z.strictObject({ call: callId, by, reason: z.string().optional() })
 
-/** Returns the reason why a call that has waited cannot be decided about; undefined if it can. */
+/** Returns the reason why a call that has waited cannot be approved or denied; undefined if it can. */
 const problemWith = (
   call: string,
   state: CallState,
@@ -135,11 +135,11 @@ const problemWith = (
   const { reply, why, keep, until } = state.wait?.data ?? {}
   if (!open.some(({ use, call: { id } }) => use === reply && id === call))
     return 'it has a result by now, or the conversation was rewound to before it'
-  if (why === 'handed-back') return 'it waits for its result, not for an approval: append that'
+  if (why === 'handed-back') return 'it waits for its result, not for an approval: append the result'
   if (isWithdrawn(state, rewinds, now))
     return 'the conversation was rewound past it: the next turn asks again'
   if (said < Infinity && !keep) return `the user's message at position ${said} denied it`
-  return isOver({ until }, now) ? `its time was over at ${until}` : undefined
+  return isOver({ until }, now) ? `its time ran out at ${until}` : undefined
 }
 
 /** Returns the reason why an approval cannot be withdrawn; undefined if it can. */

@@ -43,19 +43,22 @@ export interface DeferredMessages {
 export const isHeldBack = ({ before }: DeferredMessages, options: RequestOptions): boolean =>
   isResults(before.items.at(-1)) && waitsForServer(before, options)
 
-/** Reports whether the result of a server tool is outstanding. It comes only with a reply to results that no other message follows. */
+/**
+ * Reports whether the result of a server tool is outstanding. The result comes only with a reply to tool results that no other message
+ * follows.
+ */
 export const waitsForServer = (before: Effective, options: RequestOptions): boolean => {
   const rendered = requestOf(before, options)
   return E.isRight(rendered) && hasOpenUse(rendered.right.messages)
 }
 
-/** Returns the position after which to look for user messages that follow tool results; undefined if no message does. */
+/** Returns the position after which to look for user messages that follow tool results; undefined if there are none. */
 export const deferralStart = ({ items }: Effective): number | undefined => {
   const last = items.findLastIndex((item) => !isSaid(item))
   return last < items.length - 1 && isResults(items[last]) ? endOf(items.slice(0, last + 1)) : undefined
 }
 
-/** Returns the position after which to look for user messages that follow calls without a result; undefined if no message does. */
+/** Returns the position after which to look for user messages that follow calls without a result; undefined if there are none. */
 export const overtakenSince = (now: Effective): number | undefined => {
   const { items } = now
   const reply = items.findLastIndex((item) => messageIn(item)?.role !== 'user' && !isSystem(messageIn(item)))
@@ -71,7 +74,7 @@ const endOf = (items: readonly Item[]): number =>
   items.findLast(({ kind }) => kind === 'message')?.position ?? START
 
 /**
- * Returns the user's last messages, each as appended and with the content that is shown for it. Markers, restores and configurations
+ * Returns the user's last messages, each with its original content and the content shown for it. Markers, restores and configurations
  * may lie between them.
  *
  * @param since the events after `position`, at least through `now.at`
@@ -179,7 +182,7 @@ const markerFor = (event: ConversationEvent<Marker>, covers: Covers): Event<Mark
   return { type: event.type, data: { ...data, covers } }
 }
 
-/** Returns the content that an edit in place shows instead of the message's own. */
+/** Returns the content that an edit in place shows instead of the message's original content. */
 const shownBy = (event: ConversationEvent<Marker>): NewMessage['shown'] => {
   const item = itemOf(event)
   const content = item && messageIn(item)?.content

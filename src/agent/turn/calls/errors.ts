@@ -1,6 +1,6 @@
 import type { RecordedTurnFact } from '../../../events/turn-events.ts'
 
-/** The call has already been decided about. The first decision counts. */
+/** The call was already approved or denied. The first decision counts. */
 export interface AlreadyDecided {
   readonly _tag: 'AlreadyDecided'
   readonly message: string
@@ -12,7 +12,7 @@ export interface AlreadyDecided {
   readonly time: string
 }
 
-/** The call cannot be decided about: it is not waiting for approval, or no longer. */
+/** The call cannot be approved or denied: it is not waiting for approval, or is no longer waiting. */
 export interface NotWaiting {
   readonly _tag: 'NotWaiting'
   readonly message: string

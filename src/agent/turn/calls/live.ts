@@ -8,20 +8,20 @@ import { ok, run, type Steps } from '../../../result/steps.ts'
 import type { ReadError, StoreError } from '../../../store/errors.ts'
 import { afterOther, type TurnDemand, demandAfter, demandUpTo } from './turn-demand.ts'
 
-/** Returns the current effective history on each call. */
+/** Function that returns the current effective history. */
 export interface LiveHistory {
   (): Steps<ReadError, Effective>
   /** Returns the messages currently queued in the inbox. */
   readonly mail: () => Steps<StoreError, readonly QueuedMessage[]>
   /**
-   * Starts to read the history and the inbox for the next call of each function, concurrently with other work. A result older than 100
-   * ms is not used; it is read again.
+   * Starts reading the history and the inbox in advance, for the next call of each function. A result older than 100 ms is discarded
+   * and read again.
    *
    * @param hasMail false to skip reading the inbox, which is empty as far as is known. It is read again before a turn ends
    * @returns the conversation's last position
    */
   readonly begin: (hasMail?: boolean) => Promise<E.Either<ReadError, number>>
-  /** Updates the cache with a write by the turn. After a configuration, the turn continues without reading anything. */
+  /** Updates the cache with an event written by the turn. After a configuration, the turn continues without reading anything. */
   readonly wrote: (written: WriteResult) => void
   /** Returns the requests to workers as of the history that was returned last. */
   readonly asked: () => Steps<ReadError, TurnDemand>
@@ -43,7 +43,7 @@ export const liveHistory = (chat: ConversationHandle): LiveHistory => {
   let known: { readonly now: Effective; readonly asked?: TurnDemand | undefined } | undefined
   let begun: Begun | undefined
 
-  /** Returns the read that was started early, once, unless it is too old. */
+  /** Returns the read that was started early; undefined if it is too old or was already used. */
   const taken = <K extends 'history' | 'mail'>(what: K): Begun[K] => {
     const isNow = begun && chat.party.clock.now() - begun.since < fresh
     const reading = begun?.[what]

@@ -19,15 +19,15 @@ export const openCallsIn = ({
   })
 }
 
-/** User messages, separated from the tool results in them. */
+/** Tool results and other content of user messages, as separate messages. */
 export interface SplitMessages {
   readonly results: readonly NewMessage[]
   readonly said: readonly NewMessage[]
 }
 
 /**
- * Separates the results of open calls from user messages in which they follow other content: otherwise the model would be told that
- * they are missing.
+ * Separates the results of open calls from user messages in which they follow other content, because the model would otherwise be told
+ * that the results are missing.
  *
  * @param isAlone true if results must not stand next to other content
  * @returns undefined if nothing has to be separated

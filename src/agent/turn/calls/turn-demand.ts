@@ -6,7 +6,7 @@ import type { ReadError } from '../../../store/errors.ts'
 
 /** Requests to workers for a turn of the conversation, and its last final reply, according to the conversation's log. */
 export interface TurnDemand {
-  /** Position of the last final reply on any branch; `START` without one. */
+  /** Position of the last final reply on any branch; `START` if there is none. */
   readonly final: number
   /** True if an event after the last final reply requests an answer. */
   readonly isAsked: boolean
@@ -16,7 +16,7 @@ export interface TurnDemand {
 
 export const nothingAsked: TurnDemand = { final: START, isAsked: false }
 
-/** Returns the demand after an event that requests nothing and belongs to another command than the last final reply. */
+/** Returns the demand after an event that requests nothing and does not belong to the command of the last final reply. */
 export const afterOther = ({ final, isAsked, overBy }: TurnDemand): TurnDemand => ({
   final,
   isAsked: isAsked && overBy === undefined,

@@ -9,7 +9,7 @@ export interface TurnHeld {
 
 export const turnHeld = (conversation: string, holder: string): TurnHeld => ({
   _tag: 'TurnHeld',
-  message: `${holder} is giving ${conversation} a turn: call turn later, or with whileHeld wait or take`,
+  message: `${holder} is running a turn of ${conversation}: call turn later, or with whileHeld wait or take`,
   conversation,
   holder,
 })

@@ -17,7 +17,7 @@ import { letGo } from './let-go.ts'
 import { type Claim, type ClaimStatus, claimStatusOf } from './claim-status.ts'
 import { untilFree } from './until-free.ts'
 
-/** Claims to a conversation as one of its turns sees them, including that turn's own claim (ADR 29). */
+/** Claims to a conversation from the viewpoint of one of its turns, including that turn's own claim (ADR 29). */
 export interface TurnClaim extends ClaimHandle {
   /**
    * Begins or continues a turn: waits while another holder runs one, and claims the conversation if others might claim it.
@@ -26,8 +26,8 @@ export interface TurnClaim extends ClaimHandle {
    */
   readonly enter: (now: Effective, phase: Phase) => Steps<HoldError, Effective>
   /**
-   * Returns the facts to record together with the turn's next facts, at that revision of the log of turns. Marks the turn as lost if
-   * another holder has claimed the conversation.
+   * Returns the facts that claim the conversation, to be recorded together with the turn's next facts; an empty array if no claim is
+   * needed. `revision` is the last revision of the log of turns. Marks the turn as lost if another holder has claimed the conversation.
    */
   readonly along: (at: number, revision: number) => Steps<StoreError, readonly TurnFact[]>
   /** Remembers the turn's claim if the recorded facts contain it. */
@@ -42,7 +42,10 @@ export interface TurnClaim extends ClaimHandle {
   readonly leave: (final: number | undefined, reason: Reason) => Promise<void>
 }
 
-/** State in which a turn leaves the conversation: finished, with calls that wait for somebody, or with work for any free worker. */
+/**
+ * State in which a turn leaves the conversation: finished, with calls that wait for a decision or a result, or with work for any free
+ * worker.
+ */
 type Reason = 'done' | 'waiting' | 'free'
 
 export type HoldError = WriteError | ReadError | ModelAborted | TurnHeld
@@ -192,10 +195,7 @@ export const createTurnClaim = (
     return now
   }
 
-  /**
-   * Renews a worker's claim after a final reply. The worker has already claimed the conversation, but for others that reply ends the
-   * claim.
-   */
+  /** Renews a worker's claim after a final reply, because other holders consider the worker's earlier claim ended by that reply. */
   async function* enterAsWorker({ at }: Effective, { hasFinished }: Phase): Steps<HoldError, void> {
     if (!hasFinished) return
     ;({ final } = yield* history.asked())

@@ -58,7 +58,7 @@ const jsonOf = (value: object): Json | undefined => {
   }
 }
 
-/** Limits on the text that shows a value without a JSON form. */
+/** Limits on the text that represents a value without a JSON form. */
 const shown = { depth: 8, maxArrayLength: 10_000, maxStringLength: 1_000_000 }
 
 const answerOfJson = (output: Json, tools: ToolNames): ToolAnswer => {

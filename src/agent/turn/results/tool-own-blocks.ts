@@ -20,7 +20,7 @@ export const toolNames = (tools: readonly Fields[] = []): ToolNames =>
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value.trim() !== ''
 
-/** Checks for the values that the API accepts in optional fields, by field name. */
+/** Predicates for the values that the API accepts in optional fields, by field name. */
 const optional: { readonly [field: string]: (value: unknown) => boolean } = {
   cache_control: (value) => isFields(value) && value['type'] === 'ephemeral',
   citations: (value) => typeof value === 'object' && value !== null,

@@ -14,12 +14,12 @@ export type ToolUse = KnownBlock<'tool_use'>
 
 export interface ToolRunOptions {
   readonly signal: AbortSignal | undefined
-  /** Time limit in milliseconds for a call of a tool without a limit of its own. */
+  /** Time limit in milliseconds for a call of a tool that does not set one. */
   readonly timeout: number
-  /** Maximum size, in bytes, of a result that is shown to the model whole. */
+  /** Maximum size, in bytes, of a result that is shown to the model in full. */
   readonly maxResult: number
   readonly named: ToolNames
-  /** Availability of the omitted part of a result to the model. */
+  /** Availability of the omitted part of a long result, as stated to the model. */
   readonly rest: ResultLimit['rest']
   /** Called with the progress of a call. */
   readonly onEvent: CallOptions['onEvent']
@@ -36,7 +36,10 @@ export const notBegun = 'The call was interrupted by the user before it began: i
 const ended = 'The call was interrupted by the user.'
 const unknownEffect = 'It was cut off; whether it took effect is not known.'
 
-/** Returns the message to the model about a call that ended early. As after a crash, its effect until then is unknown. */
+/**
+ * Returns the message to the model about a call that ended early. Unless the tool has no effect, the message adds that the call may
+ * have taken effect.
+ */
 const cutOff = (tool: ToolSettings, how: string): string =>
   effectOf(tool) === 'none' ? how : `${how} ${unknownEffect}`
 
@@ -58,7 +61,7 @@ const result = ({ id }: ToolUse, answer: ToolAnswer): Block => ({
 export const failedResult = (call: ToolUse, content: string): Block =>
   result(call, { is_error: true, content })
 
-/** Tool input that a person supplied in place of the model's. */
+/** Tool input that a person supplied in place of the model's input. */
 export interface InputEdit {
   readonly by: string
   readonly input: object

@@ -5,7 +5,7 @@ import type { Emit, ToolRun } from '../stream/turn-event.ts'
 
 interface Watching {
   readonly emit: Emit
-  /** Maximum size, in bytes, of a result that is shown to the model whole. */
+  /** Maximum size, in bytes, of a result that is shown to the model in full. */
   readonly maxResult: number
   readonly rest: ResultLimit['rest']
 }

@@ -57,5 +57,5 @@ export async function* turnStart(chat: ConversationHandle, at: number): Steps<Re
   }
 }
 
-/** Reports whether the model had finished with this entry. */
+/** Reports whether an entry is a final reply: one that contains no tool call and was not paused. */
 const isEnd = (entry: Entry): boolean => isReply(entry) && !isPaused(entry) && !entry.content.some(isCall)

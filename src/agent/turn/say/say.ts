@@ -57,7 +57,7 @@ export interface QueuedMessages {
 
 type Says<A> = Steps<SayError, A>
 
-/** Maximum number of times that the decision is retried because of concurrent events. */
+/** Maximum number of retries when concurrent events prevent the message from being recorded. */
 const maxStale = 100
 
 /** Returns a function that records a user message at any time: at once, or after the reply in progress. */
@@ -126,7 +126,7 @@ export const createSayMethod = (chat: ConversationHandle) => {
     }
   }
 
-  /** Promise for the completion of the previous message; never rejects. */
+  /** Promise that settles when the previous message has been handled; never rejects. */
   let before: Promise<unknown> = Promise.resolve()
 
   return (
@@ -184,7 +184,7 @@ const checkedSay = (message: unknown, options: unknown): E.Either<InvalidInput, 
 const spoken = z
   .array(
     newMessage.refine((message) => isTurn({ ...message, content: blocksOf(message.content) }), {
-      error: 'must be a message of the user: for replies and results of tools use append',
+      error: 'must be a user message: for replies and tool results, use append',
     }),
   )
   .min(1)

@@ -9,7 +9,7 @@ import { pathAfter } from '../calls/deferred-messages.ts'
 
 /** Work of a turn that becomes useless once the conversation leaves the state in which the work began. */
 interface Work {
-  /** Position that the path must still include: that of the reply with the call, or of the history in the request. */
+  /** Position that the path must still include: the position of the reply that makes the call, or of the history in the request. */
   readonly context: number
   /** Last position of the conversation known to the turn. */
   readonly seen: number
@@ -34,7 +34,7 @@ export interface ClaimHandle {
    * @param at last position of the conversation known to the turn
    */
   readonly announce: (at: number) => Promise<void>
-  /** Reports whether another holder has claimed the conversation, according to the newest of these facts. The turn is then lost. */
+  /** Reports whether the newest claim among these facts belongs to another holder. If it does, the turn is lost. */
   readonly isTakenIn: (facts: readonly RecordedTurnFact[]) => boolean
   /** Reports whether another holder has claimed the conversation: nothing more of this turn's unfinished work may then be recorded. */
   readonly isLost: () => boolean
@@ -44,7 +44,10 @@ export interface ClaimHandle {
 export interface TurnWatch {
   /** Signal that aborts when the turn is cancelled or its caller aborts it. */
   readonly signal: AbortSignal
-  /** Runs work with a signal that aborts once the work becomes useless. Returns the result, and the reason for the abort if it happened. */
+  /**
+   * Runs work with a signal that aborts once the work becomes useless. Returns the result, and the reason for the abort if the work was
+   * aborted.
+   */
   readonly during: <A>(
     work: Work,
     run: (signal: AbortSignal) => Promise<A>,
@@ -60,7 +63,7 @@ interface Working extends Work {
   ended?: Ended
 }
 
-/** Milliseconds after which work is long enough to make following the conversation worthwhile. */
+/** Milliseconds of work after which the turn starts to follow the conversation. For shorter work it is not worthwhile. */
 const patience = 5
 
 /** Reports whether an event may affect the work of a turn. */
@@ -71,8 +74,8 @@ const mayConcern = ({ type, metadata }: RecordedEvent): boolean =>
   metadata.includes('"interrupts":true')
 
 /**
- * Creates a watcher that follows the conversation as soon as the turn has work to do. A notification only triggers a look at the log,
- * and the log decides.
+ * Creates a watcher that follows the conversation as soon as the turn has work to do. Notifications only trigger a read of the log;
+ * whether the work ends depends on the log alone.
  *
  * @param since last revision of the log of turns when the turn began: only later facts count
  * @param caller the caller's signal

@@ -113,7 +113,7 @@ const withUsage = (
 export const addEstimates = (one = 0, more = 0): Pick<ModelUsage, 'estimated'> =>
   one + more > 0 ? { estimated: one + more } : {}
 
-/** Returns the account entries for the events of a path, which are given and returned oldest first. */
+/** Returns the account entries for the events of a path. Both events and entries are in order, oldest first. */
 export const entriesOf = (path: readonly ConversationEvent[]): readonly AccountEntry[] =>
   path.flatMap((event, index): readonly AccountEntry[] => {
     if (event.type === 'MessageAppended' && event.data.role === 'assistant') {

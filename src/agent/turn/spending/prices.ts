@@ -98,6 +98,6 @@ export const lacksOf = ({ terms = {} }: UsageCounts, model: string | undefined):
   ]
 }
 
-/** Reports whether the price of a service tier is known: other tiers may cost more or less than the standard one. */
+/** Reports whether the price of a service tier is known. A tier without a known price may cost more or less than the standard tier. */
 export const isTierPriced = (tier: string | undefined, model: string | undefined): boolean =>
   tier === undefined || (tier === 'batch' && model?.includes('claude') === true)

@@ -10,8 +10,8 @@ import type { ReadError } from '../../../store/errors.ts'
 const firstPage = 32
 
 /**
- * Returns the events on the path since the user's last message, oldest first, even if markers hide them or that message. Reads nothing
- * if the message is the last event; otherwise reads about as many events as it returns.
+ * Returns the events on the path since the user's last message, oldest first. Includes events hidden by markers, even if the message
+ * itself is hidden. Reads nothing if the message is the last event; otherwise reads about as many events as it returns.
  */
 export async function* sinceUserMessage(
   chat: Pick<ConversationHandle, 'events'>,

@@ -1,8 +1,8 @@
 import type { Emit, InterimEvent, TextEvent, ThinkingEvent, ToolInputEvent } from './turn-event.ts'
 
 /**
- * Queue of unread events. Writers never wait. Unread pieces of the same block are joined, so the queue holds no more than is recorded,
- * plus the progress of tools.
+ * Queue of unread events. Writers never wait. Unread pieces of the same block are joined, so that the queue never exceeds the recorded
+ * content plus the progress of tools.
  */
 export interface EventQueue {
   readonly push: Emit
