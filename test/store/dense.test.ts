@@ -135,7 +135,7 @@ test('forks that stem from one another are an error, not a walk without end', as
       ]),
   })
   expect((await all(store.conversations()))[0]).toMatchObject({
-    problem: expect.stringContaining('fork of itself'),
+    problem: expect.stringContaining('one of its own forks'),
   })
   expect(await store.conversation('a').verify()).toMatchObject({ events: 0, discrepancy: { position: 0 } })
   for (const name of Object.keys(looks).filter((one) => one !== 'a list' && one !== 'verify'))

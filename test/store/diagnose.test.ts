@@ -163,7 +163,7 @@ describe('the diagnosis of an SQLite store', () => {
     utimesSync(`${path}-wal`, new Date(0), new Date(0))
     putBack(path)
     expect(found(await findingsOf(`sqlite:${path}`), 'WAL')).toMatch(
-      /^warning: .*-wal is older than the file/,
+      /^warning: .*-wal is older than the database file/,
     )
   })
 

@@ -97,7 +97,7 @@ export async function* messagesAfter(
       for await (const message of body ? messagesIn(body, heard) : []) {
         if (message.event === 'problem') throw errorOf(message.data)
         lastId = message.id ?? lastId
-        // Whoever takes the messages may take their time.
+        // A slow consumer does not mean a broken connection.
         clearTimeout(watch)
         yield message
         heard()

@@ -67,7 +67,7 @@ it('is never the store that has the ledger, by whatever name', async () => {
   await say(store, ['a'])
   await expect(store.audit.seal({ signer, anchors: [storeAnchor(itself)] })).rejects.toMatchObject({
     _tag: 'AnchorFailed',
-    message: expect.stringContaining('name another one') as string,
+    message: expect.stringContaining('specify another store') as string,
   })
   expect(await store.audit.status()).toMatchObject({ size: 0, exposedSince: 'beginning' })
 })

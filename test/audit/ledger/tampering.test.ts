@@ -705,7 +705,7 @@ describe('what the chain does not show, the sealed ledger does', () => {
       expect(await problemsIn(store, { anchors: named })).toEqual([{ kind: 'anchor' }])
     await expect(store.audit.proof('other')).rejects.toMatchObject({
       _tag: 'LedgerDamaged',
-      message: expect.stringContaining('it has 1: entries were removed') as string,
+      message: expect.stringContaining('the ledger has 1: entries were removed') as string,
     })
     sql(
       again.file,

@@ -203,7 +203,7 @@ const answers: Readonly<Record<string, readonly [Answer, RegExp]>> = {
   'of another authority': [async (_, query) => (await authority()).reply(query), /is not trusted/],
   'with another signature': [
     async ({ reply }, query) => flipped(await reply(query), -1),
-    /its certificate does not verify|no timestamp/,
+    /its certificate does not verify|without a timestamp/,
   ],
   'by a certificate that is for other uses, too': [
     async ({ reply, forged }, query) => forged(await reply(query), (info) => info, 'plain'),
@@ -217,9 +217,9 @@ const answers: Readonly<Record<string, readonly [Answer, RegExp]>> = {
     async ({ reply, forged }, query) => forged(await reply(query), (info) => moved(info, -hour)),
     /was not valid then/,
   ],
-  'cut off': [async ({ reply }, query) => (await reply(query)).subarray(0, -100), /no timestamp/],
-  empty: [() => Promise.resolve(Buffer.alloc(0)), /no timestamp/],
-  'that is a page': [() => Promise.resolve(Buffer.from('<!doctype html>')), /no timestamp/],
+  'cut off': [async ({ reply }, query) => (await reply(query)).subarray(0, -100), /without a timestamp/],
+  empty: [() => Promise.resolve(Buffer.alloc(0)), /without a timestamp/],
+  'that is a page': [() => Promise.resolve(Buffer.from('<!doctype html>')), /without a timestamp/],
   'of 10 MB': [
     () => Promise.resolve(Buffer.alloc(10_000_000, 0x30)),
     /does not answer \(with more than 65536 bytes\)/,

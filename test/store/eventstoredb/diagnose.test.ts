@@ -144,7 +144,7 @@ describe('the diagnosis of an EventStoreDB', () => {
     await client.setStreamMetadata('conversation-repaired', {})
     await client.setStreamMetadata('other', { maxCount: 1 })
     expect(found(await findingsOf(url), 'history')).toMatch(
-      /^problem: the database drops events of capped \(\$maxCount 10\), the notes of kept \(\$maxCount 5\), aged \(\$maxAge 3600\), deleted \(deleted\), buried \(deleted for ever\): remove /,
+      /^problem: the database drops events of capped \(\$maxCount 10\), the notes of kept \(\$maxCount 5\), aged \(\$maxAge 3600\), deleted \(deleted\), buried \(permanently deleted\): remove /,
     )
   })
 

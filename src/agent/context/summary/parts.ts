@@ -64,4 +64,4 @@ const cutDowns = (part: SummaryOptions, allowed: number): readonly SummaryOption
   })
 
 const tooLarge = ({ covers, parts }: SummaryOptions, allowed: number): string =>
-  `${parts ? `the content after position ${parts.at(-1)?.last}` : `the content from position ${covers.first}`} up to ${covers.last} cannot be shortened to ${Math.floor(allowed)} tokens, the limit for a summary request: summarize with a model that has a larger window, or truncate`
+  `${parts ? `the content after position ${parts.at(-1)?.last}` : `the content from position ${covers.first}`} through ${covers.last} cannot be shortened to ${Math.floor(allowed)} tokens, the limit for a summary request: summarize with a model that has a larger window, or truncate`
