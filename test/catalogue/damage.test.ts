@@ -375,7 +375,7 @@ test.skipIf(mountProblem !== undefined)(
         path,
         folder,
       )
-      const problem = expect.stringContaining('it is in memory') as string
+      const problem = expect.stringContaining('it is kept in memory') as string
       const said = JSON.parse(printed) as readonly object[]
       expect(said[0]).toMatchObject({ isComplete: true, problem, why: problem })
       expect(said[1]).toMatchObject({ isComplete: true, problem, why: problem })

@@ -74,10 +74,10 @@ describe('the guide to adding an event type', () => {
     expect(steps).toHaveLength([...section.matchAll(/^\d+\. /gm)].length)
     expect(new Set(steps.map(({ file }) => file)).size).toBe(steps.length)
     expect(steps.length).toBeLessThanOrEqual(14)
-    const [needed = ''] = section.split('\nOnly if it is to have a method of its own:\n')
+    const [needed = ''] = section.split('\nOnly if the command gets its own method:\n')
     expect([stepsIn(needed).length, steps.length]).toEqual([10, 13])
     expect(section).toContain(
-      'touches ten files of `src`, in this order; with a method of its own in every API, thirteen',
+      'change ten files of `src`, in this order. If the command also gets its own method in every API, change thirteen files',
     )
   })
 
