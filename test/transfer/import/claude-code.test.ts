@@ -660,7 +660,7 @@ describe('Claude Code: an entry that names a parent from before a compaction', (
   it('continues from the end after copies of all that was hidden, and that is noted', () => {
     const all = [...begun, ...begun.slice(0, 3), user('q4', 'q2')]
     expect(texts(...all)).toEqual(['s1', 'q3', 'a3', 'q4'])
-    expect(notesOf(...all)).toEqual([expect.stringContaining('recorded again')])
+    expect(notesOf(...all)).toEqual([expect.stringContaining('recorded a second time')])
     expect(texts(...all, ...begun.slice(0, 3), user('q5', 'q2'))).toEqual(['s1', 'q3', 'a3', 'q4', 'q5'])
   })
 
