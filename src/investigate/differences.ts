@@ -31,8 +31,8 @@ export interface HistorySnapshot {
 }
 
 /**
- * Compares the items shown in two calls. Disappeared items come first, in the order of the earlier call, then new items in the order of
- * the later call.
+ * Compares the items shown in two calls. Items that disappeared come first, in the order of the earlier call, then new items in the
+ * order of the later call.
  */
 export const differences = (
   log: Log,

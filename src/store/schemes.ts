@@ -36,7 +36,7 @@ export interface UnknownScheme {
 
 export const schemeTaken = (scheme: string): SchemeTaken => ({
   _tag: 'SchemeTaken',
-  message: `${scheme}: is already registered: register the store under another name`,
+  message: `the scheme ${scheme}: is already registered; register the store under another name`,
   scheme,
 })
 

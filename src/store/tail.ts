@@ -29,7 +29,7 @@ export interface TailListener {
   readonly event: (event: RecordedEvent) => void
   /** Receives, from time to time, the checkpoint up to which the store was searched. */
   readonly reached: (checkpoint: Checkpoint) => void
-  /** Receives the final call, made when the store is closed or cannot be read. */
+  /** Called last: with undefined when the store is closed, or with the error if it cannot be read. */
   readonly ended: (error: StoreError | InvalidInput | undefined) => void
 }
 

@@ -40,7 +40,7 @@ export interface WorkBoard {
   readonly lanes: Omit<Lanes, 'changed'>
   readonly spending: UsageTracker
   readonly fairness: Fairness
-  /** Returns the last revision of a conversation's log of turns; undefined if no event of it was received. */
+  /** Returns the last known revision of a conversation's turn log; undefined if none of its events has been received. */
   readonly turnsAt: (conversation: string) => number | undefined
   /** Returns the last revision of a conversation's inbox; undefined if no event of it was received. */
   readonly mailAt: (conversation: string) => number | undefined

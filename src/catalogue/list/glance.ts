@@ -15,8 +15,8 @@ import { streamEndFrom, readStreamEnd, type StreamEnd } from '../../store/whole/
 export interface ConversationOverview {
   readonly id: string
   /**
-   * Title: the latest `title` note, or else the beginning of the user's first words; empty if the first events contain no words of the
-   * user. One line of at most 80 characters.
+   * Title: the latest `title` note, or else the beginning of the user's first message; empty if the first events contain no text from
+   * the user. One line of at most 80 characters.
    */
   readonly title: string
   /**

@@ -15,7 +15,7 @@ export const addLog = (program: Command, shell: Shell): void => {
     .description('show the events on the current path')
     .option('--all', 'include abandoned branches and rewinds, with the graph')
     .option('--time', 'show the time of each event (UTC)')
-    .option('--notes', 'include notes and links, each after the event it was added after')
+    .option('--notes', 'include notes and links, each below the event that was the last when it was added')
     .addHelpText('after', '\nExamples:\n  palimpsest log task-42\n  palimpsest log task-42 --all | less')
     .action(
       shell.look(

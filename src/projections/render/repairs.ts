@@ -20,7 +20,7 @@ export type RepairKind =
   | 'blank-dropped'
   /** A block was left out because its type is not allowed in that place. */
   | 'block-dropped'
-  /** An image or document was replaced by text: the API would refuse it, or the request may not hold more. */
+  /** An image or document was replaced by text, because the API would refuse it or the request already has the maximum number. */
   | 'media-replaced'
   /** The media type of an image was set to match its bytes, or its data was reduced to plain base64. */
   | 'source-corrected'

@@ -34,7 +34,7 @@ export interface ApiReply {
   /** Other fields of the message, such as `container` or `stop_sequence`. */
   readonly message?: Readonly<Record<string, unknown>>
   readonly fault?: Fault
-  /** Delay in milliseconds before each event, or before an answer without streaming. */
+  /** Delay in milliseconds before each event, or before the whole answer if it is not streamed. */
   readonly delay?: number
 }
 

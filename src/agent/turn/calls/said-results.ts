@@ -29,7 +29,7 @@ export interface SplitMessages {
  * Separates the results of open calls from user messages in which they follow other content, because the model would otherwise be told
  * that the results are missing.
  *
- * @param isAlone true if results must not stand next to other content
+ * @param isAlone true if a message with results must not have other content
  * @returns undefined if nothing has to be separated
  */
 export const splitMessages = (

@@ -25,7 +25,7 @@ export const resultBlocks = (given: AnyBlock, tools?: ToolNames): readonly Block
   return ownBlocks(block, tools) ?? [textBlock(JSON.stringify(block))]
 }
 
-/** Converts a picture in another form to the API's form. A picture that cannot be shown is recorded as given. */
+/** Converts an image in another format to the API's format. An image that the API cannot show is recorded unchanged. */
 const foreignPicture = (block: Block, data: string): readonly Block[] =>
   pictureBlocks(data, block['mimeType']).map((made) => ('data' in made ? block : made))
 
