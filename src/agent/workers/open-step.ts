@@ -56,8 +56,8 @@ export interface OpenStep {
 }
 
 /**
- * Reports whether the observer has received every event of the conversation and its side streams. It has if the conversation is not a
- * fork and its first event began the step.
+ * Reports whether the observer has received every event of the conversation and its side streams. This is the case if the conversation
+ * is not a fork and its first event began the step.
  */
 export const isSeenWhole = ({ begunBy, isFork }: OpenStep): boolean => begunBy === 'conversation@0' && !isFork
 

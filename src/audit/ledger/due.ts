@@ -15,7 +15,7 @@ export interface SealPolicy {
 export interface PendingSeal extends ChainHead {
   /** Place from which the store was being read when the stream's change was first seen. Reading from this place finds the stream again. */
   readonly since: StorePlace | undefined
-  /** Revision of the stream when its change was first seen. */
+  /** Revision of the stream at the time when it was first seen to have changed. */
   readonly from: number
   /** Times at which the change was first seen and the last new event was seen, in milliseconds since 1970. */
   readonly first: number

@@ -20,7 +20,7 @@ export interface HtmlOptions {
 }
 
 /**
- * Yields the data of a page about one conversation, for use without a server: an `EmbeddedFile` as JSON, in pieces.
+ * Yields the JSON of an `EmbeddedFile` in pieces: the data of a page that shows one conversation without a server.
  *
  * Memory use: one event at a time, and a few numbers for each event; with `calls`, also the effective history if replies have receipts.
  */

@@ -23,7 +23,7 @@ export const listedShape = overviewShape
       .array(count)
       .max(32)
       .optional()
-      .describe('Tokens at evenly spaced positions, including the last one'),
+      .describe('Token counts at evenly spaced positions, including the last one'),
     calls: count.optional().describe('Number of replies with a receipt'),
     has: z.array(z.string()).optional(),
   })

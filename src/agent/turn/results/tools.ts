@@ -14,7 +14,7 @@ export type ToolUse = KnownBlock<'tool_use'>
 
 export interface ToolRunOptions {
   readonly signal: AbortSignal | undefined
-  /** Time limit in milliseconds for a call of a tool that does not set one. */
+  /** Time limit in milliseconds for a call to a tool that does not set one. */
   readonly timeout: number
   /** Maximum size, in bytes, of a result that is shown to the model in full. */
   readonly maxResult: number
