@@ -55,7 +55,10 @@ export const createWorker = (
         if (!isConversationId(id)) yield invalidInput('name', 'may have only letters, digits and . _ : -')
         // Twice under one id, each would take the other's steps for its own.
         if (hasRun)
-          yield invalidInput('run', 'can be called only once: create another worker with store.worker(options)')
+          yield invalidInput(
+            'run',
+            'can be called only once: create another worker with store.worker(options)',
+          )
         hasRun = true
         return work(id, settings, around, signal)
       }),
