@@ -5,6 +5,7 @@ import { type Effective, type Item, messagesOf } from '../projections/effective.
 import type { Entry } from '../projections/full.ts'
 import type { Outline } from '../projections/outline.ts'
 import { termsIn, termsOf, wordsOf } from './terms.ts'
+import { createTextIndex } from './text-index.ts'
 
 /** A term in a reply that only hidden messages contained when the reply was requested. */
 export interface HiddenTerm {
@@ -34,8 +35,15 @@ export interface TermSearch {
   readonly isShown: (items: readonly Item[], term: string, isMessage: boolean) => boolean
 }
 
+/** Creates the search of the shown items. It indexes their texts, so that a search for the next term is fast. */
+export const createShownSearch = (): TermSearch['isShown'] => {
+  const texts = createTextIndex(textOf)
+  return (items, term, isMessage) =>
+    texts.contains(items, term, ({ kind }) => (kind === 'message') === isMessage)
+}
+
 /**
- * Returns a search that reads the messages again for each term.
+ * Returns a search that reads the hidden messages again for each term.
  *
  * @param entries entries of the full history
  */
@@ -45,8 +53,7 @@ export const searchIn = (entries: readonly Entry[]): TermSearch => {
     // To find a text takes much less time than to find all terms.
     hiddenWith: (term) =>
       hidden.values().filter(({ content }) => wordsOf(content).includes(term) && termsOf(content).has(term)),
-    isShown: (items, term, isMessage) =>
-      items.some((item) => (item.kind === 'message') === isMessage && textOf(item).includes(term)),
+    isShown: createShownSearch(),
   }
 }
 
@@ -82,7 +89,7 @@ export const missingTerms = (
 const saidIn = ({ content }: Pick<Message, 'content'>): string => wordsOf(content)
 
 /** Returns the text of an item in which terms are searched for. */
-export const textOf = (item: Item): string => messagesOf(item).map(saidIn).join('\n')
+const textOf = (item: Item): string => messagesOf(item).map(saidIn).join('\n')
 
 const promptText = memo(({ system, tools }: Configuration) => JSON.stringify([system, tools]))
 

@@ -2,8 +2,7 @@ import type { Block } from '../events/blocks.ts'
 import type { ConversationEvent } from '../events/events.ts'
 import { type Effective, type Item, itemOf } from '../projections/effective.ts'
 import { draftOf, emptyOutline, evolve, type Outline, type Slot } from '../projections/outline.ts'
-import { type TermSearch, textOf } from './missing-terms.ts'
-import { createTextIndex, type TextIndex } from './text-index.ts'
+import { createShownSearch, type TermSearch } from './missing-terms.ts'
 import { termsIn, wordsOf } from './terms.ts'
 
 /** State of a replayed conversation. The replay can continue from the state after any event. */
@@ -29,8 +28,8 @@ interface Known {
   /** Positions of messages by the terms in them, in log order, and the positions of messages not yet searched for terms. */
   readonly holders: Map<string, number[]>
   readonly unread: Set<number>
-  /** Index of the texts of the items that are shown. */
-  readonly texts: TextIndex<Item>
+  /** Search of the shown items. */
+  readonly isShown: TermSearch['isShown']
 }
 
 export const nothingYet = (): ReplayedHistory => ({
@@ -44,7 +43,7 @@ export const nothingYet = (): ReplayedHistory => ({
     requestTokens: new Map(),
     holders: new Map(),
     unread: new Set(),
-    texts: createTextIndex(textOf),
+    isShown: createShownSearch(),
   },
 })
 
@@ -112,8 +111,7 @@ export const createReplay = ({ prompt, known, ...before }: ReplayedHistory) => {
         if (by !== undefined) yield { position, by }
       }
     },
-    isShown: (shown, term, isMessage) =>
-      known.texts.contains(shown, term, ({ kind }) => (kind === 'message') === isMessage),
+    isShown: known.isShown,
   }
   return { add, effectiveAt, copy, search, messagesHidden: () => messagesHidden, requestTokens }
 }
