@@ -167,6 +167,7 @@ test(
     expect(
       trail.map(({ stream, revision, type, data }) => `${stream}@${revision} ${type} ${data.slice(0, 300)}`),
     ).toEqual([])
+    expect(again).toEqual([])
     expect(wasted).toBe(0)
     expect(overlaps).toEqual([])
   },
