@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import type { Block } from '../events/blocks.ts'
+import { type Block, textBlock } from '../events/blocks.ts'
 import { invalidInput } from '../events/errors.ts'
 import { isMarkerOrRestore } from '../events/event-traits.ts'
 import { isFields } from '../events/json.ts'
@@ -144,4 +144,4 @@ const dataOf = (message: NewMessage): Event<'MessageAppended'>['data'] => ({
 
 /** Returns message content as blocks; a string becomes one text block. */
 export const blocksOf = (content: NewMessage['content']): readonly Block[] =>
-  typeof content === 'string' ? [{ type: 'text', text: content }] : content
+  typeof content === 'string' ? [textBlock(content)] : content

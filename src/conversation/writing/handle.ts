@@ -35,7 +35,7 @@ import { inOrder } from './in-order.ts'
 import { momentAfter, momentsOf, sizeOf } from '../reading/moments.ts'
 import { placeEvents } from './place-events.ts'
 import type { Own } from '../reading/lineage.ts'
-import { orNearest, withNearest } from '../reading/nearest-conversation.ts'
+import { orNearest } from '../reading/nearest-conversation.ts'
 import { firstPage, reader } from '../reading/reader.ts'
 
 type Result<A> = Promise<E.Either<WriteError, A>>
@@ -219,10 +219,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
 
   return {
     // A command is refused for reasons of its own: the type of each decider says for which.
-    handle: (async (...asked) => {
-      const answer = await inTurn(...asked)
-      return E.isLeft(answer) ? E.left(await withNearest(store, answer.left)) : answer
-    }) as Handler['handle'],
+    handle: ((...asked) => orNearest(store, () => inTurn(...asked))()) as Handler['handle'],
     saw: (conversation, lineage, last, moment) => {
       const { revision = -1 } = ends.get(conversation) ?? {}
       // What this process has written since is newer.

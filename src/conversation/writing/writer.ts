@@ -170,11 +170,10 @@ export const withoutOversized = <M>(messages: M): E.Either<InvalidInput, M> => {
     if (!isFields(message)) continue
     const { content, shown } = message
     const edit = isFields(shown) ? shown['content'] : undefined
-    for (const [path, blocks] of [
-      ['content', content],
-      ['shown.content', edit],
-    ] as const) {
-      const found = Array.isArray(blocks) ? findOversized(blocks) : undefined
+    for (const [path, found] of [
+      ['content', findOversized(content)],
+      ['shown.content', findOversized(edit)],
+    ] as const)
       if (found)
         return E.left(
           invalidInput(
@@ -182,7 +181,6 @@ export const withoutOversized = <M>(messages: M): E.Either<InvalidInput, M> => {
             `no model accepts this picture: ${found.problem}. Scale it down; with at most 2000 pixels on a side, it can be sent with any number of others`,
           ),
         )
-    }
   }
   return E.right(messages)
 }

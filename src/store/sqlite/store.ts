@@ -10,7 +10,7 @@ import { type StoreError, storeClosed } from '../errors.ts'
 import { followTail } from '../follow.ts'
 import type { EventStore, RecordedEvent } from '../port.ts'
 import { pulse } from '../pulse.ts'
-import { type Tail, type TailSource, type TailPage, tailOf } from '../tail.ts'
+import { type TailSource, type TailPage, tailOf } from '../tail.ts'
 import { allReader } from './all.ts'
 import { backupSqlite } from './backup.ts'
 import { sqliteBlobs } from './blobs.ts'
@@ -93,12 +93,11 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
     pollInterval,
     watchOthers: (signal) => watchOthers(db, settings.path, changes.beat, signal),
   }
-  // Made for the first follower.
-  let tail: Tail | undefined
+  const tail = tailOf(source)
 
   /** Passes written events to the followers in this process, so that the followers need not read them from the file. */
   const wrote = (kept: readonly WrittenAppend[]): void => {
-    if (tail && !tail.offer(() => kept.flatMap(recordedAs))) changes.beat()
+    if (!tail.offer(() => kept.flatMap(recordedAs))) changes.beat()
   }
 
   return {
@@ -122,7 +121,7 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
     newest: (prefixes, before, limit) => reading(() => E.right(streams.newest(prefixes, before, limit))),
     changed: (prefix, since) => reading(() => E.right(all.changed(prefix, since))),
     readAll: (range) => () => page(range),
-    follow: (options) => followTail(source, (tail ??= tailOf(source)), options),
+    follow: (options) => followTail(source, tail, options),
     blobs: sqliteBlobs(db, settings, guard, () => isClosed),
     integrity: () => async () => {
       if (isClosed) return E.left(storeClosed(url))
