@@ -54,6 +54,7 @@ export const drain = async (
   await watch.until(areOver, settings.grace)
   const end = clock.now() + farewell
   endAll(runs, `${worker} stops`)
+  watch.changed()
   await watch.until(areOver, parting)
   const sayStopped = () => run(tell(store, actor, worker, { type: 'WorkerStopped', data: {} }))
   const said = await within(clock, end - clock.now(), stopBeating().then(sayStopped))

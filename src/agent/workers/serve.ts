@@ -23,6 +23,10 @@ type LetGo = Parameters<typeof release>[2]
 export const hasSeenClaim = ({ known }: Shift, { conversation, claimed = 0 }: Run): boolean =>
   (known.turnsAt(conversation) ?? -1) >= claimed
 
+/** Waits until the board includes the run's claim, or the run is told to end. */
+const received = (shift: Shift, its: Run): Promise<void> =>
+  shift.watch.until(() => hasSeenClaim(shift, its) || its.ends.signal.aborted, Infinity)
+
 /** Reports whether, according to the board, the worker holds the conversation. */
 const holds = ({ worker, known }: Shift, { conversation }: Run): boolean => {
   const step = known.steps.get(conversation)
@@ -38,7 +42,9 @@ export const serve = async (shift: Shift, its: Run, step: OpenStep, signals: Sig
   if (ended.reason !== 'settled') await letGo(shift, its, ended)
   its.isOver = true
   signals.freed(its)
-  await shift.watch.until(() => hasSeenClaim(shift, its) && !holds(shift, its), patience)
+  // A claim that the board shows only later would look like one that this worker still has to act on.
+  await received(shift, its)
+  await shift.watch.until(() => !holds(shift, its), patience)
   // The model has finished, but not by what the log says of it.
   if (holds(shift, its)) await letGo(shift, its, { reason: await leftWith(its), step: ended.step })
 }
@@ -94,7 +100,7 @@ const claimed = async (shift: Shift, its: Run, step: OpenStep): Promise<boolean>
 const mayBegin = async (shift: Shift, its: Run, step: OpenStep): Promise<boolean> => {
   const { limit } = policyFor(shift.known.policy, tenantOf(step))
   if (limit === undefined) return true
-  await shift.watch.until(() => hasSeenClaim(shift, its) || its.ends.signal.aborted, Infinity)
+  await received(shift, its)
   return isWithinLimit(shift.known, its.conversation)
 }
 

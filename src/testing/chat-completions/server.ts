@@ -85,6 +85,8 @@ export const chatCompletions = async (options: ChatCompletionsOptions = {}): Pro
       else sendJson(response, 500, errorBody({ ...chatFailures.broken, message: String(error) }))
     })
   })
+  // Otherwise a busy client may send its next request on a connection that is being closed, and fail.
+  server.keepAliveTimeout = 0
   server.listen(0, host)
   await once(server, 'listening')
   return {

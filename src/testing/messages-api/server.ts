@@ -90,6 +90,8 @@ export const messagesApi = async (options: MessagesApiOptions = {}): Promise<Mes
       else sendJson(response, 500, errorBody({ ...failures.broken, message: String(error) }, ''))
     })
   })
+  // Otherwise a busy client may send its next request on a connection that is being closed, and fail.
+  server.keepAliveTimeout = 0
   server.listen(0, host)
   await once(server, 'listening')
   return {

@@ -11,7 +11,7 @@ import { emptyAccount } from '../../../src/agent/turn/spending/account.ts'
 import type { TurnResult, TurnError } from '../../../src/agent/turn/turn-result.ts'
 import { leaveFactOf } from '../../../src/agent/workers/attempt.ts'
 import { outcomeOf } from '../../../src/agent/workers/outcome.ts'
-import { settled } from '../../support/workers/hand-clock.ts'
+import { handClock, settled } from '../../support/workers/hand-clock.ts'
 import { hand, say, stepsOf, until } from '../../support/workers/hands.ts'
 
 const actor = { kind: 'test' }
@@ -78,18 +78,23 @@ describe('a worker that claims a step which somebody else has answered by then',
   })
 })
 
+const { replies: _, ...account } = emptyAccount
+/** What a turn returns whose model has finished. */
+const turnOver: TurnResult = {
+  conversation: 'c',
+  position: 1,
+  content: [],
+  stopReason: 'end_turn',
+  waiting: [],
+  pending: [],
+  ...account,
+  ended: 'stop',
+  calls: 1,
+  tools: [],
+}
+
 test('a worker whose turn has claimed the conversation again after its reply takes what was asked before that claim', async () => {
   const store = memoryStore()
-  const { replies: _, ...account } = emptyAccount
-  const ending = {
-    conversation: 'c',
-    position: 1,
-    content: [],
-    stopReason: 'end_turn',
-    waiting: [],
-    pending: [],
-  }
-  const turned: TurnResult = { ...ending, ...account, ended: 'stop', calls: 1, tools: [] }
   const turns: string[] = []
   const give = async (chat: ConversationHandle) => {
     turns.push(chat.id)
@@ -100,12 +105,46 @@ test('a worker whose turn has claimed the conversation again after its reply tak
     const again = { step: 'turn-1@1', worker: 'w', attempt: 1, isTurn: true, at: 1 } as const
     await orThrow(run(chat.turnLog.append([{ type: 'TurnClaimed', data: again }], revision)))
     await settled()
-    return E.right(turned)
+    return E.right(turnOver)
   }
   await say(store, 'c', true)
   hand(store, 'w', { give })
   await until(() => turns.length > 1)
   expect(turns).toEqual(['c', 'c'])
+})
+
+test('a worker that receives its claim long after the reply takes what is said next as a first attempt', async () => {
+  const store = memoryStore()
+  const { promise: isThere, resolve: arrive } = Promise.withResolvers<void>()
+  const slow: EventStore = {
+    ...store,
+    follow: async function* (options) {
+      for await (const followed of store.follow(options)) {
+        if (followed.type === 'event' && followed.event.type === 'TurnClaimed') await isThere
+        yield followed
+      }
+    },
+  }
+  const { clock, pass } = handClock()
+  const give = async (chat: ConversationHandle) => {
+    await chat.append({ role: 'assistant', content: 'Yes.' })()
+    return E.right({ ...turnOver, conversation: chat.id })
+  }
+  await say(store, 'c', true)
+  const { stop, ended } = hand(slow, 'w', { give }, clock)
+  await pass(5_000)
+  await say(store, 'c', true)
+  await pass(0)
+  arrive()
+  await pass(5_000)
+  const facts = await orThrow(run(storeOn(store, actor).conversation('c').turnLog.after(-1)))
+  expect(facts.filter(({ type }) => type === 'TurnClaimed').map(({ data }) => data)).toMatchObject([
+    { step: 'conversation@0', attempt: 1 },
+    { step: 'conversation@2', attempt: 1 },
+  ])
+  stop()
+  await pass(0)
+  expect(await ended).toMatchObject({ why: 'stopped', left: [] })
 })
 
 /** What models and the functions of programs come up with. */

@@ -40,6 +40,8 @@ export const effectsServer = async (
       if (death) response.once('finish', () => setTimeout(death.now, Math.random() * 5))
     })().catch(() => response.destroy())
   })
+  // A connection that the server closes while a starved process uses it again would fail the call.
+  server.keepAliveTimeout = 0
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {

@@ -75,6 +75,8 @@ export const fakeModel = async (
   const server = createServer((message, response) => {
     handle(message, response).catch(() => response.destroy())
   })
+  // A connection that the server closes while a starved process uses it again would fail the call.
+  server.keepAliveTimeout = 0
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
