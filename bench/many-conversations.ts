@@ -1,6 +1,6 @@
 import { newCommandId, streamOf } from '../src/events/ids.ts'
 import { encodeChain } from '../src/conversation/writing/encode.ts'
-import { orThrow } from '../src/result/steps.ts'
+import { orThrow } from '../src/result/fallible.ts'
 import type { EventStore } from '../src/store/port.ts'
 
 const syllables = 'ba con der fi gra ho in ju kel lo mi nor op pa qui ra str ti un ve wex yo za'.split(' ')

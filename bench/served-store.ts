@@ -2,7 +2,7 @@ import { START } from '../src/events/events.ts'
 import { newCommandId, streamOf } from '../src/events/ids.ts'
 import { type CompleteEnvelope, encodeChain } from '../src/conversation/writing/encode.ts'
 import { turnLog } from '../src/conversation/beside/turn-log.ts'
-import { orThrow, run } from '../src/result/steps.ts'
+import { orThrow, run } from '../src/result/fallible.ts'
 import type { EventStore } from '../src/store/port.ts'
 import { messageAt } from './messages.ts'
 

@@ -5,7 +5,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { toPromise } from './api/promises.ts'
 import { newKeyFile as newKeyFileSteps, signerFrom as signerOf, signerIn } from './audit/ledger/key-file.ts'
 import type { Signer } from './audit/ledger/keys.ts'
-import { task } from './result/steps.ts'
+import { task } from './result/fallible.ts'
 import { toError } from './result/typed-error.ts'
 
 /**

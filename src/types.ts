@@ -108,7 +108,7 @@ export type {
   SealerOptions,
   StatusOptions,
 } from './audit/ledger/audit.ts'
-export type { AuditSummary } from './audit/ledger/audit-steps.ts'
+export type { AuditSummary } from './audit/ledger/run-audit.ts'
 export type { BeginOptions, LedgerKey } from './audit/ledger/begin.ts'
 export type { BeginError, LedgerError, ProofError, SealError } from './audit/ledger/errors.ts'
 export type { ExportRecord, RecordedExport } from './audit/ledger/exports.ts'
@@ -122,7 +122,7 @@ export type { AnchorStatus, LedgerStatus } from './audit/ledger/status.ts'
 export type { AuditProblem } from './audit/ledger/verify.ts'
 export type { AbandonedRange, ForkedOff } from './catalogue/branches.ts'
 export type { CallsPage } from './catalogue/calls.ts'
-export type { ConversationOverview } from './catalogue/list/glance.ts'
+export type { ConversationInfo } from './catalogue/list/conversation-info.ts'
 export type { ListOptions } from './catalogue/list/list-pages.ts'
 export type {
   BranchesPage,
@@ -228,7 +228,7 @@ export type { CopyError } from './transfer/copy-stream.ts'
 export type { CopyResult } from './transfer/copy.ts'
 export type { ImportError } from './transfer/formats/errors.ts'
 export type { SessionFile } from './transfer/formats/parse-session.ts'
-export type { Format, ImportReport, ImportStep } from './transfer/formats/plan.ts'
+export type { Format, ImportAction, ImportReport } from './transfer/formats/plan.ts'
 export type { FormatTaken, SessionConversation, SessionFormat } from './transfer/formats/registry.ts'
 export type { ImportOptions } from './transfer/import.ts'
 export type { ImportResult } from './transfer/import-result.ts'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { openEvents } from '../../src/api/open.ts'
 import { openStore } from '../../src/index.ts'
-import { orThrow } from '../../src/result/steps.ts'
+import { orThrow } from '../../src/result/fallible.ts'
 import { app } from '../../src/server/app.ts'
 import { fillConversations, medianOf } from '../many-conversations.ts'
 import { atMost, count, duration, type PartResult } from '../report.ts'

@@ -2,7 +2,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { openEvents } from '../../src/api/open.ts'
 import { openStore } from '../../src/index.ts'
-import { orThrow } from '../../src/result/steps.ts'
+import { orThrow } from '../../src/result/fallible.ts'
 import { fillConversations, medianOf } from '../many-conversations.ts'
 import { atMost, count, duration, type PartResult, times } from '../report.ts'
 

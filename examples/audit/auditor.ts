@@ -2,7 +2,7 @@ import { fileAnchor } from '../../src/audit.ts'
 import { type AuditProblem, openStore } from '../../src/index.ts'
 import { verdictLines, verifyEvidence } from '../../src/audit/evidence/verify.ts'
 import { parseKey } from '../../src/audit/ledger/keys.ts'
-import { orThrow } from '../../src/result/steps.ts'
+import { orThrow } from '../../src/result/fallible.ts'
 import type { Made } from './made.ts'
 
 /** What the auditor finds, who has the key and the checkpoints, and is shown this file. */

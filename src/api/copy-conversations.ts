@@ -1,5 +1,5 @@
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import { ok, type Steps, task } from '../result/steps.ts'
+import { unwrap, type Fallible, task } from '../result/fallible.ts'
 import { invalidInput } from '../events/errors.ts'
 import { isConversationId } from '../events/ids.ts'
 import { type CopyResult, copyBetween, type CopyOptions } from '../transfer/copy.ts'
@@ -30,7 +30,9 @@ export const copyConversations = (
   options: CopyConversations,
 ): TaskEither<CopyError | UnknownScheme, readonly CopyResult[]> => task(() => copying(options))
 
-async function* copying(options: CopyConversations): Steps<CopyError | UnknownScheme, readonly CopyResult[]> {
+async function* copying(
+  options: CopyConversations,
+): Fallible<CopyError | UnknownScheme, readonly CopyResult[]> {
   if (!isSource(options?.from) || !isSource(options.to))
     return yield invalidInput('options', 'must be { from, to }: each a store URL or an open store')
   const { ids } = options
@@ -39,10 +41,10 @@ async function* copying(options: CopyConversations): Steps<CopyError | UnknownSc
       'ids',
       'must be a list of conversation ids, each with 1 to 200 characters of A–Z a–z 0–9 . _ : -',
     )
-  yield* ok(checkOptions(options, optionFields))
-  const from = yield* ok(openEvents(options.from, false))
+  yield* unwrap(checkOptions(options, optionFields))
+  const from = yield* unwrap(openEvents(options.from, false))
   try {
-    const to = yield* ok(openEvents(options.to, 'late'))
+    const to = yield* unwrap(openEvents(options.to, 'late'))
     try {
       return yield* copyBetween(from, to, options)
     } finally {

@@ -15,8 +15,8 @@ import { turnLog } from '../conversation/beside/turn-log.ts'
 import { backupOf } from '../store/backup.ts'
 import { collect } from '../store/blobs/gc.ts'
 import { listPages } from '../catalogue/list/list-pages.ts'
-import { overviewer } from '../catalogue/list/overview.ts'
-import { run, type Steps, task } from '../result/steps.ts'
+import { createInfoLister } from '../catalogue/list/list-infos.ts'
+import { run, type Fallible, task } from '../result/fallible.ts'
 import { toError } from '../result/typed-error.ts'
 import { lateAudit } from '../audit/ledger/late.ts'
 import { type LargeContentStore, withLargeContent } from '../store/blobs/large-content.ts'
@@ -157,7 +157,7 @@ export const storeOn = (
 ): StoreOf<'task', ConversationHandle> => {
   const events = layered(adapter, largeContent)
   const place = placeOf(events.url, index)
-  const { overviews, overviewsOf, close, ...catalogue } = lateCatalogue(events, place, index)
+  const { infos, infosOf, close, ...catalogue } = lateCatalogue(events, place, index)
   const commands = handler(events, actor)
   const notes = noteStore(events, actor)
   const beside: SideStreams = {
@@ -176,7 +176,7 @@ export const storeOn = (
     conversation: conversationOf,
     worker: (options) => createWorker(surroundings, options),
     workerStopped: (worker, options) =>
-      task(async function* (): Steps<WriteError, void> {
+      task(async function* (): Fallible<WriteError, void> {
         if (!isConversationId(worker)) return yield noWorkerId
         const checked = checkOptions(options, { reason: { is: isString, needed: 'is a text' } })
         if (E.isLeft(checked)) return yield checked.left
@@ -187,9 +187,9 @@ export const storeOn = (
     steps: (options) => listSteps(adapter, options),
     workers: (options) => rosters(adapter, options),
     conversations: withIndex({
-      overviews: overviewer(events, notes.index),
+      infos: createInfoLister(events, notes.index),
       pages: (options) => listPages(events, notes.index, options),
-      catalogue: { overviews, overviewsOf },
+      catalogue: { infos, infosOf },
       isKept: place !== undefined,
     }),
     importSession: (session, options) => importing(events, session, options),

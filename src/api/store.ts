@@ -9,7 +9,7 @@ import type { BlobGcReport, GcOptions } from '../store/blobs/gc.ts'
 import type { ImportOptions } from '../transfer/import.ts'
 import type { ImportResult } from '../transfer/import-result.ts'
 import type { ListOptions } from '../catalogue/list/list-pages.ts'
-import type { ConversationOverview } from '../catalogue/list/glance.ts'
+import type { ConversationInfo } from '../catalogue/list/conversation-info.ts'
 import type { SessionStream } from '../transfer/read-session.ts'
 import type { Audit } from '../audit/ledger/audit.ts'
 import type { MethodResult, ResultStyle } from '../result/answer.ts'
@@ -69,7 +69,7 @@ export interface StoreOf<W extends ResultStyle, Chat> {
    * @example
    * for await (const { id, title, events } of store.conversations({ beginning: 'task-' })) console.log(id, title, events)
    */
-  readonly conversations: (options?: ListOptions) => AsyncIterable<ConversationOverview>
+  readonly conversations: (options?: ListOptions) => AsyncIterable<ConversationInfo>
   /**
    * Imports a session file in any format of `Format`, recognised by its content. The file is given as text or, at any size, as bytes.
    * It is imported whole or not at all; importing the same file twice adds nothing. Errors: an `ImportError`, such as `UnknownFormat`

@@ -3,7 +3,7 @@ import type { ConversationEvent } from '../events/events.ts'
 import type { OpenedConversation } from '../conversation/reading/log.ts'
 import { pages } from '../conversation/reading/reader.ts'
 import { everyCallIn, type ModelCall, type PassedCalls, type UnprovenCall } from '../agent/receipts/calls.ts'
-import { catchTyped, type Steps } from '../result/steps.ts'
+import { catchTyped, type Fallible } from '../result/fallible.ts'
 import type { ReadError } from '../store/errors.ts'
 import { partsOf } from './lineage.ts'
 import type { ConversationTable } from './rows.ts'
@@ -91,7 +91,7 @@ export const callsPage = (
     before,
     limit,
   }: Asked & { readonly before: CallCursor | undefined; readonly limit: number },
-): Steps<ReadError, CallsPage> =>
+): Fallible<ReadError, CallsPage> =>
   catchTyped(async () => {
     const items: (ModelCall | UnprovenCall)[] = []
     const events = async function* (): AsyncGenerator<ConversationEvent, void> {

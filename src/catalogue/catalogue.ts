@@ -9,7 +9,7 @@ import { openAt, outsideOf } from '../conversation/reading/log.ts'
 import { orNearest } from '../conversation/reading/nearest-conversation.ts'
 import type { BucketColumns } from '../projections/columns.ts'
 import type { HiddenByMarker } from '../projections/lookups.ts'
-import { ok, type Steps, task } from '../result/steps.ts'
+import { unwrap, type Fallible, task } from '../result/fallible.ts'
 import { breath } from '../store/breath.ts'
 import type { ReadError } from '../store/errors.ts'
 import { checkOptions, isListOf, kinds, oneOf } from '../store/options.ts'
@@ -19,7 +19,7 @@ import { type BranchSummary, branchesOf } from './branches.ts'
 import { chunkLength } from './columns.ts'
 import { createFeed, type IndexProgress } from './feed.ts'
 import type { IndexFile } from './index-file.ts'
-import { listRows, listOverviews, overviewsOf, type OverviewsPage } from './list.ts'
+import { listRows, listInfos, infosOf, type ConversationInfoPage } from './list.ts'
 import { createBucketTaker, createOutlineTaker, type PieceTaker, tallyAt } from './outline.ts'
 import type {
   BranchesPage,
@@ -49,16 +49,16 @@ const pieceLength = 8 * chunkLength
 /** Default time to wait for the index before answering, in milliseconds. */
 const usualPatience = 2_000
 
-/** A page of overviews. `isComplete` is true if the index was complete at some moment since the request. */
-export interface KnownPage extends OverviewsPage, Pick<FindPage, 'isComplete'> {}
+/** A page of conversations with their information. `isComplete` is true if the index was complete at some moment since the request. */
+export interface KnownPage extends ConversationInfoPage, Pick<FindPage, 'isComplete'> {}
 
 export interface OwnCatalogue extends Catalogue<'task'> {
-  /** Returns conversations with their overviews, most recently active first. */
-  readonly overviews: (
+  /** Returns conversations with their information, most recently active first. */
+  readonly infos: (
     options: Pick<FindFilter, 'beginning' | 'limit' | 'cursor'>,
   ) => TaskEither<ReadError, KnownPage>
-  /** Returns the overviews of the given conversations that are in the index, in no particular order. */
-  readonly overviewsOf: (ids: readonly string[]) => TaskEither<ReadError, Omit<KnownPage, 'next'>>
+  /** Returns the information on the given conversations that are in the index, in no particular order. */
+  readonly infosOf: (ids: readonly string[]) => TaskEither<ReadError, Omit<KnownPage, 'next'>>
   readonly close: () => Promise<void>
 }
 
@@ -84,8 +84,8 @@ export const catalogueOf = (
   async function* caughtUp(
     id: string,
     most: number,
-  ): Steps<ReadError, { readonly known: UpTo; readonly isComplete: boolean }> {
-    const { last } = yield* ok(orNearest(store, () => openAt(store, id)))
+  ): Fallible<ReadError, { readonly known: UpTo; readonly isComplete: boolean }> {
+    const { last } = yield* unwrap(orNearest(store, () => openAt(store, id)))
     const { problem, isComplete } = yield* feed.catchUp(most)
     const row = feed.read(({ rows }) => rows.byId(id))
     const why = row?.problem ?? problem
@@ -93,7 +93,7 @@ export const catalogueOf = (
     const known = { last, indexed, ...(indexed < last && why !== undefined && { problem: why }) }
     return { known, isComplete: isComplete && indexed === last }
   }
-  async function* upTo(id: string): Steps<ReadError, UpTo> {
+  async function* upTo(id: string): Fallible<ReadError, UpTo> {
     return (yield* caughtUp(id, patience)).known
   }
 
@@ -130,8 +130,8 @@ export const catalogueOf = (
     return true
   }
 
-  async function* outline(id: string, options?: OutlineOptions): Steps<ReadError, OutlinePage> {
-    const { from = 0, to = Infinity } = yield* ok(
+  async function* outline(id: string, options?: OutlineOptions): Fallible<ReadError, OutlinePage> {
+    const { from = 0, to = Infinity } = yield* unwrap(
       checkOptions(options, { from: kinds.first, to: kinds.last }),
     )
     const known = yield* upTo(id)
@@ -147,8 +147,8 @@ export const catalogueOf = (
     return { ...columns, ...known, ...(isMore && { next: end + 1 }) }
   }
 
-  async function* overview(id: string, options?: OverviewOptions): Steps<ReadError, BucketsPage> {
-    const { buckets = 1_200 } = yield* ok(checkOptions(options, { buckets: kinds.several }))
+  async function* overview(id: string, options?: OverviewOptions): Fallible<ReadError, BucketsPage> {
+    const { buckets = 1_200 } = yield* unwrap(checkOptions(options, { buckets: kinds.several }))
     const known = yield* upTo(id)
     const filled = createBucketTaker(known.indexed + 1, buckets)
     const whole = await eachPiece(id, known, [0, known.indexed], filled)
@@ -158,7 +158,7 @@ export const catalogueOf = (
   async function* hiddenBy(
     id: string,
     markers: readonly number[],
-  ): Steps<ReadError, readonly HiddenByMarker[]> {
+  ): Fallible<ReadError, readonly HiddenByMarker[]> {
     if (!Array.isArray(markers)) return yield invalidInput('markers', 'must be a list of positions')
     const known = yield* upTo(id)
     const isIn = (marker: unknown): boolean =>
@@ -172,15 +172,15 @@ export const catalogueOf = (
     })
   }
 
-  async function* hidden(id: string, marker: number): Steps<ReadError, HiddenByMarker | undefined> {
+  async function* hidden(id: string, marker: number): Fallible<ReadError, HiddenByMarker | undefined> {
     return (yield* hiddenBy(id, [marker]))[0]
   }
 
   async function* branches(
     id: string,
     options?: Parameters<Catalogue<'task'>['branches']>[1],
-  ): Steps<ReadError, BranchesPage> {
-    const { at } = yield* ok(checkOptions(options, { at: kinds.position }))
+  ): Fallible<ReadError, BranchesPage> {
+    const { at } = yield* unwrap(checkOptions(options, { at: kinds.position }))
     const { known: all, isComplete } = yield* caughtUp(id, patience)
     const outside = outsideOf(id, at, all.last)
     if (outside) return yield outside
@@ -189,10 +189,10 @@ export const catalogueOf = (
     return { ...found, isAll: found.isAll && isComplete, ...known }
   }
 
-  async function* search(text: string, options?: SearchOptions): Steps<ReadError, SearchPage> {
+  async function* search(text: string, options?: SearchOptions): Fallible<ReadError, SearchPage> {
     const unfit = unsearchable(text)
     if (unfit) return yield unfit
-    const { conversation: id, limit = 20, cursor } = yield* ok(checkOptions(options, searchFields))
+    const { conversation: id, limit = 20, cursor } = yield* unwrap(checkOptions(options, searchFields))
     if (id === undefined) {
       const progress = yield* feed.catchUp(patience)
       return {
@@ -226,51 +226,60 @@ export const catalogueOf = (
     return { ...(indexed !== undefined && { indexed }), ...(last !== undefined && { last }) }
   }
 
-  async function* find(options?: FindFilter): Steps<ReadError, FindPage> {
-    const { order = 'activity', limit = 50, cursor, ...rest } = yield* ok(checkOptions(options, findFields))
+  async function* find(options?: FindFilter): Fallible<ReadError, FindPage> {
+    const {
+      order = 'activity',
+      limit = 50,
+      cursor,
+      ...rest
+    } = yield* unwrap(checkOptions(options, findFields))
     const progress = yield* feed.catchUp(patience)
     const places = await placesOf(progress)
     const found = yield* listRows(store, feed, { ...rest, order, limit, cursor }, progress.isComplete)
     return { ...progress, ...places, ...found }
   }
 
-  async function* overviews({
+  async function* infos({
     limit = 50,
     cursor,
     beginning,
-  }: Parameters<OwnCatalogue['overviews']>[0]): Steps<ReadError, KnownPage> {
+  }: Parameters<OwnCatalogue['infos']>[0]): Fallible<ReadError, KnownPage> {
     const { isComplete } = yield* feed.catchUp(patience)
-    const page = yield* listOverviews(store, feed, { order: 'activity', limit, cursor, beginning })
+    const page = yield* listInfos(store, feed, { order: 'activity', limit, cursor, beginning })
     return { isComplete, ...page }
   }
 
-  async function* overviewsBy(ids: readonly string[]): Steps<ReadError, KnownPage> {
+  async function* infosBy(ids: readonly string[]): Fallible<ReadError, KnownPage> {
     const { isComplete } = yield* feed.catchUp(patience)
-    return { isComplete, items: overviewsOf(feed, ids) }
+    return { isComplete, items: infosOf(feed, ids) }
   }
 
   /**
    * Returns the calls before the requested ones. Waits only briefly for the index, because reading the events that are not indexed yet
    * takes no longer than waiting.
    */
-  async function* passed(id: string, asked: CallsOptions): Steps<ReadError, CallCursor | undefined> {
+  async function* passed(id: string, asked: CallsOptions): Fallible<ReadError, CallCursor | undefined> {
     const { known } = yield* caughtUp(id, littlePatience)
     return read(id, known, (row, { rows }, db) => callsBefore(db, rows, row, asked))
   }
 
-  async function* calls(id: string, options?: CallsOptions): Steps<ReadError, CallsPage> {
-    const { limit = 1_000, ...asked } = yield* ok(checkOptions(options, callsFields))
+  async function* calls(id: string, options?: CallsOptions): Fallible<ReadError, CallsPage> {
+    const { limit = 1_000, ...asked } = yield* unwrap(checkOptions(options, callsFields))
     // The beginning is known without the index.
     const isFirst = !asked.from && asked.number === undefined
     const before = isFirst ? undefined : yield* passed(id, asked)
-    return yield* callsPage(yield* ok(orNearest(store, () => openAt(store, id))), { ...asked, before, limit })
+    return yield* callsPage(yield* unwrap(orNearest(store, () => openAt(store, id))), {
+      ...asked,
+      before,
+      limit,
+    })
   }
 
   async function* fates(
     id: string,
     options: FatesOptions,
-  ): Steps<ReadError, readonly EntryFate[] | undefined> {
-    const { at, of = [] } = yield* ok(checkOptions(options, fatesFields))
+  ): Fallible<ReadError, readonly EntryFate[] | undefined> {
+    const { at, of = [] } = yield* unwrap(checkOptions(options, fatesFields))
     if (at === undefined) return yield invalidInput('at', 'must be the position at which to view the history')
     const known = yield* upTo(id)
     if (at > known.last) return yield outOfRange(id, at, known.last)
@@ -290,8 +299,8 @@ export const catalogueOf = (
    * Runs a request, and repeats it if the index file was found to be damaged meanwhile, because part of the answer may come from that
    * file.
    */
-  const whole = <Err, A>(asking: () => Steps<Err, A>): TaskEither<Err, A> =>
-    task(async function* (): Steps<Err, A> {
+  const whole = <Err, A>(asking: () => Fallible<Err, A>): TaskEither<Err, A> =>
+    task(async function* (): Fallible<Err, A> {
       for (;;) {
         const before = feed.left()
         const answer = yield* asking()
@@ -301,8 +310,8 @@ export const catalogueOf = (
 
   return {
     find: (options) => whole(() => find(options)),
-    overviews: (options) => whole(() => overviews(options)),
-    overviewsOf: (ids) => whole(() => overviewsBy(ids)),
+    infos: (options) => whole(() => infos(options)),
+    infosOf: (ids) => whole(() => infosBy(ids)),
     search: (text, options) => whole(() => search(text, options)),
     outline: (id, options) => whole(() => outline(id, options)),
     overview: (id, options) => whole(() => overview(id, options)),

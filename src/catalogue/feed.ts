@@ -2,7 +2,7 @@ import type { SQLInputValue, SQLOutputValue } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
 import { notesStreamOf, streamOf } from '../events/ids.ts'
-import { ok, run, type Steps } from '../result/steps.ts'
+import { unwrap, run, type Fallible } from '../result/fallible.ts'
 import { toError } from '../result/typed-error.ts'
 import type { InvalidInput } from '../events/errors.ts'
 import { breath } from '../store/breath.ts'
@@ -28,7 +28,7 @@ export interface Feed {
    * Indexes the store's events for at most `patience` milliseconds; indexing then continues in the background. A newly opened file is
    * first compared with its checksums, which may take longer. Fails if the store cannot be read, and after `close`.
    */
-  readonly catchUp: (patience: number) => Steps<StoreError | InvalidInput, IndexProgress>
+  readonly catchUp: (patience: number) => Fallible<StoreError | InvalidInput, IndexProgress>
   /** Reads the index in its current state. If its file turns out to be damaged, starts the next file and reads that instead. */
   readonly read: <A>(reading: (indexed: IndexFile, file: CatalogueFile) => A) => A
   /**
@@ -132,16 +132,16 @@ export const createFeed = (store: EventStore, place: string | undefined): Feed =
   async function* isOfStore({
     landmark,
     checkpoint,
-  }: IndexPosition): Steps<StoreError | InvalidInput, boolean> {
+  }: IndexPosition): Fallible<StoreError | InvalidInput, boolean> {
     if (!landmark) return checkpoint === undefined || (yield* isIssued(checkpoint))
     const { stream, revision, id } = landmark
     const page = await store.read({ stream, from: revision, direction: 'forwards', limit: 1 })()
     // It is there, but has become damaged.
     if (E.isLeft(page) && isOfEvent(page.left)) return yield* isIssued(checkpoint)
-    const [event] = yield* ok(page)
+    const [event] = yield* unwrap(page)
     return event?.id === id && (yield* isIssued(checkpoint))
   }
-  async function* isIssued(after: Checkpoint | undefined): Steps<StoreError | InvalidInput, boolean> {
+  async function* isIssued(after: Checkpoint | undefined): Fallible<StoreError | InvalidInput, boolean> {
     const page = await store.readAll({ after, limit: 1, prefixes: ours })()
     if (E.isRight(page) || isOfEvent(page.left)) return true
     return page.left._tag === 'InvalidInput' ? false : yield page.left
@@ -190,7 +190,7 @@ export const createFeed = (store: EventStore, place: string | undefined): Feed =
   }
 
   /** Ensures that the file is intact and belongs to this store, and that indexing continues after the last event in the index. */
-  async function* prepare(): Steps<StoreError | InvalidInput, void> {
+  async function* prepare(): Fallible<StoreError | InvalidInput, void> {
     for (;;) {
       await check()
       if (isClosed) return yield storeClosed(store.url)
@@ -205,7 +205,7 @@ export const createFeed = (store: EventStore, place: string | undefined): Feed =
     }
   }
 
-  async function* advance(): Steps<StoreError | InvalidInput, IndexProgress> {
+  async function* advance(): Fallible<StoreError | InvalidInput, IndexProgress> {
     yield* prepare()
     let limit = streamPage
     let seen = left
@@ -222,19 +222,19 @@ export const createFeed = (store: EventStore, place: string | undefined): Feed =
           const to = 'checkpoint' in unread ? unread.checkpoint : undefined
           if (to === undefined) return { isComplete: false, problem: unread.message }
           const passed = change(to, (its) => its.pass(unread, at, to))
-          if (passed) yield* ok(passed)
+          if (passed) yield* unwrap(passed)
         }
         limit = limit === 1 ? streamPage : Math.floor(limit / 2)
         continue
       }
-      const { events, checkpoint, isEnd } = yield* ok(page)
+      const { events, checkpoint, isEnd } = yield* unwrap(page)
       const isSame = events.length === 0 && checkpoint === at
       for (const part of isSame ? [] : partsOf(events)) {
         const isLast = part.at(-1) === events.at(-1)
         const to = isLast ? checkpoint : part.at(-1)?.checkpoint
         const taken = change(to, (its) => its.take(part, at, to))
         if (!taken) continue reading
-        yield* ok(taken)
+        yield* unwrap(taken)
         await breath()
         if (isClosed) break reading
         if (left !== seen) continue reading
@@ -257,14 +257,14 @@ export const createFeed = (store: EventStore, place: string | undefined): Feed =
   }
 
   return {
-    catchUp: async function* (patience): Steps<StoreError | InvalidInput, IndexProgress> {
+    catchUp: async function* (patience): Fallible<StoreError | InvalidInput, IndexProgress> {
       const going = begin()
       // Answers from a file that was not compared yet may be wrong.
       await Promise.race([whole.promise, going])
       const ending = new AbortController()
       const late = sleep(patience, notYet, { signal: ending.signal, ref: false })
       try {
-        const progress = yield* ok(Promise.race([going, late.catch(() => notYet)]))
+        const progress = yield* unwrap(Promise.race([going, late.catch(() => notYet)]))
         const { problem } = file ?? {}
         return problem === undefined ? progress : { problem, ...progress }
       } finally {

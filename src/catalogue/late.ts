@@ -21,7 +21,7 @@ export const lateCatalogue = (
     return catalogueOf(store, place)
   }
   const loaded = async (): Promise<E.Either<never, OwnCatalogue>> => E.right(await (loading ??= load()))
-  const own = ['overviews', 'overviewsOf'] as const
+  const own = ['infos', 'infosOf'] as const
   const asked = [
     'find',
     'search',

@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { fold } from '../projections/excerpts.ts'
-import { ok, type Steps } from '../result/steps.ts'
+import { unwrap, type Fallible } from '../result/fallible.ts'
 import { breath } from '../store/breath.ts'
 import type { StoreError } from '../store/errors.ts'
 import type { EventStore } from '../store/port.ts'
@@ -87,10 +87,10 @@ async function* rowsPage(
   store: EventStore,
   feed: Feed,
   filter: ConversationFilter,
-): Steps<StoreError | InvalidInput, RowsPage> {
+): Fallible<StoreError | InvalidInput, RowsPage> {
   const { q, order, limit, cursor } = filter
   const build = feed.read((indexed) => `${indexed.build} ${order}`)
-  const [value, n, given] = cursor === undefined ? [] : yield* ok(cursorOf(cursor, build, 3))
+  const [value, n, given] = cursor === undefined ? [] : yield* unwrap(cursorOf(cursor, build, 3))
   const moves = feed.read((_, { db }) => movesIn(db))
   const since = given === undefined ? moves.last : Number(given)
   if (since < moves.first - 1) return yield forgotten
@@ -124,7 +124,7 @@ export async function* listRows(
   feed: Feed,
   filter: ConversationFilter,
   isComplete: boolean,
-): Steps<StoreError | InvalidInput, RowList> {
+): Fallible<StoreError | InvalidInput, RowList> {
   const { order, limit, cursor } = filter
   const { rows, mayHave, next } = yield* rowsPage(store, feed, filter)
   const countsIn = (db: DatabaseSync): Pick<RowList, 'total' | 'matching'> => {
@@ -155,27 +155,27 @@ interface KnownOverview {
   readonly updated: string
 }
 
-/** Page of conversations with their overviews. */
-export interface OverviewsPage {
+/** Page of conversations with their information. */
+export interface ConversationInfoPage {
   /** Overviews; only the id for a conversation that is a fork, has notes or cannot be read. */
   readonly items: readonly (KnownOverview | Pick<KnownOverview, 'id'>)[]
   readonly next?: string
 }
 
-export async function* listOverviews(
+export async function* listInfos(
   store: EventStore,
   feed: Feed,
   filter: ConversationFilter,
-): Steps<StoreError | InvalidInput, OverviewsPage> {
+): Fallible<StoreError | InvalidInput, ConversationInfoPage> {
   const { rows, next } = yield* rowsPage(store, feed, filter)
-  const items = feed.read((_, { db }) => overviewsIn(db, rows))
+  const items = feed.read((_, { db }) => infosIn(db, rows))
   return { items, ...(next !== undefined && { next }) }
 }
 
-/** Returns the overviews of those conversations that the index knows, in no particular order. */
-export const overviewsOf = (feed: Feed, ids: readonly string[]): OverviewsPage['items'] =>
+/** Returns the information on those conversations that the index knows, in no particular order. */
+export const infosOf = (feed: Feed, ids: readonly string[]): ConversationInfoPage['items'] =>
   feed.read((_, { db }) =>
-    overviewsIn(
+    infosIn(
       db,
       selected(db, '*', [['id IN (SELECT value FROM json_each(?))', JSON.stringify(ids)]]).flatMap(
         (row) => rowOf(row) ?? [],
@@ -183,7 +183,7 @@ export const overviewsOf = (feed: Feed, ids: readonly string[]): OverviewsPage['
     ),
   )
 
-const overviewsIn = (db: DatabaseSync, rows: readonly ConversationRow[]): OverviewsPage['items'] => {
+const infosIn = (db: DatabaseSync, rows: readonly ConversationRow[]): ConversationInfoPage['items'] => {
   const noted = notedIn(db, rows)
   return rows.map(({ id, parent, last, problem, title, time: updated, messages }) =>
     parent !== null || problem !== null || last < 0 || noted.has(id)
@@ -251,7 +251,7 @@ async function* isWanted(
   row: ConversationRow,
   q: string,
   mayHave: MayHave,
-): Steps<StoreError, boolean> {
+): Fallible<StoreError, boolean> {
   if (fold(row.id).includes(fold(q)) || mayHave.titled.has(row.n)) return true
   for (const candidate of mayHave.said.get(row.n) ?? [])
     if (yield* textIn(store, row, candidate, fold(q))) return true

@@ -5,7 +5,7 @@ import type { ConversationEvent } from '../events/events.ts'
 import { streamOf } from '../events/ids.ts'
 import { type Excerpt, excerptOf, fold } from '../projections/excerpts.ts'
 import type { MessageHit, MessageHits, TitleHit } from '../projections/lookups.ts'
-import { ok, type Steps } from '../result/steps.ts'
+import { unwrap, type Fallible } from '../result/fallible.ts'
 import { breath } from '../store/breath.ts'
 import { isOfEvent, type StoreError } from '../store/errors.ts'
 import { pagesOf } from '../store/pages.ts'
@@ -42,12 +42,12 @@ export async function* searchText(
   store: EventStore,
   feed: Feed,
   { text, conversation, limit, cursor }: SearchQuery,
-): Steps<StoreError | InvalidInput, MessageHits> {
+): Fallible<StoreError | InvalidInput, MessageHits> {
   const wanted = fold(text)
   const titlesOf = ({ rows }: IndexFile, { db }: CatalogueFile): readonly TitleHit[] =>
     conversation ? titleWith(db, partsOf(rows, conversation), wanted) : titlesWith(db, wanted, limit)
   const build = feed.read((indexed) => indexed.build)
-  const [doc, position] = cursor === undefined ? [] : yield* ok(cursorOf(cursor, build, 2))
+  const [doc, position] = cursor === undefined ? [] : yield* unwrap(cursorOf(cursor, build, 2))
   const through = typeof doc === 'number' ? doc : Number.MAX_SAFE_INTEGER
   let before = typeof position === 'number' ? position : Infinity
   const items: MessageHit[] = []
@@ -117,12 +117,12 @@ async function* eventsOf(
   store: EventStore,
   { thread: { id, from }, last: end }: Pick<Looked, 'thread' | 'last'>,
   { first, last }: Candidate,
-): Steps<StoreError, { readonly events: readonly ConversationEvent[]; readonly problem?: string }> {
+): Fallible<StoreError, { readonly events: readonly ConversationEvent[]; readonly problem?: string }> {
   const stream = streamOf(id)
   const events: ConversationEvent[] = []
   for await (const page of pagesOf(store, stream, { from: first - from, to: Math.min(last, end) - from })) {
     if (E.isLeft(page) && isOfEvent(page.left)) return { events, problem: page.left.message }
-    for (const stored of yield* ok(page)) {
+    for (const stored of yield* unwrap(page)) {
       const { revision } = stored
       const decoded = decode(stored, { stream, revision, position: from + revision })
       if (E.isLeft(decoded)) return { events, problem: decoded.left.message }
@@ -138,7 +138,7 @@ export async function* textIn(
   thread: ConversationRow,
   candidate: Candidate,
   wanted: string,
-): Steps<StoreError, boolean> {
+): Fallible<StoreError, boolean> {
   const { events } = yield* eventsOf(store, { thread, last: thread.last }, candidate)
   return events.some((event) => excerptOf(event, wanted))
 }

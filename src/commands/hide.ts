@@ -4,7 +4,7 @@ import type { TypeOfEffect } from '../events/event-traits.ts'
 import type { Event, EventData, Message } from '../events/events.ts'
 import { containerIn } from '../projections/container.ts'
 import type { Item } from '../projections/effective.ts'
-import { draftOf, evolve, needsView, type Slot, viewOf } from '../projections/outline.ts'
+import { draftOf, evolve, needsView, type Slot, viewOf } from '../projections/layout.ts'
 import { atOnce, type SliceGenerator } from '../projections/slices.ts'
 import { tokensByBytes } from '../projections/tokens.ts'
 import type { Command, NewMessage, Summary } from './command.ts'
@@ -86,24 +86,24 @@ function* factsIn(hidden: readonly Item[], summary: readonly Message[]): SliceGe
   }
 }
 
-/** State from which a view is computed: the end of the log, and the outline at that position. */
+/** State from which a view is computed: the end of the log, and the layout at that position. */
 export type ViewBasis = Pick<ShownState, 'last' | 'sinceView' | 'named'> & {
-  readonly effective: Pick<ShownState['effective'], 'outline'>
+  readonly effective: Pick<ShownState['effective'], 'layout'>
 }
 
 /** Adds a view to the last of several events written together, if that event is an edit that needs a view. */
 export const withLastView = (events: readonly Event[], state: ViewBasis): readonly Event[] => {
   const edit = events.at(-1)
   const before = events.slice(0, -1)
-  // After a rewind the outline differs; a later marker has a view.
+  // After a rewind the layout differs; a later marker has a view.
   if (edit?.type !== 'Condensed' || before.some(({ type }) => type === 'Rewound')) return events
-  const outline = draftOf(state.effective.outline)
+  const layout = draftOf(state.effective.layout)
   for (const [index, event] of before.entries())
-    evolve(outline, { ...event, position: state.last + 1 + index }, () => undefined)
+    evolve(layout, { ...event, position: state.last + 1 + index }, () => undefined)
   const last = state.last + before.length
   return [
     ...before,
-    withView(edit, { ...state, last, effective: { outline }, sinceView: state.sinceView + before.length }),
+    withView(edit, { ...state, last, effective: { layout }, sinceView: state.sinceView + before.length }),
   ]
 }
 
@@ -112,7 +112,7 @@ export const withView = <E extends Event<TypeOfEffect<'marker' | 'restore'>>>(
   event: E,
   { last, effective, sinceView, named }: ViewBasis,
 ): E => {
-  const draft = draftOf(effective.outline)
+  const draft = draftOf(effective.layout)
   evolve(draft, { ...event, position: last + 1 }, (): readonly Slot[] | undefined => named.replaced)
   const view = viewOf(draft)
   return event.type === 'Restored' || needsView(view, sinceView)

@@ -1,6 +1,6 @@
 import { contentOf, type ConversationEvent, type EventType, type Message } from '../events/events.ts'
 import { type Effective, effective } from '../projections/effective.ts'
-import { fold, type Slot, viewIn } from '../projections/outline.ts'
+import { fold, type Slot, viewIn } from '../projections/layout.ts'
 import { lastOf, type Log, path, resolve } from '../projections/path.ts'
 import type { ConversationCommand } from './command.ts'
 
@@ -41,7 +41,7 @@ export interface CommandTarget {
   readonly event?: ConversationEvent | undefined
   /** Head of the conversation after the command, for a rewind or an undo. */
   readonly head?: number
-  /** Outline slots that the marker replaced, for a restore. */
+  /** HistoryLayout slots that the marker replaced, for a restore. */
   readonly replaced?: readonly Slot[] | undefined
 }
 

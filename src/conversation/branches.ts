@@ -1,10 +1,10 @@
-import type { Steps } from '../result/steps.ts'
+import type { Fallible } from '../result/fallible.ts'
 import { hasNoEffect } from '../events/event-traits.ts'
 import type { ConversationEvent, Span } from '../events/events.ts'
-import { type OutlineDraft, evolve, type Slot } from '../projections/outline.ts'
+import { type LayoutDraft, evolve, type Slot } from '../projections/layout.ts'
 import type { StoreError } from '../store/errors.ts'
 
-/** The change that an event made to the outline, recorded so that it can be undone and redone. */
+/** The change that an event made to the layout, recorded so that it can be undone and redone. */
 type Step =
   | { readonly type: 'nothing' }
   | { readonly type: 'hide'; readonly slots: Packed }
@@ -22,53 +22,53 @@ type Step =
  * markers are kept in memory, and objects would take four times as much.
  */
 type Packed = readonly number[]
-type Configured = Partial<Pick<OutlineDraft, (typeof configuredKeys)[number]>>
+type Configured = Partial<Pick<LayoutDraft, (typeof configuredKeys)[number]>>
 const configuredKeys = ['configured', 'configuration', 'promptSince', 'toolsFrom', 'formerTools'] as const
 
-/** The outline after an event has been applied. */
+/** The layout after an event has been applied. */
 interface Taken {
-  /** The outline itself, not a copy: the next call of `take` changes it. */
-  readonly draft: OutlineDraft
+  /** The layout itself, not a copy: the next call of `take` changes it. */
+  readonly draft: LayoutDraft
   /** The slots that a marker hid or a restore brought back; undefined for any other event. */
   readonly slots: readonly Slot[] | undefined
 }
 
-/** Computes a conversation's outline after each event of its own stream, on any branch. */
-export interface BranchOutlines {
+/** Computes a conversation's layout after each event of its own stream, on any branch. */
+export interface BranchLayouts {
   /** Processes the next event if it is a message, a rewind or an event without effect. Takes constant time. */
   readonly pass: (event: ConversationEvent) => void
   /**
-   * Processes the next event if it is of any other type, and returns the outline after it. Takes time proportional to the distance
+   * Processes the next event if it is of any other type, and returns the layout after it. Takes time proportional to the distance
    * along the branches from the last processed event.
    */
-  readonly take: (event: ConversationEvent) => Steps<StoreError, Taken>
+  readonly take: (event: ConversationEvent) => Fallible<StoreError, Taken>
 }
 
 interface Before {
   /** Position of the first event to process. */
   readonly offset: number
-  /** Loads the outline at a position before `offset`. The result must not be shared, because it is changed in place. */
-  readonly outlineAt: (position: number) => Steps<StoreError, OutlineDraft>
+  /** Loads the layout at a position before `offset`. The result must not be shared, because it is changed in place. */
+  readonly layoutAt: (position: number) => Fallible<StoreError, LayoutDraft>
   /** Loads the slots that a marker before `offset` replaced. */
-  readonly replacedBy: (marker: number) => Steps<StoreError, readonly Slot[] | undefined>
+  readonly replacedBy: (marker: number) => Fallible<StoreError, readonly Slot[] | undefined>
 }
 
 /**
- * Returns an object that keeps a single outline and moves it forwards and backwards along the branches by applying and undoing the
+ * Returns an object that keeps a single layout and moves it forwards and backwards along the branches by applying and undoing the
  * change of each event. Nothing is read twice, however often the conversation is rewound, unless a branch begins before the first event
  * of the conversation's own stream.
  */
-export const branches = ({ offset, outlineAt, replacedBy }: Before): BranchOutlines => {
+export const branches = ({ offset, layoutAt, replacedBy }: Before): BranchLayouts => {
   const steps = new Map<number, Step>()
   const rewinds = new Map<number, number>()
-  let draft: OutlineDraft = { slots: [], restored: [] }
+  let draft: LayoutDraft = { slots: [], restored: [] }
   /** Position of the event that `draft` reflects; undefined before the first use. */
   let head: number | undefined
 
   const resolved = (position: number): number => rewinds.get(position) ?? position
   const parentOf = (position: number): number => resolved(position - 1)
 
-  async function* moveTo(target: number): Steps<StoreError, void> {
+  async function* moveTo(target: number): Fallible<StoreError, void> {
     const ahead: number[] = []
     let to = target
     // From the two tips down to where the paths meet, or to what was before.
@@ -80,12 +80,12 @@ export const branches = ({ offset, outlineAt, replacedBy }: Before): BranchOutli
         undo(draft, head, steps.get(head))
         head = parentOf(head)
       }
-    if (to !== head) draft = yield* outlineAt(to)
+    if (to !== head) draft = yield* layoutAt(to)
     for (const position of ahead.toReversed()) redo(draft, position, steps.get(position))
     head = target
   }
 
-  async function* broughtBack(event: ConversationEvent): Steps<StoreError, readonly Slot[] | undefined> {
+  async function* broughtBack(event: ConversationEvent): Fallible<StoreError, readonly Slot[] | undefined> {
     if (event.type !== 'Restored') return undefined
     const { marker } = event.data
     if (marker < offset) return yield* replacedBy(marker)
@@ -99,7 +99,7 @@ export const branches = ({ offset, outlineAt, replacedBy }: Before): BranchOutli
       if (type === 'Rewound') rewinds.set(position, data.to < offset ? data.to : resolved(data.to))
       else if (hasNoEffect(event)) steps.set(position, { type: 'nothing' })
     },
-    take: async function* (event): Steps<StoreError, Taken> {
+    take: async function* (event): Fallible<StoreError, Taken> {
       yield* moveTo(parentOf(event.position))
       const back = yield* broughtBack(event)
       const before = { ...draft }
@@ -114,8 +114,8 @@ export const branches = ({ offset, outlineAt, replacedBy }: Before): BranchOutli
 const stepOf = (
   event: ConversationEvent,
   slots: readonly Slot[] | undefined,
-  before: OutlineDraft,
-  after: OutlineDraft,
+  before: LayoutDraft,
+  after: LayoutDraft,
 ): Step => {
   if (event.type === 'Configured')
     return { type: 'configure', before: configuredOf(before), after: configuredOf(after) }
@@ -132,10 +132,10 @@ const packed = (slots: readonly Slot[]): Packed =>
 const unpacked = (slots: Packed): readonly Slot[] =>
   slots.map((slot) => (slot < 0 ? { position: ~slot, marker: true } : { position: slot, marker: false }))
 
-const configuredOf = (draft: OutlineDraft): Configured =>
+const configuredOf = (draft: LayoutDraft): Configured =>
   Object.fromEntries(configuredKeys.flatMap((key) => (key in draft ? [[key, draft[key]]] : [])))
 
-const redo = (draft: OutlineDraft, position: number, step: Step | undefined): void => {
+const redo = (draft: LayoutDraft, position: number, step: Step | undefined): void => {
   switch (step?.type) {
     case undefined:
       draft.slots.push({ position, marker: false })
@@ -155,7 +155,7 @@ const redo = (draft: OutlineDraft, position: number, step: Step | undefined): vo
   }
 }
 
-const undo = (draft: OutlineDraft, position: number, step: Step | undefined): void => {
+const undo = (draft: LayoutDraft, position: number, step: Step | undefined): void => {
   switch (step?.type) {
     case undefined:
       draft.slots.pop()
@@ -175,12 +175,12 @@ const undo = (draft: OutlineDraft, position: number, step: Step | undefined): vo
   }
 }
 
-const replace = (draft: OutlineDraft, those: readonly Slot[], by: readonly Slot[]): void => {
+const replace = (draft: LayoutDraft, those: readonly Slot[], by: readonly Slot[]): void => {
   const from = draft.slots.findLastIndex(({ position }) => position === those[0]?.position)
   draft.slots = draft.slots.slice(0, from).concat(by, draft.slots.slice(from + those.length))
 }
 
-const configure = (draft: OutlineDraft, configured: Configured): void => {
+const configure = (draft: LayoutDraft, configured: Configured): void => {
   for (const key of configuredKeys) delete draft[key]
   Object.assign(draft, configured)
 }

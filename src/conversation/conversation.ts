@@ -7,7 +7,7 @@ import { conversationIdSchema, isConversationId, streamOf } from '../events/ids.
 import type { CommandEnvelope, WriteResult } from './writing/encode.ts'
 import { lastPosition } from './reading/ends.ts'
 import type { Handler } from './writing/handle.ts'
-import type { Steps } from '../result/steps.ts'
+import type { Fallible } from '../result/fallible.ts'
 import type { ForkError, ReadError } from '../store/errors.ts'
 import type { Changes } from './reading/changes.ts'
 import type { Inbox } from './beside/inbox.ts'
@@ -61,7 +61,7 @@ export interface ConversationHandle
   readonly inbox: Inbox
   readonly changes: Changes
   /** Reads the events currently recorded after an existing position, in order. */
-  readonly later: (position: number) => Steps<ReadError, readonly ConversationEvent[]>
+  readonly later: (position: number) => Fallible<ReadError, readonly ConversationEvent[]>
   /** Returns the position of the event at a revision of the conversation's own stream; undefined until this handle has read the lineage. */
   readonly positionOf: (revision: number) => number | undefined
   /** Tells the handle that the conversation exists and is not a fork, so its lineage need not be read. */

@@ -6,7 +6,7 @@ import { inboxStreamOf, notesStreamOf, turnsStreamOf } from '../events/ids.ts'
 import { inboxCodec } from '../events/inbox-events.ts'
 import { noteCodec } from '../events/notes.ts'
 import { turnCodec } from '../events/turn-events.ts'
-import { ok, run, type Steps } from '../result/steps.ts'
+import { unwrap, run, type Fallible } from '../result/fallible.ts'
 import { breath } from '../store/breath.ts'
 import { isOfEvent, type StoreError } from '../store/errors.ts'
 import { pagesOf } from '../store/pages.ts'
@@ -55,7 +55,7 @@ export const streamsBeside = (conversation: string): readonly string[] =>
  * Verifies the streams of a conversation's notes, turns and inbox: reads each one from its first event and recomputes every `prev`.
  * Returns `{}` if the conversation has no notes and no stream has a discrepancy.
  */
-export async function* verifyBeside(store: EventStore, conversation: string): Steps<StoreError, Found> {
+export async function* verifyBeside(store: EventStore, conversation: string): Fallible<StoreError, Found> {
   const all = besideOf(conversation)
   let notes = 0
   // At once: most conversations have none of them, and a store may be far away.
@@ -63,7 +63,7 @@ export async function* verifyBeside(store: EventStore, conversation: string): St
   for (const [index, { kind, name }] of all.entries()) {
     const chain = chains[index]
     if (!chain) continue
-    const { events, problem } = yield* ok(chain)
+    const { events, problem } = yield* unwrap(chain)
     if (kind === 'note') notes = events
     const counted = notes > 0 || (kind === 'note' && problem !== undefined) ? { notes } : {}
     if (problem !== undefined)
@@ -79,10 +79,10 @@ interface Chain {
   readonly problem?: string
 }
 
-async function* verifyChain(store: EventStore, { stream, decode }: Beside): Steps<StoreError, Chain> {
+async function* verifyChain(store: EventStore, { stream, decode }: Beside): Fallible<StoreError, Chain> {
   const extent = yield* extentOf(store, stream)
   const { least, most: until } = extent
-  const kept = yield* ok(store.keptEnd(stream))
+  const kept = yield* unwrap(store.keptEnd(stream))
   if (extent.isEmpty && !kept) return { events: 0 }
   let prev: string | null = null
   let events = 0

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as E from 'fp-ts/lib/Either.js'
-import { ok, run, type Steps } from '../result/steps.ts'
+import { unwrap, run, type Fallible } from '../result/fallible.ts'
 import { conversationNotFound } from '../commands/rejections.ts'
 import { decode, hashOf } from '../events/codec.ts'
 import { hasNoEffect, isMarker, isMarkerOrRestore } from '../events/event-traits.ts'
 import { type ConversationEvent, type Event, START } from '../events/events.ts'
 import { streamOf } from '../events/ids.ts'
-import { type OutlineDraft, draftOf, type Slot, viewIn, viewOf } from '../projections/outline.ts'
+import { type LayoutDraft, draftOf, type Slot, viewIn, viewOf } from '../projections/layout.ts'
 import { branches } from './branches.ts'
 import { pacer } from '../store/breath.ts'
 import {
@@ -54,9 +54,12 @@ export interface VerificationReport {
  * Reads a conversation's own stream from its first event and recomputes every `prev` and every `view`, then verifies the conversation's
  * notes, turns and inbox. The parents of a fork are separate conversations; in them, only the event at the fork position is checked.
  *
- * Memory: one page of events, the outline of the effective history, and the slots that each marker hides. Every event is read once, however often the conversation was rewound. Events of a fork's parents are read as far back as a marker's slice reaches, once for all forks.
+ * Memory: one page of events, the layout of the effective history, and the slots that each marker hides. Every event is read once, however often the conversation was rewound. Events of a fork's parents are read as far back as a marker's slice reaches, once for all forks.
  */
-export async function* verify(all: EventStore, conversation: string): Steps<ReadError, VerificationReport> {
+export async function* verify(
+  all: EventStore,
+  conversation: string,
+): Fallible<ReadError, VerificationReport> {
   const stream = streamOf(conversation)
   const store = shortStreams(all, { own: stream, optional: streamsBeside(conversation) })
   const [lineage, extended] = await Promise.all([
@@ -69,9 +72,9 @@ export async function* verify(all: EventStore, conversation: string): Steps<Read
     contentProblem(lineage.left)?.stream !== stream
   )
     return yield lineage.left
-  const extent = yield* ok(extended)
+  const extent = yield* unwrap(extended)
   const { least, most: until } = extent
-  const kept = yield* ok(store.keptEnd(stream))
+  const kept = yield* unwrap(store.keptEnd(stream))
   const checker = checkerOf(all, E.isRight(lineage) ? (lineage.right ?? []) : [], kept)
   const pace = pacer()
   let events = 0
@@ -98,7 +101,7 @@ export async function* verify(all: EventStore, conversation: string): Steps<Read
   return { conversation, events, discrepancy: { position: checker.offset + events, kind: 'end', message } }
 }
 
-type Found = Steps<StoreError, LogDiscrepancy | undefined>
+type Found = Fallible<StoreError, LogDiscrepancy | undefined>
 
 interface Checker {
   readonly offset: number
@@ -113,13 +116,13 @@ const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefine
 
   const tree = branches({
     offset,
-    outlineAt: async function* (position): Steps<StoreError, OutlineDraft> {
+    layoutAt: async function* (position): Fallible<StoreError, LayoutDraft> {
       const { effective } = yield* loadEffective(reading, position)
-      return draftOf(effective.outline)
+      return draftOf(effective.layout)
     },
     // Whether it is shown, the restore finds out.
-    replacedBy: async function* (marker): Steps<StoreError, readonly Slot[] | undefined> {
-      const event = yield* ok(eventAt(reading, marker))
+    replacedBy: async function* (marker): Fallible<StoreError, readonly Slot[] | undefined> {
+      const event = yield* unwrap(eventAt(reading, marker))
       if (!event || !isMarker(event)) return undefined
       return yield* slotsUnder(reading, { position: marker, covers: event.data.covers })
     },
@@ -128,7 +131,7 @@ const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefine
   /** Checks the first event of a fork. It contains the hash that the parent's event at the fork position must have. */
   async function* begin({ data, position }: ConversationEvent<'Forked'>): Found {
     const { conversation, position: at, hash } = data.from
-    const event = parent && (yield* ok(readRecordedAt(store, [parent], at)))
+    const event = parent && (yield* unwrap(readRecordedAt(store, [parent], at)))
     prev = hash
     if (event && hashOf(event) === hash) return undefined
     const message = `forked from event ${at} of ${conversation}, which is missing or differs from the recorded hash`
@@ -176,7 +179,7 @@ const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefine
 const contentProblem = (error: ReadError): BlobMissing | BlobDamaged | undefined =>
   error._tag === 'BlobMissing' || error._tag === 'BlobDamaged' ? error : undefined
 
-const viewProblem = (event: Event, position: number, draft: OutlineDraft): LogDiscrepancy | undefined => {
+const viewProblem = (event: Event, position: number, draft: LayoutDraft): LogDiscrepancy | undefined => {
   const view = viewIn(event)
   if (!view) return undefined
   const { toolsFrom, ...now } = viewOf(draft)

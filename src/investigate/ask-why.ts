@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Conversation } from '../api/promises.ts'
 import { check } from '../events/check.ts'
 import { type CallName, callNameSchema } from '../events/call-name.ts'
-import { orThrow } from '../result/steps.ts'
+import { orThrow } from '../result/fallible.ts'
 import { logOf } from './log.ts'
 import { type Why, whyCall } from './why.ts'
 

@@ -125,8 +125,8 @@ const changeIn = (
 
 /** Returns the cause of a break if the requests begin alike and the cache has not expired: changed parameters, or unexplained. */
 const otherCause = (old: Effective, now: Effective): Found['cause'] => {
-  const parameters = [old, now].map(({ outline }) => canonicalText(outline.configuration?.parameters))
-  const { configured } = now.outline
+  const parameters = [old, now].map(({ layout }) => canonicalText(layout.configuration?.parameters))
+  const { configured } = now.layout
   if (parameters[0] !== parameters[1])
     return { kind: 'parameters', ...(configured !== undefined && { event: configured }) }
   return { kind: 'unexplained' }

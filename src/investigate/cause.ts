@@ -47,13 +47,13 @@ const promptChange = (log: Log, before: Effective, after: Effective): RequestCha
 }
 
 /** Finds the event that changed the current configuration: a `Configured` event, or a rewind to a position before such an event. */
-const configuredBy = (log: Log, { at }: Effective, { at: end, outline }: Effective): number | undefined =>
-  outline.configured !== undefined && outline.configured > at
-    ? outline.configured
+const configuredBy = (log: Log, { at }: Effective, { at: end, layout }: Effective): number | undefined =>
+  layout.configured !== undefined && layout.configured > at
+    ? layout.configured
     : rewindsBetween(log, at, end).ofConfiguration()
 
 const itemChange = (log: Log, before: Effective, after: Effective): RequestChange | undefined => {
-  const [olds, nows] = [before.outline.slots, after.outline.slots]
+  const [olds, nows] = [before.layout.slots, after.layout.slots]
   const index = olds.findIndex(({ position }, at) => position !== nows[at]?.position)
   if (index < 0) return undefined
   const [old, now] = [olds[index], nows[index]]

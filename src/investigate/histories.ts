@@ -1,5 +1,5 @@
 import { type Effective, effective, type Item, itemOf } from '../projections/effective.ts'
-import { draftOf, emptyOutline, evolve, type Outline, type Slot } from '../projections/outline.ts'
+import { draftOf, emptyLayout, evolve, type HistoryLayout, type Slot } from '../projections/layout.ts'
 import { type Log, resolve } from '../projections/path.ts'
 
 /** Maximum number of histories in memory. */
@@ -30,7 +30,7 @@ const advancing = (log: Log): ((at: number) => Effective | undefined) => {
   const returns = new Set(
     log.flatMap(({ type, position }) => (type === 'Rewound' ? [resolve(log, position)] : [])),
   )
-  const kept = new Map<number, Outline>()
+  const kept = new Map<number, HistoryLayout>()
   // What a marker replaced is the same on every branch that has it.
   const replaced = new Map<number, readonly Slot[]>()
   const items: (readonly Item[])[] = []
@@ -38,28 +38,28 @@ const advancing = (log: Log): ((at: number) => Effective | undefined) => {
     const event = log[position]
     return (items[position] ??= (event && [itemOf(event)].filter((item) => item !== undefined)) ?? [])
   }
-  let draft = draftOf(emptyOutline)
+  let draft = draftOf(emptyLayout)
   let last = -1
   return (at) => {
     if (at < last) return undefined
     for (let event = log[last + 1]; event && last < at; event = log[last + 1]) {
       last++
-      if (event.type === 'Rewound') draft = draftOf(kept.get(resolve(log, last)) ?? emptyOutline)
+      if (event.type === 'Rewound') draft = draftOf(kept.get(resolve(log, last)) ?? emptyLayout)
       else {
         const slots = evolve(draft, event, (marker) => replaced.get(marker))
         if (slots && event.type !== 'Restored') replaced.set(last, slots)
       }
       if (returns.has(last)) kept.set(last, draftOf(draft))
     }
-    const outline = draftOf(draft)
+    const layout = draftOf(draft)
     let shown: readonly Item[] | undefined
     return {
       at,
       head: resolve(log, at),
-      outline,
-      // Many are asked for, and few of them for more than their outline.
+      layout,
+      // Many are asked for, and few of them for more than their layout.
       get items() {
-        return (shown ??= outline.slots.flatMap(({ position }) => itemsAt(position)))
+        return (shown ??= layout.slots.flatMap(({ position }) => itemsAt(position)))
       },
     }
   }

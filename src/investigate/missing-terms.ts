@@ -3,7 +3,7 @@ import type { Configuration } from '../events/events.ts'
 import { memo } from '../projections/memo.ts'
 import { type Effective, type Item, messagesOf } from '../projections/effective.ts'
 import type { Entry } from '../projections/full.ts'
-import type { Outline } from '../projections/outline.ts'
+import type { HistoryLayout } from '../projections/layout.ts'
 import { termsIn, termsOf, wordsOf } from './terms.ts'
 import { createTextIndex } from './text-index.ts'
 
@@ -67,12 +67,12 @@ const isHidden = (entry: Entry): entry is Entry & { readonly kind: 'message' } =
  * @param search search at the position for which the answer was requested
  */
 export const missingTerms = (
-  { items, outline }: Pick<Effective, 'items' | 'outline'>,
+  { items, layout }: Pick<Effective, 'items' | 'layout'>,
   search: TermSearch,
   answer: readonly Message[],
 ): readonly HiddenTerm[] => {
   const needed = [...termsIn(answer.map(saidIn).join('\n'))].flatMap((term): readonly HiddenTerm[] => {
-    if (search.isShown(items, term, true) || promptOf(outline)?.includes(term)) return []
+    if (search.isShown(items, term, true) || promptOf(layout)?.includes(term)) return []
     const newest = Iterator.from(search.hiddenWith(term)).take(mostHolders).toArray()
     if (newest.length === 0) return []
     const holders = newest.toReversed()
@@ -94,5 +94,5 @@ const textOf = (item: Item): string => messagesOf(item).map(saidIn).join('\n')
 const promptText = memo(({ system, tools }: Configuration) => JSON.stringify([system, tools]))
 
 /** Returns the current system prompt and tools as text; undefined if nothing was ever configured. */
-export const promptOf = ({ configuration }: Outline): string | undefined =>
+export const promptOf = ({ configuration }: HistoryLayout): string | undefined =>
   configuration && promptText(configuration)

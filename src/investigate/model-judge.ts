@@ -3,7 +3,7 @@ import { modelOf } from '../agent/context/tokens/count.ts'
 import type { AnthropicClient } from '../agent/models/anthropic/model.ts'
 import { callModel } from '../agent/models/call-model.ts'
 import type { Model, ModelRequest } from '../agent/models/model.ts'
-import { orThrow } from '../result/steps.ts'
+import { orThrow } from '../result/fallible.ts'
 import type { Verdict } from './bisection.ts'
 import type { Judge } from './judge.ts'
 

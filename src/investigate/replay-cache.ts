@@ -47,7 +47,7 @@ export const simulateCache = (ttl: Ttl = '5m'): SentBefore => {
 }
 
 const hasSamePrompt = (one: Asked, other: Asked): boolean =>
-  one.model === other.model && promptOf(one.shown.outline) === promptOf(other.shown.outline)
+  one.model === other.model && promptOf(one.shown.layout) === promptOf(other.shown.layout)
 
 /**
  * Returns the number of leading items that two histories share, at least `known`. Comparing positions is sufficient, because a position

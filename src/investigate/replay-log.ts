@@ -3,7 +3,7 @@ import { type ContextSettings, limitsOf } from '../agent/context/policy/settings
 import { countTokens } from '../agent/context/tokens/tokens.ts'
 import type { ConversationEvent } from '../events/events.ts'
 import { configurationOf, type Effective, effective, type Item, itemOf } from '../projections/effective.ts'
-import type { Outline } from '../projections/outline.ts'
+import type { HistoryLayout } from '../projections/layout.ts'
 import { type Log, resolve } from '../projections/path.ts'
 import { costOf, priceOf, type Prices } from '../agent/turn/spending/prices.ts'
 import { type UsageCounts, countsIn, inputOf } from '../agent/turn/spending/usage.ts'
@@ -98,7 +98,7 @@ export const replayLog = (
       done.push(
         callReplayed(log, call, {
           replay,
-          told: recordedAt(event.position).outline,
+          told: recordedAt(event.position).layout,
           shown,
           fit,
           fitted,
@@ -206,8 +206,8 @@ const summarySize = (markers: readonly PolicyMarker[]): number => {
 
 interface Surroundings {
   readonly replay: ReplayBuilder
-  /** Outline of the history that the log records at this position. */
-  readonly told: Outline
+  /** HistoryLayout of the history that the log records at this position. */
+  readonly told: HistoryLayout
   readonly shown: Effective
   readonly fit: Fit | undefined
   readonly fitted: FitReport
@@ -251,10 +251,10 @@ const callReplayed = (log: Log, call: ReplyCall, around: Surroundings): Replayed
   }
 }
 
-const isSameHistory = ({ slots, configured }: Outline, { items, outline }: Effective): boolean =>
+const isSameHistory = ({ slots, configured }: HistoryLayout, { items, layout }: Effective): boolean =>
   slots.length === items.length &&
   slots.every(({ position }, index) => position === items[index]?.position) &&
-  configured === outline.configured
+  configured === layout.configured
 
 /**
  * Returns the cost of a call and the summaries before it. A summary is priced by the model that wrote it, or by the call's model if the

@@ -1,13 +1,13 @@
 import type { Block } from '../events/blocks.ts'
 import type { ConversationEvent } from '../events/events.ts'
 import { type Effective, type Item, itemOf } from '../projections/effective.ts'
-import { draftOf, emptyOutline, evolve, type Outline, type Slot } from '../projections/outline.ts'
+import { draftOf, emptyLayout, evolve, type HistoryLayout, type Slot } from '../projections/layout.ts'
 import { createShownSearch, type TermSearch } from './missing-terms.ts'
 import { termsIn, wordsOf } from './terms.ts'
 
 /** State of a replayed conversation. The replay can continue from the state after any event. */
 export interface ReplayedHistory {
-  readonly outline: Outline
+  readonly layout: HistoryLayout
   /** Positions of the markers that currently hide items, and the number of hidden messages. */
   readonly hiding: ReadonlySet<number>
   readonly messagesHidden: number
@@ -33,7 +33,7 @@ interface Known {
 }
 
 export const nothingYet = (): ReplayedHistory => ({
-  outline: emptyOutline,
+  layout: emptyLayout,
   hiding: new Set(),
   messagesHidden: 0,
   known: {
@@ -49,11 +49,11 @@ export const nothingYet = (): ReplayedHistory => ({
 
 /** Adds a stand-in prompt to the replay of a log that lacks the system prompt and the tools. */
 export const withPrompt = (replay: ReplayedHistory, prompt: ReplayedHistory['prompt']): ReplayedHistory =>
-  prompt ? { ...replay, prompt, outline: { ...replay.outline, configuration: { system: prompt } } } : replay
+  prompt ? { ...replay, prompt, layout: { ...replay.layout, configuration: { system: prompt } } } : replay
 
 /** Creates a replay from a state. Events are added to it in place. */
 export const createReplay = ({ prompt, known, ...before }: ReplayedHistory) => {
-  const draft = draftOf(before.outline)
+  const draft = draftOf(before.layout)
   const hiding = new Set(before.hiding)
   let { messagesHidden } = before
   const { items, replaced, markersOf, requestTokens } = known
@@ -91,11 +91,11 @@ export const createReplay = ({ prompt, known, ...before }: ReplayedHistory) => {
       const item = items.get(position)
       if (item) now.push(item)
     }
-    const outline = { ...draft, slots: [...draft.slots], restored: [...draft.restored] }
-    return (last = { at, head: at, outline, items: now })
+    const layout = { ...draft, slots: [...draft.slots], restored: [...draft.restored] }
+    return (last = { at, head: at, layout, items: now })
   }
   const copy = (): ReplayedHistory => ({
-    outline: { ...draft, slots: [...draft.slots], restored: [...draft.restored] },
+    layout: { ...draft, slots: [...draft.slots], restored: [...draft.restored] },
     hiding: new Set(hiding),
     messagesHidden,
     prompt,

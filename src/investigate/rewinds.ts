@@ -39,11 +39,11 @@ export const rewindsBetween = (log: Log, after: number, at: number): Rewinds => 
 }
 
 const standAt = (log: Log, at: number): Stand => {
-  const { items, outline } = effective(log, at)
+  const { items, layout } = effective(log, at)
   const shown = new Set(items.map(({ position }) => position))
   const onPath = new Set(path(log, at))
   return {
-    configured: outline.configured,
+    configured: layout.configured,
     of: (position) => (shown.has(position) ? 'shown' : onPath.has(position) ? 'hidden' : 'abandoned'),
   }
 }

@@ -208,7 +208,7 @@ const configurationChange = (
   const [old, now] = [configurationOf(before.effective), configurationOf(after.effective)]
   const changed = fields.filter((field) => canonicalText(old[field]) !== canonicalText(now[field]))
   if (changed.length > 0) {
-    const { configured = -1 } = after.effective.outline
+    const { configured = -1 } = after.effective.layout
     const isSince = configured > before.effective.at
     const event = isSince
       ? configured

@@ -14,7 +14,7 @@ import {
 import { hasNoEffect } from '../events/event-traits.ts'
 import type { Block } from '../events/blocks.ts'
 import { freeze } from '../events/freeze.ts'
-import { draftOf, evolve, fold, type Outline, type FoldObserver } from './outline.ts'
+import { draftOf, evolve, fold, type HistoryLayout, type FoldObserver } from './layout.ts'
 import { lastOf, type Log, resolve } from './path.ts'
 
 interface Placed {
@@ -61,7 +61,7 @@ export interface Effective {
   /** Head at position `at`: `at` itself, or the target if the event at `at` is a rewind. */
   readonly head: number
   readonly items: readonly Item[]
-  readonly outline: Outline
+  readonly layout: HistoryLayout
 }
 
 /**
@@ -120,7 +120,7 @@ export const itemIn = (event: ConversationEvent): Item | undefined => {
 }
 
 /** Returns the current configuration; empty if no configuration was ever set. */
-export const configurationOf = ({ outline }: Effective): Configuration => outline.configuration ?? {}
+export const configurationOf = ({ layout }: Effective): Configuration => layout.configuration ?? {}
 
 /** Returns the messages that an item shows: the message itself, the messages of a summary, or an empty list for a truncation. */
 export const messagesOf = (item: Item): readonly Message[] =>
@@ -149,12 +149,12 @@ const isEdit = ({ covers, messagesHidden, messages, method }: SummaryItem): bool
  * the log.
  */
 export const effective = (log: Log, at = lastOf(log)): Effective => {
-  const { outline } = fold(log, at)
+  const { layout } = fold(log, at)
   return {
     at,
     head: resolve(log, at),
-    outline,
-    items: outline.slots.flatMap(({ position }) => itemAt(log, position)),
+    layout,
+    items: layout.slots.flatMap(({ position }) => itemAt(log, position)),
   }
 }
 
@@ -177,7 +177,7 @@ export const evolveEffective = (
 ): Effective | undefined => {
   const last = events.at(-1)
   if (!last) return before
-  const draft = draftOf(before.outline)
+  const draft = draftOf(before.layout)
   const items = [...before.items]
   for (const event of events) {
     if (event.type === 'Rewound' || event.type === 'Restored') return undefined
@@ -191,14 +191,14 @@ export const evolveEffective = (
       items.splice(first, slots.length, item)
     }
   }
-  return { at: last.position, head: last.position, outline: draft, items }
+  return { at: last.position, head: last.position, layout: draft, items }
 }
 
 /** Applies a configuration event that comes right after an effective history. */
 export const configure = (before: Effective, position: number, data: Configuration): Effective => {
-  const draft = draftOf(before.outline)
+  const draft = draftOf(before.layout)
   evolve(draft, { type: 'Configured', data, position }, () => undefined)
-  return { at: position, head: position, items: before.items, outline: draft }
+  return { at: position, head: position, items: before.items, layout: draft }
 }
 
 /** Returns the items that a slice covers; empty if the slice is not shown. */

@@ -1,7 +1,7 @@
 import { hasNoEffect } from '../events/event-traits.ts'
 import { type ConversationEvent, START } from '../events/events.ts'
 import { type Item, itemIn } from './effective.ts'
-import { foldInSlices } from './outline.ts'
+import { foldInSlices } from './layout.ts'
 import { lastOf, type Log, parent, path, resolve } from './path.ts'
 import { atOnce, sliceLength } from './slices.ts'
 

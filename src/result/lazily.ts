@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import { orThrow } from './steps.ts'
+import { orThrow } from './fallible.ts'
 import type { TypedError } from './typed-error.ts'
 
 /** The names of the methods that return a TaskEither and may fail with `Err`. */

@@ -3,7 +3,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
-import { ok, orThrow, run, type Steps, task } from '../result/steps.ts'
+import { unwrap, orThrow, run, type Fallible, task } from '../result/fallible.ts'
 import { despiteConflicts } from './conflicts.ts'
 import { type StoreError, storeFaulty } from './errors.ts'
 import { backwards, namePages } from './pages.ts'
@@ -38,34 +38,34 @@ const pageOfNames = 1_000
  * @param index lists the names of all streams that the blob store writes
  */
 export const blobsInStreams = (log: EventLog, index: StreamIndex): BlobStore => {
-  async function* newestSeal(sha256: string): Steps<StoreError, RecordedEvent | undefined> {
+  async function* newestSeal(sha256: string): Fallible<StoreError, RecordedEvent | undefined> {
     const stream = blobPrefix + sha256
     for await (const read of backwards(log, stream, { limit: pageOfChunks })) {
-      const event = yield* ok(read)
+      const event = yield* unwrap(read)
       if (event.type !== 'BlobChunk') return event
     }
     return undefined
   }
 
   /** Returns the latest seal of a blob; undefined if the blob does not exist or was removed. */
-  async function* liveSeal(sha256: string): Steps<StoreError, LiveSeal | undefined> {
+  async function* liveSeal(sha256: string): Fallible<StoreError, LiveSeal | undefined> {
     const found = yield* newestSeal(sha256)
     if (!found || found.type === 'BlobRemoved') return undefined
     return { ...(JSON.parse(found.data) as BlobSeal), revision: found.revision }
   }
 
   /** Appends an event at the end of a blob's stream, retrying if others append at the same time. Returns the event's revision. */
-  const write = (sha256: string, type: string, data: object): Steps<StoreError, number> =>
-    despiteConflicts(async function* (): Steps<StoreError, number> {
+  const write = (sha256: string, type: string, data: object): Fallible<StoreError, number> =>
+    despiteConflicts(async function* (): Fallible<StoreError, number> {
       const stream = blobPrefix + sha256
       const events = [{ id: randomUUID(), type, data: JSON.stringify(data), metadata: '{}' }]
       const end = { stream, from: Number.MAX_SAFE_INTEGER, direction: 'backwards', limit: 1 } as const
-      const expected = (yield* ok(log.read(end)))[0]?.revision ?? -1
+      const expected = (yield* unwrap(log.read(end)))[0]?.revision ?? -1
       const written = await log.append({ stream, events, expected })()
       return E.isRight(written) ? expected + 1 : yield refused(log.url, written.left)
     })
 
-  async function* put(sha256: string, chunks: Iterable<Uint8Array>): Steps<StoreError, void> {
+  async function* put(sha256: string, chunks: Iterable<Uint8Array>): Fallible<StoreError, void> {
     const there = yield* liveSeal(sha256)
     const time = (): string => new Date().toISOString()
     if (there) {
@@ -101,7 +101,7 @@ export const blobsInStreams = (log: EventLog, index: StreamIndex): BlobStore => 
       }
   }
 
-  async function* remove(sha256: string, before: Date): Steps<StoreError, void> {
+  async function* remove(sha256: string, before: Date): Fallible<StoreError, void> {
     const seal = yield* liveSeal(sha256)
     if (!seal || new Date(seal.time) >= before) return
     const data = JSON.stringify({ bytes: 0, chunks: [], time: seal.time } satisfies BlobSeal)
@@ -165,10 +165,10 @@ const visibleNames = (
   list: (last: string | undefined) => TE.TaskEither<StoreError, readonly string[]>,
   limit: number,
 ): TE.TaskEither<StoreError, readonly string[]> =>
-  task(async function* (): Steps<StoreError, readonly string[]> {
+  task(async function* (): Fallible<StoreError, readonly string[]> {
     const visible: string[] = []
     for await (const page of namePages(list)) {
-      const names = yield* ok(page)
+      const names = yield* unwrap(page)
       visible.push(...names.filter(isVisible))
       if (names.length < limit || visible.length >= limit) break
     }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
-import { run, type Steps } from '../result/steps.ts'
+import { run, type Fallible } from '../result/fallible.ts'
 
 /** Maximum number of attempts of an append, unless the caller sets another. */
 const maxTries = 100
@@ -28,9 +28,9 @@ export const isTriedAgain = async (
  * error if every attempt fails.
  */
 export async function* despiteConflicts<F extends { readonly _tag: string }, A>(
-  attempt: () => Steps<F, A>,
+  attempt: () => Fallible<F, A>,
   most?: number,
-): Steps<F, A> {
+): Fallible<F, A> {
   for (let tries = 1; ; tries++) {
     const done = await run(attempt())
     if (E.isRight(done)) return done.right

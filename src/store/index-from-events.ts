@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
-import { ok, run, type Steps, task } from '../result/steps.ts'
+import { unwrap, run, type Fallible, task } from '../result/fallible.ts'
 import { type StoreError, storeFaulty } from './errors.ts'
 import {
   type AllPage,
@@ -32,9 +32,9 @@ export const indexFromEvents = (log: EventLog): StreamIndex => {
   let through: Checkpoint | undefined
   let reading: Promise<unknown> = Promise.resolve()
 
-  async function* readOn(): Steps<StoreError, void> {
+  async function* readOn(): Fallible<StoreError, void> {
     for (let isEnd = false; !isEnd;) {
-      const page = yield* ok(ownPage(log, through))
+      const page = yield* unwrap(ownPage(log, through))
       for (const { stream } of page.events) begun.add(stream)
       isEnd = endsLog(page, through)
       through = page.checkpoint
@@ -46,17 +46,17 @@ export const indexFromEvents = (log: EventLog): StreamIndex => {
    * Reads the events written since the last read. Calls run one at a time, and each call reads separately, so it sees every append that
    * returned before the call.
    */
-  async function* catchUp(): Steps<StoreError, void> {
+  async function* catchUp(): Fallible<StoreError, void> {
     const caughtUp = reading.then(() => run(readOn()))
     reading = caughtUp.catch(() => undefined)
-    yield* ok(caughtUp)
+    yield* unwrap(caughtUp)
   }
 
   return {
     find: (stream, id) =>
-      task(async function* (): Steps<StoreError, FindResult> {
+      task(async function* (): Fallible<StoreError, FindResult> {
         for (let from = 0; ;) {
-          const page = yield* ok(log.read({ stream, from, direction: 'forwards', limit: maxPage }))
+          const page = yield* unwrap(log.read({ stream, from, direction: 'forwards', limit: maxPage }))
           const found = page.find((event) => event.id === id)
           const last = page.at(-1)
           if (found || !last) return { revision: found?.revision, through: last?.revision ?? from - 1 }
@@ -66,12 +66,12 @@ export const indexFromEvents = (log: EventLog): StreamIndex => {
     count: () => TE.right(undefined),
     keptEnd: () => TE.right(undefined),
     streams: (prefix, after, limit) =>
-      task(async function* (): Steps<StoreError, readonly string[]> {
+      task(async function* (): Fallible<StoreError, readonly string[]> {
         yield* catchUp()
         return sorted.filter((name) => name.startsWith(prefix) && byBytes(name, after) > 0).slice(0, limit)
       }),
     newest: (prefixes, before, limit) =>
-      task(async function* (): Steps<StoreError, readonly string[]> {
+      task(async function* (): Fallible<StoreError, readonly string[]> {
         yield* catchUp()
         const names = [...begun].toReversed()
         return names
@@ -80,7 +80,7 @@ export const indexFromEvents = (log: EventLog): StreamIndex => {
           .slice(0, limit)
       }),
     changed: (prefix, since) =>
-      task(async function* (): Steps<StoreError, StreamChanges> {
+      task(async function* (): Fallible<StoreError, StreamChanges> {
         const names = new Set<string>()
         for (let [after, pages] = [since, 0]; after !== undefined && pages < mostPages; pages++) {
           const answer = await log.readAll({ after, limit: maxPage, prefixes: [prefix] })()

@@ -5,7 +5,7 @@ import { inboxStreamOf, notesStreamOf, streamOf, turnsStreamOf } from '../events
 import { inboxCodec } from '../events/inbox-events.ts'
 import { type RecordedTurnFact, turnCodec } from '../events/turn-events.ts'
 import { isFinal } from '../projections/final.ts'
-import { ok, type Steps } from '../result/steps.ts'
+import { unwrap, type Fallible } from '../result/fallible.ts'
 import type { StoreError } from '../store/errors.ts'
 import { type EventStore, type RecordedEvent, streamPage } from '../store/port.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
@@ -78,9 +78,9 @@ const reader = <A extends Fact>(
   const events = newestFirst(store, whole)
   let fact: A | undefined
   let hasBegun = false
-  async function* next(): Steps<StoreError, void> {
+  async function* next(): Fallible<StoreError, void> {
     const { value } = await events.next()
-    const decoded = value && decodeFact(yield* ok(value))
+    const decoded = value && decodeFact(yield* unwrap(value))
     // What is wrong with it, the verification of the copy tells.
     fact = decoded && E.isRight(decoded) ? decoded.right : undefined
     if (fact) seen(fact)
@@ -89,7 +89,7 @@ const reader = <A extends Fact>(
   return {
     whole,
     /** Goes back to the newest event that passes the test. Returns its revision, or -1 if no event passes. */
-    to: async function* (isIt: (fact: A) => boolean): Steps<StoreError, number> {
+    to: async function* (isIt: (fact: A) => boolean): Fallible<StoreError, number> {
       if (!hasBegun) yield* next()
       while (fact && !isIt(fact)) yield* next()
       return fact?.revision ?? -1
@@ -101,8 +101,8 @@ const isAboutClaims = ({ type }: RecordedTurnFact): boolean =>
   type === 'TurnClaimed' || type === 'TurnReleased' || type === 'TurnParked'
 
 /** Finds all stream segments that belong to a conversation, and the order in which to copy them. */
-export async function* orderOf(store: EventStore, { id, offset, last }: Own): Steps<StoreError, Found> {
-  const endOf = async function* (stream: string): Steps<StoreError, CopySegment> {
+export async function* orderOf(store: EventStore, { id, offset, last }: Own): Fallible<StoreError, Found> {
+  const endOf = async function* (stream: string): Fallible<StoreError, CopySegment> {
     return { stream, last: (yield* readStreamEnd(store, stream)).last?.revision ?? -1 }
   }
   const own = { stream: streamOf(id), last }
@@ -131,7 +131,7 @@ export async function* orderOf(store: EventStore, { id, offset, last }: Own): St
   let final: ConversationEvent | undefined
   let rest = Math.max(turns.whole.last, inbox.whole.last)
   for await (const read of newestFirst(store, rest < 0 ? { ...own, last: -1 } : own)) {
-    const event = yield* ok(read)
+    const event = yield* unwrap(read)
     const { revision } = event
     const decoded = decode(event, { stream: own.stream, revision, position: offset + revision })
     if (E.isLeft(decoded)) break

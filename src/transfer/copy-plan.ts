@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { conversationNotFound } from '../commands/rejections.ts'
 import { conversationOf, streamOf } from '../events/ids.ts'
 import { originOf } from '../conversation/reading/lineage.ts'
-import { ok, run, type Steps } from '../result/steps.ts'
+import { unwrap, run, type Fallible } from '../result/fallible.ts'
 import { importUnfinished } from '../store/errors.ts'
 import { namePages } from '../store/pages.ts'
 import { type EventStore, maxPage } from '../store/port.ts'
@@ -32,10 +32,10 @@ export const isOfStore = ({ _tag }: CopyError): boolean =>
   _tag === 'StoreReadOnly' ||
   _tag === 'StoreUnavailable'
 
-export async function* idsOf(store: EventStore): Steps<CopyError, readonly string[]> {
+export async function* idsOf(store: EventStore): Fallible<CopyError, readonly string[]> {
   const ids: string[] = []
   for await (const names of namePages((after = '') => store.streams(streamOf(''), after, maxPage)))
-    for (const name of yield* ok(names)) ids.push(conversationOf(name) ?? name)
+    for (const name of yield* unwrap(names)) ids.push(conversationOf(name) ?? name)
   return ids
 }
 
@@ -47,7 +47,7 @@ export async function* planOf(
   store: EventStore,
   ids: readonly string[],
   areNamed: boolean,
-): Steps<CopyError, CopyPlan> {
+): Fallible<CopyError, CopyPlan> {
   const plan = new Map<string, E.Either<CopyError, PlannedCopy>>()
   for (const id of ids) {
     const lineage = new Map<string, E.Either<CopyError, PlannedCopy>>()
@@ -71,11 +71,11 @@ const isNotThere = (error: CopyError, id: string): boolean =>
 /** Maximum number of times to read a conversation's end. It is read again as long as the side streams mention later positions. */
 const maxLooks = 10
 
-async function* look(store: EventStore, id: string): Steps<CopyError, PlannedCopy> {
+async function* look(store: EventStore, id: string): Fallible<CopyError, PlannedCopy> {
   const stream = streamOf(id)
-  const [first] = yield* ok(store.read({ stream, from: 0, direction: 'forwards', limit: 1 }))
+  const [first] = yield* unwrap(store.read({ stream, from: 0, direction: 'forwards', limit: 1 }))
   if (!first) return yield conversationNotFound(id)
-  const from = yield* ok(originOf(first))
+  const from = yield* unwrap(originOf(first))
   const offset = from ? from.position + 1 : 0
   for (let looks = 1; ; looks++) {
     const { last, unfinished } = yield* readStreamEnd(store, stream)

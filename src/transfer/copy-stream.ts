@@ -1,4 +1,4 @@
-import { ok, type Steps } from '../result/steps.ts'
+import { unwrap, type Fallible } from '../result/fallible.ts'
 import { hashOf } from '../events/codec.ts'
 import type { EventTooLarge } from '../events/errors.ts'
 import { inboxStreamOf, streamOf, turnsStreamOf } from '../events/ids.ts'
@@ -50,10 +50,10 @@ const maxTries = 20
  *
  * @returns the number of the source's events that the target has
  */
-export const copyStream = (from: EventStore, to: EventStore, copy: StreamCopy): Steps<CopyError, number> =>
+export const copyStream = (from: EventStore, to: EventStore, copy: StreamCopy): Fallible<CopyError, number> =>
   despiteConflicts(() => copyOnce(from, to, copy), maxTries)
 
-async function* copyOnce(from: EventStore, to: EventStore, copy: StreamCopy): Steps<CopyError, number> {
+async function* copyOnce(from: EventStore, to: EventStore, copy: StreamCopy): Fallible<CopyError, number> {
   const { id, stream, last } = copy
   const there = yield* readStreamEnd(to, stream)
   const { unfinished = there.last } = there
@@ -71,11 +71,11 @@ async function* checkSame(
   from: EventStore,
   to: EventStore,
   { id, stream, revision }: { readonly id: string; readonly stream: string; readonly revision: number },
-): Steps<CopyError, void> {
+): Fallible<CopyError, void> {
   const range = { stream, from: revision, direction: 'forwards', limit: 1 } as const
   const [source, target] = await Promise.all([from.read(range)(), to.read(range)()])
-  const [ours] = yield* ok(source)
-  const [theirs] = yield* ok(target)
+  const [ours] = yield* unwrap(source)
+  const [theirs] = yield* unwrap(target)
   if (!ours || !theirs || hashOf(ours) !== hashOf(theirs)) yield copyDiverged(id, revision, stream)
 }
 
@@ -87,7 +87,7 @@ async function* appendRest(
   begun: number,
   first: number,
   { from, to, copy }: { readonly from: EventStore; readonly to: EventStore; readonly copy: StreamCopy },
-): Steps<CopyError, number> {
+): Fallible<CopyError, number> {
   const { stream } = copy
   const pageAt = (revision: number) => {
     const limit = Math.min(batchEvents, copy.last + 1 - revision)
@@ -97,7 +97,7 @@ async function* appendRest(
   let reached = begun
   let ahead: ReturnType<typeof pageAt> | undefined
   while (reached < copy.last) {
-    const page = yield* ok(ahead ?? pageAt(reached + 1))
+    const page = yield* unwrap(ahead ?? pageAt(reached + 1))
     const gap = page.find(({ revision }, index) => revision !== reached + 1 + index)
     if (gap)
       return yield historyLost(
@@ -114,7 +114,7 @@ async function* appendRest(
       const isAlone = isLast && reached + 1 === first
       const part = { from: first, ...(isLast && { last: true as const }) }
       const append = { stream, events, expected: reached, repeat: 'each' as const }
-      const appended = yield* ok(to.append({ ...append, ...(!isAlone && { part }) }))
+      const appended = yield* unwrap(to.append({ ...append, ...(!isAlone && { part }) }))
       if (appended === 'written') copy.wrote(events.length)
       reached += events.length
       await breath()

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { streamOf } from '../events/ids.ts'
 import { tell } from '../conversation/beside/worker-log.ts'
-import { run, type Steps } from '../result/steps.ts'
+import { run, type Fallible } from '../result/fallible.ts'
 import type { EventStore } from '../store/port.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
 import { idsOf, isOfStore, type PlannedCopy, planOf } from './copy-plan.ts'
@@ -41,7 +41,7 @@ export async function* copyBetween(
   from: EventStore,
   to: EventStore,
   { ids, progress }: CopyOptions = {},
-): Steps<CopyError, readonly CopyResult[]> {
+): Fallible<CopyError, readonly CopyResult[]> {
   const plan = yield* planOf(from, ids ?? (yield* idsOf(from)), ids !== undefined)
   const total = [...plan.values()].reduce((sum, planned) => sum + eventsOf(planned), 0)
   const outcomes = new Map<string, CopyResult>()
@@ -80,7 +80,7 @@ async function* copyPlanned(
   from: EventStore,
   to: EventStore,
   { id, stretches, holder, wrote }: PlannedCopy & Pick<StreamCopy, 'id' | 'wrote'>,
-): Steps<CopyError, number> {
+): Fallible<CopyError, number> {
   let events = 0
   let added = 0
   for (const [index, { stream, last }] of stretches.entries()) {
@@ -104,7 +104,7 @@ async function* copyPlanned(
 }
 
 /** Returns the last revision of a stream, including events of an unfinished import. */
-async function* reached(store: EventStore, stream: string): Steps<CopyError, number> {
+async function* reached(store: EventStore, stream: string): Fallible<CopyError, number> {
   const { last, unfinished = last } = yield* readStreamEnd(store, stream)
   return unfinished?.revision ?? -1
 }

@@ -7,7 +7,7 @@ import type { ImportPlan, StoredConversation, StoredImport } from './formats/pla
 import { formatNames } from './formats/registry.ts'
 import type { Shelf } from './formats/shelf.ts'
 import { lastPosition } from '../conversation/reading/ends.ts'
-import { catchTyped, ok, run, type Steps } from '../result/steps.ts'
+import { catchTyped, unwrap, run, type Fallible } from '../result/fallible.ts'
 import type { LargeContentStore } from '../store/blobs/large-content.ts'
 import { despiteConflicts } from '../store/conflicts.ts'
 import type { WriteError } from '../store/errors.ts'
@@ -26,7 +26,7 @@ export interface ImportOptions {
   readonly progress?: ((written: number, total: number) => void) | undefined
 }
 
-type Importing<A> = Steps<ImportError | WriteError, A>
+type Importing<A> = Fallible<ImportError | WriteError, A>
 
 /**
  * Returns the kinds of a session's options. `text`, `bytes` and `file` are checked separately, because there are two ways to pass the
@@ -57,8 +57,8 @@ export async function* importSession(
 ): Importing<ImportResult> {
   const problem = sessionProblem(session)
   if (problem !== undefined) return yield invalidInput('session', problem)
-  yield* ok(checkOptions<Partial<SessionFile & SessionStream>>(session, sessionFields()))
-  const { progress } = yield* ok(checkOptions(options, { progress: kinds.call }))
+  yield* unwrap(checkOptions<Partial<SessionFile & SessionStream>>(session, sessionFields()))
+  const { progress } = yield* unwrap(checkOptions(options, { progress: kinds.call }))
   if (!isStream(session)) return yield* readAndWrite(store, session, progress)
   const { bytes, ...rest } = session
   if (typeof bytes !== 'function') return yield* readAndWrite(store, { ...rest, bytes }, progress)
@@ -91,7 +91,7 @@ async function* readAndWrite(
         return E.isLeft(read) ? read : run(importPlan(store, session.file, read.right, { shelf, progress }))
       },
     )
-    return yield* ok(imported)
+    return yield* unwrap(imported)
   } finally {
     room.close()
   }
@@ -126,7 +126,7 @@ async function* importOnce(
   const prepared: PreparedAppend[] = []
   for (const conversation of plan.conversations)
     prepared.push(
-      'steps' in conversation && format !== 'palimpsest'
+      'actions' in conversation && format !== 'palimpsest'
         ? yield* prepare(store, conversation, format, shelf)
         : yield* prepareStored(store, conversation as StoredConversation, plan.conversations),
     )
@@ -170,7 +170,7 @@ async function* prepareAllNotes(
     const at = lastPosition(own.end) + own.events.length
     if (at < 0 || notes.length === 0) continue
     additions.push(
-      'steps' in conversation
+      'actions' in conversation
         ? yield* prepareNotes(store, id, conversation.notes ?? [], { at, format: plan.format })
         : yield* prepareStoredNotes(store, id, conversation.notes ?? []),
     )

@@ -5,7 +5,7 @@ import { newCommandId, notesStreamOf, streamOf } from '../events/ids.ts'
 import { readingEdition } from './formats/edition.ts'
 import type { SessionOptions } from './formats/parse-session.ts'
 import { lastPosition, readConversationEnd } from '../conversation/reading/ends.ts'
-import { ok, run, type Steps } from '../result/steps.ts'
+import { unwrap, run, type Fallible } from '../result/fallible.ts'
 import type { ReadError } from '../store/errors.ts'
 import type { EventStore, RecordedEvent } from '../store/port.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
@@ -95,11 +95,11 @@ async function* eventsOf(
   store: EventStore,
   id: string,
   ends: readonly End[],
-): Steps<ReadError, number | undefined> {
+): Fallible<ReadError, number | undefined> {
   const { lineage, last, unfinished } = yield* readConversationEnd(store, id)
   if (!last || unfinished) return undefined
   for (const { stream, revision, hash } of ends) {
-    const [event] = yield* ok(store.read({ stream, from: revision, direction: 'forwards', limit: 1 }))
+    const [event] = yield* unwrap(store.read({ stream, from: revision, direction: 'forwards', limit: 1 }))
     if (event?.revision !== revision || hashOf(event) !== hash) return undefined
     if (stream !== last.stream && (yield* readStreamEnd(store, stream)).unfinished) return undefined
   }
@@ -126,7 +126,7 @@ export const noteImport = async (
 async function* allEnds(
   store: EventStore,
   conversations: ImportResult['conversations'],
-): Steps<ReadError, Noted['conversations'] | undefined> {
+): Fallible<ReadError, Noted['conversations'] | undefined> {
   const all: Noted['conversations'][number][] = []
   for (const { id } of conversations) {
     const own = yield* readStreamEnd(store, streamOf(id))

@@ -12,7 +12,7 @@ import { chainEndAt, type ChainEnd, lastPosition, readConversationEnd } from '..
 import { parentNotFound } from '../conversation/reading/lineage.ts'
 import { loadLog } from '../conversation/reading/log.ts'
 import { reader } from '../conversation/reading/reader.ts'
-import { ok, type Steps } from '../result/steps.ts'
+import { unwrap, type Fallible } from '../result/fallible.ts'
 import type { LargeContentStore } from '../store/blobs/large-content.ts'
 import { breath, pacer } from '../store/breath.ts'
 import type { ReadError, WriteError } from '../store/errors.ts'
@@ -33,7 +33,7 @@ export interface PreparedAppend {
   readonly repeat?: Addition['repeat']
 }
 
-type Preparing = Steps<ImportError | WriteError, PreparedAppend>
+type Preparing = Fallible<ImportError | WriteError, PreparedAppend>
 
 /** Prepares the events that the plan of a conversation adds to the stored ones, and puts them on the shelf. */
 export async function* prepare(
@@ -44,7 +44,7 @@ export async function* prepare(
 ): Preparing {
   const { id } = plan
   const { end, open } = yield* readThere(store, id)
-  const log = yield* ok(loadLog(reader(store, end.lineage), lastPosition(end), lightEvents(shelf)))
+  const log = yield* unwrap(loadLog(reader(store, end.lineage), lastPosition(end), lightEvents(shelf)))
   const encodings = encodePlanned(id, end.hash, planEachEvent(plan, format, log), format)
   const places: number[] = []
   yield* checkAll(store, encodings, { id, end }, (event) => places.push(shelf.putText(textOf(event))))
@@ -111,7 +111,7 @@ async function* checkAll(
   encodings: Iterable<Encoding>,
   { id, end }: { readonly id: string; readonly end: ChainEnd },
   keep: (event: StoredEvent) => void = () => undefined,
-): Steps<ImportError, void> {
+): Fallible<ImportError, void> {
   let index = 0
   const pace = pacer()
   for (const encoded of encodings) {
@@ -147,7 +147,7 @@ export async function* prepareStored(
   const there = end.revision + 1
   const to = Math.min(there, events.length) - 1
   for await (const page of pagesOf(store, stream, { to })) {
-    const different = firstDifferent(yield* ok(page), events)
+    const different = firstDifferent(yield* unwrap(page), events)
     if (different) return yield importDiverged(id, `revision ${different.revision}`, 'the event of the file')
     await breath()
   }
@@ -184,7 +184,7 @@ async function* readThere(
   store: EventStore,
   conversation: string,
   isAlone = false,
-): Steps<ReadError, Pick<PreparedAppend, 'end' | 'open'>> {
+): Fallible<ReadError, Pick<PreparedAppend, 'end' | 'open'>> {
   const own = [{ conversation, stream: streamOf(conversation), offset: 0, last: Infinity }]
   const ending = readConversationEnd(store, conversation, isAlone ? own : undefined)
   const { lineage, last, unfinished } = yield* ending

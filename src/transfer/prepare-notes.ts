@@ -5,7 +5,7 @@ import type { PlannedNote } from './formats/plan.ts'
 import type { LazyList } from './formats/shelf.ts'
 import { chainEndAt } from '../conversation/reading/ends.ts'
 import { isoTimeOf } from '../conversation/writing/encode.ts'
-import { ok, type Steps } from '../result/steps.ts'
+import { unwrap, type Fallible } from '../result/fallible.ts'
 import type { LargeContentStore } from '../store/blobs/large-content.ts'
 import { pagesOf } from '../store/pages.ts'
 import type { EventStore } from '../store/port.ts'
@@ -15,13 +15,13 @@ import { type ImportError, importDiverged } from './formats/errors.ts'
 import { firstDifferent, timeOr } from './prepare-events.ts'
 import type { Addition } from './write-whole.ts'
 
-type Preparing = Steps<ImportError | WriteError, Addition>
+type Preparing = Fallible<ImportError | WriteError, Addition>
 
 /** Reads the end of a conversation's stored notes, including notes of an unfinished import. */
 async function* thereOf(
   store: EventStore,
   id: string,
-): Steps<WriteError, Omit<Addition, 'events'> & { end: { hash: string | null } }> {
+): Fallible<WriteError, Omit<Addition, 'events'> & { end: { hash: string | null } }> {
   const stream = notesStreamOf(id)
   const { last, unfinished } = yield* readStreamEnd(store, stream)
   return { id, stream, end: chainEndAt([], unfinished ?? last), open: unfinished?.part }
@@ -42,7 +42,7 @@ export async function* prepareNotes(
   const { stream, end } = there
   const had = new Set<string>()
   for await (const page of pagesOf(store, stream, { to: end.revision }))
-    for (const event of yield* ok(page)) had.add(event.id)
+    for (const event of yield* unwrap(page)) had.add(event.id)
   const imported = new Date()
   const events: StoredEvent[] = []
   let prev = end.hash
@@ -56,8 +56,10 @@ export async function* prepareNotes(
       commandId: ref,
       prev,
     }
-    const stored = yield* ok(noteCodec.encode({ type, data: { ...data, at } } as NoteFact, eventIs, metadata))
-    yield* ok(store.check(stored))
+    const stored = yield* unwrap(
+      noteCodec.encode({ type, data: { ...data, at } } as NoteFact, eventIs, metadata),
+    )
+    yield* unwrap(store.check(stored))
     events.push(stored)
     prev = hashOf(stored)
   }
@@ -76,10 +78,10 @@ export async function* prepareStoredNotes(
   const there = yield* thereOf(store, id)
   const { stream, end } = there
   for await (const page of pagesOf(store, stream, { to: Math.min(end.revision, notes.length - 1) })) {
-    const different = firstDifferent(yield* ok(page), notes)
+    const different = firstDifferent(yield* unwrap(page), notes)
     if (different) return yield importDiverged(id, `note ${different.revision}`, 'the note of the file')
   }
   const events = notes.slice(end.revision + 1)
-  for (const event of events) yield* ok(store.check(event))
+  for (const event of events) yield* unwrap(store.check(event))
   return { ...there, events, repeat: 'each' }
 }

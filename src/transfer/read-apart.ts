@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads'
 import * as E from 'fp-ts/lib/Either.js'
 import { fileUnreadable, type ImportError, type TemporaryFileFailed } from './formats/errors.ts'
 import type { SessionOptions } from './formats/parse-session.ts'
-import type { ImportPlan, PlannedNote, ImportStep, StoredImport } from './formats/plan.ts'
+import type { ImportPlan, PlannedNote, ImportAction, StoredImport } from './formats/plan.ts'
 import { listOn } from './formats/shelf.ts'
 import { linesOf, valuesOf } from './formats/source.ts'
 import type { StoredEvent } from '../events/codec.ts'
@@ -15,7 +15,7 @@ export interface ReaderTask {
   readonly lent: Lent
 }
 
-/** The result of the reader thread: the plan, with the places of its steps or events on the shelf. */
+/** The result of the reader thread: the plan, with the places of its actions or events on the shelf. */
 export type ReaderResult =
   | { readonly read: E.Either<ImportError, ShelvedPlan>; readonly lent: Lent }
   | { readonly failed: TemporaryFileFailed }
@@ -46,7 +46,7 @@ export const maybeDocument = (beginning: string): boolean => {
 
 /**
  * Reads a session in a separate thread, because a JSON document is parsed in a single step, which would block the process. Puts its
- * steps and events on the shelf. Throws `FileUnreadable` and `TemporaryFileFailed`.
+ * actions and events on the shelf. Throws `FileUnreadable` and `TemporaryFileFailed`.
  */
 export const readApart = async (
   options: SessionOptions,
@@ -95,7 +95,7 @@ const planAt = (
         report,
         conversations: conversations.map(({ places, notes, ...plan }) => ({
           ...plan,
-          steps: listOn(places, (place) => shelf.get(place) as ImportStep),
+          actions: listOn(places, (place) => shelf.get(place) as ImportAction),
           ...(notes && { notes: listOn(notes, (place) => shelf.get(place) as PlannedNote) }),
         })),
       }

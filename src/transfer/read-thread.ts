@@ -6,7 +6,7 @@ import type { ReaderResult, ShelvedPlan, ReaderTask } from './read-apart.ts'
 import { readSession, readText } from './read-session.ts'
 import { fileShelf, isTemporaryFileFailed } from './shelf.ts'
 
-// The thread of `readApart`: pieces of a file come in, then null; where the steps are goes out.
+// The thread of `readApart`: pieces of a file come in, then null; where the actions are goes out.
 
 const port = parentPort ?? new MessageChannel().port1
 const { options, lent } = workerData as ReaderTask
@@ -24,7 +24,7 @@ const placedOn = (plan: ImportPlan | StoredImport): ShelvedPlan => ({
 })
 
 function* valuesOf(plan: ConversationPlan | StoredConversation): Generator {
-  yield* 'steps' in plan ? plan.steps : plan.events
+  yield* 'actions' in plan ? plan.actions : plan.events
 }
 
 const answer = async (): Promise<ReaderResult> => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { ok, type Steps } from '../result/steps.ts'
+import { unwrap, type Fallible } from '../result/fallible.ts'
 import type { StoredEvent } from '../events/codec.ts'
 import type { EventTooLarge } from '../events/errors.ts'
 import { newCommandId } from '../events/ids.ts'
@@ -28,7 +28,7 @@ export interface Addition {
 /** Events in order, not necessarily all in memory. */
 export type EventList = Iterable<StoredEvent> & { readonly length: number }
 
-type Writing<A> = Steps<WriteError | EventTooLarge, A>
+type Writing<A> = Fallible<WriteError | EventTooLarge, A>
 
 /**
  * Maximum number of events in one append; `batchBytes` is the maximum size in bytes. A large import in one transaction would make other
@@ -77,7 +77,7 @@ async function* write(
     const isAlone = last === true && !open && batch.length === events.length
     const part = { from, ...(isLast && { last }) }
     const append = { stream, events: batch, expected, ...(repeat && { repeat }) }
-    const appended = yield* ok(store.append({ ...append, ...(!isAlone && { part }) }))
+    const appended = yield* unwrap(store.append({ ...append, ...(!isAlone && { part }) }))
     // The stored events may have another time, and so another hash than the one that the next batch is chained to.
     if (appended === 'repeated') return yield conflict(stream, expected, expected + batch.length)
     written += batch.length
@@ -95,7 +95,7 @@ async function* recordAll(store: EventStore, changed: readonly Addition[], recor
     const stretches = additions.map(stretchOf)
     const event = { id: newCommandId(), type: 'Imported', data: recordOf(stretches), metadata: '{}' }
     const expected = yield* lastOf(store, stream)
-    yield* ok(store.append({ stream, events: [event], expected, repeat: 'none' }))
+    yield* unwrap(store.append({ stream, events: [event], expected, repeat: 'none' }))
   }
 }
 
@@ -107,6 +107,6 @@ const stretchOf = ({ stream, end, open, events }: Addition): RevisionRange => ({
 
 async function* lastOf(store: EventStore, stream: string): Writing<number> {
   const from = Number.MAX_SAFE_INTEGER
-  const [last] = yield* ok(store.read({ stream, from, direction: 'backwards', limit: 1 }))
+  const [last] = yield* unwrap(store.read({ stream, from, direction: 'backwards', limit: 1 }))
   return last?.revision ?? -1
 }

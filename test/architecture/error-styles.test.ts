@@ -11,7 +11,7 @@ const ways: Readonly<Record<string, RegExp>> = {
   Either: /(?<!Promise<\s*)\bE\.Either</,
   promise: /\bPromise<\s*E\.Either</,
   TaskEither: /\bTaskEither</,
-  steps: /\bSteps</,
+  generator: /\bFallible</,
   throw: /\borThrow\(|\bthrow toError\(/,
 }
 
@@ -26,7 +26,7 @@ const waysIn = (text: string): readonly string[] => {
 /** The table of the ADR: the ways of each folder, `` for files that are in none. */
 const table = new Map(
   [
-    ...readFileSync(`${root}docs/adr/0016-steps.md`, 'utf8').matchAll(
+    ...readFileSync(`${root}docs/adr/0016-fallible-generators.md`, 'utf8').matchAll(
       /^\| ((?:the entries|`[a-z/]+`)(?:, `[a-z/]+`)*) +\| (.+?) +\|$/gm,
     ),
   ].flatMap(([, folders = '', names = '']) =>
@@ -55,9 +55,9 @@ test.each([
   ['const f = async (): Promise<E.Either<A, B>> => E.right(b)', ['promise']],
   ['type F = Promise<\n  E.Either<A, B>\n>', ['promise']],
   ['const f = (): TE.TaskEither<A, B> => g', ['TaskEither']],
-  ['async function* f(): Steps<A, B> {}', ['steps']],
+  ['async function* f(): Fallible<A, B> {}', ['generator']],
   ['const a = await orThrow(f())', ['throw']],
-  ['// As E.Either<A, B>.\n/** Or Steps<A, B>. */\nthrow error', []],
+  ['// As E.Either<A, B>.\n/** Or Fallible<A, B>. */\nthrow error', []],
 ])('knows the ways of %j', (text, expected) => {
   expect(waysIn(text)).toEqual(expected)
 })

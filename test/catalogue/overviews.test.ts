@@ -4,8 +4,8 @@ import { withIndex } from '../../src/api/by-index.ts'
 import { openStore } from '../../src/index.ts'
 import { noteIndex } from '../../src/conversation/beside/note-index.ts'
 import { type ListOptions, listPages } from '../../src/catalogue/list/list-pages.ts'
-import type { ConversationOverview } from '../../src/catalogue/list/glance.ts'
-import { overviewer } from '../../src/catalogue/list/overview.ts'
+import type { ConversationInfo } from '../../src/catalogue/list/conversation-info.ts'
+import { createInfoLister } from '../../src/catalogue/list/list-infos.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import type { EventStore } from '../../src/store/port.ts'
 import { atEnd } from '../support/at-end.ts'
@@ -28,9 +28,9 @@ const listsOf = (store: EventStore) => {
   const catalogue = catalogueOf(store, undefined)
   atEnd(catalogue.close)
   const notes = noteIndex(store)
-  const overviews = overviewer(store, notes)
+  const infos = createInfoLister(store, notes)
   const pages = (options: ListOptions) => listPages(store, notes, options)
-  return { overviews, byIndex: withIndex({ overviews, pages, catalogue, isKept: true }), catalogue }
+  return { infos, byIndex: withIndex({ infos, pages, catalogue, isKept: true }), catalogue }
 }
 
 test.each([
@@ -41,12 +41,12 @@ test.each([
     fc.asyncProperty(logs, fc.array(fc.nat(40), { maxLength: 2 }), async (any, cuts) => {
       if (any.length === 0) return
       const { store } = await storedForked(any, cuts)
-      const { overviews, byIndex } = listsOf(store)
-      const byId = await all(overviews({ sort: 'id' }))
+      const { infos, byIndex } = listsOf(store)
+      const byId = await all(infos({ sort: 'id' }))
       const listed = await all(byIndex({ sort: 'activity' }))
       expect(listed.toSorted((one, other) => (one.id < other.id ? -1 : 1))).toEqual(byId)
       expect(await all(byIndex({ sort: 'id' }))).toEqual(byId)
-      expect(await all(byIndex({ sort: 'begun' }))).toEqual(await all(overviews({ sort: 'begun' })))
+      expect(await all(byIndex({ sort: 'begun' }))).toEqual(await all(infos({ sort: 'begun' })))
     }),
     { numRuns: runs(60) },
   )
@@ -72,7 +72,7 @@ const countingReads = async (conversations: number) => {
 test.each(sorts)(
   'by %s, a list is read in the index, and only what has notes or was forked in the store',
   async (sort) => {
-    const { read, byIndex, overviews, catalogue } = await countingReads(250)
+    const { read, byIndex, infos, catalogue } = await countingReads(250)
     while (!right(await catalogue.find()()).isComplete);
     read.streams = 0
     const listed = await all(byIndex({ sort }))
@@ -85,7 +85,7 @@ test.each(sorts)(
       updated: new Date(0).toISOString(),
     })
     expect(read.streams).toBe(0)
-    if (sort !== 'activity') expect(await all(overviews({ sort }))).toEqual(listed)
+    if (sort !== 'activity') expect(await all(infos({ sort }))).toEqual(listed)
   },
 )
 
@@ -95,12 +95,12 @@ test.each(sorts)(
     const { store, byIndex } = await countingReads(250)
     const chats = await openStore(store)
     const ids = Array.from({ length: 250 }, (_, n) => `c${n}`)
-    const listed: ConversationOverview[] = []
-    for await (const overview of byIndex({ sort })) {
+    const listed: ConversationInfo[] = []
+    for await (const info of byIndex({ sort })) {
       if (listed.length === 0)
         // The page that this one is of is known already.
         for (const id of ids) await chats.conversation(id).append({ role: 'user', content: 'More.' })
-      listed.push(overview)
+      listed.push(info)
     }
     expect(listed.map(({ id }) => id).toSorted()).toEqual(ids.toSorted())
     if (sort !== 'id') expect(listed.slice(100).every(({ events }) => events === 3)).toBe(true)
@@ -108,9 +108,9 @@ test.each(sorts)(
 )
 
 test('by id and as begun, a list is read in the store where there is no file of the index', async () => {
-  const { read, overviews, catalogue, store } = await countingReads(3)
+  const { read, infos, catalogue, store } = await countingReads(3)
   const pages = (options: ListOptions) => listPages(store, noteIndex(store), options)
-  const byIndex = withIndex({ overviews, pages, catalogue, isKept: false })
+  const byIndex = withIndex({ infos, pages, catalogue, isKept: false })
   read.streams = 0
   for (const sort of ['id', 'begun'] as const) expect(await all(byIndex({ sort }))).toHaveLength(3)
   expect(read.streams).toBe(3)

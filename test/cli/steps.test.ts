@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openEvents, storeOn } from '../../src/api/open.ts'
-import { run } from '../../src/result/steps.ts'
+import { run } from '../../src/result/fallible.ts'
 import { right } from '../support/either.ts'
 import { inDirectory, shell } from './palimpsest.ts'
 

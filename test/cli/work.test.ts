@@ -189,7 +189,7 @@ describe('palimpsest work', () => {
     await ask(store, 'c')
     begin()
     await until(async () => (await said(store, 'c')).length === 2)
-    const { system } = (await store.conversation('c').context()).outline.configuration ?? {}
+    const { system } = (await store.conversation('c').context()).layout.configuration ?? {}
     expect(system).toContain('--max-semi-space-size=16')
   })
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { fold, viewIn, viewOf } from '../../src/projections/outline.ts'
+import { fold, viewIn, viewOf } from '../../src/projections/layout.ts'
 import { apply } from '../support/histories.ts'
 import { assistant, condensed, logOf, text, toolResult, toolUse, truncated, user } from '../support/log.ts'
 import { runs } from '../support/runs.ts'
@@ -374,7 +374,7 @@ describe('a marker', () => {
     log = apply(log, { type: 'truncate', covers: { first: 1, last: 1 } })
     log = apply(log, { type: 'truncate', covers: { first: 3, last: 3 } })
     const views = log.slice(6).map((event) => viewIn(event))
-    expect(views).toEqual([viewOf(fold(log, 6).outline), undefined])
+    expect(views).toEqual([viewOf(fold(log, 6).layout), undefined])
   })
 
   it('that is restored leaves a view, however few events came since the last one', () => {

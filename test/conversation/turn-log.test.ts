@@ -3,7 +3,7 @@ import { hashOf } from '../../src/events/codec.ts'
 import { turnsStreamOf } from '../../src/events/ids.ts'
 import type { TurnFact } from '../../src/events/turn-events.ts'
 import { turnLog } from '../../src/conversation/beside/turn-log.ts'
-import { orThrow, run } from '../../src/result/steps.ts'
+import { orThrow, run } from '../../src/result/fallible.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import type { EventStore } from '../../src/store/port.ts'
 

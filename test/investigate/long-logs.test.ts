@@ -12,24 +12,24 @@ import { histories } from '../support/histories.ts'
 import { assistant, blocksOf, logOf, user } from '../support/log.ts'
 import { runs } from '../support/runs.ts'
 
-/** A history of which only the outline may be looked at. */
-const withoutItems = ({ at, head, outline }: Effective): Effective => ({
+/** A history of which only the layout may be looked at. */
+const withoutItems = ({ at, head, layout }: Effective): Effective => ({
   at,
   head,
-  outline,
+  layout,
   get items(): never {
     throw new Error('nobody needs what was said')
   },
 })
 
-test('what changed between two calls is told by their outlines', () => {
+test('what changed between two calls is told by their layouts', () => {
   fc.assert(
     fc.property(histories(), fc.nat(), fc.nat(), (log, one, other) => {
       if (log.length === 0) return
       const [from, to] = [one % log.length, other % log.length].toSorted((a, b) => a - b) as [number, number]
       const [before, after] = [effective(log, from), effective(log, to)]
-      // Of an outline without tools, the items tell if there were calls of them.
-      if (before.outline.formerTools || after.outline.formerTools) return
+      // Of a layout without tools, the items tell if there were calls of them.
+      if (before.layout.formerTools || after.layout.formerTools) return
       expect(changeBetween(log, withoutItems(before), withoutItems(after))).toEqual(
         changeBetween(log, before, after),
       )
@@ -86,10 +86,10 @@ test('a term is needed exactly if no message that is shown has it anywhere', () 
   fc.assert(
     fc.property(fc.array(fc.array(names)), fc.array(names), (shown, answered) => {
       const said = shown.map((words) => words.join(' '))
-      const { items, outline } = effective(logOf(...said.map(user)))
+      const { items, layout } = effective(logOf(...said.map(user)))
       const answer = answered.join(' ')
       const search = { ...searchIn([]), hiddenWith: () => [{ position: 9 }] }
-      const needed = missingTerms({ items, outline }, search, [
+      const needed = missingTerms({ items, layout }, search, [
         { role: 'assistant', content: blocksOf(answer) },
       ])
       const missing = [...termsIn(answer)].filter((term) => !said.some((text) => text.includes(term)))

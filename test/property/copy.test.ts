@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { run } from '../../src/result/steps.ts'
+import { run } from '../../src/result/fallible.ts'
 import { expect, test } from 'vitest'
 import { streamOf } from '../../src/events/ids.ts'
 import { effective } from '../../src/projections/effective.ts'

@@ -4,7 +4,7 @@ import type { ConversationEvent, View } from '../../src/events/events.ts'
 import { diff } from '../../src/projections/diff.ts'
 import { effective, evolveEffective } from '../../src/projections/effective.ts'
 import { full } from '../../src/projections/full.ts'
-import { fold, viewIn, viewOf } from '../../src/projections/outline.ts'
+import { fold, viewIn, viewOf } from '../../src/projections/layout.ts'
 import { type Log, path } from '../../src/projections/path.ts'
 import { timeline } from '../../src/projections/timeline.ts'
 import { histories, rawLogs } from '../support/histories.ts'
@@ -49,9 +49,9 @@ describe.each([
 ])('%s', (_, logs, numRuns) => {
   it('show at every position what the model shows', () => {
     everyPosition(logs, numRuns, (log, at, moment) => {
-      const { items, head, outline } = effective(log, at)
+      const { items, head, layout } = effective(log, at)
       expect(positionsOf(items)).toEqual(positionsOf(moment.items))
-      expect([at, head, outline.configured]).toEqual([at, moment.head, moment.configured])
+      expect([at, head, layout.configured]).toEqual([at, moment.head, moment.configured])
       expect(path(log, at)).toEqual(moment.path)
     })
   })
@@ -82,7 +82,7 @@ describe.each([
 
   it('have a view at every position that, read as a table of contents, is the effective history', () => {
     everyPosition(logs, numRuns, (log, at, moment) => {
-      const view = viewOf(fold(log, at).outline)
+      const view = viewOf(fold(log, at).layout)
       expect(contentsOf(view, moment, log)).toEqual(positionsOf(moment.items))
       expect(view.configured).toBe(moment.configured)
     })
@@ -121,13 +121,13 @@ describe.each([
 })
 
 describe('logs that commands wrote', () => {
-  it('carry views that are the outline right after the event', () => {
+  it('carry views that are the layout right after the event', () => {
     let carried = 0
     everyPosition(histories(), 800, (log, at) => {
       const view = viewIn(log[at] as ConversationEvent)
       if (!view) return
       carried++
-      expect(view).toEqual(viewOf(fold(log, at).outline))
+      expect(view).toEqual(viewOf(fold(log, at).layout))
     })
     expect(carried).toBeGreaterThan(0)
   })

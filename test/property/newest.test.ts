@@ -7,10 +7,10 @@ import { loadNewest } from '../../src/conversation/reading/newest.ts'
 import { reader } from '../../src/conversation/reading/reader.ts'
 import { type Diff, diff } from '../../src/projections/diff.ts'
 import { type Entry, full } from '../../src/projections/full.ts'
-import { fold, viewOf } from '../../src/projections/outline.ts'
+import { fold, viewOf } from '../../src/projections/layout.ts'
 import type { Log } from '../../src/projections/path.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
-import { run } from '../../src/result/steps.ts'
+import { run } from '../../src/result/fallible.ts'
 import { right } from '../support/either.ts'
 import { histories, rawLogs } from '../support/histories.ts'
 import { logOf, user } from '../support/log.ts'
@@ -23,7 +23,7 @@ const withViews = (log: Log, which: readonly boolean[]): Log =>
     const { type } = event
     const isOne = type === 'Condensed' || type === 'Truncated' || type === 'Restored'
     if (!isOne || which[at % which.length] !== true) return event
-    return { ...event, data: { ...event.data, view: viewOf(fold(log, at).outline) } } as ConversationEvent
+    return { ...event, data: { ...event.data, view: viewOf(fold(log, at).layout) } } as ConversationEvent
   })
 
 describe.each([

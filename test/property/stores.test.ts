@@ -5,10 +5,10 @@ import { isMove } from '../../src/commands/decide.ts'
 import { stateOf } from '../../src/commands/state.ts'
 import type { ConversationEvent, Event } from '../../src/events/events.ts'
 import { effective } from '../../src/projections/effective.ts'
-import { maxGap, viewIn } from '../../src/projections/outline.ts'
+import { maxGap, viewIn } from '../../src/projections/layout.ts'
 import { lastOf, type Log } from '../../src/projections/path.ts'
 import { lastPosition, readChainEnd } from '../../src/conversation/reading/ends.ts'
-import { run } from '../../src/result/steps.ts'
+import { run } from '../../src/result/fallible.ts'
 import {
   gatherShownState,
   gatherMoveState,
@@ -39,15 +39,15 @@ const opened = async (store: EventStore, id: string) => {
 /** Without what only the stored form knows: ids and times. */
 const plain = ({
   items,
-  outline,
+  layout,
   head,
 }: {
   items: readonly object[]
-  outline: object
+  layout: object
   head: number
 }): unknown => ({
   items: items.map((item) => ({ ...item, time: '', messageId: '' })),
-  outline,
+  layout,
   head,
 })
 

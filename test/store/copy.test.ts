@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { run } from '../../src/result/steps.ts'
+import { run } from '../../src/result/fallible.ts'
 import { join } from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
 import { copyConversations, type Store } from 'palimpsest'

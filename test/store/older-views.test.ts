@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { ConversationEvent, Event } from '../../src/events/events.ts'
 import { effective } from '../../src/projections/effective.ts'
-import { fold, viewOf } from '../../src/projections/outline.ts'
+import { fold, viewOf } from '../../src/projections/layout.ts'
 import type { Log } from '../../src/projections/path.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import { storeOn } from '../../src/api/open.ts'
@@ -12,7 +12,7 @@ import { write } from '../support/write.ts'
 /** A log whose last event is a marker with its view, which tells of former tools or, as older ones, does not. */
 const logWith = (events: readonly Event[], isOlder: boolean): Log => {
   const log = logOf(...events)
-  const { toolsFrom, ...older } = viewOf(fold(log).outline)
+  const { toolsFrom, ...older } = viewOf(fold(log).layout)
   expect(toolsFrom).toBeDefined()
   const view = isOlder ? older : { ...older, toolsFrom }
   return log.map((event, at) =>
@@ -32,7 +32,7 @@ it.each<readonly [string, readonly Event[]]>([
     const log = logWith(events, isOlder)
     await write(store, 'c', log)
     const chat = storeOn(store, { kind: 'test' }).conversation('c')
-    expect(right(await chat.context()()).outline).toEqual(effective(log).outline)
+    expect(right(await chat.context()()).layout).toEqual(effective(log).layout)
     expect(right(await chat.verify()())).not.toHaveProperty('discrepancy')
   }
 })

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { run } from '../../src/result/steps.ts'
+import { run } from '../../src/result/fallible.ts'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -71,7 +71,7 @@ const { messages, tools } = await chat.render()
 //                ^ const tools: RequestTool[] | undefined
 const { changes } = await chat.diff({ from: 0 })
 //      ^ const changes: readonly DiffChange[]
-const { configuration } = (await chat.context()).outline
+const { configuration } = (await chat.context()).layout
 //      ^ const configuration: Configuration | undefined
 const { context } = {} as TurnOptions
 //      ^ const context: SomeOf<ContextSettings> | undefined

@@ -6,7 +6,7 @@ import { isFields } from '../../events/json.ts'
 import type { ChatForm } from '../models/form.ts'
 import { callBody } from '../models/anthropic/body.ts'
 import { chatCallBody } from '../models/openai/body.ts'
-import { catchTyped, ok, type Steps, task } from '../../result/steps.ts'
+import { catchTyped, unwrap, type Fallible, task } from '../../result/fallible.ts'
 import type { ReadError } from '../../store/errors.ts'
 import { callsIn, type ModelCall } from './calls.ts'
 import { digestOf } from './canonical.ts'
@@ -44,15 +44,15 @@ type Source = Pick<ConversationHandle, 'id' | 'events' | 'context'>
 async function* sent(
   chat: Source,
   asked: number | ModelCall | undefined,
-): Steps<ReadError | CallOutOfRange | UnknownRenderer, SentCall> {
+): Fallible<ReadError | CallOutOfRange | UnknownRenderer, SentCall> {
   if (asked !== undefined && typeof asked !== 'number' && !isCall(asked))
     return yield invalidInput('call', 'must be a call number, from 1, or a listed call')
   const call = typeof asked === 'object' ? asked : yield* callOf(chat, asked)
   const ofCall = unusableOf(call)
   // Before anything is read: a receipt that cannot be used may name no position.
-  yield* ok(ofCall(checkCall(call)))
-  const effective = yield* ok(chat.context({ at: call.receipt.position }))
-  const { made, ...remade } = yield* ok(ofCall(remadeCall(call, effective)))
+  yield* unwrap(ofCall(checkCall(call)))
+  const effective = yield* unwrap(chat.context({ at: call.receipt.position }))
+  const { made, ...remade } = yield* unwrap(ofCall(remadeCall(call, effective)))
   const isSame = digestOf(made) === call.receipt.digest
   const prints = isSame ? undefined : printsOf(yield* callsOf(chat), call)
   const finding = diagnoseReceipt(call, effective, prints)
@@ -67,7 +67,7 @@ async function* sent(
 async function* callOf(
   chat: Source,
   number: number | undefined,
-): Steps<ReadError | CallOutOfRange, ModelCall> {
+): Fallible<ReadError | CallOutOfRange, ModelCall> {
   const calls = yield* callsOf(chat)
   return calls[(number ?? calls.length) - 1] ?? (yield callOutOfRange(chat.id, number, calls.length))
 }
@@ -95,7 +95,7 @@ const printsOf = (calls: readonly ModelCall[], { number, receipt }: ModelCall): 
   return fingerprintsIn(receipt, (base) => prints.get(base))
 }
 
-const callsOf = (chat: Source): Steps<ReadError, readonly ModelCall[]> =>
+const callsOf = (chat: Source): Fallible<ReadError, readonly ModelCall[]> =>
   catchTyped(async () => {
     const calls: ModelCall[] = []
     for await (const call of callsIn(chat.events())) calls.push(call)

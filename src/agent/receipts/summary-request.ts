@@ -167,7 +167,7 @@ const shownFor = (effective: Effective, options: SummaryOptions): Effective => {
       instructionsItem(effective, options),
     ],
     // All thinking is older than this system prompt, and so not valid under it.
-    outline: { ...effective.outline, promptSince: effective.at },
+    layout: { ...effective.layout, promptSince: effective.at },
   }
 }
 

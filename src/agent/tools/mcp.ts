@@ -5,7 +5,7 @@ import { check } from '../../events/check.ts'
 import type { InvalidInput } from '../../events/errors.ts'
 import { type Fields, isFields } from '../../events/json.ts'
 import { errorText } from '../models/error-text.ts'
-import { ok, type Steps, task } from '../../result/steps.ts'
+import { unwrap, type Fallible, task } from '../../result/fallible.ts'
 import { longestTimer } from '../../result/timers.ts'
 import { withoutUnions } from './input-schema.ts'
 import { callMcp, type McpClient, type McpPage, type McpProgress, type McpTool } from './mcp-client.ts'
@@ -57,10 +57,10 @@ export const mcpTools = (
   options: McpOptions = {},
 ): TaskEither<McpError, readonly Tool[]> => task(() => toolsOf(client, options))
 
-async function* toolsOf(client: McpClient, options: McpOptions): Steps<McpError, readonly Tool[]> {
-  yield* ok(check(optionsSchema, options))
+async function* toolsOf(client: McpClient, options: McpOptions): Fallible<McpError, readonly Tool[]> {
+  yield* unwrap(check(optionsSchema, options))
   const listed = yield* list(client)
-  const named = yield* ok(renameTools(listed, options))
+  const named = yield* unwrap(renameTools(listed, options))
   return [...named].map(([name, tool]) => ({
     ...settingsOf(tool, options),
     definition: definitionOf(name, tool),
@@ -74,11 +74,11 @@ async function* toolsOf(client: McpClient, options: McpOptions): Steps<McpError,
   }))
 }
 
-async function* list(client: McpClient): Steps<McpFailed, readonly McpTool[]> {
+async function* list(client: McpClient): Fallible<McpFailed, readonly McpTool[]> {
   const tools: McpTool[] = []
   const seen = new Set<string>()
   for (let cursor: string | undefined; ;) {
-    const page: McpPage = yield* ok(
+    const page: McpPage = yield* unwrap(
       tryCatch(
         () => client.listTools(cursor === undefined ? undefined : { cursor }),
         (cause) => mcpFailed(errorText(cause), cause),

@@ -2,7 +2,7 @@ import type * as E from 'fp-ts/lib/Either.js'
 import type { ConversationHandle } from '../../conversation/conversation.ts'
 import type { FailedCall } from '../models/model.ts'
 import type { Effective } from '../../projections/effective.ts'
-import type { Steps } from '../../result/steps.ts'
+import type { Fallible } from '../../result/fallible.ts'
 import type { ReadError } from '../../store/errors.ts'
 import { type TurnTotals, emptyAccount, entriesOf, type AccountEntry, withEntry } from './spending/account.ts'
 import { type BudgetSpent, type PriceMissing, withinBudget } from './spending/budget.ts'
@@ -12,7 +12,7 @@ import { sinceUserMessage } from './spending/since.ts'
 /** Account of a turn: adds up its usage and checks the budget. */
 export interface Books {
   /** Adds the entries that the log contains for this turn, including entries by earlier holders of the conversation. */
-  readonly open: (now: Effective) => Steps<ReadError, void>
+  readonly open: (now: Effective) => Fallible<ReadError, void>
   readonly add: (entry: AccountEntry) => void
   /** Returns the account, including failed calls that are not recorded yet. */
   readonly account: () => TurnTotals
@@ -40,7 +40,7 @@ export const books = (
   const withFailed = (more: readonly FailedCall[]): TurnTotals =>
     withMore({ type: 'failed', calls: [...unrecorded(), ...more] })
   return {
-    open: async function* (now): Steps<ReadError, void> {
+    open: async function* (now): Fallible<ReadError, void> {
       for (const entry of entriesOf(yield* sinceUserMessage(chat, now))) add(entry)
     },
     add,

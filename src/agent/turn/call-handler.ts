@@ -5,7 +5,7 @@ import type { Block } from '../../events/blocks.ts'
 import { modelAborted, isLeftToOthers } from '../models/abort.ts'
 import type { ModelAborted } from '../models/model.ts'
 import { configurationOf, type Effective, type Item } from '../../projections/effective.ts'
-import type { Steps } from '../../result/steps.ts'
+import type { Fallible } from '../../result/fallible.ts'
 import { despiteConflicts } from '../../store/conflicts.ts'
 import type { ReadError, WriteError } from '../../store/errors.ts'
 import { type CallStates, isWithdrawn, noStates, statesOf } from './calls/call-states.ts'
@@ -61,8 +61,8 @@ export const createCallHandler = (
    * Returns the end of the log of turns, first recording `TurnsBegun` if the log is empty: the origin of a reply with tool calls names
    * the log that records the starts of these calls.
    */
-  const begun = (at: number): Steps<WriteError, TurnsEnd> =>
-    despiteConflicts(async function* (): Steps<WriteError, TurnsEnd> {
+  const begun = (at: number): Fallible<WriteError, TurnsEnd> =>
+    despiteConflicts(async function* (): Fallible<WriteError, TurnsEnd> {
       const end = yield* log.end()
       if (end.begun !== undefined) return end
       return yield* log.append([{ type: 'TurnsBegun', data: { at } }], end.revision)
@@ -72,7 +72,7 @@ export const createCallHandler = (
     now: Effective,
     { open, held }: UnansweredCalls,
     states: CallStates,
-  ): Steps<ReadError, Omit<CallConditions, 'signal' | 'applied'>> {
+  ): Fallible<ReadError, Omit<CallConditions, 'signal' | 'applied'>> {
     const names = toolNames(configurationOf(now).tools)
     const starts = new Map(now.items.map((item) => [item.position, startsOf(item)]))
     const since = open.flatMap(({ use, call }) => states.of(use, call.id).wait?.data.at ?? [])
@@ -95,14 +95,14 @@ export const createCallHandler = (
   const plan = (
     now: Effective,
     unanswered: UnansweredCalls,
-  ): Steps<WriteError | ReadError, readonly PlannedCall[]> => {
+  ): Fallible<WriteError | ReadError, readonly PlannedCall[]> => {
     const { open } = unanswered
     const { waiting: waits = {}, signal, watch } = current()
     /** Previous attempt, if it was repeated because of a concurrent write. */
     let before: { readonly revision: number; readonly planned: readonly PlannedCall[] } | undefined
     const lost = () => staleContext(chat.id, now.at, now.at)
     const applied = createInputParser()
-    async function* attempt(): Steps<WriteError | ReadError, readonly PlannedCall[]> {
+    async function* attempt(): Fallible<WriteError | ReadError, readonly PlannedCall[]> {
       if (before && hold.isTakenIn(yield* log.after(before.revision))) return yield lost()
       const mayBeElsewhere = before?.planned.some(({ task }) => task.type === 'run' && !task.isAgain) ?? false
       const states =
@@ -146,7 +146,7 @@ export const createCallHandler = (
   async function* answer(
     now: Effective,
     unanswered: UnansweredCalls,
-  ): Steps<WriteError | ReadError | ModelAborted, RemainingCalls | undefined> {
+  ): Fallible<WriteError | ReadError | ModelAborted, RemainingCalls | undefined> {
     const planned = yield* plan(now, unanswered)
     const { run: tools, maxResult, emit, onEvent, toolTimeout: timeout, watch } = current()
     const named = toolNames(configurationOf(now).tools)
@@ -187,7 +187,7 @@ export const createCallHandler = (
   }
 
   /** Reports whether any of these calls was recorded as waiting, in this conversation or in one that it was forked from. */
-  async function* haveWaited(open: readonly OpenCall[]): Steps<ReadError, boolean> {
+  async function* haveWaited(open: readonly OpenCall[]): Fallible<ReadError, boolean> {
     if (open.length === 0) return false
     const states = yield* statesOf(log, open)
     return open.some(({ use, call }) => {

@@ -3,14 +3,14 @@ import type { CondenseError } from '../context/summary/condense.ts'
 import type { ConversationHandle } from '../../conversation/conversation.ts'
 import type { ContextExceeded } from '../models/model.ts'
 import type { Effective } from '../../projections/effective.ts'
-import type { Steps } from '../../result/steps.ts'
+import type { Fallible } from '../../result/fallible.ts'
 import { fit, type FitError, type WrittenMarker } from './fit.ts'
 import type { ResolvedTurnOptions } from './options.ts'
 
 /** Context manager of one turn. Remembers the request that the API refused as too long. */
 export interface ContextFitter {
   /** Takes one step to make the context fit, and returns false; returns true if it already fits. */
-  readonly step: (now: Effective) => Steps<FitError, boolean>
+  readonly step: (now: Effective) => Fallible<FitError, boolean>
   /**
    * Remembers that the API refused the request with this digest. Returns false if the refusal ends the turn because `automatic` is
    * false and nothing may be condensed.
@@ -45,7 +45,7 @@ export const createContextFitter = (
   let isTooLong = false
 
   return {
-    step: async function* (now): Steps<FitError, boolean> {
+    step: async function* (now): Fallible<FitError, boolean> {
       const { context: settings, run, signal } = current()
       // One that has failed is not used again.
       const summarizer = failed ? undefined : current().summarizer

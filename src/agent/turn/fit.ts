@@ -12,7 +12,7 @@ import type { InvalidInput } from '../../events/errors.ts'
 import type { Covers, Origin, Policy } from '../../events/events.ts'
 import type { ContextExceeded, ModelAborted } from '../models/model.ts'
 import type { Effective } from '../../projections/effective.ts'
-import { ok, type Steps } from '../../result/steps.ts'
+import { unwrap, type Fallible } from '../../result/fallible.ts'
 import type { WriteError } from '../../store/errors.ts'
 
 /** Result of one step towards making the context fit. */
@@ -50,7 +50,7 @@ export async function* fit(
   chat: ConversationHandle,
   now: Effective,
   means: Means,
-): Steps<FitError, FitResult> {
+): Fallible<FitError, FitResult> {
   const { settings, summarizer, refused, signal } = means
   const options = {
     canCondense: summarizer !== undefined,
@@ -59,7 +59,7 @@ export async function* fit(
   const planned = manageContext(now, settings, options)
   if (refused && E.isLeft(planned) && planned.left._tag === 'ContextTooLarge')
     return yield withApiWording(planned.left, refused)
-  const plan = yield* ok(planned)
+  const plan = yield* unwrap(planned)
   if (plan.type === 'nothing') return { type: 'fits' }
   const policy = policyOf(now, plan, { settings, options })
   if (plan.type === 'shorten') return yield* shorten(chat, now, plan.edits, { policy, rest: means.rest })
@@ -111,14 +111,14 @@ async function* shorten(
   { at, items }: Effective,
   edits: readonly ResultCut[],
   { policy, rest }: { readonly policy: Policy; readonly rest: ResultLimit['rest'] },
-): Steps<WriteError, FitResult> {
+): Fallible<WriteError, FitResult> {
   let after = at
   for (const { covers, bytes } of edits) {
     const item = items.find(({ position }) => position === covers.first)
     const content = item && shortResults(item, { bytes, rest })
     if (!content) continue
     const summary = [{ role: 'user' as const, content }]
-    const written = yield* ok(chat.condense({ covers, summary, method: 'client', policy, after }))
+    const written = yield* unwrap(chat.condense({ covers, summary, method: 'client', policy, after }))
     after = written.position
   }
   return { type: 'shortened' }
@@ -130,7 +130,7 @@ async function* truncate(
   slices: Extract<ContextPlan, { type: 'truncate' }>['covers'],
   { learned, ...policy }: Policy,
   { refused, failed, onMarker }: Means,
-): Steps<WriteError, FitResult> {
+): Fallible<WriteError, FitResult> {
   const reason = refused
     ? `the API refused the context as too long: ${policy.used} tokens by our count`
     : `the context was ${policy.used} tokens, and ${policy.allowed} are allowed`
@@ -142,7 +142,7 @@ async function* truncate(
       // A lesson counts once.
       ...(index === 0 && learned && { learned }),
     }
-    const written = yield* ok(chat.truncate({ covers, reason, policy: why, after }))
+    const written = yield* unwrap(chat.truncate({ covers, reason, policy: why, after }))
     after = written.position
     onMarker({ type: 'truncated', position: after, covers })
   }

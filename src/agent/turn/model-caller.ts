@@ -7,7 +7,7 @@ import { countStale } from '../models/trace-call.ts'
 import type { Effective } from '../../projections/effective.ts'
 import { digestOf } from '../receipts/canonical.ts'
 import type { RenderedRequest, RequestOptions } from '../receipts/request.ts'
-import { ok, run, type Steps } from '../../result/steps.ts'
+import { unwrap, run, type Fallible } from '../../result/fallible.ts'
 import type { CallAnswerer } from './call-handler.ts'
 import type { Books } from './books.ts'
 import { askOptionsOf } from './call-options.ts'
@@ -72,7 +72,7 @@ export const createModelCaller = (
     now: Effective,
     { request, requestOptions }: PreparedRequest,
     held: DeferredMessages | undefined,
-  ): Steps<TurnError, AskOutcome> {
+  ): Fallible<TurnError, AskOutcome> {
     if (course.calls >= maxCalls) return yield tooManyCalls(chat.id, maxCalls)
     const digest = digestOf(request)
     if (context.isRefused(digest)) return { type: 'refused' }
@@ -113,14 +113,14 @@ export const createModelCaller = (
   async function* record(
     now: Effective,
     { reply, receipt, held }: Arrived & { readonly reply: Reply },
-  ): Steps<TurnError, AskOutcome> {
+  ): Fallible<TurnError, AskOutcome> {
     context.accept()
     const said = { ...reply, origin: failures.tellIn(reply.origin) }
     failures.told()
     const log = said.content.some(isCall) ? yield* answers.begun(now.at) : undefined
     const written = await run(land(now, [messageOf(said, receipt, log?.begun)], held))
     if (isStale(written)) countStale(reply.origin.usage)
-    const landed = yield* ok(written)
+    const landed = yield* unwrap(written)
     const ending = finalReplyOf(landed, said)
     if (log) answers.landed(ending.position, log)
     recorded(ending.position, said)
@@ -138,7 +138,7 @@ export const createModelCaller = (
   async function* keep(
     now: Effective,
     { error, receipt, held }: Arrived & { readonly error: ModelError },
-  ): Steps<TurnError, TurnError> {
+  ): Fallible<TurnError, TurnError> {
     const { partial } = error
     if (!partial || !keepPartial) return spent ?? error
     const content = partial.content.filter(isCall).map(notRun)

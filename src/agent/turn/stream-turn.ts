@@ -1,5 +1,5 @@
 import type * as E from 'fp-ts/lib/Either.js'
-import { orThrow } from '../../result/steps.ts'
+import { orThrow } from '../../result/fallible.ts'
 import { eventQueue } from './stream/event-queue.ts'
 import type { Emit, InterimEvent } from './stream/turn-event.ts'
 import type { TurnResult, TurnError } from './turn-result.ts'

@@ -8,7 +8,7 @@ import { recordableMessage, restFor, resultMessage } from '../context/policy/res
 import type { ConversationHandle } from '../../conversation/conversation.ts'
 import type { WriteResult } from '../../conversation/writing/encode.ts'
 import type { Effective } from '../../projections/effective.ts'
-import { ok, type Steps } from '../../result/steps.ts'
+import { unwrap, type Fallible } from '../../result/fallible.ts'
 import type { ReadError, WriteError } from '../../store/errors.ts'
 import { type DeferredMessages, mayWait, pathAfter, lastUserMessages } from './calls/deferred-messages.ts'
 import type { LiveHistory } from './calls/live.ts'
@@ -43,11 +43,11 @@ export const createTurnRecorder = (
     now: Effective,
     messages: readonly NewMessage[],
     held?: DeferredMessages,
-  ): Steps<WriteError | ReadError, Landed> {
+  ): Fallible<WriteError | ReadError, Landed> {
     const landed = yield* landAfter(now.at, messages, held)
     if (isStale(landed) && current().keepLate)
-      yield* ok(chat.record(messages, { branchAt: (held?.before ?? now).at }))
-    return yield* ok(landed)
+      yield* unwrap(chat.record(messages, { branchAt: (held?.before ?? now).at }))
+    return yield* unwrap(landed)
   }
 
   /**
@@ -58,7 +58,7 @@ export const createTurnRecorder = (
     after: number,
     messages: readonly NewMessage[],
     held: DeferredMessages | undefined,
-  ): Steps<ReadError, E.Either<WriteError, Landed>> {
+  ): Fallible<ReadError, E.Either<WriteError, Landed>> {
     const written = await (
       held ? moveBack(held, after, ...messages) : chat.record(messages, { after, tolerate: 'markers' })
     )()
@@ -77,7 +77,7 @@ export const createTurnRecorder = (
   async function* saidSince(
     now: Effective,
     position: number,
-  ): Steps<ReadError, DeferredMessages | undefined> {
+  ): Fallible<ReadError, DeferredMessages | undefined> {
     return lastUserMessages(now, yield* chat.later(position), position)
   }
 
@@ -98,7 +98,7 @@ export const createTurnRecorder = (
     now: Effective,
     content: readonly Block[],
     held?: DeferredMessages,
-  ): Steps<WriteError | ReadError, WriteResult> {
+  ): Fallible<WriteError | ReadError, WriteResult> {
     const { maxResult, run: tools } = current()
     const whole = resultMessage(content, { bytes: maxResult, rest: restFor(tools) })
     let results = whole
@@ -114,7 +114,7 @@ export const createTurnRecorder = (
         results = recordableMessage(content, maxResult)
         continue
       }
-      if (!isStale(written) || stale > maxStale) return yield* ok(written)
+      if (!isStale(written) || stale > maxStale) return yield* unwrap(written)
       const later = yield* history()
       // A configuration changes nothing for the calls, nor does a result of another one.
       if (!said && areOpen(content, later)) {

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { ConversationHandle } from '../../conversation/conversation.ts'
 import type { ModelAborted } from '../models/model.ts'
-import { ok, run, type Steps, task } from '../../result/steps.ts'
+import { unwrap, run, type Fallible, task } from '../../result/fallible.ts'
 import { newCourse } from './course.ts'
 import { turnCancelled } from './errors.ts'
 import { type LiveHistory, liveHistory } from './calls/live.ts'
@@ -37,8 +37,8 @@ export const createTurnRunner = (chat: ConversationHandle): TurnRunner => {
   const { party, turnLog } = chat
   const history = liveHistory(chat)
   const remembered: ClaimCache = {}
-  async function* steps(given: TurnOptions, listener?: TurnListener): Steps<TurnError, TurnResult> {
-    const settled = yield* ok(settle(given))
+  async function* steps(given: TurnOptions, listener?: TurnListener): Fallible<TurnError, TurnResult> {
+    const settled = yield* unwrap(settle(given))
     let options = listener ? heardBy(listener, settled) : settled
     // A good part of the library: only turns wait for it.
     const { turn } = await import('./turn.ts')
@@ -60,7 +60,7 @@ export const createTurnRunner = (chat: ConversationHandle): TurnRunner => {
           return E.mapLeft((error: TurnError) => cancelledOr(error, chat.id, watch))(ended)
         })
         const isTaken = E.isLeft(turned) && hold.isLost() && !watch.signal.aborted
-        if (!isTaken || party.isWorker) return yield* ok(turned)
+        if (!isTaken || party.isWorker) return yield* unwrap(turned)
       } finally {
         watch.end()
         await hold.leave(finalReplyOf(turned), watch.cancelled() ? 'done' : reasonOf(turned))

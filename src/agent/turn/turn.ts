@@ -6,7 +6,7 @@ import type { QueuedMessage } from '../../conversation/beside/inbox.ts'
 import { modelAborted, orAborted } from '../models/abort.ts'
 import type { Effective } from '../../projections/effective.ts'
 import { requestOf } from '../receipts/request.ts'
-import { ok, run, type Steps } from '../../result/steps.ts'
+import { unwrap, run, type Fallible } from '../../result/fallible.ts'
 import { createCallHandler, type UnansweredCalls } from './call-handler.ts'
 import { books } from './books.ts'
 import { requestOptionsOf } from './call-options.ts'
@@ -56,7 +56,7 @@ export async function* turn(
   given: WatchedTurnOptions,
   hold: TurnClaim,
   course: Course,
-): Steps<TurnError, TurnResult> {
+): Fallible<TurnError, TurnResult> {
   const { failures } = course
   const options: WatchedTurnOptions = { ...given, emit: collectDurations(given.emit, course.tools) }
   const { emit, prepareStep, signal, watch } = options
@@ -91,18 +91,18 @@ export async function* turn(
   /** Returns the value of a result, or undefined if the history was stale: the turn then continues from the current history. */
   async function* orAgain<A>(
     answered: E.Either<TurnError, A> | Promise<E.Either<TurnError, A>>,
-  ): Steps<TurnError, A | undefined> {
+  ): Fallible<TurnError, A | undefined> {
     const result = await answered
-    return isStale(result) && ++stale <= maxStale ? undefined : yield* ok(result)
+    return isStale(result) && ++stale <= maxStale ? undefined : yield* unwrap(result)
   }
 
   /** Returns the user's last messages, if they may have to wait for the next reply. */
-  async function* heldIn(now: Effective): Steps<TurnError, DeferredMessages | undefined> {
+  async function* heldIn(now: Effective): Fallible<TurnError, DeferredMessages | undefined> {
     const position = isHolding && ended ? ended.position : deferralStart(now)
     return position === undefined ? undefined : yield* saidSince(now, position)
   }
   /** Returns the user messages that follow calls whose results were still incomplete. */
-  async function* overtakingIn(now: Effective): Steps<TurnError, DeferredMessages | undefined> {
+  async function* overtakingIn(now: Effective): Fallible<TurnError, DeferredMessages | undefined> {
     const position = !goesOn(ended) && !isHolding ? undefined : overtakenSince(now)
     return position === undefined ? undefined : yield* saidSince(now, position)
   }
@@ -121,7 +121,7 @@ export async function* turn(
   }
 
   /** Answers open calls. Returns true if the turn has ended because it can do nothing more about them. */
-  async function* answer(now: Effective, unanswered: UnansweredCalls): Steps<TurnError, boolean> {
+  async function* answer(now: Effective, unanswered: UnansweredCalls): Fallible<TurnError, boolean> {
     for (const { use } of unanswered.open.slice(-1)) steps.stepIn(use)
     const left = yield* answers.answer(now, unanswered)
     if (!left) return false
@@ -134,7 +134,7 @@ export async function* turn(
    * Waits for a function supplied by the caller and returns its result. The function may take a long time: if the turn ends first, its
    * result is not awaited.
    */
-  async function* heeding<A>(now: Effective, work: () => Promise<A>): Steps<TurnError, A> {
+  async function* heeding<A>(now: Effective, work: () => Promise<A>): Fallible<TurnError, A> {
     const { result } = await watch.during(
       { context: now.at, seen: now.at, endedBy: ['lost'] },
       async (ends) => {
@@ -146,11 +146,11 @@ export async function* turn(
         }
       },
     )
-    return yield* ok(result)
+    return yield* unwrap(result)
   }
 
   /** Performs the next step. Returns true if the turn has ended. */
-  async function* step(now: Effective): Steps<TurnError, boolean> {
+  async function* step(now: Effective): Fallible<TurnError, boolean> {
     const prepared = prepare(chat, now, isPrepared ? current.wanted : undefined)
     if (prepared) {
       const made = yield* orAgain(prepared())
@@ -187,12 +187,12 @@ export async function* turn(
     if (!goesOn(ended) && !isHolding) return true
     if (signal?.aborted) return yield modelAborted(signal)
     if (prepareStep && !isPrepared) {
-      yield* ok(account.within())
+      yield* unwrap(account.within())
       const { replies, usage } = account.account()
       const next = freeze({ step: replies + 1, effective: now, usage })
       const own = yield* heeding(now, async () => prepareStep(next))
       current = own
-        ? { ...(yield* ok(options.withStep(own))), emit, watch, ...(signal && { signal }) }
+        ? { ...(yield* unwrap(options.withStep(own))), emit, watch, ...(signal && { signal }) }
         : options
       isPrepared = true
       return false
@@ -207,8 +207,8 @@ export async function* turn(
     const rendered = requestFor(held?.before ?? now)
     // What was held back may have been rewound since.
     if (E.isLeft(rendered) && !goesOn(ended)) return true
-    const request = yield* ok(rendered)
-    yield* ok(account.within())
+    const request = yield* unwrap(rendered)
+    yield* unwrap(account.within())
     const fitted = await run(context.step(now))
     if (E.isLeft(fitted)) failures.add(fitted.left)
     if ((yield* orAgain(fitted)) !== true) return false
@@ -224,7 +224,7 @@ export async function* turn(
   }
 
   /** Moves the contents of the inbox into the conversation, if they may be appended now. Returns true if any messages were moved. */
-  async function* takeIn(now: Effective, mail: readonly QueuedMessage[]): Steps<TurnError, boolean> {
+  async function* takeIn(now: Effective, mail: readonly QueuedMessage[]): Fallible<TurnError, boolean> {
     if (!isPlaceToSpeak(now, mail) || !(yield* moveIn(chat, mail))) return false
     // What comes after calls that wait is no word between two replies: it may deny them.
     isHolding = ended !== undefined && !isLeftWaiting(ended)
@@ -247,21 +247,21 @@ export async function* turn(
   }
 
   /** Returns the turn's result if another holder has recorded the answer. */
-  async function* answeredBy(ending: FinalReply, now: Effective): Steps<TurnError, TurnResult> {
+  async function* answeredBy(ending: FinalReply, now: Effective): Fallible<TurnError, TurnResult> {
     yield* account.open(now)
     return turnedAs(ending)
   }
 
-  async function* allSteps(): Steps<TurnError, TurnResult> {
+  async function* allSteps(): Fallible<TurnError, TurnResult> {
     for (let isFirst = true; ; isFirst = false) {
       // At once: on a server, each is a round trip.
       const [shown, mail] = await Promise.all([run(history()), run(history.mail())])
-      let found = yield* ok(shown)
-      if (yield* takeIn(found, yield* ok(mail))) found = yield* history()
+      let found = yield* unwrap(shown)
+      if (yield* takeIn(found, yield* unwrap(mail))) found = yield* history()
       const others = isFirst && course.losses > 0 && !isToDo(found) ? finalReplyAt(chat.id, found) : undefined
       if (others) return yield* answeredBy(others, found)
       // Before anything is written for a turn that has nothing to answer.
-      if (isFirst && !(isPrepared && isConfigured(found, current.wanted))) yield* ok(requestFor(found))
+      if (isFirst && !(isPrepared && isConfigured(found, current.wanted))) yield* unwrap(requestFor(found))
       const hasFinished = ended !== undefined && !goesOn(ended)
       const now = yield* hold.enter(found, { watch, isFirst, hasFinished })
       const waitedFor = now !== found && !isToDo(now) ? finalReplyAt(chat.id, now) : undefined
@@ -283,7 +283,7 @@ export async function* turn(
   const failed = failures.calls()
   return E.isLeft(outcome) && failed.length > 0
     ? yield { ...outcome.left, message: outcome.left.message, failed }
-    : yield* ok(outcome)
+    : yield* unwrap(outcome)
 }
 
 const isLeftWaiting = ({ waiting, pending }: FinalReply): boolean => waiting.length + pending.length > 0

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { ConversationHandle } from '../../conversation/conversation.ts'
 import { START } from '../../events/events.ts'
 import type { RecordedTurnFact } from '../../events/turn-events.ts'
-import { catchTyped, type Steps } from '../../result/steps.ts'
+import { catchTyped, type Fallible } from '../../result/fallible.ts'
 import type { ReadError } from '../../store/errors.ts'
 import type { TurnResult, TurnError } from '../turn/turn-result.ts'
 
@@ -24,7 +24,7 @@ async function* isAskedAfter(
   chat: ConversationHandle,
   position: number,
   facts: readonly RecordedTurnFact[],
-): Steps<ReadError, boolean> {
+): Fallible<ReadError, boolean> {
   if (facts.some(({ type, data }) => type === 'TurnRequested' && data.at >= position)) return true
   return yield* catchTyped<ReadError & Error, boolean>(async () => {
     for await (const { metadata } of chat.events({ from: position + 1 }))
@@ -41,7 +41,7 @@ async function* isAskedAfter(
 export async function* isAskedSinceClaim(
   chat: ConversationHandle,
   claimed: number,
-): Steps<ReadError, boolean> {
+): Fallible<ReadError, boolean> {
   const facts = yield* chat.turnLog.after(claimed - 1)
   const claim = facts.findLast(({ type }) => type === 'TurnClaimed')
   return yield* isAskedAfter(chat, claim?.data.at ?? START, facts)
@@ -57,7 +57,7 @@ export async function* isAskedSince(
   chat: ConversationHandle,
   turned: E.Either<Pick<TurnError, '_tag'>, TurnResult>,
   facts: readonly RecordedTurnFact[],
-): Steps<ReadError, boolean> {
+): Fallible<ReadError, boolean> {
   const position = lastSeen(turned, facts)
   if (position === undefined) return false
   return yield* isAskedAfter(chat, position, facts)

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { ConversationHandle } from '../../conversation/conversation.ts'
 import { START } from '../../events/events.ts'
 import type { RecordedTurnFact, TurnFact } from '../../events/turn-events.ts'
-import { run, type Steps } from '../../result/steps.ts'
+import { run, type Fallible } from '../../result/fallible.ts'
 import type { StoreError, WriteError } from '../../store/errors.ts'
 import { letGo } from '../turn/claims/let-go.ts'
 import type { TurnResult, TurnError } from '../turn/turn-result.ts'
@@ -49,7 +49,7 @@ export async function* take(
   { chat, worker }: Pick<Hold, 'chat' | 'worker'>,
   step: OpenStep,
   { revision, at }: ClaimPlace,
-): Steps<WriteError, number | undefined> {
+): Fallible<WriteError, number | undefined> {
   const before = beforeClaim(step, revision)
   const name = step.isUnasked ? `turns@${revision + before.length}` : step.name
   const fact = claim({ ...step, name }, worker)
@@ -131,7 +131,7 @@ export async function* release(
   claimed: number,
   left: Left,
   attempts: Attempts,
-): Steps<StoreError | WriteError, void> {
+): Fallible<StoreError | WriteError, void> {
   yield* letGo(chat.turnLog, claimed, (since) => {
     if (isLostIn(since, worker)) return undefined
     const isDecided = left.reason === 'waiting' && since.some(({ type }) => type === 'CallDecided')

@@ -4,7 +4,7 @@ import type { ConversationHandle } from '../../conversation/conversation.ts'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { isConversationId } from '../../events/ids.ts'
 import type { MethodResult, ResultStyle } from '../../result/answer.ts'
-import { ok, type Steps, task } from '../../result/steps.ts'
+import { unwrap, type Fallible, task } from '../../result/fallible.ts'
 import { checkOptions, type OptionKinds, kinds } from '../../store/options.ts'
 import { ownClock } from './clock.ts'
 import type { WorkerExit } from './drain.ts'
@@ -49,9 +49,9 @@ export const createWorker = (
   return {
     id,
     run: (runOptions) =>
-      task(async function* (): Steps<InvalidInput, WorkerExit> {
-        const { signal = new AbortController().signal } = yield* ok(checkOptions(runOptions, fields))
-        const settings = settingsOf(yield* ok(checked))
+      task(async function* (): Fallible<InvalidInput, WorkerExit> {
+        const { signal = new AbortController().signal } = yield* unwrap(checkOptions(runOptions, fields))
+        const settings = settingsOf(yield* unwrap(checked))
         if (!isConversationId(id)) yield invalidInput('name', 'may have only letters, digits and . _ : -')
         // Twice under one id, each would take the other's steps for its own.
         if (hasRun)

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { run } from '../../result/steps.ts'
+import { run } from '../../result/fallible.ts'
 import { tell } from '../../conversation/beside/worker-log.ts'
 import { within } from './clock.ts'
 import { endAll, type Runs } from './runs.ts'

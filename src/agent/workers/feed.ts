@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { inboxStreamOf, streamOf, turnsStreamOf, workerStreamOf } from '../../events/ids.ts'
-import { orThrow } from '../../result/steps.ts'
+import { orThrow } from '../../result/fallible.ts'
 import { isTyped } from '../../result/typed-error.ts'
 import { breath } from '../../store/breath.ts'
 import { type Checkpoint, type EventStore, maxPage, type RecordedEvent } from '../../store/port.ts'

@@ -1,4 +1,4 @@
-import { run } from '../../result/steps.ts'
+import { run } from '../../result/fallible.ts'
 import { tell } from '../../conversation/beside/worker-log.ts'
 import { busyIn } from './runs.ts'
 import { isStandby, type Shift } from './shift.ts'

@@ -1,4 +1,4 @@
-import { orThrow } from '../../result/steps.ts'
+import { orThrow } from '../../result/fallible.ts'
 import { checkOptions, type OptionKinds, kinds, oneOf } from '../../store/options.ts'
 import type { EventStore } from '../../store/port.ts'
 import { prefixesOf, readTo } from './feed.ts'

@@ -3,7 +3,7 @@ import { checkJson } from '../../events/check.ts'
 import type { Actor } from '../../events/events.ts'
 import { workerStreamOf } from '../../events/ids.ts'
 import type { WorkerFact } from '../../events/worker-events.ts'
-import { ok, type Steps, task } from '../../result/steps.ts'
+import { unwrap, type Fallible, task } from '../../result/fallible.ts'
 import type { WriteError } from '../../store/errors.ts'
 import type { EventStore } from '../../store/port.ts'
 import { tell } from '../../conversation/beside/worker-log.ts'
@@ -28,8 +28,8 @@ const workerNotFound = (worker: string): WorkerNotFound => ({
  * recorded a beat or has stopped.
  */
 export const createPauseMethods = (store: EventStore, actor: Actor) => {
-  async function* told(worker: string, fact: WorkerFact): Steps<WorkerError, void> {
-    const [last] = yield* ok(
+  async function* told(worker: string, fact: WorkerFact): Fallible<WorkerError, void> {
+    const [last] = yield* unwrap(
       store.read({
         stream: workerStreamOf(worker),
         from: Number.MAX_SAFE_INTEGER,
@@ -42,13 +42,13 @@ export const createPauseMethods = (store: EventStore, actor: Actor) => {
   }
   return {
     pauseWorker: (worker: string, options: PauseOptions): TaskEither<WorkerError, void> =>
-      task(async function* (): Steps<WorkerError, void> {
-        const data = yield* ok(checkJson(whoSchema, options))
+      task(async function* (): Fallible<WorkerError, void> {
+        const data = yield* unwrap(checkJson(whoSchema, options))
         yield* told(worker, { type: 'WorkerPaused', data })
       }),
     resumeWorker: (worker: string, options: ResumeOptions): TaskEither<WorkerError, void> =>
-      task(async function* (): Steps<WorkerError, void> {
-        const data = yield* ok(checkJson(whoSchema, options))
+      task(async function* (): Fallible<WorkerError, void> {
+        const data = yield* unwrap(checkJson(whoSchema, options))
         yield* told(worker, { type: 'WorkerResumed', data })
       }),
   }

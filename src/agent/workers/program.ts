@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Actor } from '../../events/events.ts'
 import type { TurnClaimant } from '../../conversation/beside/party.ts'
-import { run } from '../../result/steps.ts'
+import { run } from '../../result/fallible.ts'
 import type { EventStore } from '../../store/port.ts'
 import { beatShare } from './heartbeat.ts'
 import { tell } from '../../conversation/beside/worker-log.ts'

@@ -6,7 +6,7 @@ import { checkJson } from '../../events/check.ts'
 import { type Actor, type AnswerTerms, askingShape } from '../../events/events.ts'
 import type { RecordedTurnFact } from '../../events/turn-events.ts'
 import type { MethodResult, ResultStyle } from '../../result/answer.ts'
-import { ok, orThrow, type Steps, task } from '../../result/steps.ts'
+import { unwrap, orThrow, type Fallible, task } from '../../result/fallible.ts'
 import { checkOptions, type OptionKinds, kinds } from '../../store/options.ts'
 import type { NoteError, ReadError } from '../../store/errors.ts'
 import { recordFact } from '../turn/say/record-fact.ts'
@@ -98,24 +98,24 @@ export interface WorkRequester<W extends ResultStyle = 'task'> {
 /** Returns the methods that send requests about a conversation to workers. */
 export const createWorkRequester = (chat: ConversationHandle): WorkRequester => ({
   request: (options = {}) =>
-    task(async function* (): Steps<RequestError, void> {
-      const { input, envelope } = yield* ok(E.flatMap(splitEnvelope)(objectOf(options)))
-      const asking = yield* ok(checkJson(z.strictObject(askingShape), input))
+    task(async function* (): Fallible<RequestError, void> {
+      const { input, envelope } = yield* unwrap(E.flatMap(splitEnvelope)(objectOf(options)))
+      const asking = yield* unwrap(checkJson(z.strictObject(askingShape), input))
       yield* recordFact(chat, (at) => ({ type: 'TurnRequested', data: { ...asking, at } }), envelope)
     }),
   unpark: (options) =>
-    task(async function* (): Steps<RequestError, void> {
-      const who = yield* ok(checkJson(whoSchema, options))
+    task(async function* (): Fallible<RequestError, void> {
+      const who = yield* unwrap(checkJson(whoSchema, options))
       yield* recordFact(chat, (at) => ({ type: 'TurnUnparked', data: { ...who, at } }))
     }),
   pause: (options) =>
-    task(async function* (): Steps<RequestError, void> {
-      const who = yield* ok(checkJson(whoSchema, options))
+    task(async function* (): Fallible<RequestError, void> {
+      const who = yield* unwrap(checkJson(whoSchema, options))
       yield* recordFact(chat, (at) => ({ type: 'TurnsPaused', data: { ...who, at } }))
     }),
   resume: (options) =>
-    task(async function* (): Steps<RequestError, void> {
-      const who = yield* ok(checkJson(whoSchema, options))
+    task(async function* (): Fallible<RequestError, void> {
+      const who = yield* unwrap(checkJson(whoSchema, options))
       yield* recordFact(chat, (at) => ({ type: 'TurnsResumed', data: { ...who, at } }))
     }),
   turnFacts: async function* (options) {

@@ -1,4 +1,4 @@
-import { orThrow } from '../../result/steps.ts'
+import { orThrow } from '../../result/fallible.ts'
 import { pause } from '../../result/timers.ts'
 import { checkOptions, type OptionKinds, kinds } from '../../store/options.ts'
 import type { EventStore } from '../../store/port.ts'

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { ConversationHandle } from '../../conversation/conversation.ts'
-import { run } from '../../result/steps.ts'
+import { run } from '../../result/fallible.ts'
 import { isAskedSinceClaim } from './asked-since.ts'
 import { attempt, release, take } from './attempt.ts'
 import { adaptCapacity, apiOutcomeOf } from './capacity.ts'

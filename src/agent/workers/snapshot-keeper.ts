@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
-import { orThrow, run } from '../../result/steps.ts'
+import { orThrow, run } from '../../result/fallible.ts'
 import type { Checkpoint } from '../../store/port.ts'
 import { restoreSnapshot, snapshotsEnd, writeSettled } from './snapshots.ts'
 import type { BoardSnapshot } from './snapshot-parts.ts'

@@ -3,7 +3,7 @@ import type { Actor } from '../../events/events.ts'
 import { newCommandId } from '../../events/ids.ts'
 import { settledCodec, type SettledData, settledStreamOf } from '../../events/settled-data.ts'
 import { completeEnvelope, metadataOf } from '../../conversation/writing/encode.ts'
-import { ok, orThrow, run, type Steps } from '../../result/steps.ts'
+import { unwrap, orThrow, run, type Fallible } from '../../result/fallible.ts'
 import type { StoreError, WriteError } from '../../store/errors.ts'
 import type { Checkpoint, EventStore, RecordedEvent } from '../../store/port.ts'
 import type { WorkBoard } from './work-board.ts'
@@ -23,8 +23,8 @@ async function* eventAt(
   store: EventStore,
   stream: string,
   revision: number,
-): Steps<StoreError, RecordedEvent | undefined> {
-  return (yield* ok(store.read({ stream, from: revision, direction: 'backwards', limit: 1 })))[0]
+): Fallible<StoreError, RecordedEvent | undefined> {
+  return (yield* unwrap(store.read({ stream, from: revision, direction: 'backwards', limit: 1 })))[0]
 }
 
 /** Returns all parts of a snapshot, up to and including the given last part; undefined if a part is missing. */
@@ -32,7 +32,7 @@ async function* partsTo(
   store: EventStore,
   { stream, revision }: RecordedEvent,
   last: SettledData,
-): Steps<StoreError, readonly SettledData[] | undefined> {
+): Fallible<StoreError, readonly SettledData[] | undefined> {
   const parts: [SettledData, ...SettledData[]] = [last]
   for (let from = revision - 1; parts[0].part > 0; from--) {
     const event = from < 0 ? undefined : yield* eventAt(store, stream, from)
@@ -47,7 +47,7 @@ async function* partsTo(
  * Reports whether the store can be read from this checkpoint. Reading one event is enough, and the event that names the checkpoint
  * follows soon after it.
  */
-async function* isPlace(store: EventStore, stream: string, after: Checkpoint): Steps<StoreError, boolean> {
+async function* isPlace(store: EventStore, stream: string, after: Checkpoint): Fallible<StoreError, boolean> {
   const page = await store.readAll({ after, prefixes: [stream], limit: 1 })()
   if (E.isRight(page)) return true
   return page.left._tag === 'InvalidInput' ? false : yield page.left
@@ -57,7 +57,7 @@ async function* newestIn(
   store: EventStore,
   stream: string,
   conversations: readonly string[],
-): Steps<StoreError, Found | undefined> {
+): Fallible<StoreError, Found | undefined> {
   for (let from = newest, looks = 1; from >= 0 && looks <= maxLooks; looks++) {
     const event = yield* eventAt(store, stream, from)
     if (!event) return undefined
@@ -74,7 +74,7 @@ async function* newestIn(
 async function* newestSettled(
   store: EventStore,
   conversations: readonly string[],
-): Steps<StoreError, BoardSnapshot | undefined> {
+): Fallible<StoreError, BoardSnapshot | undefined> {
   const stream = settledStreamOf(conversations)
   const streamOfAll = settledStreamOf([''])
   const own = yield* newestIn(store, stream, conversations)
@@ -103,7 +103,7 @@ export const restoreSnapshot = async (
 export async function* snapshotsEnd(
   store: EventStore,
   conversations: readonly string[],
-): Steps<StoreError, number> {
+): Fallible<StoreError, number> {
   return (yield* eventAt(store, settledStreamOf(conversations), newest))?.revision ?? -1
 }
 
@@ -119,14 +119,14 @@ export async function* writeSettled(
   conversations: readonly string[],
   settled: BoardSnapshot,
   end: number,
-): Steps<WriteError, number> {
+): Fallible<WriteError, number> {
   const stream = settledStreamOf(conversations)
   let last = end
   for (const data of partsOf(settled, conversations)) {
     const commandId = newCommandId()
     const metadata = { ...metadataOf(completeEnvelope({ commandId }, actor)), prev: null }
-    const events = [yield* ok(settledCodec.encode({ type: 'Settled', data }, commandId, metadata))]
-    yield* ok(store.append({ stream, events, expected: last++, repeat: 'none' }))
+    const events = [yield* unwrap(settledCodec.encode({ type: 'Settled', data }, commandId, metadata))]
+    yield* unwrap(store.append({ stream, events, expected: last++, repeat: 'none' }))
   }
   return last
 }

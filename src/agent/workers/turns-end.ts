@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { ConversationHandle } from '../../conversation/conversation.ts'
 import { START } from '../../events/events.ts'
 import { loadLineage } from '../../conversation/reading/lineage.ts'
-import { ok, run, type Steps } from '../../result/steps.ts'
+import { unwrap, run, type Fallible } from '../../result/fallible.ts'
 import type { ReadError } from '../../store/errors.ts'
 import type { EventStore } from '../../store/port.ts'
 import { type ClaimStatus, claimStatusOf } from '../turn/claims/claim-status.ts'
@@ -31,10 +31,10 @@ async function* hasFollowed(
   chat: ConversationHandle,
   event: string,
   { at }: ClaimStatus,
-): Steps<ReadError, boolean> {
+): Fallible<ReadError, boolean> {
   const [stream, revision] = placeOf(event)
   if (stream !== 'conversation') return false
-  const own = (yield* ok(loadLineage(store, chat.id)))?.[0]
+  const own = (yield* unwrap(loadLineage(store, chat.id)))?.[0]
   return own !== undefined && at >= own.offset + revision
 }
 

@@ -4,7 +4,7 @@ import { type ConversationEvent } from '../../events/events.ts'
 import { streamOf } from '../../events/ids.ts'
 import { createCallCounter } from '../../agent/receipts/calls.ts'
 import { callOutOfRange } from '../../agent/receipts/errors.ts'
-import { orThrow } from '../../result/steps.ts'
+import { orThrow } from '../../result/fallible.ts'
 import { toError } from '../../result/typed-error.ts'
 import type { EvidenceSource } from './source.ts'
 

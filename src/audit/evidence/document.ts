@@ -5,7 +5,7 @@ import { invalidInput } from '../../events/errors.ts'
 import type { ConversationEvent } from '../../events/events.ts'
 import { type DocumentFormatName, documentWriter } from '../../transfer/formats/registry.ts'
 import { historyOf } from '../../agent/receipts/history-of.ts'
-import { catchTyped, ok, orThrow, type Steps, task } from '../../result/steps.ts'
+import { catchTyped, unwrap, orThrow, type Fallible, task } from '../../result/fallible.ts'
 import { makeFolder } from '../../store/make-folder.ts'
 import { checkOptions, kinds } from '../../store/options.ts'
 import { checkExport } from './check-export.ts'
@@ -52,12 +52,12 @@ export const exportDocument = (
 async function* exported(
   chat: EvidenceSource,
   options: DocumentOptions,
-): Steps<EvidenceError, WrittenDocument> {
-  const { file = '', format = '', withhold = [], onReady } = yield* ok(checkOptions(options, fields))
+): Fallible<EvidenceError, WrittenDocument> {
+  const { file = '', format = '', withhold = [], onReady } = yield* unwrap(checkOptions(options, fields))
   if (file === '' || file.includes('\0')) return yield invalidInput('file', 'must be the path of a new file')
   const write = await documentWriter(format)
   if (!write) return yield invalidInput('format', 'must be vcon or prov')
-  const last = yield* ok(chat.position())
+  const last = yield* unwrap(chat.position())
   const withheld = yield* positionsIn(withhold, last)
   return yield* catchTyped(async () => {
     const { instead: hashes, hidden } = await checkExport(chat, { withheld, lastCall: 0, last }, hashOf)

@@ -8,7 +8,7 @@ import { parseNote } from '../ledger/notes.ts'
 import { timestampLines } from '../ledger/timestamp.ts'
 import { createCallCounter } from '../../agent/receipts/calls.ts'
 import { historyOf } from '../../agent/receipts/history-of.ts'
-import { catchTyped, ok, orThrow, run, type Steps, task } from '../../result/steps.ts'
+import { catchTyped, unwrap, orThrow, run, type Fallible, task } from '../../result/fallible.ts'
 import { checkExport, type WithheldEvents } from './check-export.ts'
 import {
   draftOf,
@@ -78,8 +78,8 @@ export const exportEvidence = (
   options: EvidenceOptions,
 ): TaskEither<EvidenceError, Evidence> => task(() => exported(chat, options))
 
-async function* exported(chat: EvidenceSource, options: EvidenceOptions): Steps<EvidenceError, Evidence> {
-  const last = yield* ok(chat.position())
+async function* exported(chat: EvidenceSource, options: EvidenceOptions): Fallible<EvidenceError, Evidence> {
+  const last = yield* unwrap(chat.position())
   const chosen = yield* resolveOptions(options, last)
   return yield* catchTyped(async () => {
     const withheld = await checkExport(chat, { ...chosen, last }, withheldText)

@@ -1,7 +1,7 @@
 import { appendFile, readdir, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
-import { catchTyped, type Steps } from '../../result/steps.ts'
+import { catchTyped, type Fallible } from '../../result/fallible.ts'
 import { toError } from '../../result/typed-error.ts'
 import { type FileExists, fileExists } from '../../store/errors.ts'
 import { makeFolder } from '../../store/make-folder.ts'
@@ -23,7 +23,7 @@ export const onDisk = async <A>(work: () => Promise<A>): Promise<A> => {
  *
  * @returns the folders that were created, outermost first
  */
-export async function* emptyFolder(folder: string): Steps<InvalidInput | FileExists, readonly string[]> {
+export async function* emptyFolder(folder: string): Fallible<InvalidInput | FileExists, readonly string[]> {
   const { made, names } = yield* catchTyped<InvalidInput, Record<'made' | 'names', readonly string[]>>(() =>
     onDisk(async () => ({ made: await makeFolder(folder), names: await readdir(folder) })),
   )

@@ -1,5 +1,5 @@
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
-import { ok, type Steps } from '../../result/steps.ts'
+import { unwrap, type Fallible } from '../../result/fallible.ts'
 import { checkOptions, kinds } from '../../store/options.ts'
 import type { OnReady } from './folder.ts'
 import type { BundleProof } from './manifest.ts'
@@ -49,8 +49,8 @@ export interface ResolvedEvidenceOptions extends Choice {
 export async function* resolveOptions(
   options: EvidenceOptions,
   last: number,
-): Steps<InvalidInput, ResolvedEvidenceOptions> {
-  const { folder = '', calls, withhold = [], ledger, onReady } = yield* ok(checkOptions(options, fields))
+): Fallible<InvalidInput, ResolvedEvidenceOptions> {
+  const { folder = '', calls, withhold = [], ledger, onReady } = yield* unwrap(checkOptions(options, fields))
   if (folder === '' || folder.includes('\0'))
     return yield invalidInput('folder', 'must be the path of a folder, such as evidence/task-42')
   if (calls !== undefined && !(isNumber(calls.first, 1) && isNumber(calls.last, calls.first)))
@@ -77,7 +77,7 @@ export async function* resolveOptions(
 export async function* positionsIn(
   withhold: readonly number[],
   last: number,
-): Steps<InvalidInput, ReadonlySet<number>> {
+): Fallible<InvalidInput, ReadonlySet<number>> {
   return Array.isArray(withhold) && withhold.every((position) => isNumber(position, 0) && position <= last)
     ? new Set(withhold)
     : yield invalidInput('withhold', `must be a list of positions from 0 to ${last}`)

@@ -23,7 +23,7 @@ export interface Choice {
  * Returns the positions of all events whose content may appear in a request built from this history. A summary request contains only
  * part of this content.
  */
-const shownIn = ({ items, outline: { configured, toolsFrom } }: Effective): readonly number[] => [
+const shownIn = ({ items, layout: { configured, toolsFrom } }: Effective): readonly number[] => [
   ...items.map(({ position }) => position),
   ...[configured, toolsFrom].filter((position) => position !== undefined),
 ]

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { ok, type Steps } from '../../result/steps.ts'
+import { unwrap, type Fallible } from '../../result/fallible.ts'
 import type { Checkpoint as StorePlace } from '../../store/port.ts'
 import type { LedgerError } from './errors.ts'
 import { ledgerCodec, logStream, tilesStream } from './facts.ts'
@@ -33,7 +33,7 @@ export async function* appendEntries(
   writing: LedgerWriter,
   ledger: Ledger,
   { entries, after, to }: EntryBatch,
-): Steps<LedgerError, Ledger> {
+): Fallible<LedgerError, Ledger> {
   const { store, actor, signer } = writing
   const { edge, completed } = grown(ledger.edge, entries.map(leafHash))
   const checkpoint = yield* checkpointOf(ledger.origin, edge, to ? [signer, to] : [signer])
@@ -48,9 +48,9 @@ export async function* appendEntries(
     turns: true as const,
   }
   const stream = logStream(ledger.number)
-  const event = yield* ok(encodeFact(stream, { type: 'HeadsSealed', data }, actor))
-  const { metadata } = yield* ok(ledgerCodec.decode(event, { stream, revision }))
-  yield* ok(store.append({ stream, events: [event], expected: ledger.revision, repeat: 'none' }))
+  const event = yield* unwrap(encodeFact(stream, { type: 'HeadsSealed', data }, actor))
+  const { metadata } = yield* unwrap(ledgerCodec.decode(event, { stream, revision }))
+  yield* unwrap(store.append({ stream, events: [event], expected: ledger.revision, repeat: 'none' }))
   const unstored = yield* storeTiles(writing, ledger, [...ledger.unstored, ...completed])
   return { ...ledger, edge, revision, rotations, checkpoint, after, sealed: metadata.time, unstored }
 }
@@ -67,13 +67,13 @@ async function* storeTiles(
   { store, actor }: LedgerWriter,
   { number }: Ledger,
   tiles: readonly CompletedTile[],
-): Steps<LedgerError, readonly CompletedTile[]> {
+): Fallible<LedgerError, readonly CompletedTile[]> {
   const stream = tilesStream(number)
   for (let next = 0; next < tiles.length; next += atOnce) {
     const events = []
     for (const { index, rows } of tiles.slice(next, next + atOnce)) {
       const data = { rows: rows.map((row) => Buffer.concat(row).toString('base64')) }
-      events.push(yield* ok(encodeFact(stream, { type: 'TilesCompleted', data }, actor, index)))
+      events.push(yield* unwrap(encodeFact(stream, { type: 'TilesCompleted', data }, actor, index)))
     }
     const expected = (tiles[next]?.index ?? 0) - 1
     const written = await store.append({ stream, events, expected })()

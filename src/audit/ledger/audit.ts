@@ -3,11 +3,11 @@ import type { ConversationHandle } from '../../conversation/conversation.ts'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import type { Actor } from '../../events/events.ts'
 import type { MethodResult, ResultStyle } from '../../result/answer.ts'
-import { ok, orThrow, type Steps, task } from '../../result/steps.ts'
+import { unwrap, orThrow, type Fallible, task } from '../../result/fallible.ts'
 import { checkOptions, type OptionKinds, isListOf, kinds } from '../../store/options.ts'
 import type { EventStore } from '../../store/port.ts'
 import type { Anchor } from './anchors.ts'
-import { type AuditSummary, auditSteps } from './audit-steps.ts'
+import { type AuditSummary, runAudit } from './run-audit.ts'
 import { type BeginOptions, beginLedger, type LedgerKey, rotateKey } from './begin.ts'
 import type { BeginError, LedgerError, ProofError, SealError } from './errors.ts'
 import type { Signer } from './keys.ts'
@@ -244,35 +244,35 @@ export const auditOf = (audited: AuditContext): Audit<'task'> => {
     anchors,
   })
 
-  async function* init(options: BeginOptions): Steps<BeginError, LedgerKey> {
-    return yield* beginLedger(store, actor, yield* ok(withSigner(options, beginFields)))
+  async function* init(options: BeginOptions): Fallible<BeginError, LedgerKey> {
+    return yield* beginLedger(store, actor, yield* unwrap(withSigner(options, beginFields)))
   }
-  async function* seal(options: SealOptions): Steps<SealError, SealedNow> {
-    const { signer, anchors } = yield* ok(withSigner(options, sealFields))
+  async function* seal(options: SealOptions): Fallible<SealError, SealedNow> {
+    const { signer, anchors } = yield* unwrap(withSigner(options, sealFields))
     return yield* sealNow(sealing(signer, anchors))
   }
-  async function* follow(options: SealerOptions): Steps<SealError, void> {
+  async function* follow(options: SealerOptions): Fallible<SealError, void> {
     const {
       signer,
       anchors,
       signal = never,
       onEvent = noEvent,
       ...given
-    } = yield* ok(withSigner(options, sealerFields))
+    } = yield* unwrap(withSigner(options, sealerFields))
     const pace: SealerPace = { ...defaultPace, ...(given as Partial<SealerPace>) }
     yield* sealOn(sealing(signer, anchors), pace, signal, onEvent)
   }
-  async function* rotate(options: RotateOptions): Steps<SealError, LedgerKey> {
-    const { signer, to } = yield* ok(withSigner(options, rotateFields))
+  async function* rotate(options: RotateOptions): Fallible<SealError, LedgerKey> {
+    const { signer, to } = yield* unwrap(withSigner(options, rotateFields))
     if (!to) return yield invalidInput('to', signerKind.needed)
     return yield* rotateKey(sealing(signer), to)
   }
-  async function* status(options: StatusOptions = {}): Steps<LedgerError, LedgerStatus> {
-    const { calls } = yield* ok(checkOptions(options, { calls: kinds.flag }))
+  async function* status(options: StatusOptions = {}): Fallible<LedgerError, LedgerStatus> {
+    const { calls } = yield* unwrap(checkOptions(options, { calls: kinds.flag }))
     return yield* statusOf(store, calls)
   }
-  async function* patrol(options: PatrolOptions = {}): Steps<LedgerError, void> {
-    const checked = yield* ok(checkOptions(options, patrolFields))
+  async function* patrol(options: PatrolOptions = {}): Fallible<LedgerError, void> {
+    const checked = yield* unwrap(checkOptions(options, patrolFields))
     const { anchors = [], key, every = day, share = 0.1, signal = never, onEvent: tell = noEvent } = checked
     yield* patrolOn({ ...audited, anchors, key, every, share, signal, tell })
   }
@@ -284,8 +284,10 @@ export const auditOf = (audited: AuditContext): Audit<'task'> => {
     status: (options) => task(() => status(options)),
     patrol: (options) => task(() => patrol(options)),
     proof: (conversation, options) =>
-      task(async function* (): Steps<ProofError, LedgerProof> {
-        const checked = yield* ok(checkOptions(options ?? {}, { compare: kinds.flag, entries: kinds.flag }))
+      task(async function* (): Fallible<ProofError, LedgerProof> {
+        const checked = yield* unwrap(
+          checkOptions(options ?? {}, { compare: kinds.flag, entries: kinds.flag }),
+        )
         return yield* proofOf({ store, nodes }, conversation, checked)
       }),
     standing: (conversation) => task(() => sealStatusOf(store, conversation)),
@@ -306,6 +308,6 @@ async function* verified(
   options: AuditOptions | undefined,
 ): AsyncGenerator<AuditFinding, void> {
   const { anchors = [], key, since } = await orThrow(checkOptions(options, auditFields))
-  for await (const finding of auditSteps({ store, conversation, anchors, key, since, atOnce }))
+  for await (const finding of runAudit({ store, conversation, anchors, key, since, atOnce }))
     if (finding.type !== 'passed') yield finding
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Actor } from '../../events/events.ts'
 import { invalidInput } from '../../events/errors.ts'
-import { ok, type Steps } from '../../result/steps.ts'
+import { unwrap, type Fallible } from '../../result/fallible.ts'
 import type { EventStore } from '../../store/port.ts'
 import { appendEntries, type LedgerWriter } from './append.ts'
 import { entryText } from './entries.ts'
@@ -36,7 +36,7 @@ export async function* beginLedger(
   store: EventStore,
   actor: Actor,
   { signer, origin = `palimpsest/${randomBytes(4).toString('hex')}`, again }: BeginOptions,
-): Steps<BeginError, LedgerKey> {
+): Fallible<BeginError, LedgerKey> {
   if (!isKeyName(origin))
     return yield invalidInput(
       'origin',
@@ -48,8 +48,8 @@ export async function* beginLedger(
     return yield invalidInput('origin', 'must differ from the origin of the previous ledger')
   const key = keyText(verifierKey(origin, signer.publicKey))
   const data = { origin, key, ...(before && again !== undefined && { reason: again }) }
-  const event = yield* ok(encodeFact(ledgerStream, { type: 'LedgerBegun', data }, actor))
-  yield* ok(
+  const event = yield* unwrap(encodeFact(ledgerStream, { type: 'LedgerBegun', data }, actor))
+  yield* unwrap(
     store.append({ stream: ledgerStream, events: [event], expected: before?.number ?? -1, repeat: 'none' }),
   )
   return { origin, key }
@@ -59,11 +59,11 @@ export async function* beginLedger(
  * Announces another key in an entry that both keys sign. Afterwards, only the new key signs, and only for continuations of the ledger
  * from this entry.
  */
-export async function* rotateKey(writing: LedgerWriter, to: Signer): Steps<SealError, LedgerKey> {
+export async function* rotateKey(writing: LedgerWriter, to: Signer): Fallible<SealError, LedgerKey> {
   const ledger = yield* loadLedger(writing.store)
-  yield* ok(checkSigner(ledger, writing.signer))
+  yield* unwrap(checkSigner(ledger, writing.signer))
   const key = keyText(verifierKey(ledger.origin, to.publicKey))
-  const entries = [yield* ok(entryText({ type: 'key', key }))]
+  const entries = [yield* unwrap(entryText({ type: 'key', key }))]
   yield* appendEntries(writing, ledger, { entries, after: ledger.after, to })
   return { origin: ledger.origin, key }
 }

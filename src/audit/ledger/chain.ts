@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { hashOf } from '../../events/codec.ts'
 import type { Lineage } from '../../conversation/reading/lineage.ts'
-import { orThrow } from '../../result/steps.ts'
+import { orThrow } from '../../result/fallible.ts'
 import { pacer } from '../../store/breath.ts'
 import { isLoss } from '../../store/errors.ts'
 import { pagesOf } from '../../store/pages.ts'

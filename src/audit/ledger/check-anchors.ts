@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { catchTyped, ok, orThrow, run, type Steps } from '../../result/steps.ts'
+import { catchTyped, unwrap, orThrow, run, type Fallible } from '../../result/fallible.ts'
 import { backwards } from '../../store/pages.ts'
 import type { EventStore } from '../../store/port.ts'
 import type { Anchor } from './anchors.ts'
@@ -29,8 +29,8 @@ export interface AnchorResult {
 export async function* readHeldCheckpoint(
   { origin, keys }: Ledger,
   text: string,
-): Steps<LedgerError, LedgerCheckpoint> {
-  const { note, checkpoint } = yield* ok(readCheckpoint(text))
+): Fallible<LedgerError, LedgerCheckpoint> {
+  const { note, checkpoint } = yield* unwrap(readCheckpoint(text))
   const verifiers = keys.map(({ key }) => key)
   return checkpoint.origin === origin && isSignedBy(note, verifiers)
     ? checkpoint
@@ -42,9 +42,9 @@ export async function* checkAnchors(
   nodes: Nodes,
   ledger: Ledger,
   anchors: readonly Anchor[],
-): Steps<LedgerError | AnchorAhead | AnchorFailed, void> {
+): Fallible<LedgerError | AnchorAhead | AnchorFailed, void> {
   for (const anchor of anchors) {
-    const note = largestOf(yield* ok(anchor.held(ledger.origin)))
+    const note = largestOf(yield* unwrap(anchor.held(ledger.origin)))
     if (note !== undefined)
       yield* checkHeld(nodes, ledger, anchor.name, yield* readHeldCheckpoint(ledger, note))
   }
@@ -66,7 +66,7 @@ async function* checkHeld(
   ledger: Ledger,
   anchor: string,
   { size, root }: LedgerCheckpoint,
-): Steps<LedgerError | AnchorAhead, void> {
+): Fallible<LedgerError | AnchorAhead, void> {
   if (size > ledger.edge.size) return yield anchorAhead(anchor, size, ledger.edge.size)
   if (size > 0 && !(yield* nodes.rootAt(ledger, size)).equals(root))
     return yield ledgerDamaged(

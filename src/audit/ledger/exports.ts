@@ -1,4 +1,4 @@
-import { orThrow, run, type Steps } from '../../result/steps.ts'
+import { orThrow, run, type Fallible } from '../../result/fallible.ts'
 import { backwards } from '../../store/pages.ts'
 import type { EventStore } from '../../store/port.ts'
 import type { LedgerError } from './errors.ts'
@@ -25,7 +25,7 @@ export interface RecordedExport extends ExportRecord {
   readonly time: string
 }
 
-export const recordExport = (writer: FactWriter, data: ExportRecord): Steps<LedgerError, void> =>
+export const recordExport = (writer: FactWriter, data: ExportRecord): Fallible<LedgerError, void> =>
   record(writer, exportsStream, { type: 'ConversationsExported', data })
 
 export async function* exportsIn(store: EventStore): AsyncGenerator<RecordedExport, void> {

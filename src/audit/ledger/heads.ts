@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { hashOf } from '../../events/codec.ts'
-import { ok, orThrow, run, type Steps } from '../../result/steps.ts'
+import { unwrap, orThrow, run, type Fallible } from '../../result/fallible.ts'
 import { isLoss } from '../../store/errors.ts'
 import { backwards } from '../../store/pages.ts'
 import type { EventStore } from '../../store/port.ts'
@@ -49,10 +49,10 @@ export async function* headsOf(
 export async function* lastHeads(
   store: EventStore,
   { number, revision }: Pick<Ledger, 'number' | 'revision'>,
-): Steps<LedgerError, LastHeads> {
+): Fallible<LedgerError, LastHeads> {
   const heads: LastHeads = new Map()
   for await (const event of backwards(store, logStream(number), { from: revision }))
-    takeOlder(heads, (yield* batchIn(yield* ok(event))).entries)
+    takeOlder(heads, (yield* batchIn(yield* unwrap(event))).entries)
   return heads
 }
 

@@ -2,7 +2,7 @@ import { createPrivateKey, generateKeyPairSync, type KeyObject, sign } from 'nod
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import * as E from 'fp-ts/lib/Either.js'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
-import { ok, type Steps } from '../../result/steps.ts'
+import { unwrap, type Fallible } from '../../result/fallible.ts'
 import { publicBytes, type Signer } from './keys.ts'
 
 /** File mode with access for the owner only. */
@@ -31,14 +31,14 @@ const privateKey = (pem: string): KeyObject | undefined => {
 }
 
 /** Returns the signer whose key is in `file`. Fails if users other than the owner may read the file. */
-export async function* signerIn(file: string): Steps<InvalidInput, Signer> {
+export async function* signerIn(file: string): Fallible<InvalidInput, Signer> {
   const pem = await readFile(file, 'utf8').catch(() => undefined)
   if (pem === undefined)
     return yield invalidInput(
       'key',
       `${file} cannot be read: restore it, or see docs/audit.md for what to do if it is lost; palimpsest audit init makes the first one`,
     )
-  const signer = yield* ok(signerFrom(pem))
+  const signer = yield* unwrap(signerFrom(pem))
   const { mode: actual } = await stat(file)
   if (process.platform !== 'win32' && (actual & others) !== 0)
     return yield invalidInput(
@@ -49,7 +49,7 @@ export async function* signerIn(file: string): Steps<InvalidInput, Signer> {
 }
 
 /** Creates a signing key in a new file. */
-export async function* newKeyFile(file: string): Steps<InvalidInput, Signer> {
+export async function* newKeyFile(file: string): Fallible<InvalidInput, Signer> {
   const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
   const problem = await writeFile(file, pem, { mode, flag: 'wx', flush: true }).then(
     () => undefined,
@@ -57,5 +57,5 @@ export async function* newKeyFile(file: string): Steps<InvalidInput, Signer> {
   )
   if (problem?.code === 'EEXIST') return yield invalidInput('key', `${file} exists: name a new file`)
   if (problem) return yield invalidInput('key', `${file} cannot be written (${problem.message})`)
-  return yield* ok(signerFrom(pem))
+  return yield* unwrap(signerFrom(pem))
 }

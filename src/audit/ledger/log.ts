@@ -1,4 +1,4 @@
-import { ok, type Steps } from '../../result/steps.ts'
+import { unwrap, type Fallible } from '../../result/fallible.ts'
 import type { StoreError } from '../../store/errors.ts'
 import { backwards } from '../../store/pages.ts'
 import type { Checkpoint as StorePlace, EventStore, RecordedEvent } from '../../store/port.ts'
@@ -51,7 +51,7 @@ export interface Ledger {
  *
  * @param heads receives the last sealed event of each stream; requires reading the whole log once
  */
-export async function* loadLedger(store: EventStore, heads?: LastHeads): Steps<LedgerError, Ledger> {
+export async function* loadLedger(store: EventStore, heads?: LastHeads): Fallible<LedgerError, Ledger> {
   const ledger = yield* findLedger(store, heads)
   return ledger ?? (yield ledgerNotFound(store.url))
 }
@@ -60,7 +60,7 @@ export async function* loadLedger(store: EventStore, heads?: LastHeads): Steps<L
 export async function* findLedger(
   store: EventStore,
   heads?: LastHeads,
-): Steps<LedgerError, Ledger | undefined> {
+): Fallible<LedgerError, Ledger | undefined> {
   heads?.clear()
   const last = yield* lastOf(store, ledgerStream)
   if (!last) return undefined
@@ -72,7 +72,7 @@ export async function* findLedger(
   const entries = batches.flatMap(({ from, entries: each }) => each.slice(Math.max(0, start.size - from)))
   const { edge, completed } = grown(start, entries.map(leafHash))
   const rotations = newest?.rotations ?? []
-  const first = { key: yield* ok(parseKey(data.key)), after: 0 }
+  const first = { key: yield* unwrap(parseKey(data.key)), after: 0 }
   const keys = [first, ...(yield* keysAt(store, number, rotations))]
   if (!(yield* isAsSigned(edge, newest?.checkpoint)))
     return yield ledgerDamaged(origin, `its ${edge.size} entries do not match the last checkpoint`)
@@ -92,20 +92,20 @@ export async function* findLedger(
   }
 }
 
-async function* isAsSigned(edge: Edge, checkpoint: string | undefined): Steps<LedgerError, boolean> {
+async function* isAsSigned(edge: Edge, checkpoint: string | undefined): Fallible<LedgerError, boolean> {
   if (checkpoint === undefined) return edge.size === 0
-  const { size, root } = (yield* ok(readCheckpoint(checkpoint))).checkpoint
+  const { size, root } = (yield* unwrap(readCheckpoint(checkpoint))).checkpoint
   return size === edge.size && root.equals(edgeRoot(edge))
 }
 
 /** Returns the tree's edge after the last stored tile. */
-async function* edgeStored(store: EventStore, number: number): Steps<StoreError, Edge> {
+async function* edgeStored(store: EventStore, number: number): Fallible<StoreError, Edge> {
   const last = yield* lastOf(store, tilesStream(number))
   return last ? edgeAfter(yield* completedTileOf(last)) : emptyEdge
 }
 
 /** Decodes an event of the tile stream. */
-export async function* completedTileOf(event: RecordedEvent): Steps<StoreError, CompletedTile> {
+export async function* completedTileOf(event: RecordedEvent): Fallible<StoreError, CompletedTile> {
   const { data, revision } = yield* dataOf(event, 'TilesCompleted')
   return { index: revision, rows: data.rows.map((row) => hashesIn(Buffer.from(row, 'base64'))) }
 }
@@ -128,7 +128,7 @@ export interface Batch {
   readonly rotations: readonly number[]
 }
 
-export async function* batchIn(event: RecordedEvent): Steps<StoreError, Batch> {
+export async function* batchIn(event: RecordedEvent): Fallible<StoreError, Batch> {
   const { data, revision, time } = yield* dataOf(event, 'HeadsSealed')
   return { ...data, revision, time }
 }
@@ -142,10 +142,10 @@ async function* batchesFrom(
   number: number,
   index: number,
   heads: LastHeads | undefined,
-): Steps<StoreError, readonly Batch[]> {
+): Fallible<StoreError, readonly Batch[]> {
   const batches: Batch[] = []
   for await (const event of backwards(store, logStream(number))) {
-    const batch = yield* batchIn(yield* ok(event))
+    const batch = yield* batchIn(yield* unwrap(event))
     if ((batches[0]?.from ?? Infinity) > index) batches.unshift(batch)
     if (heads) takeOlder(heads, batch.entries)
     else if (batch.from <= index) break
@@ -158,10 +158,10 @@ async function* keysAt(
   store: EventStore,
   number: number,
   rotations: readonly number[],
-): Steps<LedgerError, readonly ValidKey[]> {
+): Fallible<LedgerError, readonly ValidKey[]> {
   const keys: ValidKey[] = []
   for (const from of rotations) {
-    const [event] = yield* ok(
+    const [event] = yield* unwrap(
       store.read({ stream: logStream(number), from, direction: 'forwards', limit: 1 }),
     )
     if (event) keys.push(...(yield* rotationIn(yield* batchIn(event))))
@@ -174,8 +174,8 @@ export async function* rotationIn({
   entries,
   from,
   checkpoint,
-}: Batch): Steps<LedgerError, readonly ValidKey[]> {
-  const entry = yield* ok(parseEntry(entries[0] ?? ''))
+}: Batch): Fallible<LedgerError, readonly ValidKey[]> {
+  const entry = yield* unwrap(parseEntry(entries[0] ?? ''))
   if (entry.type !== 'key') return []
-  return [{ key: yield* ok(parseKey(entry.key)), after: from + 1, rotation: { index: from, checkpoint } }]
+  return [{ key: yield* unwrap(parseKey(entry.key)), after: from + 1, rotation: { index: from, checkpoint } }]
 }

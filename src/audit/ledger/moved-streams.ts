@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { hashOf } from '../../events/codec.ts'
 import type { InvalidInput } from '../../events/errors.ts'
 import { streamOf, turnsStreamOf } from '../../events/ids.ts'
-import { ok, orThrow, run, type Steps } from '../../result/steps.ts'
+import { unwrap, orThrow, run, type Fallible } from '../../result/fallible.ts'
 import type { TypedError } from '../../result/typed-error.ts'
 import { isLoss, type StoreError } from '../../store/errors.ts'
 import { nameOf } from './entries.ts'
@@ -32,8 +32,8 @@ const prefixes = [streamOf(''), turnsStreamOf('')]
  */
 export async function* fromPlace<Failure extends TypedError, Value>(
   place: StorePlace | undefined,
-  work: (place: StorePlace | undefined) => Steps<Failure | InvalidInput, Value>,
-): Steps<Failure | InvalidInput, Value> {
+  work: (place: StorePlace | undefined) => Fallible<Failure | InvalidInput, Value>,
+): Fallible<Failure | InvalidInput, Value> {
   const done = await run(work(place))
   if (E.isRight(done)) return done.right
   if (place === undefined || !isInvalidPlace(done.left)) return yield done.left
@@ -47,7 +47,7 @@ const isInvalidPlace = (error: TypedError): boolean =>
 export async function* streamsMovedSince(
   store: EventStore,
   since: StorePlace | undefined,
-): Steps<StoreError | InvalidInput, ChangedStreams> {
+): Fallible<StoreError | InvalidInput, ChangedStreams> {
   const { place, streams } = yield* streamsChangedSince(store, since)
   if (streams) return { place, streams }
   if (since === undefined && place !== undefined) return { place, streams: listStreams(store) }
@@ -58,11 +58,11 @@ export async function* streamsMovedSince(
 export async function* streamsChangedSince(
   store: EventStore,
   since: StorePlace | undefined,
-): Steps<StoreError, { readonly place: StorePlace | undefined; readonly streams?: readonly string[] }> {
+): Fallible<StoreError, { readonly place: StorePlace | undefined; readonly streams?: readonly string[] }> {
   let place: StorePlace | undefined
   const all: string[] = []
   for (const [index, prefix] of prefixes.entries()) {
-    const { checkpoint, streams } = yield* ok(store.changed(prefix, since))
+    const { checkpoint, streams } = yield* unwrap(store.changed(prefix, since))
     // What is written between the two is looked at again from the first place.
     if (index === 0) place = checkpoint
     if (!streams) return { place }
@@ -130,10 +130,10 @@ export async function* listStreams(store: EventStore): AsyncGenerator<string, vo
 async function* read(
   store: EventStore,
   since: StorePlace | undefined,
-): Steps<StoreError | InvalidInput, ChangedStreams> {
+): Fallible<StoreError | InvalidInput, ChangedStreams> {
   const streams = new Set<string>()
   for (let place = since; ;) {
-    const page = yield* ok(store.readAll({ prefixes, after: place, limit: maxPage }))
+    const page = yield* unwrap(store.readAll({ prefixes, after: place, limit: maxPage }))
     for (const { stream } of page.events) streams.add(stream)
     const isEnd = page.isEnd === true || page.checkpoint === place
     place = page.checkpoint
@@ -155,12 +155,12 @@ export interface ChainHead {
 export async function* headOf(
   store: EventStore,
   stream: string,
-): Steps<StoreError, ChainHead | string | undefined> {
+): Fallible<StoreError, ChainHead | string | undefined> {
   const from = Number.MAX_SAFE_INTEGER
   const page = await store.read({ stream, from, direction: 'backwards', limit: 1 })()
   if (E.isLeft(page)) return isLoss(page.left) ? page.left.message : yield page.left
   const [newest] = page.right
-  const end = newest?.part ? yield* ok(run(streamEndFrom(store, newest))) : { last: newest }
+  const end = newest?.part ? yield* unwrap(run(streamEndFrom(store, newest))) : { last: newest }
   const isUnfinished = 'unfinished' in end
   if (!end.last)
     return isUnfinished ? { name: nameOf(stream), revision: -1, head: '', isUnfinished } : undefined

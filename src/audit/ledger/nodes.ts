@@ -1,4 +1,4 @@
-import { ok, type Steps } from '../../result/steps.ts'
+import { unwrap, type Fallible } from '../../result/fallible.ts'
 import { createLruCache } from '../../store/lru.ts'
 import type { EventStore } from '../../store/port.ts'
 import { type LedgerError, ledgerDamaged } from './errors.ts'
@@ -18,14 +18,22 @@ import { lastTileOf, hashFrom, openTile, rowsOf, tileOf, type TilePlace, type Ti
 
 /** Hashes and proofs of a ledger, computed from its tiles. */
 export interface Nodes {
-  readonly inclusion: (ledger: Ledger, size: number, index: number) => Steps<LedgerError, readonly Buffer[]>
-  readonly consistency: (ledger: Ledger, size: number, old: number) => Steps<LedgerError, readonly Buffer[]>
+  readonly inclusion: (
+    ledger: Ledger,
+    size: number,
+    index: number,
+  ) => Fallible<LedgerError, readonly Buffer[]>
+  readonly consistency: (
+    ledger: Ledger,
+    size: number,
+    old: number,
+  ) => Fallible<LedgerError, readonly Buffer[]>
   /**
    * Returns the root of the ledger when it had `size` entries.
    *
    * @param size 1 or more
    */
-  readonly rootAt: (ledger: Ledger, size: number) => Steps<LedgerError, Buffer>
+  readonly rootAt: (ledger: Ledger, size: number) => Fallible<LedgerError, Buffer>
 }
 
 /** Maximum number of tiles in memory: 16 KB each, including the hashes computed from them. */
@@ -35,7 +43,7 @@ export const nodesOf = (store: EventStore): Nodes => {
   const known = createLruCache<TileRows>(most)
   const nameOf = ({ number }: Ledger, { level, index }: TilePlace): string => `${number}/${level}/${index}`
 
-  async function* tileRows(ledger: Ledger, tile: TilePlace): Steps<LedgerError, TileRows> {
+  async function* tileRows(ledger: Ledger, tile: TilePlace): Fallible<LedgerError, TileRows> {
     const { edge, unstored, number, origin } = ledger
     // The open tile of a level grows, and is at the edge.
     if (tile.index === openTile(edge.size, tile.level)) return rowsOf(edge.rows[tile.level] ?? [])
@@ -46,7 +54,7 @@ export const nodesOf = (store: EventStore): Nodes => {
     const here = unstored.find(({ index }) => index === from)
     const [event] = here
       ? []
-      : yield* ok(store.read({ stream: tilesStream(number), from, direction: 'forwards', limit: 1 }))
+      : yield* unwrap(store.read({ stream: tilesStream(number), from, direction: 'forwards', limit: 1 }))
     const completed = here ?? (event && (yield* completedTileOf(event)))
     const row = completed?.rows[tile.level]
     if (!row) return yield ledgerDamaged(origin, `tile ${tile.index} of level ${tile.level} is missing`)
@@ -56,7 +64,7 @@ export const nodesOf = (store: EventStore): Nodes => {
   }
 
   /** Loads the tiles that are needed to compute the hashes over these ranges of leaves. */
-  async function* loaded(ledger: Ledger, leaves: readonly Leaves[]): Steps<LedgerError, HashOf> {
+  async function* loaded(ledger: Ledger, leaves: readonly Leaves[]): Fallible<LedgerError, HashOf> {
     const rows = new Map<string, TileRows>()
     for (const tile of leaves.flatMap(subtreesOf).map(tileOf)) {
       const name = nameOf(ledger, tile)
@@ -65,7 +73,7 @@ export const nodesOf = (store: EventStore): Nodes => {
     return hashFrom((tile) => rows.get(nameOf(ledger, tile)))
   }
 
-  async function* rootAt(ledger: Ledger, size: number): Steps<LedgerError, Buffer> {
+  async function* rootAt(ledger: Ledger, size: number): Fallible<LedgerError, Buffer> {
     const leaves = { from: 0, to: size }
     return rootOfLeaves(leaves, yield* loaded(ledger, [leaves]))
   }
@@ -80,4 +88,4 @@ export const nodesOf = (store: EventStore): Nodes => {
   return { inclusion, consistency, rootAt }
 }
 
-type Proof = Steps<LedgerError, readonly Buffer[]>
+type Proof = Fallible<LedgerError, readonly Buffer[]>

@@ -1,13 +1,13 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { ConversationHandle } from '../../conversation/conversation.ts'
 import type { Actor } from '../../events/events.ts'
-import { catchTyped, orThrow, run, type Steps } from '../../result/steps.ts'
+import { catchTyped, orThrow, run, type Fallible } from '../../result/fallible.ts'
 import { pause } from '../../result/timers.ts'
 import { backwards } from '../../store/pages.ts'
 import type { EventStore } from '../../store/port.ts'
 import { count } from '../../agent/telemetry/metrics.ts'
 import type { Anchor } from './anchors.ts'
-import { type AuditSummary, auditSteps, type AuditProgress } from './audit-steps.ts'
+import { type AuditSummary, runAudit, type AuditProgress } from './run-audit.ts'
 import type { LedgerError } from './errors.ts'
 import { patrolStream, placeStream } from './facts.ts'
 import { dataOf, lastOf, record } from './stored-facts.ts'
@@ -58,7 +58,7 @@ const again = 60_000
  * Audits everything at a limited rate, in rounds, until the signal aborts. After a restart, it waits until the next round is due or
  * continues an interrupted one.
  */
-export async function* patrolOn(patrolling: PatrolContext): Steps<LedgerError, void> {
+export async function* patrolOn(patrolling: PatrolContext): Fallible<LedgerError, void> {
   const { store, every, signal, tell } = patrolling
   let due = yield* catchTyped<LedgerError, number>(async () => {
     const last = await lastRound(store)
@@ -98,7 +98,7 @@ const round = async (patrolling: PatrolContext): Promise<string> => {
   }
   try {
     let worked = performance.now()
-    for await (const finding of auditSteps({ ...patrolling, progress })) {
+    for await (const finding of runAudit({ ...patrolling, progress })) {
       if (finding.type === 'passed') progress = finding.progress
       if (finding.type === 'problem') await alarmed(patrolling, finding, known)
       if (finding.type === 'done') {

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { loadLineage } from '../../conversation/reading/lineage.ts'
-import { catchTyped, ok, orThrow, type Steps } from '../../result/steps.ts'
+import { catchTyped, unwrap, orThrow, type Fallible } from '../../result/fallible.ts'
 import type { EventStore } from '../../store/port.ts'
 import { anchorsOf } from './check-anchors.ts'
 import { checkInclusion } from './checks.ts'
@@ -103,7 +103,7 @@ export async function* proofOf(
   { store, nodes }: { readonly store: EventStore; readonly nodes: Nodes },
   conversation: string,
   { compare = false, entries: isAll = compare }: ProofOptions = {},
-): Steps<ProofError, LedgerProof> {
+): Fallible<ProofError, LedgerProof> {
   const ledger = yield* loadLedger(store)
   const all = isAll ? yield* allEntries(store, ledger, conversation) : []
   if (compare) yield* compareAll(store, all)
@@ -113,12 +113,12 @@ export async function* proofOf(
   })
   if (!latest) return yield notSealed(conversation)
   const { index, revision, head } = latest
-  const text = yield* ok(entryText({ type: 'head', name: conversation, revision, head }))
+  const text = yield* unwrap(entryText({ type: 'head', name: conversation, revision, head }))
   const { checkpoint, sealed } = yield* bestCheckpoint(store, ledger, all.at(-1)?.index ?? index)
   const entries: ProofEntry[] = []
   for (const entry of all) {
     const { name, revision: at, position } = entry
-    const entryLeaf = yield* ok(entryText({ type: 'head', name, revision: at, head: entry.head }))
+    const entryLeaf = yield* unwrap(entryText({ type: 'head', name, revision: at, head: entry.head }))
     const { proof } = yield* inclusionIn(nodes, ledger, { index: entry.index, text: entryLeaf, checkpoint })
     entries.push({ name, revision: at, position, index: entry.index, proof })
   }
@@ -135,7 +135,7 @@ async function* allEntries(
   store: EventStore,
   ledger: Ledger,
   id: string,
-): Steps<LedgerError, readonly PlacedEntry[]> {
+): Fallible<LedgerError, readonly PlacedEntry[]> {
   const lineage = await loadLineage(store, id)
   // Its reader reports what is missing.
   const stretches = E.isRight(lineage) ? (lineage.right ?? []) : []
@@ -155,7 +155,7 @@ async function* allEntries(
 }
 
 /** Fails with `SealContradicted` if an event in the store differs from its ledger entry. */
-async function* compareAll(store: EventStore, entries: readonly PlacedEntry[]): Steps<ProofError, void> {
+async function* compareAll(store: EventStore, entries: readonly PlacedEntry[]): Fallible<ProofError, void> {
   const found = yield* catchTyped<ProofError, SealContradicted | undefined>(async () => {
     for (const entry of entries.toReversed()) {
       const { name, revision } = entry
@@ -171,7 +171,7 @@ async function* compareAll(store: EventStore, entries: readonly PlacedEntry[]): 
 }
 
 /** Returns the keys of a ledger. Each key except the first has a proof that the previous key announced it. */
-export async function* proofKeys(nodes: Nodes, ledger: Ledger): Steps<LedgerError, readonly ProofKey[]> {
+export async function* proofKeys(nodes: Nodes, ledger: Ledger): Fallible<LedgerError, readonly ProofKey[]> {
   const keys: ProofKey[] = []
   for (const { key, after, rotation } of ledger.keys) {
     const text = keyText(key)
@@ -185,8 +185,8 @@ async function* inclusionIn(
   nodes: Nodes,
   ledger: Ledger,
   { index, text, checkpoint }: { readonly index: number; readonly text: string; readonly checkpoint: string },
-): Steps<LedgerError, Inclusion> {
-  const { size, root } = (yield* ok(readCheckpoint(checkpoint))).checkpoint
+): Fallible<LedgerError, Inclusion> {
+  const { size, root } = (yield* unwrap(readCheckpoint(checkpoint))).checkpoint
   if (index >= size || size > ledger.edge.size)
     return yield ledgerDamaged(
       ledger.origin,
@@ -206,7 +206,7 @@ async function* bestCheckpoint(
   store: EventStore,
   ledger: Ledger,
   index: number,
-): Steps<LedgerError, Pick<LedgerProof, 'checkpoint' | 'sealed'>> {
+): Fallible<LedgerError, Pick<LedgerProof, 'checkpoint' | 'sealed'>> {
   let sealed: string | undefined
   const notes = yield* catchTyped<LedgerError, readonly SignedNote[]>(async () => {
     const all: SignedNote[] = []

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { streamOf } from '../../events/ids.ts'
 import { loadLineage, originOf } from '../../conversation/reading/lineage.ts'
-import { catchTyped, run, type Steps } from '../../result/steps.ts'
+import { catchTyped, run, type Fallible } from '../../result/fallible.ts'
 import { isLoss } from '../../store/errors.ts'
 import type { EventStore } from '../../store/port.ts'
 import { extentOf } from '../../store/whole/whole-writes.ts'
@@ -48,7 +48,10 @@ const gone = { state: 'gone' } as const
  * Finds the ledger entries for a conversation and compares them with its events. Searches the ledger backwards and reads the
  * conversation up to and including its last sealed event.
  */
-export async function* sealStatusOf(store: EventStore, conversation: string): Steps<LedgerError, SealStatus> {
+export async function* sealStatusOf(
+  store: EventStore,
+  conversation: string,
+): Fallible<LedgerError, SealStatus> {
   const ledger = yield* loadLedger(store)
   const anchors = yield* lastByAnchor(store, ledger)
   const read = await loadLineage(store, conversation)
@@ -83,7 +86,7 @@ export async function* sealStatusOf(store: EventStore, conversation: string): St
  * Returns the position of a conversation's first event after a fork, even if the conversation that it was forked from is gone; 0 if the
  * event cannot be read.
  */
-async function* beginningOf(store: EventStore, conversation: string): Steps<LedgerError, number> {
+async function* beginningOf(store: EventStore, conversation: string): Fallible<LedgerError, number> {
   const stream = streamOf(conversation)
   const read = await store.read({ stream, from: 0, direction: 'forwards', limit: 1 })()
   if (E.isLeft(read)) return isLoss(read.left) ? 0 : yield read.left

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { catchTyped, ok, orThrow, run, type Steps } from '../../result/steps.ts'
+import { catchTyped, unwrap, orThrow, run, type Fallible } from '../../result/fallible.ts'
 import { despiteConflicts } from '../../store/conflicts.ts'
 import type { Checkpoint as StorePlace, EventStore } from '../../store/port.ts'
 import { type AnchorResult, anchorCheckpoint, checkAnchors } from './check-anchors.ts'
@@ -61,10 +61,10 @@ const maxTries = 5
 export async function* loadToSign(
   { store, signer, nodes, anchors }: SealContext,
   heads?: LastHeads,
-): Steps<SealError, Ledger> {
+): Fallible<SealError, Ledger> {
   for (;;) {
     const ledger = yield* loadLedger(store, heads)
-    yield* ok(checkSigner(ledger, signer))
+    yield* unwrap(checkSigner(ledger, signer))
     const checked = await run(checkAnchors(nodes, ledger, anchors))
     if (E.isRight(checked)) return ledger
     // Another sealer may have sealed and anchored more since the ledger was loaded.
@@ -74,13 +74,13 @@ export async function* loadToSign(
 }
 
 /** Seals every conversation that was written to since it was last sealed, even if writes are in progress. */
-export const sealNow = (sealing: SealContext): Steps<SealError, SealedNow> =>
-  despiteConflicts(async function* (): Steps<SealError, SealedNow> {
+export const sealNow = (sealing: SealContext): Fallible<SealError, SealedNow> =>
+  despiteConflicts(async function* (): Fallible<SealError, SealedNow> {
     const ledger = yield* loadToSign(sealing)
     return yield* fromPlace(ledger.after, (after) => sealOnce(sealing, { ...ledger, after }))
   }, maxTries)
 
-async function* sealOnce(sealing: SealContext, loaded: Ledger): Steps<SealError, SealedNow> {
+async function* sealOnce(sealing: SealContext, loaded: Ledger): Fallible<SealError, SealedNow> {
   const { store, anchors } = sealing
   const { place, streams } = yield* streamsChangedSince(store, loaded.after)
   const unsealable: SealFailure[] = []
@@ -216,9 +216,9 @@ export async function* appendHeads(
   ledger: Ledger,
   heads: readonly ChainHead[],
   after: StorePlace | undefined,
-): Steps<SealError, Ledger> {
+): Fallible<SealError, Ledger> {
   const entries: string[] = []
   for (const { name, revision, head } of heads)
-    entries.push(yield* ok(entryText({ type: 'head', name, revision, head })))
+    entries.push(yield* unwrap(entryText({ type: 'head', name, revision, head })))
   return yield* appendEntries(writing, ledger, { entries, after })
 }

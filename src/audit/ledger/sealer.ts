@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { catchTyped, orThrow, run, type Steps } from '../../result/steps.ts'
+import { catchTyped, orThrow, run, type Fallible } from '../../result/fallible.ts'
 import { pause } from '../../result/timers.ts'
 import type { Checkpoint as StorePlace } from '../../store/port.ts'
 import { type AnchorResult, anchorCheckpoint } from './check-anchors.ts'
@@ -73,7 +73,7 @@ export async function* sealOn(
   pace: SealerPace,
   signal: AbortSignal,
   tell: (event: SealerEvent) => void,
-): Steps<SealError, void> {
+): Fallible<SealError, void> {
   let state: State | undefined
   let anchoredAt = -Infinity
   /** Number of ledger entries that each anchor has seen, by anchor name. */
@@ -107,7 +107,7 @@ async function* round(
   before: State | undefined,
   signal: AbortSignal,
   tell: (event: SealerEvent) => void,
-): Steps<SealError, State> {
+): Fallible<SealError, State> {
   const state = before ?? (yield* begun(sealing))
   const { sealed, refused } = state
   const { place, pending: seen } = yield* fromPlace<SealError, State>(state.place, (from) =>
@@ -144,13 +144,13 @@ async function* round(
   return { ...state, ledger, place, pending }
 }
 
-async function* begun(sealing: SealContext): Steps<SealError, State> {
+async function* begun(sealing: SealContext): Fallible<SealError, State> {
   const sealed: LastHeads = new Map()
   const ledger = yield* loadToSign(sealing, sealed)
   return { ledger, sealed, refused: new Map(), place: ledger.after, pending: new Map() }
 }
 
-async function* lookAt({ store }: SealContext, state: State): Steps<SealError, State> {
+async function* lookAt({ store }: SealContext, state: State): Fallible<SealError, State> {
   const { sealed, place: since, pending: before } = state
   const { place, streams } = yield* streamsMovedSince(store, since)
   const pending = new Map(before)

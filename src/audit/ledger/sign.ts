@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
-import type { Steps } from '../../result/steps.ts'
+import type { Fallible } from '../../result/fallible.ts'
 import { checkpointText, readCheckpoint } from './checkpoints.ts'
 import { type KeyMismatch, keyMismatch, type LedgerDamaged, ledgerDamaged } from './errors.ts'
 import { keyText, type Signer, type VerifierKey, verifierKey } from './keys.ts'
@@ -52,7 +52,7 @@ export async function* checkpointOf(
   origin: string,
   edge: Edge,
   signers: readonly Signer[],
-): Steps<InvalidInput, string> {
+): Fallible<InvalidInput, string> {
   const text = checkpointText({ origin, size: edge.size, root: edgeRoot(edge) })
   const signatures: NoteSignature[] = []
   for (const signer of signers) {

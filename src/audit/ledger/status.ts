@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { decode } from '../../events/codec.ts'
 import { streamOf } from '../../events/ids.ts'
 import { isUnproven } from '../../agent/receipts/calls.ts'
-import { catchTyped, ok, orThrow, run, type Steps } from '../../result/steps.ts'
+import { catchTyped, unwrap, orThrow, run, type Fallible } from '../../result/fallible.ts'
 import { allPages } from '../../store/pages.ts'
 import type { EventStore } from '../../store/port.ts'
 import { anchorsOf } from './check-anchors.ts'
@@ -55,7 +55,7 @@ export interface AnchorStatus {
  *
  * @param counts true to also count replies without a receipt, which reads every event
  */
-export async function* statusOf(store: EventStore, counts = false): Steps<LedgerError, LedgerStatus> {
+export async function* statusOf(store: EventStore, counts = false): Fallible<LedgerError, LedgerStatus> {
   const ledger = yield* loadLedger(store)
   const anchors = yield* lastByAnchor(store, ledger)
   const unsealed = yield* unsealedIn(store, ledger)
@@ -97,7 +97,7 @@ const most = 1_000
 export async function* lastByAnchor(
   store: EventStore,
   ledger: Ledger,
-): Steps<LedgerError, readonly AnchorStatus[]> {
+): Fallible<LedgerError, readonly AnchorStatus[]> {
   const last = new Map<string, AnchorStatus>()
   yield* catchTyped<LedgerError, void>(async () => {
     let read = 0
@@ -110,10 +110,10 @@ export async function* lastByAnchor(
 }
 
 /** Counts model replies without a receipt, skipping events that cannot be decoded. */
-async function* withoutReceiptIn(store: EventStore): Steps<LedgerError, number> {
+async function* withoutReceiptIn(store: EventStore): Fallible<LedgerError, number> {
   let found = 0
   for await (const page of allPages(store, { prefixes: [streamOf('')] }))
-    for (const event of yield* ok(page)) {
+    for (const event of yield* unwrap(page)) {
       const { stream, revision } = event
       if (event.type !== 'MessageAppended' || !event.data.includes('"origin"')) continue
       const decoded = decode(event, { stream, revision, position: revision })
@@ -123,7 +123,7 @@ async function* withoutReceiptIn(store: EventStore): Steps<LedgerError, number> 
 }
 
 /** Counts the conversations with unsealed events in their stream or in the stream of their turns. */
-async function* unsealedIn(store: EventStore, ledger: Ledger): Steps<LedgerError, number> {
+async function* unsealedIn(store: EventStore, ledger: Ledger): Fallible<LedgerError, number> {
   const { streams } = yield* fromPlace<LedgerError, ChangedStreams>(ledger.after, (place) =>
     streamsMovedSince(store, place),
   )

@@ -4,7 +4,7 @@ import type { Actor } from '../../events/events.ts'
 import { eventId, newCommandId } from '../../events/ids.ts'
 import type { StoredEvent } from '../../events/codec.ts'
 import { completeEnvelope, metadataOf } from '../../conversation/writing/encode.ts'
-import { ok, type Steps } from '../../result/steps.ts'
+import { unwrap, type Fallible } from '../../result/fallible.ts'
 import { despiteConflicts } from '../../store/conflicts.ts'
 import type { StoreError } from '../../store/errors.ts'
 import type { EventStore, RecordedEvent } from '../../store/port.ts'
@@ -35,8 +35,8 @@ export const encodeFact = (
 export async function* dataOf<T extends Type>(
   event: RecordedEvent,
   type: T,
-): Steps<StoreError, { readonly data: Data<T>; readonly revision: number; readonly time: string }> {
-  const fact = yield* ok(ledgerCodec.decode(event, event))
+): Fallible<StoreError, { readonly data: Data<T>; readonly revision: number; readonly time: string }> {
+  const fact = yield* unwrap(ledgerCodec.decode(event, event))
   if (fact.type === type)
     return { data: fact.data as Data<T>, revision: event.revision, time: fact.metadata.time }
   const message = `event ${event.revision} of stream ${event.stream} is ${fact.type}, not ${type}: restore a backup`
@@ -47,9 +47,9 @@ export async function* dataOf<T extends Type>(
 export async function* lastOf(
   store: EventStore,
   stream: string,
-): Steps<StoreError, RecordedEvent | undefined> {
+): Fallible<StoreError, RecordedEvent | undefined> {
   const from = Number.MAX_SAFE_INTEGER
-  const [last] = yield* ok(store.read({ stream, from, direction: 'backwards', limit: 1 }))
+  const [last] = yield* unwrap(store.read({ stream, from, direction: 'backwards', limit: 1 }))
   return last
 }
 
@@ -63,10 +63,10 @@ export async function* record(
   { store, actor }: FactWriter,
   stream: string,
   fact: Encoded,
-): Steps<StoreError | InvalidInput | EventTooLarge, void> {
-  const event = yield* ok(encodeFact(stream, fact, actor))
-  yield* despiteConflicts(async function* (): Steps<StoreError | InvalidInput | EventTooLarge, void> {
+): Fallible<StoreError | InvalidInput | EventTooLarge, void> {
+  const event = yield* unwrap(encodeFact(stream, fact, actor))
+  yield* despiteConflicts(async function* (): Fallible<StoreError | InvalidInput | EventTooLarge, void> {
     const expected = (yield* lastOf(store, stream))?.revision ?? -1
-    yield* ok(store.append({ stream, events: [event], expected, repeat: 'none' }))
+    yield* unwrap(store.append({ stream, events: [event], expected, repeat: 'none' }))
   })
 }

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { several } from '../../result/several.ts'
-import { orThrow, run } from '../../result/steps.ts'
+import { orThrow, run } from '../../result/fallible.ts'
 import { backwards, pagesOf } from '../../store/pages.ts'
 import type { StoreError } from '../../store/errors.ts'
 import type { Checkpoint as StorePlace, EventStore } from '../../store/port.ts'
@@ -13,7 +13,7 @@ import { ledgerStream, logStream, tilesStream } from './facts.ts'
 import { differenceFrom } from './heads.ts'
 import { parseKey } from './keys.ts'
 import { batchIn, completedTileOf } from './log.ts'
-import { type HeldCheckpoint, isAmong, replayOf } from './ledger-replay.ts'
+import { type HeldCheckpoint, isAmong, createLedgerVerifier } from './ledger-verifier.ts'
 import { dataOf } from './stored-facts.ts'
 import type { CompletedTile } from './tiles.ts'
 
@@ -108,7 +108,7 @@ export async function* verifyLedger({
       `ledger ${data.origin} is not continued: ${newest.data.origin} was begun at ${newest.time} (${newest.data.reason ?? 'no reason given'}), and only that ledger covers later events`,
     )
   const held = yield* heldBy(anchors, { store, number, origin: data.origin })
-  const replay = replayOf(data.origin, await orThrow(parseKey(data.key)), held)
+  const verifier = createLedgerVerifier(data.origin, await orThrow(parseKey(data.key)), held)
   const sealed = new Map<string, number>()
   let after: StorePlace | undefined
   let turns = false
@@ -117,12 +117,12 @@ export async function* verifyLedger({
       const read = await readable(run(batchIn(event)))
       if (E.isLeft(read)) {
         yield problem('ledger', read.left.message)
-        return { size: replay.edge().size, sealed, after: undefined, turns: false }
+        return { size: verifier.edge().size, sealed, after: undefined, turns: false }
       }
       const batch = read.right
-      const { wrong, completed, isBroken } = replay.take(batch)
+      const { wrong, completed, isBroken } = verifier.take(batch)
       for (const { kind, message } of wrong) yield problem(kind, message)
-      if (isBroken) return { size: replay.edge().size, sealed, after: undefined, turns: false }
+      if (isBroken) return { size: verifier.edge().size, sealed, after: undefined, turns: false }
       for (const tile of completed) yield* tileProblems(store, number, tile)
       after = batch.after
       turns = batch.turns === true
@@ -145,18 +145,18 @@ export async function* verifyLedger({
       }
       yield { type: 'passed', entries: Math.max(known, batch.from + batch.entries.length) }
     }
-  for (const { kind, message } of replay.end()) yield problem(kind, message)
-  if (known > replay.edge().size)
+  for (const { kind, message } of verifier.end()) yield problem(kind, message)
+  if (known > verifier.edge().size)
     yield problem(
       'ledger',
-      `an earlier audit has seen ${known} entries, but the ledger has ${replay.edge().size}: the store is an older copy, or entries were removed`,
+      `an earlier audit has seen ${known} entries, but the ledger has ${verifier.edge().size}: the store is an older copy, or entries were removed`,
     )
-  if (key !== undefined && !isAmong(replay.signers(), key))
+  if (key !== undefined && !isAmong(verifier.signers(), key))
     yield problem(
       'ledger',
       `${key} has signed nothing in this ledger: it belongs to another ledger or is too new`,
     )
-  return { size: replay.edge().size, sealed, after: meant === newest ? after : undefined, turns }
+  return { size: verifier.edge().size, sealed, after: meant === newest ? after : undefined, turns }
 }
 
 /**

@@ -1,6 +1,6 @@
 import { conversationOf, notesStreamOf, streamOf } from '../../events/ids.ts'
 import type { NoteIndex } from '../../conversation/beside/note-index.ts'
-import { orThrow, run } from '../../result/steps.ts'
+import { orThrow, run } from '../../result/fallible.ts'
 import { type EventStore, maxPage } from '../../store/port.ts'
 
 export interface ListOptions {

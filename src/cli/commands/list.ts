@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import type { ListOptions, ConversationOverview } from '../../index.ts'
+import type { ListOptions, ConversationInfo } from '../../index.ts'
 import { several } from '../options.ts'
 import type { Shell } from '../shell.ts'
 import { writeTable } from '../views/table.ts'
@@ -47,9 +47,8 @@ Examples:
             host.stderr.write(
               'ordered by when they began: the last activity is known only once everything is indexed\n',
             )
-          const conversations: ConversationOverview[] = []
-          for await (const overview of store.conversations({ sort }))
-            if (conversations.push(overview) >= limit) break
+          const conversations: ConversationInfo[] = []
+          for await (const info of store.conversations({ sort })) if (conversations.push(info) >= limit) break
           if (isJson) return out.json({ conversations })
           if (conversations.length === 0)
             return out.aside(['no conversations yet: import a session, or append a message', 'dim'])
@@ -64,46 +63,39 @@ Examples:
 const headings = ['conversation', 'messages', 'last event', 'title']
 
 /** Orders conversations as a tree: each one is listed under its parent if the parent is listed, too. */
-const inTree = (conversations: readonly ConversationOverview[]): readonly Leaf[] => {
+const inTree = (conversations: readonly ConversationInfo[]): readonly Leaf[] => {
   const ids = new Set(conversations.map(({ id }) => id))
-  const isUnder = ({ id, parent }: ConversationOverview): boolean =>
+  const isUnder = ({ id, parent }: ConversationInfo): boolean =>
     parent !== undefined && parent !== id && ids.has(parent)
   const children = Map.groupBy(conversations.filter(isUnder), ({ parent }) => parent)
   const shown = new Set<string>()
   const leaves: Leaf[] = []
   // Links may lead in a circle: what no root leads to is one.
   for (const root of [...conversations.filter((one) => !isUnder(one)), ...conversations]) {
-    const open: Leaf[] = [{ overview: root, depth: 0 }]
+    const open: Leaf[] = [{ info: root, depth: 0 }]
     for (let leaf = open.pop(); leaf; leaf = open.pop()) {
-      const { overview, depth } = leaf
-      if (shown.has(overview.id)) continue
-      shown.add(overview.id)
+      const { info, depth } = leaf
+      if (shown.has(info.id)) continue
+      shown.add(info.id)
       leaves.push(leaf)
-      const below = children.get(overview.id) ?? []
-      open.push(...below.map((child): Leaf => ({ overview: child, depth: depth + 1 })).toReversed())
+      const below = children.get(info.id) ?? []
+      open.push(...below.map((child): Leaf => ({ info: child, depth: depth + 1 })).toReversed())
     }
   }
   return leaves
 }
 
 interface Leaf {
-  readonly overview: ConversationOverview
+  readonly info: ConversationInfo
   readonly depth: number
 }
 
-const shownRow = ({ overview, depth }: Leaf): readonly string[] => {
-  const { id, messages, updated, title, problem } = overview
+const shownRow = ({ info, depth }: Leaf): readonly string[] => {
+  const { id, messages, updated, title, problem } = info
   return [`${'  '.repeat(depth)}${id}`, String(messages ?? ''), updated.slice(0, 10), problem ?? title]
 }
 
-const plainRow = ({
-  id,
-  messages,
-  events,
-  updated,
-  title,
-  problem,
-}: ConversationOverview): readonly string[] => [
+const plainRow = ({ id, messages, events, updated, title, problem }: ConversationInfo): readonly string[] => [
   id,
   String(messages ?? ''),
   String(events),

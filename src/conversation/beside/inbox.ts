@@ -4,7 +4,7 @@ import type { Actor } from '../../events/events.ts'
 import { eventId, inboxStreamOf, streamOf } from '../../events/ids.ts'
 import { inboxCodec, type InboxEvent, type InboxFact } from '../../events/inbox-events.ts'
 import type { NewMessage } from '../../events/new-message.ts'
-import { ok, type Steps } from '../../result/steps.ts'
+import { unwrap, type Fallible } from '../../result/fallible.ts'
 import { despiteConflicts } from '../../store/conflicts.ts'
 import { eventMissing } from '../../store/dense.ts'
 import type { StoreError } from '../../store/errors.ts'
@@ -13,7 +13,7 @@ import type { EventStore } from '../../store/port.ts'
 import { completeEnvelope, type CommandEnvelope } from '../writing/encode.ts'
 import { sideStream } from './side-stream.ts'
 
-type Writes<A> = Steps<StoreError | InvalidInput | EventTooLarge, A>
+type Writes<A> = Fallible<StoreError | InvalidInput | EventTooLarge, A>
 export type QueuedMessage = InboxEvent<'Queued'>
 
 /** The queue of messages that the user sends while the model is busy. */
@@ -23,13 +23,13 @@ export interface Inbox {
    *
    * @param at limits the read to events recorded while the conversation ended at or before this position; default: no limit
    */
-  readonly pending: (at?: number) => Steps<StoreError, readonly QueuedMessage[]>
+  readonly pending: (at?: number) => Fallible<StoreError, readonly QueuedMessage[]>
   /** Reports whether `pending` last found no messages in the queue, at this revision of the inbox stream or a later one. */
   readonly wasEmptyAt: (revision: number) => boolean
   /** Returns the message queued under a command id, whether or not it has been moved to the conversation. */
-  readonly find: (commandId: string) => Steps<StoreError, QueuedMessage | undefined>
+  readonly find: (commandId: string) => Fallible<StoreError, QueuedMessage | undefined>
   /** Reports whether the command with this id has appended events to the conversation's own stream. */
-  readonly isSaid: (commandId: string) => Steps<StoreError, boolean>
+  readonly isSaid: (commandId: string) => Fallible<StoreError, boolean>
   /**
    * Queues messages. A repeat under the same `commandId` writes nothing.
    *
@@ -54,13 +54,13 @@ export const inboxOf = (store: EventStore, actor: Actor, conversation: string): 
   /** Last revision of the inbox stream when `pending` last read it and found no messages; undefined if messages were pending. */
   let empty: number | undefined
 
-  async function* pending(at = Infinity): Steps<StoreError, readonly QueuedMessage[]> {
+  async function* pending(at = Infinity): Fallible<StoreError, readonly QueuedMessage[]> {
     const queued: QueuedMessage[] = []
     let taken = -1
     let last = -1
     for await (const recorded of backwards(store, stream, { limit: page })) {
-      const read = yield* ok(recorded)
-      const event = yield* ok(inboxCodec.decode(read, read))
+      const read = yield* unwrap(recorded)
+      const event = yield* unwrap(inboxCodec.decode(read, read))
       last = Math.max(last, event.revision)
       if (event.data.at <= at) {
         if (event.type === 'Queued') queued.push(event)
@@ -74,12 +74,12 @@ export const inboxOf = (store: EventStore, actor: Actor, conversation: string): 
     return left
   }
 
-  async function* find(commandId: string): Steps<StoreError, QueuedMessage | undefined> {
+  async function* find(commandId: string): Fallible<StoreError, QueuedMessage | undefined> {
     const found = yield* side.find(commandId)
     return found && (yield* queuedIn(found))
   }
 
-  async function* queuedIn(event: InboxEvent): Steps<StoreError, QueuedMessage> {
+  async function* queuedIn(event: InboxEvent): Fallible<StoreError, QueuedMessage> {
     return event.type === 'Queued' ? event : yield eventMissing(stream, event.revision)
   }
 
@@ -87,9 +87,9 @@ export const inboxOf = (store: EventStore, actor: Actor, conversation: string): 
     pending,
     wasEmptyAt: (revision) => empty !== undefined && empty >= revision,
     find,
-    isSaid: async function* (commandId): Steps<StoreError, boolean> {
+    isSaid: async function* (commandId): Fallible<StoreError, boolean> {
       const own = streamOf(conversation)
-      return (yield* ok(store.find(own, eventId(own, commandId, 0)))).revision !== undefined
+      return (yield* unwrap(store.find(own, eventId(own, commandId, 0)))).revision !== undefined
     },
     queue: async function* (messages, at, envelope): Writes<QueuedMessage> {
       const fact: InboxFact = { type: 'Queued', data: { messages, at } }

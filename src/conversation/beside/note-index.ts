@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { notedIn, notesStreamOf, streamOf } from '../../events/ids.ts'
 import { type Link, linkOf, mergeLinks } from '../../projections/notes.ts'
-import { catchTyped, ok, run, type Steps } from '../../result/steps.ts'
+import { catchTyped, unwrap, run, type Fallible } from '../../result/fallible.ts'
 import { breath } from '../../store/breath.ts'
 import { isLoss, type StoreError } from '../../store/errors.ts'
 import { createLruCache } from '../../store/lru.ts'
@@ -22,20 +22,20 @@ export interface NoteGlance {
  */
 export interface NoteIndex {
   /** Drops outdated entries. Call it before reading from the index. */
-  readonly refresh: () => Steps<StoreError, void>
-  readonly glance: (conversation: string) => Steps<StoreError, NoteGlance>
+  readonly refresh: () => Fallible<StoreError, void>
+  readonly glance: (conversation: string) => Fallible<StoreError, NoteGlance>
   /**
    * Returns a function that reports whether a conversation may have notes, judging by the stream names in the store. `count` is the
    * number of conversations that the caller will test. If the store has many more streams than that, reading all names is not
    * worthwhile, and the function returns true for every conversation. Otherwise, it may return false for a conversation whose first
    * note was written after `refresh`.
    */
-  readonly noted: (count: number) => Steps<StoreError, (conversation: string) => boolean>
+  readonly noted: (count: number) => Fallible<StoreError, (conversation: string) => boolean>
   /**
    * Returns the links from other conversations to this one. Conversations whose notes cannot be read are skipped, and `unreadable` is
    * called for each.
    */
-  readonly linksTo: (conversation: string, unreadable: OnUnreadable) => Steps<StoreError, readonly Link[]>
+  readonly linksTo: (conversation: string, unreadable: OnUnreadable) => Fallible<StoreError, readonly Link[]>
 }
 
 /** A callback that receives the id of a conversation whose notes cannot be read, and the reason. */
@@ -48,8 +48,8 @@ export const noteIndex = (store: EventStore): NoteIndex => {
   let since: Checkpoint | undefined
   let begun = namesOf(store)
 
-  async function* refresh(): Steps<StoreError, void> {
-    const { streams, checkpoint } = yield* ok(store.changed(notesStreamOf(''), since))
+  async function* refresh(): Fallible<StoreError, void> {
+    const { streams, checkpoint } = yield* unwrap(store.changed(notesStreamOf(''), since))
     since = checkpoint
     if (!streams) {
       known = createLruCache(maxKnown)
@@ -61,7 +61,7 @@ export const noteIndex = (store: EventStore): NoteIndex => {
       }
   }
 
-  async function* glance(conversation: string): Steps<StoreError, NoteGlance> {
+  async function* glance(conversation: string): Fallible<StoreError, NoteGlance> {
     const before = known.get(conversation)
     if (before) return before
     const [own, read] = [known, since]
@@ -74,11 +74,11 @@ export const noteIndex = (store: EventStore): NoteIndex => {
   async function* linksTo(
     conversation: string,
     unreadable: OnUnreadable,
-  ): Steps<StoreError, readonly Link[]> {
+  ): Fallible<StoreError, readonly Link[]> {
     yield* refresh()
     const found: Link[] = []
     for (let before: string | undefined; ;) {
-      const names: readonly string[] = yield* ok(store.newest([notesStreamOf('')], before, maxPage))
+      const names: readonly string[] = yield* unwrap(store.newest([notesStreamOf('')], before, maxPage))
       for (const name of names) {
         const from = notedIn(name) ?? name
         const seen = await run(glance(from))
@@ -112,9 +112,9 @@ const namesOf = (store: EventStore): Pick<NoteIndex, 'noted'> & { readonly add: 
   let isAll = false
   return {
     add: (name) => found.add(name),
-    noted: async function* (count): Steps<StoreError, (conversation: string) => boolean> {
+    noted: async function* (count): Fallible<StoreError, (conversation: string) => boolean> {
       for (let read = 0; !isAll && read < count * namesEach;) {
-        const names = yield* ok(store.newest([streamOf(''), notesStreamOf('')], last, maxPage))
+        const names = yield* unwrap(store.newest([streamOf(''), notesStreamOf('')], last, maxPage))
         for (const name of names) if (notedIn(name) !== undefined) found.add(name)
         isAll = names.length === 0
         last = names.at(-1) ?? last
@@ -128,10 +128,10 @@ const namesOf = (store: EventStore): Pick<NoteIndex, 'noted'> & { readonly add: 
 /** Value for a conversation without notes. */
 export const noNotes: NoteGlance = { titles: [], links: [] }
 
-async function* glanceAt(store: EventStore, conversation: string): Steps<StoreError, NoteGlance> {
+async function* glanceAt(store: EventStore, conversation: string): Fallible<StoreError, NoteGlance> {
   // What a fork was forked from has none most often.
   const stream = notesStreamOf(conversation)
-  const first = yield* ok(store.read({ stream, from: 0, direction: 'forwards', limit: 1 }))
+  const first = yield* unwrap(store.read({ stream, from: 0, direction: 'forwards', limit: 1 }))
   if (first.length === 0) return noNotes
   return yield* catchTyped(async () => {
     const titles: { at: number; text: string }[] = []

@@ -10,7 +10,7 @@ import { orNearest } from '../reading/nearest-conversation.ts'
 import { type NewFact, type NoteWriter, noteWriter } from './note-writer.ts'
 import { type Link, linkOf, type Note, noteOf } from '../../projections/notes.ts'
 import type { MethodResult, ResultStyle } from '../../result/answer.ts'
-import { ok, type Steps, task } from '../../result/steps.ts'
+import { unwrap, type Fallible, task } from '../../result/fallible.ts'
 import type { ReadError, NoteError } from '../../store/errors.ts'
 import { checkOptions, kinds } from '../../store/options.ts'
 import type { EventStore } from '../../store/port.ts'
@@ -115,15 +115,15 @@ export const createNoteKeeper = (
       return E.map((one: NoteEvent) => answer(one as NoteEvent<T>))(event)
     }
 
-  async function* notes(options?: NotesOptions): Steps<ReadError, readonly Note[]> {
-    const given = yield* ok(checkOptions(options, { kind: kinds.text, last: kinds.count }))
-    yield* ok(checkedId)
+  async function* notes(options?: NotesOptions): Fallible<ReadError, readonly Note[]> {
+    const given = yield* unwrap(checkOptions(options, { kind: kinds.text, last: kinds.count }))
+    yield* unwrap(checkedId)
     return yield* readNotes(store, id, given)
   }
 
-  async function* links(options: LinksOptions = {}): Steps<ReadError, readonly Link[]> {
-    const { onUnreadable = ignored } = yield* ok(checkOptions(options, { onUnreadable: kinds.call }))
-    yield* ok(checkedId)
+  async function* links(options: LinksOptions = {}): Fallible<ReadError, readonly Link[]> {
+    const { onUnreadable = ignored } = yield* unwrap(checkOptions(options, { onUnreadable: kinds.call }))
+    yield* unwrap(checkedId)
     const own = yield* readOwnLinks(store, id)
     const others = yield* index.linksTo(id, onUnreadable)
     return [...own, ...others.filter(({ from }) => from !== id)]

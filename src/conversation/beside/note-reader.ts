@@ -10,7 +10,7 @@ import {
   noteOf,
   mergeLinks,
 } from '../../projections/notes.ts'
-import { catchTyped, type Steps } from '../../result/steps.ts'
+import { catchTyped, type Fallible } from '../../result/fallible.ts'
 import type { ReadError, StoreError } from '../../store/errors.ts'
 import type { EventStore } from '../../store/port.ts'
 import { readConversationEnd } from '../reading/ends.ts'
@@ -53,7 +53,7 @@ async function* ofLineage(
 }
 
 /** Returns the lineage of a conversation. Fails with `ConversationNotFound` if the conversation does not exist. */
-async function* lineageOf(store: EventStore, conversation: string): Steps<ReadError, Lineage> {
+async function* lineageOf(store: EventStore, conversation: string): Fallible<ReadError, Lineage> {
   const { lineage, last } = yield* readConversationEnd(store, conversation)
   return last ? lineage : yield conversationNotFound(conversation)
 }
@@ -63,7 +63,7 @@ export async function* readNotes(
   store: EventStore,
   conversation: string,
   { kind, last = Infinity }: NotesOptions = {},
-): Steps<ReadError, readonly Note[]> {
+): Fallible<ReadError, readonly Note[]> {
   const lineage = yield* lineageOf(store, conversation)
   const found: Note[] = []
   yield* catchTyped<StoreError, void>(async () => {
@@ -80,7 +80,7 @@ export async function* readNotes(
 export async function* readOwnLinks(
   store: EventStore,
   conversation: string,
-): Steps<ReadError, readonly Link[]> {
+): Fallible<ReadError, readonly Link[]> {
   yield* lineageOf(store, conversation)
   return yield* catchTyped<StoreError, readonly Link[]>(async () => {
     const links: Link[] = []
@@ -98,7 +98,7 @@ export async function* readNoteEntries(
   store: EventStore,
   conversation: string,
   at = Infinity,
-): Steps<ReadError, readonly NoteEntry[]> {
+): Fallible<ReadError, readonly NoteEntry[]> {
   const lineage = yield* lineageOf(store, conversation)
   const found: NoteEntry[] = []
   yield* catchTyped<StoreError, void>(async () => {

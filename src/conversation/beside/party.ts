@@ -1,4 +1,4 @@
-import type { Steps } from '../../result/steps.ts'
+import type { Fallible } from '../../result/fallible.ts'
 import type { WriteError } from '../../store/errors.ts'
 
 /** A process's local clock. Times of different clocks are never compared. */
@@ -26,7 +26,7 @@ export interface TurnClaimant {
    */
   readonly live: (ttl: number) => () => void
   /** Reports whether another program or worker, given by its name in the log, is known to have ended. Silence is not taken as proof. */
-  readonly isGone: (other: string) => Steps<WriteError, boolean>
+  readonly isGone: (other: string) => Fallible<WriteError, boolean>
   /** Milliseconds between calls of `isGone`; Infinity if only a recorded event can show that a claimant has ended. */
   readonly lookEvery: number
 }

@@ -3,7 +3,7 @@ import { hashOf, type StoredEvent } from '../../events/codec.ts'
 import type { DecodeFailed, EventTooLarge, InvalidInput } from '../../events/errors.ts'
 import type { Metadata } from '../../events/events.ts'
 import { eventId, newCommandId } from '../../events/ids.ts'
-import { ok, orThrow, run, type Steps } from '../../result/steps.ts'
+import { unwrap, orThrow, run, type Fallible } from '../../result/fallible.ts'
 import { despiteConflicts } from '../../store/conflicts.ts'
 import { eventMissing } from '../../store/dense.ts'
 import { importUnfinished, type StoreError } from '../../store/errors.ts'
@@ -43,7 +43,7 @@ export interface SideStream<Fact, Recorded> {
    * Reads the end of the stream, where the next event is to be appended. Fails with `ImportUnfinished` if events of an unfinished
    * import come after the end.
    */
-  readonly end: () => Steps<StoreError, SideEnd>
+  readonly end: () => Fallible<StoreError, SideEnd>
   /**
    * Appends events directly after `after`. Fails with `Conflict`, and writes nothing, if another writer has appended since.
    *
@@ -55,7 +55,7 @@ export interface SideStream<Fact, Recorded> {
     after: SideEnd,
     envelope: CompleteEnvelope,
     isFindable?: boolean,
-  ) => Steps<SideError, SideEnd & { readonly first: string | undefined }>
+  ) => Fallible<SideError, SideEnd & { readonly first: string | undefined }>
   /**
    * Appends an event at the current end of the stream and returns it as stored. A repeat under the same `commandId` writes nothing and
    * returns the first event.
@@ -65,11 +65,11 @@ export interface SideStream<Fact, Recorded> {
   readonly record: <Failure extends { readonly _tag: string }>(
     factNow: () => E.Either<Failure, Fact> | Promise<E.Either<Failure, Fact>>,
     envelope: CompleteEnvelope,
-  ) => Steps<SideError | Failure, Recorded>
+  ) => Fallible<SideError | Failure, Recorded>
   /** Finds the event recorded under a command id. */
-  readonly find: (commandId: string) => Steps<StoreError, Recorded | undefined>
+  readonly find: (commandId: string) => Fallible<StoreError, Recorded | undefined>
   /** Reads the events after a revision, in order. */
-  readonly since: (revision: number) => Steps<StoreError, readonly Recorded[]>
+  readonly since: (revision: number) => Fallible<StoreError, readonly Recorded[]>
   /**
    * Yields the events newest first, without those of an unfinished import; with `type`, only events of that type. Throws a `StoreError`
    * during iteration.
@@ -86,17 +86,17 @@ export const sideStream = <Fact, Recorded>(
   { stream, of, isChained = true }: SideName,
   { encode, decode }: FactCodec<Fact, Recorded>,
 ): SideStream<Fact, Recorded> => {
-  async function* at(revision: number): Steps<StoreError, Recorded> {
-    const [event] = yield* ok(store.read({ stream, from: revision, direction: 'forwards', limit: 1 }))
-    return event ? yield* ok(decode(event, event)) : yield eventMissing(stream, revision)
+  async function* at(revision: number): Fallible<StoreError, Recorded> {
+    const [event] = yield* unwrap(store.read({ stream, from: revision, direction: 'forwards', limit: 1 }))
+    return event ? yield* unwrap(decode(event, event)) : yield eventMissing(stream, revision)
   }
 
-  async function* find(commandId: string): Steps<StoreError, Recorded | undefined> {
-    const { revision } = yield* ok(store.find(stream, eventId(stream, commandId, 0)))
+  async function* find(commandId: string): Fallible<StoreError, Recorded | undefined> {
+    const { revision } = yield* unwrap(store.find(stream, eventId(stream, commandId, 0)))
     return revision === undefined ? undefined : yield* at(revision)
   }
 
-  async function* end(): Steps<StoreError, SideEnd> {
+  async function* end(): Fallible<StoreError, SideEnd> {
     const { last, unfinished } = yield* readStreamEnd(store, stream)
     if (unfinished) return yield importUnfinished(of)
     return { revision: last?.revision ?? -1, hash: last && isChained ? hashOf(last) : null }
@@ -107,7 +107,7 @@ export const sideStream = <Fact, Recorded>(
     after: SideEnd,
     envelope: CompleteEnvelope,
     isFindable = false,
-  ): Steps<SideError, SideEnd & { readonly first: string | undefined }> {
+  ): Fallible<SideError, SideEnd & { readonly first: string | undefined }> {
     const { isNamed, commandId: own } = envelope
     const findable = isFindable && isNamed
     const events: StoredEvent[] = []
@@ -115,22 +115,26 @@ export const sideStream = <Fact, Recorded>(
     for (const fact of facts) {
       const commandId = isNamed || events.length === 0 ? own : newCommandId()
       const id = findable ? eventId(stream, commandId, events.length) : isNamed ? newCommandId() : commandId
-      const stored = yield* ok(encode(fact, id, { ...metadataOf({ ...envelope, commandId }), prev: hash }))
+      const stored = yield* unwrap(
+        encode(fact, id, { ...metadataOf({ ...envelope, commandId }), prev: hash }),
+      )
       events.push(stored)
       if (isChained) hash = hashOf(stored)
     }
-    yield* ok(store.append({ stream, events, expected: after.revision, repeat: findable ? 'first' : 'none' }))
+    yield* unwrap(
+      store.append({ stream, events, expected: after.revision, repeat: findable ? 'first' : 'none' }),
+    )
     return { revision: after.revision + events.length, hash, first: events[0]?.id }
   }
 
   const record = <Failure extends { readonly _tag: string }>(
     factNow: () => E.Either<Failure, Fact> | Promise<E.Either<Failure, Fact>>,
     envelope: CompleteEnvelope,
-  ): Steps<SideError | Failure, Recorded> =>
-    despiteConflicts(async function* (): Steps<SideError | Failure, Recorded> {
+  ): Fallible<SideError | Failure, Recorded> =>
+    despiteConflicts(async function* (): Fallible<SideError | Failure, Recorded> {
       const [given, looked] = await Promise.all([factNow(), run(end())])
-      const fact = yield* ok(given)
-      const after = yield* ok(looked)
+      const fact = yield* unwrap(given)
+      const after = yield* unwrap(looked)
       // After the end was read: if somebody writes it from here on, this is a conflict.
       const before = envelope.isNamed ? yield* find(envelope.commandId) : undefined
       if (before) return before
@@ -139,10 +143,10 @@ export const sideStream = <Fact, Recorded>(
       return yield* at(revision)
     })
 
-  async function* since(revision: number): Steps<StoreError, readonly Recorded[]> {
+  async function* since(revision: number): Fallible<StoreError, readonly Recorded[]> {
     const facts: Recorded[] = []
     for await (const page of pagesOf(store, stream, { from: revision + 1 }))
-      for (const event of yield* ok(page)) facts.push(yield* ok(decode(event, event)))
+      for (const event of yield* unwrap(page)) facts.push(yield* unwrap(decode(event, event)))
     return facts
   }
 

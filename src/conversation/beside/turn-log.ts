@@ -4,7 +4,7 @@ import type { EventTooLarge, InvalidInput } from '../../events/errors.ts'
 import { type Actor, START } from '../../events/events.ts'
 import { streamOf, turnsStreamOf } from '../../events/ids.ts'
 import { type RecordedTurnFact, turnCodec, type TurnFact } from '../../events/turn-events.ts'
-import { ok, orThrow, run, type Steps } from '../../result/steps.ts'
+import { unwrap, orThrow, run, type Fallible } from '../../result/fallible.ts'
 import { conflict, type ReadError, type StoreError } from '../../store/errors.ts'
 import { backwards } from '../../store/pages.ts'
 import { type EventStore, type RecordedEvent, streamPage } from '../../store/port.ts'
@@ -27,17 +27,17 @@ export interface TurnLog {
    * Returns the turn logs of the conversations that this one was forked from, starting with its parent and ending with the one that
    * contains the event at `position`.
    */
-  readonly above: (position: number) => Steps<ReadError, readonly TurnLog[]>
+  readonly above: (position: number) => Fallible<ReadError, readonly TurnLog[]>
   /** Returns the end of the log as this handle last saw it. If the handle has not seen the end, reads it. */
-  readonly end: () => Steps<StoreError, TurnsEnd>
+  readonly end: () => Fallible<StoreError, TurnsEnd>
   /** Reads the current end of the log. */
-  readonly now: () => Steps<StoreError, Pick<TurnsEnd, 'revision'>>
+  readonly now: () => Fallible<StoreError, Pick<TurnsEnd, 'revision'>>
   /** Reports whether the event at this revision is the last one known to this handle. */
   readonly isAt: (revision: number) => boolean
   /** Returns the last revision that this handle has read or written. If it has done neither, reads the end of the log. */
-  readonly seen: () => Steps<StoreError, number>
+  readonly seen: () => Fallible<StoreError, number>
   /** Reads the events currently recorded after a revision, in order. */
-  readonly after: (revision: number) => Steps<StoreError, readonly RecordedTurnFact[]>
+  readonly after: (revision: number) => Fallible<StoreError, readonly RecordedTurnFact[]>
   /** Yields the events currently recorded, newest first; `at` never increases. Throws a `StoreError` during iteration. */
   readonly newest: (page?: number) => AsyncGenerator<RecordedTurnFact, void>
   /**
@@ -58,7 +58,7 @@ export interface TurnLog {
     facts: readonly TurnFact[],
     after: number,
     envelope?: CommandEnvelope,
-  ) => Steps<StoreError | InvalidInput | EventTooLarge, TurnsEnd>
+  ) => Fallible<StoreError | InvalidInput | EventTooLarge, TurnsEnd>
 }
 
 interface Known extends SideEnd {
@@ -80,7 +80,7 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
   let heeded = -1
 
   const read = (from: number, direction: 'forwards' | 'backwards', limit: number) =>
-    ok(store.read({ stream, from, direction, limit }))
+    unwrap(store.read({ stream, from, direction, limit }))
 
   /** Returns the end of the stream, given its last event. */
   const see = (last: RecordedEvent, { data }: RecordedTurnFact): Known => {
@@ -93,9 +93,9 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
       at: data.at,
     }
   }
-  async function* look(): Steps<StoreError, Known> {
+  async function* look(): Fallible<StoreError, Known> {
     const [last] = yield* read(Number.MAX_SAFE_INTEGER, 'backwards', 1)
-    known = last ? see(last, yield* ok(turnCodec.decode(last, last))) : empty
+    known = last ? see(last, yield* unwrap(turnCodec.decode(last, last))) : empty
     return known
   }
 
@@ -111,7 +111,7 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
     if (isFirst) known = empty
   }
 
-  async function* factsAfter(revision: number): Steps<StoreError, readonly RecordedTurnFact[]> {
+  async function* factsAfter(revision: number): Fallible<StoreError, readonly RecordedTurnFact[]> {
     const facts = yield* side.since(revision)
     heeded = Math.max(heeded, facts.at(-1)?.revision ?? revision)
     return facts
@@ -149,7 +149,7 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
     facts: readonly TurnFact[],
     after: number,
     envelope: CommandEnvelope = {},
-  ): Steps<StoreError | InvalidInput | EventTooLarge, TurnsEnd> {
+  ): Fallible<StoreError | InvalidInput | EventTooLarge, TurnsEnd> {
     const before = known?.revision === after ? known : after < 0 ? empty : yield* look()
     if (before.revision !== after) return yield conflict(stream, after, before.revision)
     let { at } = before
@@ -160,19 +160,19 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
     })
     const written = await run(side.append(placed, before, completeEnvelope(envelope, actor)))
     if (E.isLeft(written)) known = undefined
-    const { first, ...end } = yield* ok(written)
+    const { first, ...end } = yield* unwrap(written)
     known = { ...end, begun: after < 0 ? first : before.begun, at }
     return known
   }
 
   return {
     conversation,
-    above: async function* (position): Steps<ReadError, readonly TurnLog[]> {
-      const lineage = (yield* ok(loadLineage(store, conversation))) ?? []
+    above: async function* (position): Fallible<ReadError, readonly TurnLog[]> {
+      const lineage = (yield* unwrap(loadLineage(store, conversation))) ?? []
       const below = lineage.findIndex(({ offset }) => offset <= position)
       return lineage.slice(1, below + 1).map((stretch) => turnLog(store, actor, stretch.conversation))
     },
-    end: async function* (): Steps<StoreError, TurnsEnd> {
+    end: async function* (): Fallible<StoreError, TurnsEnd> {
       const last = known ?? (yield* look())
       if (last.begun !== undefined || last.revision < 0) return last
       const [first] = yield* read(0, 'forwards', 1)
@@ -181,7 +181,7 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
     },
     now: look,
     isAt: (revision) => known?.revision === revision,
-    seen: async function* (): Steps<StoreError, number> {
+    seen: async function* (): Fallible<StoreError, number> {
       return Math.max(heeded, (known ?? (yield* look())).revision)
     },
     after: factsAfter,

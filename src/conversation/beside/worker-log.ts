@@ -2,7 +2,7 @@ import type { EventTooLarge, InvalidInput } from '../../events/errors.ts'
 import type { Actor } from '../../events/events.ts'
 import { workerStreamOf } from '../../events/ids.ts'
 import { workerCodec, type WorkerFact } from '../../events/worker-events.ts'
-import type { Steps } from '../../result/steps.ts'
+import type { Fallible } from '../../result/fallible.ts'
 import { despiteConflicts } from '../../store/conflicts.ts'
 import type { StoreError } from '../../store/errors.ts'
 import type { EventStore } from '../../store/port.ts'
@@ -15,11 +15,11 @@ export const tell = (
   actor: Actor,
   worker: string,
   fact: WorkerFact,
-): Steps<StoreError | InvalidInput | EventTooLarge, void> => {
+): Fallible<StoreError | InvalidInput | EventTooLarge, void> => {
   const name = { stream: workerStreamOf(worker), of: worker, isChained: false }
   const side = sideStream(store, name, workerCodec)
   const envelope = completeEnvelope({}, actor)
-  return despiteConflicts(async function* (): Steps<StoreError | InvalidInput | EventTooLarge, void> {
+  return despiteConflicts(async function* (): Fallible<StoreError | InvalidInput | EventTooLarge, void> {
     yield* side.append([fact], yield* side.end(), envelope)
   })
 }

@@ -56,8 +56,8 @@ export interface ConversationReader<W extends ResultStyle = 'task'> {
    * and `manageContext` in `palimpsest/core` and `palimpsest/fp`. Errors: `OutOfRange`, `ConversationNotFound`.
    *
    * @example
-   * const { at, items, outline } = await chat.context()
-   * console.log(at, items.length, outline.configuration?.model)
+   * const { at, items, layout } = await chat.context()
+   * console.log(at, items.length, layout.configuration?.model)
    */
   readonly context: (options?: PositionOption) => Read<W, Effective>
   /**

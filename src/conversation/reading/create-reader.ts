@@ -20,7 +20,7 @@ import { type NoteEntry, woven } from '../../projections/notes.ts'
 import type { Log } from '../../projections/path.ts'
 import { type RenderResult, rendering } from '../../projections/render/renderer.ts'
 import { timelineInSlices } from '../../projections/timeline.ts'
-import { ok, run, type Steps, task } from '../../result/steps.ts'
+import { unwrap, run, type Fallible, task } from '../../result/fallible.ts'
 import { inBreaths } from '../../store/breath.ts'
 import type { Own } from './lineage.ts'
 import type { ReadError } from '../../store/errors.ts'
@@ -37,7 +37,7 @@ import type {
 } from './conversation-reader.ts'
 
 type Read<A> = TaskEither<ReadError, A>
-type Reads<A> = Steps<ReadError, A>
+type Reads<A> = Fallible<ReadError, A>
 
 const atFields = { at: kinds.position }
 const fullFields = {
@@ -80,15 +80,15 @@ export const createReader = (
   ): Read<A> => {
     const given = checkOptions(options, fields)
     const work = task(async function* (): Reads<A> {
-      const checked = yield* ok(given)
-      yield* ok(checkedId)
+      const checked = yield* unwrap(given)
+      yield* unwrap(checkedId)
       return yield* read(checked)
     })
     return orNearest(store, work)
   }
 
   async function* loaded(at: number | undefined, withConfiguration: boolean): Reads<Effective> {
-    const opened = yield* ok(openShown(store, id, at, own))
+    const opened = yield* unwrap(openShown(store, id, at, own))
     const moment = yield* loadEffective(opened.reading, opened.at, withConfiguration)
     const { effective } = moment
     const shown = { ...moment, effective: { ...effective, at: effective.head } }
@@ -100,7 +100,7 @@ export const createReader = (
     last: number,
     { at, before = Infinity, abandoned = false }: FullOptions,
   ): Reads<readonly Entry[]> {
-    const opened = yield* ok(openShown(store, id, at, own))
+    const opened = yield* unwrap(openShown(store, id, at, own))
     return yield* loadNewest(opened.reading, { at: opened.at, last, before, abandoned })
   }
 
@@ -113,13 +113,13 @@ export const createReader = (
     project: (log: Log, last: number) => Iterator<void, A>,
     decoder = decodeTimed,
   ): Reads<A> {
-    const { lineage, last } = yield* ok(openAt(store, id, undefined, own))
+    const { lineage, last } = yield* unwrap(openAt(store, id, undefined, own))
     for (const position of positions) {
       const outside = outsideOf(id, position, last)
       if (outside) return yield outside
     }
     const until = Math.max(...positions.map((position) => position ?? last))
-    return await inBreaths(project(yield* ok(loadLog(reader(store, lineage, { decoder }), until)), last))
+    return await inBreaths(project(yield* unwrap(loadLog(reader(store, lineage, { decoder }), until)), last))
   }
 
   return {
@@ -128,14 +128,14 @@ export const createReader = (
         return (yield* readConversationEnd(store, id, own.lineage)).last !== undefined
       }),
     begun: async function* (options): Reads<Effective | undefined> {
-      const { at } = yield* ok(checkOptions(options, atFields))
-      yield* ok(checkedId)
+      const { at } = yield* unwrap(checkOptions(options, atFields))
+      yield* unwrap(checkedId)
       const now = await run(loaded(at, true))
-      return isNotBegun(now, id) ? undefined : yield* ok(now)
+      return isNotBegun(now, id) ? undefined : yield* unwrap(now)
     },
     position: () =>
       look({}, {}, async function* (): Reads<number> {
-        const { last } = yield* ok(openAt(store, id, undefined, own))
+        const { last } = yield* unwrap(openAt(store, id, undefined, own))
         return last
       }),
     end: () =>
@@ -170,7 +170,7 @@ export const createReader = (
     diff: (options) =>
       look<DiffOptions, Diff>(options, diffFields, async function* ({ from, to }): Reads<Diff> {
         if (from === undefined) return yield invalidInput('from', 'must be the position to compare from')
-        const { lineage, last } = yield* ok(openAt(store, id, undefined, own))
+        const { lineage, last } = yield* unwrap(openAt(store, id, undefined, own))
         for (const position of [from, to]) {
           const outside = outsideOf(id, position, last)
           if (outside) return yield outside
@@ -182,7 +182,7 @@ export const createReader = (
     verify: (options) =>
       look(options, { file: kinds.flag }, async function* ({ file = true }): Reads<VerificationReport> {
         const verified = yield* verify(store, id)
-        if (!verified.discrepancy && file && store.integrity) yield* ok(store.integrity())
+        if (!verified.discrepancy && file && store.integrity) yield* unwrap(store.integrity())
         return verified
       }),
   }

@@ -3,7 +3,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { hashOf, isEventType } from '../../events/codec.ts'
 import type { Event, EventType } from '../../events/events.ts'
 import { streamOf } from '../../events/ids.ts'
-import { ok, type Steps } from '../../result/steps.ts'
+import { unwrap, type Fallible } from '../../result/fallible.ts'
 import { eventMissing } from '../../store/dense.ts'
 import { importUnfinished, type ReadError, type StoreError } from '../../store/errors.ts'
 import { type Lineage, loadLineage } from './lineage.ts'
@@ -31,7 +31,7 @@ export async function* readChainEnd(
   store: EventStore,
   conversation: string,
   known?: Lineage,
-): Steps<ReadError, ChainEnd> {
+): Fallible<ReadError, ChainEnd> {
   return yield* chainEndOf(conversation, yield* readConversationEnd(store, conversation, known))
 }
 
@@ -39,7 +39,7 @@ export async function* readChainEnd(
 export async function* chainEndOf(
   conversation: string,
   { lineage, last, unfinished }: ConversationEnd,
-): Steps<ReadError, ChainEnd> {
+): Fallible<ReadError, ChainEnd> {
   return unfinished ? yield importUnfinished(conversation) : chainEndAt(lineage, last)
 }
 
@@ -71,18 +71,18 @@ export async function* readConversationEnd(
   conversation: string,
   known?: Lineage,
   limit = 1,
-): Steps<StoreError | ConversationNotFound, ConversationEnd> {
+): Fallible<StoreError | ConversationNotFound, ConversationEnd> {
   const stream = streamOf(conversation)
   const from = Number.MAX_SAFE_INTEGER
   const [loaded, read] = await Promise.all([
     known ? E.right(known) : loadLineage(store, conversation),
     store.read({ stream, from, direction: 'backwards', limit })(),
   ])
-  const lineage = yield* ok(loaded)
-  const page = yield* ok(read)
+  const lineage = yield* unwrap(loaded)
+  const page = yield* unwrap(read)
   if (!lineage && page.length > 0) {
     // Somebody began it between the two.
-    const begun = yield* ok(loadLineage(store, conversation))
+    const begun = yield* unwrap(loadLineage(store, conversation))
     return begun
       ? yield* readConversationEnd(store, conversation, begun, limit)
       : yield eventMissing(stream, 0, page[0]?.revision)

@@ -8,7 +8,7 @@ import { openAt } from './log.ts'
 import { orNearest } from './nearest-conversation.ts'
 import { pages, readRecordedAt } from './reader.ts'
 import { type PlacedEvent, readStoredEvents, readStoredThrough, readStoredTurns } from './stored-events.ts'
-import { orThrow } from '../../result/steps.ts'
+import { orThrow } from '../../result/fallible.ts'
 import { checkOptions, kinds } from '../../store/options.ts'
 import type { EventStore } from '../../store/port.ts'
 

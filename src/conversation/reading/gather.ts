@@ -7,8 +7,8 @@ import {
   type AppendState,
 } from '../../commands/state.ts'
 import { type ConversationEvent, type Covers, type EventType, START } from '../../events/events.ts'
-import type { Slot } from '../../projections/outline.ts'
-import { catchTyped, ok, type Steps } from '../../result/steps.ts'
+import type { Slot } from '../../projections/layout.ts'
+import { catchTyped, unwrap, type Fallible } from '../../result/fallible.ts'
 import type { StoreError } from '../../store/errors.ts'
 import type { HeadState } from './ends.ts'
 import { loadEffective } from './load.ts'
@@ -21,7 +21,7 @@ export async function* gatherAppendState(
   conversation: string,
   last: number,
   { after, tolerate }: ConversationCommand,
-): Steps<StoreError, AppendState> {
+): Fallible<StoreError, AppendState> {
   const since: EventType[] = []
   if (after !== undefined && tolerate !== undefined)
     yield* catchTyped<StoreError, void>(async () => {
@@ -39,10 +39,10 @@ export async function* gatherMoveState(
   tail: AppendState,
   command: Command<'rewind' | 'undo'>,
   known: HeadState = {},
-): Steps<StoreError, MoveState> {
+): Fallible<StoreError, MoveState> {
   const { last } = tail
-  const lastType = known.lastType ?? (yield* ok(eventAt(reading, last)))?.type
-  const head = known.head ?? (yield* ok(resolveAt(reading, last)))
+  const lastType = known.lastType ?? (yield* unwrap(eventAt(reading, last)))?.type
+  const head = known.head ?? (yield* unwrap(resolveAt(reading, last)))
   return { ...tail, head, lastType, named: yield* pointedAt(reading, last, command, known) }
 }
 
@@ -59,7 +59,7 @@ export async function* gatherShownState(
   command: Exclude<ConversationCommand, Command<'rewind' | 'undo'>>,
   from = tail.last,
   momentAt?: (position: number) => HistoryState | undefined,
-): Steps<StoreError, ShownState & HistoryState> {
+): Fallible<StoreError, ShownState & HistoryState> {
   const loaded = yield* loadEffective(reading, from, true, momentAt)
   const effective = { ...loaded.effective, at: tail.last }
   const state = { ...tail, ...loaded, effective }
@@ -75,13 +75,15 @@ async function* pointedAt(
   last: number,
   command: Command<'rewind' | 'undo'>,
   { headBefore }: HeadState,
-): Steps<StoreError, CommandTarget> {
-  const headAt = (position: number) => ok(resolveAt(reading, position))
+): Fallible<StoreError, CommandTarget> {
+  const headAt = (position: number) => unwrap(resolveAt(reading, position))
   if (command.type === 'undo') return { head: headBefore ?? (yield* headAt(Math.max(START, last - 1))) }
   const { to, before, turns } = command
   if (to !== undefined) return { head: yield* headAt(Math.min(to, last)) }
   const event =
-    before === undefined ? yield* turnStart(reading, last, turns ?? 1) : yield* ok(eventAt(reading, before))
+    before === undefined
+      ? yield* turnStart(reading, last, turns ?? 1)
+      : yield* unwrap(eventAt(reading, before))
   return event ? { head: yield* headAt(event.position - 1), event } : {}
 }
 
@@ -90,23 +92,23 @@ async function* turnStart(
   reading: Reader,
   last: number,
   n: number,
-): Steps<StoreError, ConversationEvent | undefined> {
+): Fallible<StoreError, ConversationEvent | undefined> {
   let turns = 0
   let found: ConversationEvent | undefined
   const walked = walkBack(reading, last, 0, (event) => {
     if (beginsTurn(event) && ++turns === n) found = event
     return found !== undefined
   })
-  yield* ok(walked)
+  yield* unwrap(walked)
   return found
 }
 
-/** Returns the slots that a marker replaces: the slice that the marker covers, in the outline right before it. */
+/** Returns the slots that a marker replaces: the slice that the marker covers, in the layout right before it. */
 export async function* slotsUnder(
   reading: Reader,
   { position, covers: { first, last } }: { readonly position: number; readonly covers: Covers },
-): Steps<StoreError, readonly Slot[]> {
-  const { slots } = (yield* loadEffective(reading, position - 1, false)).effective.outline
+): Fallible<StoreError, readonly Slot[]> {
+  const { slots } = (yield* loadEffective(reading, position - 1, false)).effective.layout
   const positions = slots.map((slot) => slot.position)
   return slots.slice(positions.indexOf(first), positions.indexOf(last) + 1)
 }

@@ -1,5 +1,5 @@
 import type { ConversationEvent } from '../../events/events.ts'
-import { catchTyped, ok, type Steps } from '../../result/steps.ts'
+import { catchTyped, unwrap, type Fallible } from '../../result/fallible.ts'
 import type { ReadError } from '../../store/errors.ts'
 import type { EventStore } from '../../store/port.ts'
 import type { Own } from './lineage.ts'
@@ -18,21 +18,21 @@ export async function* later(
   conversation: string,
   own: Own,
   position: number,
-): Steps<ReadError, readonly ConversationEvent[]> {
+): Fallible<ReadError, readonly ConversationEvent[]> {
   const [stretch] = own.lineage ?? []
   if (stretch && position + 1 >= stretch.offset) {
     const { stream, offset } = stretch
     const from = Number.MAX_SAFE_INTEGER
-    const newest = yield* ok(store.read({ stream, from, direction: 'backwards', limit: few }))
+    const newest = yield* unwrap(store.read({ stream, from, direction: 'backwards', limit: few }))
     const oldest = newest.at(-1)
     // Of an unfinished import, not all events count.
     if (oldest && !newest[0]?.part && offset + oldest.revision <= position + 1) {
       if (newest[0] && own.lineage) own.saw?.(own.lineage, newest[0])
       const events = newest.filter(({ revision }) => offset + revision > position)
-      return yield* ok(decodeAll(events.toReversed(), stretch))
+      return yield* unwrap(decodeAll(events.toReversed(), stretch))
     }
   }
-  const { reading, last } = yield* ok(openAt(store, conversation, undefined, own))
+  const { reading, last } = yield* unwrap(openAt(store, conversation, undefined, own))
   return yield* catchTyped(async () => {
     const events: ConversationEvent[] = []
     for await (const page of pages(reading, position + 1, last)) events.push(...page)

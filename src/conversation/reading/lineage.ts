@@ -4,7 +4,7 @@ import { decode } from '../../events/codec.ts'
 import type { ConversationEvent, EventData } from '../../events/events.ts'
 import type { DecodeFailed } from '../../events/errors.ts'
 import { streamOf } from '../../events/ids.ts'
-import { ok, run, type Steps } from '../../result/steps.ts'
+import { unwrap, run, type Fallible } from '../../result/fallible.ts'
 import type { StoreError } from '../../store/errors.ts'
 import type { EventStore, RecordedEvent } from '../../store/port.ts'
 import type { HistoryState } from './moments.ts'
@@ -47,9 +47,9 @@ export const loadLineage = (
   conversation: string,
 ): Promise<E.Either<StoreError | ConversationNotFound, Lineage | undefined>> =>
   run(
-    lineageFrom(conversation, async function* (id): Steps<StoreError, RecordedEvent | undefined> {
+    lineageFrom(conversation, async function* (id): Fallible<StoreError, RecordedEvent | undefined> {
       const read = store.read({ stream: streamOf(id), from: 0, direction: 'forwards', limit: 1 })
-      return (yield* ok(read))[0]
+      return (yield* unwrap(read))[0]
     }),
   )
 
@@ -61,8 +61,8 @@ export const loadLineage = (
  */
 export async function* lineageFrom<Failed>(
   conversation: string,
-  firstOf: (id: string, last: number) => Steps<Failed, RecordedEvent | undefined>,
-): Steps<Failed | StoreError | ConversationNotFound, Lineage | undefined> {
+  firstOf: (id: string, last: number) => Fallible<Failed, RecordedEvent | undefined>,
+): Fallible<Failed | StoreError | ConversationNotFound, Lineage | undefined> {
   const lineage: StreamSegment[] = []
   const seen = new Set<string>()
   let last = Infinity
@@ -73,7 +73,7 @@ export async function* lineageFrom<Failed>(
     const first: RecordedEvent | undefined = yield* firstOf(id, last)
     if (!first && id === conversation) return undefined
     if (!first) return yield parentNotFound(conversation, id)
-    const from: Forked['from'] | undefined = yield* ok(originOf(first))
+    const from: Forked['from'] | undefined = yield* unwrap(originOf(first))
     const offset = from ? from.position + 1 : 0
     // A fork of a fork at a position that the first one has from its own parent leaves nothing of the first one.
     if (offset <= last) lineage.push({ conversation: id, stream, offset, last })

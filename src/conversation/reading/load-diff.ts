@@ -1,5 +1,5 @@
 import { type Diff, differenceOf, missingItems } from '../../projections/diff.ts'
-import type { Steps } from '../../result/steps.ts'
+import type { Fallible } from '../../result/fallible.ts'
 import type { StoreError } from '../../store/errors.ts'
 import { loadEffective } from './load.ts'
 import { loadNewest } from './newest.ts'
@@ -9,7 +9,7 @@ import type { Reader } from './reader.ts'
  * Compares the effective histories at two positions. Besides these histories, reads only the events from the first item that is no
  * longer shown.
  */
-export async function* loadDiff(reading: Reader, from: number, to: number): Steps<StoreError, Diff> {
+export async function* loadDiff(reading: Reader, from: number, to: number): Fallible<StoreError, Diff> {
   const before = (yield* loadEffective(reading, from, false)).effective.items
   const after = (yield* loadEffective(reading, to, false)).effective.items
   const gone = missingItems({ before, after })

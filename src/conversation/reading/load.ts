@@ -3,17 +3,17 @@ import { type ConversationEvent, type Segment, START, type View } from '../../ev
 import { freeze } from '../../events/freeze.ts'
 import { type Effective, type Item, itemOf } from '../../projections/effective.ts'
 import {
-  type OutlineDraft,
+  type LayoutDraft,
   draftOf,
-  emptyOutline,
+  emptyLayout,
   evolve,
   type Slot,
   toolsIn,
   viewIn,
-} from '../../projections/outline.ts'
+} from '../../projections/layout.ts'
 import { sliceLength } from '../../projections/slices.ts'
 import { inBreaths } from '../../store/breath.ts'
-import { ok, run, type Steps } from '../../result/steps.ts'
+import { unwrap, run, type Fallible } from '../../result/fallible.ts'
 import type { StoreError } from '../../store/errors.ts'
 import { maxPage } from '../../store/port.ts'
 import type { HistoryState } from './moments.ts'
@@ -37,7 +37,7 @@ export async function* loadEffective(
   at: number,
   withConfiguration = true,
   momentAt: (position: number) => HistoryState | undefined = () => undefined,
-): Steps<StoreError, LoadedHistory> {
+): Fallible<StoreError, LoadedHistory> {
   const now = momentAt(at)
   if (now) return now
   const passed: ConversationEvent[] = []
@@ -53,13 +53,13 @@ export async function* loadEffective(
     if (event.type === 'Restored' && !view) needed = Math.min(needed, event.data.marker)
     return view !== undefined
   })
-  const head = yield* ok(walked)
+  const head = yield* unwrap(walked)
   const sinceView = passed.findIndex((event) => viewIn(event) !== undefined)
   if (view) passed.pop()
   const events: Events = new Map()
   const draft = view
     ? yield* draftFrom(reading, view, events, withConfiguration)
-    : draftOf(base?.effective.outline ?? emptyOutline)
+    : draftOf(base?.effective.layout ?? emptyLayout)
   const { replaced, ...seen } = await inBreaths(showing(draft, passed.toReversed(), events, base))
   return {
     effective: { at, head, ...seen },
@@ -68,13 +68,13 @@ export async function* loadEffective(
   }
 }
 
-/** Applies the events of the path to the draft, in slices, and returns the resulting outline and items. */
+/** Applies the events of the path to the draft, in slices, and returns the resulting layout and items. */
 function* showing(
-  draft: OutlineDraft,
+  draft: LayoutDraft,
   path: readonly ConversationEvent[],
   events: Events,
   base: HistoryState | undefined,
-): Generator<void, Pick<Effective, 'items' | 'outline'> & Pick<HistoryState, 'replaced'>> {
+): Generator<void, Pick<Effective, 'items' | 'layout'> & Pick<HistoryState, 'replaced'>> {
   const replaced = new Map(base?.replaced)
   const before = new Map(base?.effective.items.map((item) => [item.position, item]))
   for (const [index, event] of path.entries()) {
@@ -90,22 +90,22 @@ function* showing(
     const item = event ? itemOf(event) : before.get(position)
     if (item) items.push(item)
   }
-  return { outline: draft, items, replaced }
+  return { layout: draft, items, replaced }
 }
 
-/** Builds the outline that a view describes, and adds its events to `events`. */
+/** Builds the layout that a view describes, and adds its events to `events`. */
 async function* draftFrom(
   reading: Reader,
   view: View,
   events: Events,
   withConfiguration: boolean,
-): Steps<StoreError, OutlineDraft> {
+): Fallible<StoreError, LayoutDraft> {
   const { items, configured, promptSince, restored = [] } = view
   const [configuration, ...segments] = await Promise.all([
     withConfiguration ? run(readConfiguration(reading, view)) : E.right({}),
     ...items.map((segment) => readSegment(reading, segment)),
   ])
-  const prompt = yield* ok(configuration)
+  const prompt = yield* unwrap(configuration)
   const slots: Slot[] = []
   for (const segment of segments) {
     // There may be hundreds.
@@ -128,14 +128,14 @@ async function* draftFrom(
 async function* readConfiguration(
   reading: Reader,
   { configured, promptSince = START, toolsFrom }: View,
-): Steps<StoreError, Pick<OutlineDraft, 'configuration' | 'toolsFrom' | 'formerTools'>> {
+): Fallible<StoreError, Pick<LayoutDraft, 'configuration' | 'toolsFrom' | 'formerTools'>> {
   if (configured === undefined) return {}
   const [now, former] = await Promise.all([
     eventThere(reading, configured),
     toolsFrom === undefined || toolsFrom === START ? E.right(undefined) : eventThere(reading, toolsFrom),
   ])
-  const named = yield* ok(now)
-  let found: ConversationEvent | undefined = yield* ok(former)
+  const named = yield* unwrap(now)
+  let found: ConversationEvent | undefined = yield* unwrap(former)
   if (named.type !== 'Configured') return {}
   const configuration = freeze(named.data)
   if (toolsIn(configuration)) return { configuration }
@@ -146,7 +146,7 @@ async function* readConfiguration(
       if (hasTools) found = event
       return hasTools
     })
-    yield* ok(walked)
+    yield* unwrap(walked)
   }
   const formerTools = found?.type === 'Configured' ? toolsIn(freeze(found.data)) : undefined
   return {

@@ -3,7 +3,7 @@ import { conversationNotFound, type OutOfRange, outOfRange } from '../../command
 import { type ConversationEvent, START } from '../../events/events.ts'
 import { streamOf } from '../../events/ids.ts'
 import type { Log } from '../../projections/path.ts'
-import { catchTyped, run } from '../../result/steps.ts'
+import { catchTyped, run } from '../../result/fallible.ts'
 import { type ConversationEnd, lastPosition, readConversationEnd } from './ends.ts'
 import type { ReadError, StoreError } from '../../store/errors.ts'
 import { type Lineage, loadLineage, type Own } from './lineage.ts'

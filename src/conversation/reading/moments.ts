@@ -1,7 +1,7 @@
 import type { ConversationEvent } from '../../events/events.ts'
 import { memo } from '../../projections/memo.ts'
 import { type Effective, evolveEffective } from '../../projections/effective.ts'
-import { type Slot, viewIn } from '../../projections/outline.ts'
+import { type Slot, viewIn } from '../../projections/layout.ts'
 import type { SliceGenerator } from '../../projections/slices.ts'
 
 /**
@@ -70,8 +70,8 @@ const lengthOf = memo((one: object) => JSON.stringify(one).length)
  *
  * @param enough limit above which measuring stops; the result is then greater than the limit
  */
-export const sizeOf = ({ items, outline }: Effective, enough = Infinity): number => {
-  let size = each + lengthOf(outline.configuration ?? {})
+export const sizeOf = ({ items, layout }: Effective, enough = Infinity): number => {
+  let size = each + lengthOf(layout.configuration ?? {})
   for (const one of items) {
     if (size > enough) break
     size += lengthOf(one)
@@ -90,7 +90,7 @@ export const momentsOf = (most = mostOfAll): Moments => {
   /** Returns the total size of several history states, counting each shared item once. */
   const sizeOfAll = (moments: readonly HistoryState[]): number => {
     const held = new Set(
-      moments.flatMap(({ effective: { items, outline } }) => [...items, outline.configuration ?? {}]),
+      moments.flatMap(({ effective: { items, layout } }) => [...items, layout.configuration ?? {}]),
     )
     let size = each
     for (const one of held) size += lengthOf(one)
@@ -107,7 +107,7 @@ export const momentsOf = (most = mostOfAll): Moments => {
     const others = all
       .get(conversation)
       ?.moments.filter(({ effective }) => effective.head !== moment.effective.head)
-    const shown = new Set(moment.effective.outline.slots.map(({ position }) => position))
+    const shown = new Set(moment.effective.layout.slots.map(({ position }) => position))
     const replaced = new Map([...moment.replaced].filter(([marker]) => shown.has(marker)))
     const moments = [...(others ?? []), { ...moment, replaced }].slice(-mostOfOne)
     forget(conversation)

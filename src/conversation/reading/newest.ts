@@ -3,9 +3,9 @@ import type { ConversationEvent } from '../../events/events.ts'
 import { itemOf } from '../../projections/effective.ts'
 import { decideFates, type Entry, type EntryState, rewindsAt } from '../../projections/full.ts'
 import { newestFates } from '../../projections/newest.ts'
-import { draftOf, evolve, type Slot } from '../../projections/outline.ts'
+import { draftOf, evolve, type Slot } from '../../projections/layout.ts'
 import { type Log, parent, resolve } from '../../projections/path.ts'
-import { ok, type Steps } from '../../result/steps.ts'
+import { unwrap, type Fallible } from '../../result/fallible.ts'
 import { inBreaths } from '../../store/breath.ts'
 import { maxPage } from '../../store/port.ts'
 import type { StoreError } from '../../store/errors.ts'
@@ -36,7 +36,7 @@ interface Read {
  * Loads the newest entries of the full history at a position, in order; they equal the last entries of `full`. Reads these entries and
  * all events after them. Of earlier events, reads only those covered by a marker without a view.
  */
-export async function* loadNewest(reading: Reader, asked: Newest): Steps<StoreError, readonly Entry[]> {
+export async function* loadNewest(reading: Reader, asked: Newest): Fallible<StoreError, readonly Entry[]> {
   // A marker that hid nothing is no entry: then there are fewer than events that could be.
   for (let wanted = asked.last; ; wanted *= 2) {
     const read = asked.abandoned ? readAll : readPath
@@ -66,7 +66,11 @@ const kept = (event: ConversationEvent, before: number): ConversationEvent =>
     ? event
     : { ...event, data: { role: event.data.role, content: [] } }
 
-async function* readPath(reading: Reader, { at, before }: Newest, wanted: number): Steps<StoreError, Read> {
+async function* readPath(
+  reading: Reader,
+  { at, before }: Newest,
+  wanted: number,
+): Fallible<StoreError, Read> {
   const log: ConversationEvent[] = []
   const path: ConversationEvent[] = []
   let entries = 0
@@ -75,7 +79,7 @@ async function* readPath(reading: Reader, { at, before }: Newest, wanted: number
     if (isEntry(event) && event.position < before) entries++
     return entries >= wanted
   }
-  yield* ok(walkBack(reading, at, 0, visit, Math.min(Math.max(wanted, firstPage), maxPage)))
+  yield* unwrap(walkBack(reading, at, 0, visit, Math.min(Math.max(wanted, firstPage), maxPage)))
   const first = entries >= wanted ? (path.at(-1)?.position ?? 0) : 0
   return { log, first, path: path.toReversed() }
 }
@@ -84,15 +88,15 @@ async function* readAll(
   reading: Reader,
   { at, before, from = 0 }: Newest,
   wanted: number,
-): Steps<StoreError, Read> {
+): Fallible<StoreError, Read> {
   const log: ConversationEvent[] = []
   let entries = 0
   let first = at + 1
   while (first > from && entries < wanted) {
     const size = Math.min(Math.max(wanted, firstPage), maxPage)
-    const page = yield* ok(reading.page(Math.max(from, first - size), first - 1, 'backwards'))
+    const page = yield* unwrap(reading.page(Math.max(from, first - size), first - 1, 'backwards'))
     if (page.length === 0) {
-      yield* ok(eventThere(reading, first - 1))
+      yield* unwrap(eventThere(reading, first - 1))
       return { log, first, path: [] }
     }
     for (const event of page) {
@@ -112,19 +116,19 @@ async function* fatesFrom(
   reading: Reader,
   first: number,
   path: readonly ConversationEvent[],
-): Steps<StoreError, ReadonlyMap<number, EntryState>> {
+): Fallible<StoreError, ReadonlyMap<number, EntryState>> {
   const before = yield* loadEffective(reading, (path[0]?.position ?? first) - 1, false)
   const replaced = new Map<number, readonly Slot[]>()
   for (const event of path) {
     if (event.type !== 'Restored' || event.data.marker >= first) continue
-    const marker = yield* ok(eventThere(reading, event.data.marker))
+    const marker = yield* unwrap(eventThere(reading, event.data.marker))
     if (isMarker(marker)) {
       const { position, data } = marker
       replaced.set(position, yield* slotsUnder(reading, { position, covers: data.covers }))
     }
   }
   const fates = new Map<number, EntryState>()
-  const draft = draftOf(before.effective.outline)
+  const draft = draftOf(before.effective.layout)
   for (const event of path) {
     const slots = evolve(draft, event, (marker) => replaced.get(marker))
     if (slots && event.type !== 'Restored') replaced.set(event.position, slots)

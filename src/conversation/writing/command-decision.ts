@@ -2,7 +2,7 @@ import { decideAppend, isAppend } from '../../commands/append.ts'
 import type { ConversationCommand } from '../../commands/command.ts'
 import { decideMove, decideInSlices, isMove } from '../../commands/decide.ts'
 import type { Event } from '../../events/events.ts'
-import { ok, type Steps } from '../../result/steps.ts'
+import { unwrap, type Fallible } from '../../result/fallible.ts'
 import { inBreaths } from '../../store/breath.ts'
 import type { WriteError } from '../../store/errors.ts'
 import { gatherAppendState, gatherMoveState, gatherShownState } from '../reading/gather.ts'
@@ -30,12 +30,12 @@ export async function* decideOn(
     moments,
   }: { readonly reading: Reader; readonly known: StreamHead; readonly moments: Moments },
   command: ConversationCommand,
-): Steps<WriteError, CommandDecision> {
+): Fallible<WriteError, CommandDecision> {
   const end = yield* gatherAppendState(reading, conversation, lastPosition(known), command)
-  if (isAppend(command)) return { events: yield* ok(decideAppend(command, end)) }
+  if (isAppend(command)) return { events: yield* unwrap(decideAppend(command, end)) }
   if (isMove(command)) {
     const state = yield* gatherMoveState(reading, end, command, known)
-    return { from: state.head, to: state.named.head, events: yield* ok(decideMove(command, state)) }
+    return { from: state.head, to: state.named.head, events: yield* unwrap(decideMove(command, state)) }
   }
   const momentAt = (position: number): HistoryState | undefined => moments.at(conversation, position)
   const state = yield* gatherShownState(reading, end, command, known.head, momentAt)
@@ -43,5 +43,5 @@ export async function* decideOn(
   const { head: from } = effective
   const moment = { effective: { ...effective, at: from }, sinceView, replaced }
   await inBreaths(moments.keeping(conversation, moment))
-  return { from, moment, events: yield* ok(await inBreaths(decideInSlices(command, state))) }
+  return { from, moment, events: yield* unwrap(await inBreaths(decideInSlices(command, state))) }
 }

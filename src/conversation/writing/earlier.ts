@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { eventId, streamOf } from '../../events/ids.ts'
-import { ok, type Steps } from '../../result/steps.ts'
+import { unwrap, type Fallible } from '../../result/fallible.ts'
 import type { StoreError } from '../../store/errors.ts'
 import { pagesOf } from '../../store/pages.ts'
 import type { EventStore, FindResult, RecordedEvent } from '../../store/port.ts'
@@ -30,15 +30,15 @@ export async function* earlier(
   envelope: CompleteEnvelope,
   end: ChainEnd,
   looked: FindResult,
-): Steps<StoreError, WriteResult | undefined> {
+): Fallible<StoreError, WriteResult | undefined> {
   const stream = streamOf(conversation)
   // What came between the look and the end may be the command's.
   const isSure = looked.revision !== undefined || looked.through >= end.revision
-  const { revision } = isSure ? looked : yield* ok(findEarlier(store, conversation, envelope))
+  const { revision } = isSure ? looked : yield* unwrap(findEarlier(store, conversation, envelope))
   if (revision === undefined) return undefined
   const events: RecordedEvent[] = []
   for await (const read of pagesOf(store, stream, { from: revision })) {
-    const page = yield* ok(read)
+    const page = yield* unwrap(read)
     const own = page.filter(
       ({ id }, index) => id === eventId(stream, envelope.commandId, events.length + index),
     )

@@ -4,7 +4,7 @@ import { fork } from '../../commands/fork.ts'
 import { conversationNotFound } from '../../commands/rejections.ts'
 import { hashOf } from '../../events/codec.ts'
 import { streamOf } from '../../events/ids.ts'
-import { ok, run, type Steps } from '../../result/steps.ts'
+import { unwrap, run, type Fallible } from '../../result/fallible.ts'
 import type { ForkError } from '../../store/errors.ts'
 import type { LruCache } from '../../store/lru.ts'
 import type { EventStore } from '../../store/port.ts'
@@ -39,7 +39,7 @@ export const forks = (store: EventStore, ends: LruCache<StreamHead>): Forks => {
    * Returns the parent's current end. If the fork begins at or before the remembered end, returns that instead, because earlier events
    * never change.
    */
-  async function* endOfParent(conversation: string, at: number | undefined): Steps<ForkError, ChainEnd> {
+  async function* endOfParent(conversation: string, at: number | undefined): Fallible<ForkError, ChainEnd> {
     const known = ends.get(conversation)
     if (known && at !== undefined && at <= lastPosition(known)) return known
     const { lineage, last, unfinished } = yield* readConversationEnd(store, conversation, known?.lineage)
@@ -47,9 +47,9 @@ export const forks = (store: EventStore, ends: LruCache<StreamHead>): Forks => {
     return chainEndAt(lineage, last)
   }
 
-  async function* hashAt(end: ChainEnd, position: number): Steps<ForkError, string | undefined> {
+  async function* hashAt(end: ChainEnd, position: number): Fallible<ForkError, string | undefined> {
     if (position === lastPosition(end)) return end.hash ?? undefined
-    const event = yield* ok(readRecordedAt(store, end.lineage, position))
+    const event = yield* unwrap(readRecordedAt(store, end.lineage, position))
     return event && hashOf(event)
   }
 
@@ -58,20 +58,20 @@ export const forks = (store: EventStore, ends: LruCache<StreamHead>): Forks => {
     command: Command<'fork'>,
     envelope: CompleteEnvelope,
     target: ChainEnd,
-  ): Steps<ForkError, WriteResult> {
+  ): Fallible<ForkError, WriteResult> {
     const [ending, looked] = await Promise.all([
       run(endOfParent(conversation, command.at)),
       findEarlier(store, command.id, envelope)(),
     ])
-    const parent = yield* ok(ending)
-    const found = yield* ok(looked)
+    const parent = yield* unwrap(ending)
+    const found = yield* unwrap(looked)
     const there = found.revision === undefined ? target : yield* readChainEnd(store, command.id)
     const before = yield* earlier(store, command.id, envelope, there, found)
     if (before) return before
     const last = lastPosition(parent)
     const position = command.at ?? last
     const hash = yield* hashAt(parent, position)
-    const events = yield* ok(fork(command, { conversation, last, hash, exists: target.revision >= 0 }))
+    const events = yield* unwrap(fork(command, { conversation, last, hash, exists: target.revision >= 0 }))
     const own = {
       conversation: command.id,
       stream: streamOf(command.id),
@@ -79,9 +79,9 @@ export const forks = (store: EventStore, ends: LruCache<StreamHead>): Forks => {
       last: Infinity,
     }
     const end = { lineage: [own, ...below(parent.lineage, position)], revision: -1, hash: hash ?? null }
-    const chain = yield* ok(encodeChain(command.id, end.hash, events, envelope))
+    const chain = yield* unwrap(encodeChain(command.id, end.hash, events, envelope))
     const { isNamed } = envelope
-    const appended = yield* ok(
+    const appended = yield* unwrap(
       store.append({
         stream: own.stream,
         events: chain.events,

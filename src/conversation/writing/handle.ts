@@ -4,7 +4,7 @@ import type { Command, ConversationCommand } from '../../commands/command.ts'
 import type { Actor } from '../../events/events.ts'
 import { streamOf } from '../../events/ids.ts'
 import type { CommandRejection } from '../../commands/rejections.ts'
-import { ok, run, type Steps } from '../../result/steps.ts'
+import { unwrap, run, type Fallible } from '../../result/fallible.ts'
 import type { ForkError, StoreError, WriteError } from '../../store/errors.ts'
 import { isTriedAgain } from '../../store/conflicts.ts'
 import { createLruCache } from '../../store/lru.ts'
@@ -105,7 +105,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     command.type === 'restore' && !moments.tell(conversation, command.marker) ? maxPage : firstPage
 
   /** Reads the conversation's end, together with as many of the events before it as the command is expected to need. */
-  async function* look(conversation: string, command: ConversationCommand): Steps<WriteError, Seen> {
+  async function* look(conversation: string, command: ConversationCommand): Fallible<WriteError, Seen> {
     const before = ends.get(conversation)
     // Until it is known.
     ends.forget(conversation)
@@ -124,13 +124,13 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     command: ConversationCommand,
     envelope: CompleteEnvelope,
     remembers: StreamHead | undefined,
-  ): Steps<WriteError, Seen | WriteResult> {
+  ): Fallible<WriteError, Seen | WriteResult> {
     const [looked, found] = await Promise.all([
       remembers ? E.right({ known: remembers }) : run(look(conversation, command)),
       findEarlier(store, conversation, envelope)(),
     ])
-    const seen = yield* ok(looked)
-    return (yield* earlier(store, conversation, envelope, seen.known, yield* ok(found))) ?? seen
+    const seen = yield* unwrap(looked)
+    return (yield* earlier(store, conversation, envelope, seen.known, yield* unwrap(found))) ?? seen
   }
 
   const append = (

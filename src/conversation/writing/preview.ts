@@ -1,7 +1,7 @@
 import type { ConversationCommand } from '../../commands/command.ts'
 import type { Event } from '../../events/events.ts'
 import { type Effective, effective } from '../../projections/effective.ts'
-import { ok, type Steps } from '../../result/steps.ts'
+import { unwrap, type Fallible } from '../../result/fallible.ts'
 import type { WriteError } from '../../store/errors.ts'
 import type { EventStore } from '../../store/port.ts'
 import { decideOn } from './command-decision.ts'
@@ -34,7 +34,7 @@ export async function* previewOf(
   store: EventStore,
   conversation: string,
   command: ConversationCommand,
-): Steps<WriteError, Preview> {
+): Fallible<WriteError, Preview> {
   const end = yield* readConversationEnd(store, conversation)
   const known = headFrom(yield* chainEndOf(conversation, end), end.last?.type)
   const reading = reader(store, known.lineage)
@@ -44,8 +44,8 @@ export async function* previewOf(
   // What was looked at to decide is not read again.
   const now = yield* loadEffective(reading, position, true, (at) => moments.at(conversation, at))
   const preview = { conversation, position, events, before: now.effective }
-  const chain = yield* ok(encodeChain(conversation, known.hash, events, nobody))
-  const written = yield* ok(placeEvents(conversation, known, chain))
+  const chain = yield* unwrap(encodeChain(conversation, known.hash, events, nobody))
+  const written = yield* unwrap(placeEvents(conversation, known, chain))
   const last = written.at(-1)
   if (last?.type === 'Rewound') {
     // Where it leads is there already.
@@ -54,6 +54,6 @@ export async function* previewOf(
   }
   const after = momentAfter(now, written)
   if (after) return { ...preview, after: after.effective }
-  const log = yield* ok(loadLog(reading, position))
+  const log = yield* unwrap(loadLog(reading, position))
   return { ...preview, after: effective([...log, ...written]) }
 }

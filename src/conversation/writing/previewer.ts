@@ -3,7 +3,7 @@ import type { InvalidInput } from '../../events/errors.ts'
 import { orNearest } from '../reading/nearest-conversation.ts'
 import { type Preview, previewOf } from './preview.ts'
 import type { MethodResult, ResultStyle } from '../../result/answer.ts'
-import { ok, type Steps, task } from '../../result/steps.ts'
+import { unwrap, type Fallible, task } from '../../result/fallible.ts'
 import type { WriteError } from '../../store/errors.ts'
 import type { EventStore } from '../../store/port.ts'
 import { objectOf } from './envelope.ts'
@@ -30,9 +30,9 @@ export const createPreviewer = (
 ): CommandPreviewer => ({
   preview: (input) => {
     const given = E.flatMap(parseCommand)(objectOf(input))
-    const work = task(async function* (): Steps<WriteError, Preview> {
-      const { command } = yield* ok(given)
-      yield* ok(checkedId)
+    const work = task(async function* (): Fallible<WriteError, Preview> {
+      const { command } = yield* unwrap(given)
+      yield* unwrap(checkedId)
       return yield* previewOf(store, id, command)
     })
     return orNearest(store, work)

@@ -1,7 +1,7 @@
 import { freeze } from '../../events/freeze.ts'
 import type { Conversation } from '../../api/promises.ts'
 import { type TurnTotals, emptyAccount, entriesOf, withEntry } from '../../agent/turn/spending/account.ts'
-import { orThrow } from '../../result/steps.ts'
+import { orThrow } from '../../result/fallible.ts'
 import type { ConversationEvent } from '../../events/events.ts'
 import type { StepSettings } from '../../agent/turn/turn-step.ts'
 import { type AgentOptions, type AgentSettings, agentSettings, type ReplayedAgent } from './replayed-agent.ts'

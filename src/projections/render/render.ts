@@ -79,7 +79,7 @@ function* finishing(effective: Effective, options: RenderOptions): Generator<voi
   if (!tools?.length) reportUnknownTools(effective, messages, report)
   yield
 
-  const position = effective.outline.configured ?? 0
+  const position = effective.layout.configured ?? 0
   const parts = [
     { position, content: tools ?? [] },
     { position, content: Array.isArray(system) ? system : [] },
@@ -144,7 +144,7 @@ const renderConfiguration = (
 ): Pick<Configuration, 'system'> & RequestToolset => {
   const { system } = configurationOf(effective)
   const { tools, isFormer } = toolsOf(effective)
-  const { configured: position = 0, toolsFrom = START } = effective.outline
+  const { configured: position = 0, toolsFrom = START } = effective.layout
   if (isFormer)
     report('tools-recalled', toolsFrom, 'the tools of calls that are shown, which are not in force any more')
   const [cleanSystem, cleanTools] = wellFormed([system, tools] as const)
@@ -179,9 +179,9 @@ const knownIn = ({ items }: Effective): ((message: Messages[number]) => boolean)
 
 const isUnderLimits = ({ origin }: MessageItem): boolean => Number(origin?.context?.options['renderer']) >= 2
 
-const reportUnknownTools = ({ outline }: Effective, messages: Messages, report: Report): void => {
+const reportUnknownTools = ({ layout }: Effective, messages: Messages, report: Report): void => {
   const found = messages.find(({ role, content }) => role === 'assistant' && content.some(isAnyCall))
-  const why = outline.formerTools
+  const why = layout.formerTools
     ? 'calls are shown that were made when their tools were in force no more'
     : 'calls are shown, and nobody recorded their tools'
   if (found) report('tools-unknown', found.position, why)
@@ -226,7 +226,7 @@ const renderEnd = (effective: Effective, options: RenderOptions): RenderResult =
   const cut = {
     ...effective,
     items: items.slice(start),
-    outline: { ...effective.outline, promptSince: effective.at },
+    layout: { ...effective.layout, promptSince: effective.at },
   }
   const rendered = render(cut, options)
   const detail = `the ${start} items before ${position} are left out: a request holds ${maxMessages} messages at most`

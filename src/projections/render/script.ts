@@ -2,7 +2,7 @@ import type { Block } from '../../events/blocks.ts'
 import { freeze } from '../../events/freeze.ts'
 import { beginnings } from '../memo.ts'
 import type { Effective, Item } from '../effective.ts'
-import type { Outline } from '../outline.ts'
+import type { HistoryLayout } from '../layout.ts'
 import type { PartPosition } from './breakpoints.ts'
 import type { Repair } from './repairs.ts'
 import { prefixUnchanged } from './thinking.ts'
@@ -20,7 +20,7 @@ export interface Script {
 interface Begun {
   readonly systemMessages: boolean
   readonly notes: boolean
-  outline: Outline
+  layout: HistoryLayout
   readonly unchanged: (item: Item) => boolean
   readonly script: Transcript
   readonly repairs: Repair[]
@@ -57,16 +57,16 @@ export const writeItems = (
   notes: boolean,
   length: number,
 ): Begun => {
-  const { items, outline } = effective
+  const { items, layout } = effective
   const before = scripts.of(items)
   const isBeginning =
     before !== undefined &&
     before.made.systemMessages === systemMessages &&
     before.made.notes === notes &&
     before.shared >= before.made.length &&
-    isAlike(before.made.outline, outline)
+    isAlike(before.made.layout, layout)
   const script = isBeginning ? before.made : begin(effective, systemMessages, notes)
-  script.outline = outline
+  script.layout = layout
   scripts.keep(items, script)
   for (; script.length < length; script.length++) write(script, items[script.length] as Item)
   return script
@@ -95,7 +95,7 @@ const begin = (effective: Effective, systemMessages: boolean, notes: boolean): B
   return {
     systemMessages,
     notes,
-    outline: effective.outline,
+    layout: effective.layout,
     unchanged: prefixUnchanged(effective),
     script: transcript(systemMessages, (kind, position, detail) =>
       repairs.push(freeze({ kind, position, detail })),
@@ -106,11 +106,11 @@ const begin = (effective: Effective, systemMessages: boolean, notes: boolean): B
   }
 }
 
-const isAlike = (outline: Outline, now: Outline): boolean =>
-  outline === now ||
-  (outline.promptSince === now.promptSince &&
-    outline.restored.length === now.restored.length &&
-    outline.restored.every(({ after, before }, index) => {
+const isAlike = (layout: HistoryLayout, now: HistoryLayout): boolean =>
+  layout === now ||
+  (layout.promptSince === now.promptSince &&
+    layout.restored.length === now.restored.length &&
+    layout.restored.every(({ after, before }, index) => {
       const span = now.restored[index]
       return span?.after === after && span.before === before
     }))

@@ -13,9 +13,9 @@ import { isThinking, wellFormed } from './clean.ts'
  * A reply with a receipt was produced after the content of its request, not after events recorded in the meantime. If the reply was
  * interrupted, its thinking counts as changed.
  */
-export const prefixUnchanged = ({ outline }: Effective): ((item: Item) => boolean) => {
+export const prefixUnchanged = ({ layout }: Effective): ((item: Item) => boolean) => {
   let youngestMarker = -1
-  const { restored, promptSince = -1 } = outline
+  const { restored, promptSince = -1 } = layout
   /** Reports whether some content that has been restored since was hidden when the message was written. */
   const wasHidden = (position: number, since: number): boolean => {
     // They ascend and do not overlap: of those that begin before it the last one ends last.

@@ -3,7 +3,7 @@ import type {
   FollowedEvent,
   ListOptions,
   OpenStepInfo,
-  ConversationOverview,
+  ConversationInfo,
   Roster,
   RosterOptions,
   StreamedEvent,
@@ -34,7 +34,7 @@ export const openClient = (url: string, options: ClientOptions = {}): Client => 
   const { get } = server
 
   async function* conversations({ sort, beginning }: Omit<ListOptions, 'ids'> = {}): AsyncGenerator<
-    ConversationOverview,
+    ConversationInfo,
     void
   > {
     for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
@@ -42,7 +42,7 @@ export const openClient = (url: string, options: ClientOptions = {}): Client => 
         readonly next?: string
         readonly isComplete: boolean
         readonly problem?: string
-        readonly items: readonly ConversationOverview[]
+        readonly items: readonly ConversationInfo[]
       }
       const query = { order: sort ?? 'begun', beginning, limit: 200, cursor }
       const ask = (): Promise<Page> => get('/conversations', {}, query)

@@ -17,7 +17,7 @@ import type {
   ListOptions,
   MessageInput,
   OpenStepInfo,
-  ConversationOverview,
+  ConversationInfo,
   ReplyRecordedEvent,
   Roster,
   RosterOptions,
@@ -214,7 +214,7 @@ export interface Client {
   /** Returns the handle of a conversation, which need not exist yet. */
   readonly conversation: (id: string) => ConversationClient
   /** Yields all conversations, by default newest first. Throws `StoreUnavailable`. */
-  readonly conversations: (options?: Omit<ListOptions, 'ids'>) => AsyncIterable<ConversationOverview>
+  readonly conversations: (options?: Omit<ListOptions, 'ids'>) => AsyncIterable<ConversationInfo>
   /**
    * Finds at most `limit` conversations whose title contains a text of three or more characters, then the messages that contain the
    * text, in all conversations. Throws `InvalidInput`.

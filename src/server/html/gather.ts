@@ -113,7 +113,7 @@ const factsOfCalls = (chat: Conversation) => {
 const overviewOf = async (store: Store, { id, events }: Conversation, at: number): Promise<object> => {
   const own = { id, events: at + 1, updated: undefined as string | undefined }
   for await (const { metadata } of events({ from: at, to: at })) own.updated = metadata.time
-  for await (const overview of store.conversations({ beginning: id }))
-    if (overview.id === id) return { ...overview, ...own }
+  for await (const info of store.conversations({ beginning: id }))
+    if (info.id === id) return { ...info, ...own }
   return { ...own, title: '' }
 }

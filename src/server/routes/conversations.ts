@@ -106,13 +106,13 @@ export const list = route({
 
 const reachedIn = ({ indexed, last, problem }: Partial<FindPage> = {}) => ({ indexed, last, problem })
 
-/** Adds the overviews from the store, with titles and links, to the conversations found. */
+/** Adds the information from the store, with titles and links, to the conversations found. */
 const withOverviews = async (store: Store, { items, ...found }: FindPage) => {
   const known = new Map(items.map((item) => [item.id, item]))
-  const overviews = []
-  for await (const overview of store.conversations({ ids: [...known.keys()] }))
-    overviews.push({ ...known.get(overview.id), ...overview })
-  return { ...found, items: overviews }
+  const infos = []
+  for await (const info of store.conversations({ ids: [...known.keys()] }))
+    infos.push({ ...known.get(info.id), ...info })
+  return { ...found, items: infos }
 }
 
 /** Orders for which the list can be returned before the index is complete. Such a list is sorted by creation, newest first. */
@@ -125,10 +125,10 @@ const notIndexed = async (store: Store, { beginning, order, limit: most, cursor 
   const items = []
   const last = cursor?.slice(unindexed.length)
   let isAfter = last === undefined
-  for await (const overview of store.conversations({ beginning })) {
-    if (isAfter) items.push(overview)
+  for await (const info of store.conversations({ beginning })) {
+    if (isAfter) items.push(info)
     if (items.length > most) break
-    isAfter ||= overview.id === last
+    isAfter ||= info.id === last
   }
   if (!isAfter)
     throw requestError(
@@ -198,7 +198,7 @@ export const get = route({
  */
 const shownIn = async (chat: Conversation, then: { readonly at: number }) => {
   const now = await chat.context(then)
-  const model = now.outline.configuration?.model
+  const model = now.layout.configuration?.model
   return {
     head: now.head,
     items: now.items.length,

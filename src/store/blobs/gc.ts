@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { ok, catchTyped, orThrow, type Steps } from '../../result/steps.ts'
+import { unwrap, catchTyped, orThrow, type Fallible } from '../../result/fallible.ts'
 import { toError } from '../../result/typed-error.ts'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import type { StoreError } from '../errors.ts'
@@ -45,7 +45,7 @@ const day = 24 * 60 * 60 * 1000
 export async function* collect(
   store: EventStore,
   options: GcOptions = {},
-): Steps<StoreError | InvalidInput, BlobGcReport> {
+): Fallible<StoreError | InvalidInput, BlobGcReport> {
   if (typeof options !== 'object' || options === null)
     return yield invalidInput('options', 'must be an object, like { dryRun: true }')
   const unknown = unknownOption(options, ['olderThan', 'dryRun'])
@@ -58,7 +58,7 @@ export async function* collect(
   const old = listed.filter(({ time }) => time < olderThan)
   const unused = yield* unreferredAmong(store, new Set(old.map(({ sha256 }) => sha256)))
   const unreferenced = old.filter(({ sha256 }) => unused.has(sha256))
-  for (const { sha256 } of dryRun ? [] : unreferenced) yield* ok(store.blobs.remove(sha256, olderThan))
+  for (const { sha256 } of dryRun ? [] : unreferenced) yield* unwrap(store.blobs.remove(sha256, olderThan))
   return {
     blobs: listed.length,
     bytes: listed.reduce((sum, { bytes }) => sum + bytes, 0),
@@ -78,7 +78,7 @@ export async function* collect(
 async function* unreferredAmong(
   store: EventStore,
   hashes: ReadonlySet<string>,
-): Steps<StoreError | InvalidInput, ReadonlySet<string>> {
+): Fallible<StoreError | InvalidInput, ReadonlySet<string>> {
   const left = new Set(hashes)
   for (const pages of [knownPages, allPages])
     yield* catchTyped<StoreError | InvalidInput, void>(async () => {
@@ -103,7 +103,7 @@ async function* knownPages(store: EventStore): ReturnType<typeof pagesOf> {
         if (E.isRight(page) || page.left._tag !== 'HistoryLost') yield page
 }
 
-const list = ({ blobs }: EventStore): Steps<StoreError, readonly BlobInfo[]> =>
+const list = ({ blobs }: EventStore): Fallible<StoreError, readonly BlobInfo[]> =>
   catchTyped(async () => {
     const infos: BlobInfo[] = []
     for await (const info of blobs.list()) infos.push(info)

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { hashOf, type StoredEvent } from '../../events/codec.ts'
 import type { EventTooLarge, InvalidInput } from '../../events/errors.ts'
-import { ok, orThrow, run, type Steps, task } from '../../result/steps.ts'
+import { unwrap, orThrow, run, type Fallible, task } from '../../result/fallible.ts'
 import { checkAppend } from '../check-append.ts'
 import type { StoreError } from '../errors.ts'
 import type {
@@ -76,17 +76,17 @@ export const withLargeContent = (store: EventStore, threshold: number): LargeCon
    * Appends events, writing their blobs first: an interrupted append may leave an unreferenced blob, but never a reference without its
    * blob.
    */
-  async function* appendCut(request: AppendRequest): Steps<AppendError, AppendOutcome> {
-    const planned = yield* ok(planOutside(request.events, limits))
+  async function* appendCut(request: AppendRequest): Fallible<AppendError, AppendOutcome> {
+    const planned = yield* unwrap(planOutside(request.events, limits))
     const events: StoredEvent[] = []
     for (const [index, whole] of request.events.entries()) {
       const literals = planned[index] ?? []
       const { event, contents } =
         literals.length > 0 ? cutLiterals(whole, literals) : { event: whole, contents: [] }
-      for (const { sha256, chunks } of contents) yield* ok(store.blobs.put(sha256, chunks))
+      for (const { sha256, chunks } of contents) yield* unwrap(store.blobs.put(sha256, chunks))
       events.push(event)
     }
-    return yield* ok(store.append({ ...request, events }))
+    return yield* unwrap(store.append({ ...request, events }))
   }
 
   const tracked = <A>(appending: Promise<A>): Promise<A> => {
@@ -95,8 +95,8 @@ export const withLargeContent = (store: EventStore, threshold: number): LargeCon
     return finished
   }
 
-  async function* readAll(range: AllRange): Steps<StoreError | InvalidInput, AllPage> {
-    const page = yield* ok(store.readAll(range))
+  async function* readAll(range: AllRange): Fallible<StoreError | InvalidInput, AllPage> {
+    const page = yield* unwrap(store.readAll(range))
     const part = bounded(page.events)
     const isWhole = part.length === page.events.length
     const checkpoint = isWhole ? page.checkpoint : part.at(-1)?.checkpoint
@@ -109,8 +109,8 @@ export const withLargeContent = (store: EventStore, threshold: number): LargeCon
    * Returns the recorded end of a stream with the hash of the whole last event. The underlying store records the hash of the stored
    * form.
    */
-  async function* keptEnd(stream: string): Steps<StoreError, KeptEnd | undefined> {
-    const kept = yield* ok(store.keptEnd(stream))
+  async function* keptEnd(stream: string): Fallible<StoreError, KeptEnd | undefined> {
+    const kept = yield* unwrap(store.keptEnd(stream))
     if (!kept) return undefined
     const { last, hash } = kept
     const read = await store.read({ stream, from: last, direction: 'forwards', limit: 1 })()

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Steps } from '../../result/steps.ts'
+import type { Fallible } from '../../result/fallible.ts'
 import { type Conflict, conflict, historyLost, outcomeUnknown, type StoreError } from '../errors.ts'
 import { type Connection, firstPause, longestPause, type StreamsClient } from './connection.ts'
 import { finalFailure, noAnswer, refusedError, storeDenied } from './failures.ts'
@@ -33,7 +33,7 @@ export interface AppendedRevision {
   readonly revision: number
 }
 
-export type StreamAppender = (append: AppendTo) => Steps<StoreError | Conflict, AppendedRevision>
+export type StreamAppender = (append: AppendTo) => Fallible<StoreError | Conflict, AppendedRevision>
 
 /** A streaming call over which any number of appends are sent, each with a correlation id. */
 interface Line {

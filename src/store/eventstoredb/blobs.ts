@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { orThrow, run, type Steps, task } from '../../result/steps.ts'
+import { orThrow, run, type Fallible, task } from '../../result/fallible.ts'
 import type { StoreError } from '../errors.ts'
 import type { BlobInfo, BlobStore } from '../port.ts'
 import type { StreamAppender } from './appender.ts'
@@ -36,7 +36,7 @@ export const blobs = (
   append: StreamAppender,
   directory: Directory,
 ): BlobStore => {
-  async function* newestSeal(sha256: string): Steps<StoreError, ServerEvent | undefined> {
+  async function* newestSeal(sha256: string): Fallible<StoreError, ServerEvent | undefined> {
     const stream = streamOf(sha256)
     // Most often it is the last event, and all before it are chunks.
     for (let from = Number.MAX_SAFE_INTEGER, limit = 1; ; limit = page) {
@@ -49,13 +49,17 @@ export const blobs = (
   }
 
   /** Appends an event to a blob's stream and returns the event's revision. */
-  async function* write(sha256: string, type: string, data: string | Uint8Array): Steps<StoreError, number> {
+  async function* write(
+    sha256: string,
+    type: string,
+    data: string | Uint8Array,
+  ): Fallible<StoreError, number> {
     const event = { id: randomUUID(), type, data, metadata: '{}' }
     const { revision } = yield* append({ stream: streamOf(sha256), expected: 'any', events: [event] })
     return revision
   }
 
-  async function* put(sha256: string, chunks: Iterable<Uint8Array>): Steps<StoreError, void> {
+  async function* put(sha256: string, chunks: Iterable<Uint8Array>): Fallible<StoreError, void> {
     const found = yield* newestSeal(sha256)
     if (found) {
       yield* write(sha256, 'BlobKept', JSON.stringify(sealOf(found)))
@@ -85,7 +89,7 @@ export const blobs = (
   }
 
   /** Returns the hash, size and time of a blob; undefined if the blob was removed or never written. The directory also lists such blobs. */
-  async function* infoOf(name: string): Steps<StoreError, BlobInfo | undefined> {
+  async function* infoOf(name: string): Fallible<StoreError, BlobInfo | undefined> {
     const sha256 = name.slice(streamOf('').length)
     const seal = yield* newestSeal(sha256)
     return seal && { sha256, bytes: sealOf(seal).bytes, time: new Date(seal.created) }
@@ -102,7 +106,7 @@ export const blobs = (
     }
   }
 
-  async function* remove(sha256: string, before: Date): Steps<StoreError, void> {
+  async function* remove(sha256: string, before: Date): Fallible<StoreError, void> {
     const seal = yield* newestSeal(sha256)
     if (!seal || seal.created >= before.getTime()) return
     // A blob that was put in the meantime has another last event, and stays.

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { run, type Steps } from '../../result/steps.ts'
+import { run, type Fallible } from '../../result/fallible.ts'
 import type { StoreError } from '../errors.ts'
 import { type StreamChanges, type Checkpoint, maxPage } from '../port.ts'
 import { checkpointOf, isSamePlace, placeOf } from './responses.ts'
@@ -16,7 +16,7 @@ const most = 16 * 1024 * 1024
  * may hide events.
  */
 export const changes = (reads: Reads) =>
-  async function* (prefix: string, since: Checkpoint | undefined): Steps<StoreError, StreamChanges> {
+  async function* (prefix: string, since: Checkpoint | undefined): Fallible<StoreError, StreamChanges> {
     const newest = await run(reads.end())
     // A user who may not read $all does without.
     if (E.isLeft(newest))

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { run } from '../../result/steps.ts'
+import { run } from '../../result/fallible.ts'
 import { conversationOf } from '../../events/ids.ts'
 import { type DiagnosisFinding, findingOf } from '../diagnosis.ts'
 import { holdsSecret, secretsFinding } from '../recorded-secrets.ts'

@@ -4,7 +4,7 @@ import streamsServices from '@eventstore/db-client/generated/streams_grpc_pb.js'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
-import type { Steps } from '../../result/steps.ts'
+import type { Fallible } from '../../result/fallible.ts'
 import { type StoreError, storeClosed } from '../errors.ts'
 import { finalFailure, isOfConnection, leaderNamedIn, noAnswer, reasonOf, unavailable } from './failures.ts'
 import { nodeToCall } from './nodes.ts'
@@ -56,7 +56,7 @@ export interface Connection {
   readonly again: <T>(
     action: (client: StreamsClient) => Promise<T>,
     finalOf?: (failure: unknown) => StoreError | undefined,
-  ) => Steps<StoreError, T>
+  ) => Fallible<StoreError, T>
   /** Records that a call outside `once` failed or was not answered in time (`noAnswer`). */
   readonly failed: (client: StreamsClient, error: unknown) => void
   /** Registers a call to be cancelled when the connection ends. The returned function cancels the call at once. */

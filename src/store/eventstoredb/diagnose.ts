@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { ok, run, type Steps, task } from '../../result/steps.ts'
+import { unwrap, run, type Fallible, task } from '../../result/fallible.ts'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { InvalidInput } from '../../events/errors.ts'
 import { conversationOf, inboxStreamOf, notesStreamOf, streamOf, turnsStreamOf } from '../../events/ids.ts'
@@ -22,11 +22,11 @@ const mostSettings = 1_000
  * The time limit for each answer is the URL's time for one attempt (`defaultDeadline`), and for a cluster node `gossipTimeout`.
  */
 export const diagnoseEventStoreDb = (url: string): TaskEither<InvalidInput, readonly DiagnosisFinding[]> =>
-  task(async function* (): Steps<InvalidInput, readonly DiagnosisFinding[]> {
-    const settings = yield* ok(esdbSettings(url))
+  task(async function* (): Fallible<InvalidInput, readonly DiagnosisFinding[]> {
+    const settings = yield* unwrap(esdbSettings(url))
     const reached = await connectionFindings(settings)
     if (reached.every(({ status }) => status !== 'ok')) return reached
-    const connection = yield* ok(connect({ ...settings, patience: settings.attempt }))
+    const connection = yield* unwrap(connect({ ...settings, patience: settings.attempt }))
     try {
       return [...reached, ...(await serverFindings(connection))]
     } finally {
@@ -119,7 +119,7 @@ const nameOf = (stream: string): string | undefined => {
   return prefix === undefined ? conversationOf(stream) : `${what} ${stream.slice(prefix.length)}`
 }
 
-async function* limitsFinding(reading: Reads): Steps<StoreError, DiagnosisFinding> {
+async function* limitsFinding(reading: Reads): Fallible<StoreError, DiagnosisFinding> {
   const check = 'history'
   const prefixes = [streamOf(''), ...beside.map(([prefix]) => prefix)].map((prefix) => `$$${prefix}`)
   const onSettings = { on: 'stream', prefixes } as const

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { eventId } from '../../events/ids.ts'
-import { ok, run, type Steps } from '../../result/steps.ts'
+import { unwrap, run, type Fallible } from '../../result/fallible.ts'
 import { outcomeUnknown, type StoreError } from '../errors.ts'
 import { createLruCache } from '../lru.ts'
 import { maxPage } from '../port.ts'
@@ -16,7 +16,7 @@ import type { Reads } from './reads.ts'
 // an entry to a stream that lists them: an entry may name a stream that was never written, but every stream has an entry. Streams that
 // an earlier release began without one are found by a search, once, and listed in a second stream (earlier.ts).
 
-type Listing<A> = Steps<StoreError, A>
+type Listing<A> = Fallible<StoreError, A>
 
 /** List of the streams of one kind. */
 export interface Directory {
@@ -184,10 +184,10 @@ export const directory = (reads: Reads, append: StreamAppender, { stream, filter
 
   return {
     begin,
-    newest: (prefixes, before, limit) => ok(inTurn(() => newest(prefixes, before, limit))),
-    all: () => ok(inTurn(all)),
+    newest: (prefixes, before, limit) => unwrap(inTurn(() => newest(prefixes, before, limit))),
+    all: () => unwrap(inTurn(all)),
     neverBegun: async function* (streams): Listing<ReadonlySet<string>> {
-      if (isComplete()) yield* ok(look())
+      if (isComplete()) yield* unwrap(look())
       return new Set(isComplete() ? streams.filter((name) => !names.has(name)) : [])
     },
   }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
-import { run, type Steps } from '../../result/steps.ts'
+import { run, type Fallible } from '../../result/fallible.ts'
 import type { StoreError } from '../errors.ts'
 import type { StreamAppender } from './appender.ts'
 import { checkpointOf, isOfServer, type LogPosition, placeOf, type ServerEvent } from './responses.ts'
@@ -37,7 +37,7 @@ interface Search {
   /** True to search again even if a search was completed before. */
   readonly again: boolean
   /** Reads all entries and returns a function that reports whether a stream has one. */
-  readonly known: () => Steps<StoreError, (name: string) => boolean>
+  readonly known: () => Fallible<StoreError, (name: string) => boolean>
 }
 
 /** Number of events read at a time; it is limited because events of conversations may be large. */
@@ -54,7 +54,7 @@ export async function* listEarlier(
   append: StreamAppender,
   { stream, filter }: StreamList,
   { again, known }: Search,
-): Steps<StoreError, Earlier> {
+): Fallible<StoreError, Earlier> {
   for (;;) {
     const from = Number.MAX_SAFE_INTEGER
     const [last] = yield* reads.whatIsThere({ stream, from, direction: 'backwards', limit: 1 })
@@ -76,7 +76,7 @@ async function* searchFrom(
   append: StreamAppender,
   { stream, filter }: StreamList,
   { last, isKnown }: Begun,
-): Steps<StoreError, Earlier | undefined> {
+): Fallible<StoreError, Earlier | undefined> {
   const start = last && placeIn(last)
   const found = new Set<string>()
   let unlisted: string[] = []
@@ -84,7 +84,7 @@ async function* searchFrom(
   let isDenied = false
 
   /** Writes entries; returns false if another search wrote in the meantime. */
-  async function* write(type: string, all: readonly object[]): Steps<StoreError, boolean> {
+  async function* write(type: string, all: readonly object[]): Fallible<StoreError, boolean> {
     if (isDenied || all.length === 0) return true
     const events = all.map((data) => ({ id: randomUUID(), type, data: JSON.stringify(data), metadata: '{}' }))
     const written = await run(append({ stream, expected: revision, events }))

@@ -1,4 +1,4 @@
-import type { Steps } from '../../result/steps.ts'
+import type { Fallible } from '../../result/fallible.ts'
 import { createLruCache } from '../lru.ts'
 import type { StoreError } from '../errors.ts'
 import type { ServerEvent } from './responses.ts'
@@ -19,7 +19,7 @@ export interface Losses {
    * Checks a stream before an append. Fails with `HistoryLost` if the stream's metadata sets a limit and the stream's first event is
    * gone.
    */
-  readonly check: (stream: string) => Steps<StoreError, void>
+  readonly check: (stream: string) => Fallible<StoreError, void>
   /** Records whether a read found that the stream has lost events. */
   readonly seen: (stream: string, isLost: boolean) => void
 }
@@ -46,7 +46,7 @@ export const losses = (reads: Reads): Losses => {
       () => false,
     )
   return {
-    check: async function* (stream): Steps<StoreError, void> {
+    check: async function* (stream): Fallible<StoreError, void> {
       const known = streams.get(stream)
       const { isLimited } = known && isFresh(known) ? known : note(stream, look(stream))
       if (await isLimited) yield* reads.range({ stream, from: 0, direction: 'forwards', limit: 1 })

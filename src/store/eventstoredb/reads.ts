@@ -1,4 +1,4 @@
-import type { Steps } from '../../result/steps.ts'
+import type { Fallible } from '../../result/fallible.ts'
 import { historyLost, type StoreError } from '../errors.ts'
 import type { StreamRange } from '../port.ts'
 import type { Connection, StreamsClient } from './connection.ts'
@@ -6,7 +6,7 @@ import { noAnswer, trailerOf } from './failures.ts'
 import { eventIn, isSamePlace, type ReadResp, type LogPosition, type ServerEvent } from './responses.ts'
 import { type PrefixFilter, readAllRequest, readLastRequest, readStreamRequest } from './requests.ts'
 
-type Read<A> = Steps<StoreError, A>
+type Read<A> = Fallible<StoreError, A>
 
 export interface Reads {
   /** Reads events like the port's `read`. Fails with `HistoryLost` if the database has dropped some of the events. */

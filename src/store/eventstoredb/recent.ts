@@ -1,4 +1,4 @@
-import type { Steps } from '../../result/steps.ts'
+import type { Fallible } from '../../result/fallible.ts'
 import { createLruCache } from '../lru.ts'
 import type { StoreError } from '../errors.ts'
 import { type FindResult, maxPage } from '../port.ts'
@@ -20,11 +20,13 @@ interface Known {
  * Returns a function that finds an event by id among a stream's last events. The function remembers ids, so that it reads no event
  * twice.
  */
-export const recentIds = (reads: Reads): ((stream: string, id: string) => Steps<StoreError, FindResult>) => {
+export const recentIds = (
+  reads: Reads,
+): ((stream: string, id: string) => Fallible<StoreError, FindResult>) => {
   const streams = createLruCache<Known>(maxStreams)
 
   /** Reads the events of a stream after a revision, newest first, up to `findWindow` events. */
-  async function* newer(stream: string, after: number): Steps<StoreError, readonly ServerEvent[]> {
+  async function* newer(stream: string, after: number): Fallible<StoreError, readonly ServerEvent[]> {
     const found: ServerEvent[] = []
     for (
       let from = Number.MAX_SAFE_INTEGER, size = after < 0 ? maxPage : 16;
@@ -40,7 +42,7 @@ export const recentIds = (reads: Reads): ((stream: string, id: string) => Steps<
     }
   }
 
-  return async function* (stream, id): Steps<StoreError, FindResult> {
+  return async function* (stream, id): Fallible<StoreError, FindResult> {
     const known = streams.get(stream)
     const found = yield* newer(stream, known?.last ?? -1)
     const ids = new Map(known?.ids)

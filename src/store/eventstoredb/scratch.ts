@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
-import { run } from '../../result/steps.ts'
+import { run } from '../../result/fallible.ts'
 import { bytesText, type DiagnosisFinding, findingOf, roundTrips, roundTripsText } from '../diagnosis.ts'
 import type { Connection } from './connection.ts'
 import { appendLimit, type BatchAppendResp, kindOf } from './responses.ts'

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { StoredEvent } from '../../events/codec.ts'
 import type { InvalidInput } from '../../events/errors.ts'
-import { ok, orThrow, run, type Steps, task } from '../../result/steps.ts'
+import { unwrap, orThrow, run, type Fallible, task } from '../../result/fallible.ts'
 import { toError } from '../../result/typed-error.ts'
 import { checkAppend } from '../check-append.ts'
 import { noCheckpoint } from '../checkpoints.ts'
@@ -50,8 +50,8 @@ const slack = 256n * 1024n * 1024n
  * server does not answer.
  */
 export const openEventStoreDb = (url: string): TaskEither<StoreError | InvalidInput, EventStore> =>
-  task(async function* (): Steps<StoreError | InvalidInput, EventStore> {
-    const connection = yield* ok(connect(yield* ok(esdbSettings(url))))
+  task(async function* (): Fallible<StoreError | InvalidInput, EventStore> {
+    const connection = yield* unwrap(connect(yield* unwrap(esdbSettings(url))))
     const reading = reads(connection)
     // Not a stream of the server itself: those are for administrators only.
     const range = { stream: 'palimpsest', from: 0, direction: 'forwards', limit: 1 } as const
@@ -73,11 +73,11 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
   let names: readonly string[] = []
 
   const whenOpen =
-    <Err, A>(steps: () => Steps<Err, A>): TaskEither<StoreError | Err, A> =>
+    <Err, A>(steps: () => Fallible<Err, A>): TaskEither<StoreError | Err, A> =>
     async () =>
       connection.closing.aborted ? E.left(storeClosed(url)) : run(steps())
 
-  async function* append(request: AppendRequest): Steps<StoreError, AppendOutcome> {
+  async function* append(request: AppendRequest): Fallible<StoreError, AppendOutcome> {
     const { stream, events, expected, repeat } = request
     const ready = await run<StoreError, void>(expected < 0 ? begin(stream) : lost.check(stream))
     if (E.isLeft(ready)) return yield unwritten(ready.left)
@@ -104,7 +104,7 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
    * the stream appear newer than it is, and newer than its notes. Usually the writer has just found the stream missing, and it is not
    * read again.
    */
-  async function* begin(stream: string): Steps<StoreError, void> {
+  async function* begin(stream: string): Fallible<StoreError, void> {
     const range = { stream, from: 0, direction: 'forwards', limit: 1 } as const
     const isThere = !missing.has(stream) && (yield* reading.whatIsThere(range)).length > 0
     if (!isThere) yield* listed.begin(stream)
@@ -135,8 +135,8 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
     prefixes = [''],
     after,
     limit,
-  }: AllRange): Steps<StoreError | InvalidInput, AllPage> {
-    const place = yield* ok(placed(after))
+  }: AllRange): Fallible<StoreError | InvalidInput, AllPage> {
+    const place = yield* unwrap(placed(after))
     const events = yield* reading.all({ on: 'stream', prefixes }, place, limit)
     if (events.length === 0 && (await isBeyond(place))) return yield noCheckpoint(url, after)
     const last = events.at(-1)
@@ -156,7 +156,7 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
     prefix: string,
     after: string,
     limit: number,
-  ): Steps<StoreError, readonly string[]> {
+  ): Fallible<StoreError, readonly string[]> {
     if (after === '') names = (yield* listed.all()).toSorted()
     return names.filter((name) => name.startsWith(prefix) && name > after).slice(0, limit)
   }
@@ -173,16 +173,16 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
       return appended.finally(() => underWay.delete(appended))
     },
     read: (range) =>
-      whenOpen(async function* (): Steps<StoreError, readonly RecordedEvent[]> {
+      whenOpen(async function* (): Fallible<StoreError, readonly RecordedEvent[]> {
         const read = await run(reading.range(range))
         if (E.isRight(read)) missing.seen(range, read.right)
         if (E.isRight(read) || read.left._tag === 'HistoryLost') lost.seen(range.stream, E.isLeft(read))
-        return (yield* ok(Promise.resolve(read))).map(recordedEventOf)
+        return (yield* unwrap(Promise.resolve(read))).map(recordedEventOf)
       }),
     find: (stream, id) => whenOpen(() => find(stream, id)),
     // The database counts no events, and keeps no ends.
-    count: () => whenOpen(() => ok(E.right(undefined))),
-    keptEnd: () => whenOpen(() => ok(E.right(undefined))),
+    count: () => whenOpen(() => unwrap(E.right(undefined))),
+    keptEnd: () => whenOpen(() => unwrap(E.right(undefined))),
     streams: (prefix, after, limit) => whenOpen(() => streams(prefix, after, limit)),
     newest: (prefixes, before, limit) => whenOpen(() => listed.newest(prefixes, before, limit)),
     neverBegun: (of) => whenOpen(() => listed.neverBegun(of)),

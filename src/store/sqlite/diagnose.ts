@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { ok, orThrow, type Steps, task } from '../../result/steps.ts'
+import { unwrap, orThrow, type Fallible, task } from '../../result/fallible.ts'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { InvalidInput } from '../../events/errors.ts'
 import { conversationOf } from '../../events/ids.ts'
@@ -19,8 +19,8 @@ import { openSqlite } from './store.ts'
 
 /** Examines an SQLite store without changing it. To time appends, creates a scratch file beside the store and removes it again. */
 export const diagnoseSqlite = (url: string): TaskEither<InvalidInput, readonly DiagnosisFinding[]> =>
-  task(async function* (): Steps<InvalidInput, readonly DiagnosisFinding[]> {
-    const settings = yield* ok(sqliteSettings(url))
+  task(async function* (): Fallible<InvalidInput, readonly DiagnosisFinding[]> {
+    const settings = yield* unwrap(sqliteSettings(url))
     const file = fileFinding(settings)
     if (file.status === 'problem') return [file]
     const readable = permissions(settings)

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
-import { ok, type Steps } from '../../result/steps.ts'
+import { unwrap, type Fallible } from '../../result/fallible.ts'
 import type { StoreError } from '../errors.ts'
 import { storeError } from './errors.ts'
 import { migrate, unusable, versionOf } from './schema.ts'
@@ -26,8 +26,8 @@ const cachedKib = 16_384
 export async function* openDatabase(
   settings: SqliteSettings,
   create: boolean,
-): Steps<StoreError, DatabaseSync> {
-  const file = yield* ok(lookAt(settings))
+): Fallible<StoreError, DatabaseSync> {
+  const file = yield* unwrap(lookAt(settings))
   if (!create && !file?.size) return yield notFound(settings.url)
   if (!file) createPrivate(settings.path)
   const deadline = performance.now() + settings.timeout

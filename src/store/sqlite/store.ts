@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { InvalidInput } from '../../events/errors.ts'
-import { ok, type Steps, task } from '../../result/steps.ts'
+import { unwrap, type Fallible, task } from '../../result/fallible.ts'
 import { breath } from '../breath.ts'
 import { checkAppend } from '../check-append.ts'
 import { checkpointAt } from '../checkpoints.ts'
@@ -35,8 +35,8 @@ export const openSqlite = (
   address: string,
   create = true,
 ): TaskEither<StoreError | InvalidInput, EventStore> =>
-  task(async function* (): Steps<StoreError | InvalidInput, EventStore> {
-    const settings = yield* ok(sqliteSettings(address))
+  task(async function* (): Fallible<StoreError | InvalidInput, EventStore> {
+    const settings = yield* unwrap(sqliteSettings(address))
     return storeOn(yield* openDatabase(settings, create), settings)
   })
 

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { InvalidInput } from '../../events/errors.ts'
-import { catchTyped, ok, orThrow, type Steps, task } from '../../result/steps.ts'
+import { catchTyped, unwrap, orThrow, type Fallible, task } from '../../result/fallible.ts'
 import { toError } from '../../result/typed-error.ts'
 import type { StoreError } from '../errors.ts'
 import { pagesOf } from '../pages.ts'
@@ -107,13 +107,13 @@ export const inWholeWrites = (store: EventStore): Pick<EventStore, 'readAll' | '
     after,
     prefixes = [''],
     limit,
-  }: AllRange): Steps<StoreError | InvalidInput, AllPage> {
+  }: AllRange): Fallible<StoreError | InvalidInput, AllPage> {
     const place = withinOf(after)
     const from = place?.checkpoint ?? after
     const rest = place ? yield* upTo(limit, restOf(place, prefixes)) : []
     if (rest.length > 0)
       return { events: rest, checkpoint: rest.length === limit ? rest.at(-1)?.checkpoint : from }
-    const page = yield* ok(store.readAll({ after: from, prefixes: withRecords(prefixes), limit }))
+    const page = yield* unwrap(store.readAll({ after: from, prefixes: withRecords(prefixes), limit }))
     if (page.events.every(isPlain)) return page
     const events = yield* upTo(limit, inOrder(page.events, prefixes))
     const isFull = events.length === limit
@@ -161,7 +161,7 @@ export const inWholeWrites = (store: EventStore): Pick<EventStore, 'readAll' | '
 const upTo = (
   limit: number,
   events: AsyncIterable<RecordedEvent>,
-): Steps<StoreError, readonly RecordedEvent[]> =>
+): Fallible<StoreError, readonly RecordedEvent[]> =>
   catchTyped(async () => {
     const taken: RecordedEvent[] = []
     for await (const event of events) if (taken.push(event) === limit) break

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { ok, run, type Steps, task } from '../../result/steps.ts'
+import { unwrap, run, type Fallible, task } from '../../result/fallible.ts'
 import { hashOf } from '../../events/codec.ts'
 import { invalidInput } from '../../events/errors.ts'
 import type { LargeContentStore } from '../blobs/large-content.ts'
@@ -50,8 +50,8 @@ export const withWholeWrites = (store: LargeContentStore): LargeContentStore => 
  * Returns the recorded end of a stream with the hash of the event without its mark. The underlying store records the hash of the stored
  * form.
  */
-async function* keptEndOf(store: EventStore, stream: string): Steps<StoreError, KeptEnd | undefined> {
-  const kept = yield* ok(store.keptEnd(stream))
+async function* keptEndOf(store: EventStore, stream: string): Fallible<StoreError, KeptEnd | undefined> {
+  const kept = yield* unwrap(store.keptEnd(stream))
   if (!kept) return undefined
   const { last, hash } = kept
   const read = await store.read({ stream, from: last, direction: 'forwards', limit: 1 })()
@@ -77,18 +77,18 @@ export interface StreamEnd {
 export async function* streamEndFrom(
   store: EventStore,
   newest: RecordedEvent | undefined,
-): Steps<StoreError, StreamEnd> {
+): Fallible<StoreError, StreamEnd> {
   if (!newest?.part || (yield* isWhole(store, newest))) return { last: newest }
   const before = newest.part.from - 1
   if (before < 0) return { last: undefined, unfinished: newest }
   const { stream } = newest
-  const [last] = yield* ok(store.read({ stream, from: before, direction: 'forwards', limit: 1 }))
+  const [last] = yield* unwrap(store.read({ stream, from: before, direction: 'forwards', limit: 1 }))
   return { last, unfinished: newest }
 }
 
-export async function* readStreamEnd(store: EventStore, stream: string): Steps<StoreError, StreamEnd> {
+export async function* readStreamEnd(store: EventStore, stream: string): Fallible<StoreError, StreamEnd> {
   const from = Number.MAX_SAFE_INTEGER
-  const [newest] = yield* ok(store.read({ stream, from, direction: 'backwards', limit: 1 }))
+  const [newest] = yield* unwrap(store.read({ stream, from, direction: 'backwards', limit: 1 }))
   return yield* streamEndFrom(store, newest)
 }
 
@@ -102,7 +102,7 @@ export interface Extent {
   readonly isEmpty: boolean
 }
 
-export async function* extentOf(store: EventStore, stream: string): Steps<StoreError, Extent> {
+export async function* extentOf(store: EventStore, stream: string): Fallible<StoreError, Extent> {
   const end = await run(readStreamEnd(store, stream))
   if (E.isLeft(end))
     return isOfEvent(end.left) ? { least: -1, most: Infinity, isEmpty: false } : yield end.left
@@ -119,9 +119,11 @@ export const endOf = ({ least, most }: Extent, kept: KeptEnd | undefined): numbe
 async function* isWhole(
   store: EventStore,
   { stream, revision, part }: RecordedEvent,
-): Steps<StoreError, boolean> {
+): Fallible<StoreError, boolean> {
   if (!isRecord(part?.last)) return part?.last === true
-  const records = yield* ok(store.read({ stream: part.last, from: 0, direction: 'forwards', limit: maxPage }))
+  const records = yield* unwrap(
+    store.read({ stream: part.last, from: 0, direction: 'forwards', limit: maxPage }),
+  )
   const isThis = (stretch: RevisionRange): boolean => stretch.stream === stream && stretch.to === revision
   return records.some((record) => partsCompletedBy(record)?.some(isThis))
 }

@@ -6,7 +6,7 @@ import {
   blocksOf,
   type ConversationDraft,
   leaveOutFields,
-  listSteps,
+  listActions,
   parametersOf,
   planOf,
 } from './messages.ts'
@@ -52,5 +52,5 @@ const parseAnthropic = (
     ...(stringOf(model) !== undefined && { model: String(model) }),
     ...(parameters && { parameters }),
   }
-  return planOf('anthropic', draft, listSteps(configuration, said, { notes, shelf }))
+  return planOf('anthropic', draft, listActions(configuration, said, { notes, shelf }))
 }

@@ -1,21 +1,21 @@
 import { type Fields } from '../../events/json.ts'
 import type { Queue } from './claude-code-queue.ts'
 import { endOf, isCompacted, lastShown, type Node, type Parent, type Round } from './claude-code-tree.ts'
-import type { ImportStep } from './plan.ts'
+import type { ImportAction } from './plan.ts'
 import type { LazyList, Shelf } from './shelf.ts'
 import { type FileEntry, lostParent, type ImportNotes, placeIn, stringOf, timeOf } from './source.ts'
-import { type StepList, stepsOn } from './steps.ts'
+import { type ActionList, actionsOn } from './actions.ts'
 
 /** One chain of a session (the main conversation or a subagent), built from the entries read so far. */
 export interface SessionChain {
   readonly notes: ImportNotes
   readonly queue: Pick<Queue, 'due'>
-  readonly steps: StepList
-  /** The step from which the children of each entry continue, by uuid of the entry. */
+  readonly actions: ActionList
+  /** The action from which the children of each entry continue, by uuid of the entry. */
   readonly links: Map<unknown, Parent>
   /** Boundary entries of compactions whose summary has not been read yet, by uuid. */
   readonly boundaries: Map<unknown, Fields>
-  /** Compactions, by the last step that each one hides. */
+  /** Compactions, by the last action that each one hides. */
   readonly compactions: Map<Parent, Node>
   /** Uuids of entries that were recorded a second time right before the next entry. */
   readonly copies: Set<unknown>
@@ -23,7 +23,7 @@ export interface SessionChain {
   readonly rounds: Map<string, Round>
   /** Rounds, by the id of a tool call. */
   readonly callers: Map<string, Round>
-  /** The step that was added last; undefined before the first one. */
+  /** The action that was added last; undefined before the first one. */
   head: Parent
   /** Time of the last tool result, ISO 8601. */
   answered: string | undefined
@@ -32,7 +32,7 @@ export interface SessionChain {
 export const newChain = (notes: ImportNotes, shelf: Shelf, queue: Pick<Queue, 'due'>): SessionChain => ({
   notes,
   queue,
-  steps: stepsOn(shelf),
+  actions: actionsOn(shelf),
   links: new Map(),
   boundaries: new Map(),
   compactions: new Map(),
@@ -67,22 +67,22 @@ export const afterCopies = (thread: SessionChain, entry: FileEntry): FileEntry =
   return { ...entry, fields: { ...entry.fields, ...parent } }
 }
 
-export interface StepIdentity {
+export interface ActionIdentity {
   readonly ref: string
   readonly time?: string
 }
 
 interface More extends Partial<Pick<Node, 'round' | 'isAnswer' | 'results' | 'marker'>> {
-  /** Step after which the new step is shown, if the new step hides the steps in between. */
+  /** Action after which the new action is shown, if the new action hides the actions in between. */
   readonly shownAfter?: Parent
 }
 
-export const placeOf = (entry: FileEntry): StepIdentity => {
+export const placeOf = (entry: FileEntry): ActionIdentity => {
   const ref = stringOf(entry.fields['uuid']) ?? placeIn(entry)
   return placedAt(ref, timeOf(entry.fields['timestamp']))
 }
 
-const placedAt = (ref: string, time: string | undefined): StepIdentity => ({
+const placedAt = (ref: string, time: string | undefined): ActionIdentity => ({
   ref,
   ...(time !== undefined && { time }),
 })
@@ -92,7 +92,7 @@ export const link = ({ links }: SessionChain, { uuid }: Fields, node: Parent): v
 }
 
 /**
- * Returns the step after which to place an entry with this parent. If the parent is not in the file (cut off or skipped), the entry is
+ * Returns the action after which to place an entry with this parent. If the parent is not in the file (cut off or skipped), the entry is
  * placed after the one before it.
  */
 export const after = ({ links, notes, head }: SessionChain, uuid: unknown): Parent => {
@@ -102,27 +102,28 @@ export const after = ({ links, notes, head }: SessionChain, uuid: unknown): Pare
   return head
 }
 
-/** Skips an entry that is not a step. The entry's children continue from its parent. */
+/** Skips an entry that is not an action. The entry's children continue from its parent. */
 export const pass = (thread: SessionChain, fields: Fields): void =>
   link(thread, fields, after(thread, fields['parentUuid']))
 
-/** Makes the next step the head of the chain. If the step does not follow the current head, adds a rewind first. */
+/** Makes the next action the head of the chain. If the action does not follow the current head, adds a rewind first. */
 export const place = (
   thread: SessionChain,
-  placed: StepIdentity,
+  placed: ActionIdentity,
   parent: Parent,
   more: More = {},
-): StepIdentity => {
-  const { steps, head } = thread
+): ActionIdentity => {
+  const { actions, head } = thread
   const { ref, time } = placed
   const { round } = more
   const timed = time === undefined ? {} : { time }
-  if (parent !== head) steps.add({ type: 'rewind', ref: `${ref}:rewind`, to: parent?.ref ?? null, ...timed })
+  if (parent !== head)
+    actions.add({ type: 'rewind', ref: `${ref}:rewind`, to: parent?.ref ?? null, ...timed })
   if (parent?.round && parent.round !== round) parent.round.followed = true
   // Field by field: there is one per message, and an object made by spreading takes half as much memory again.
   thread.head = {
     ref,
-    index: steps.count(),
+    index: actions.count(),
     first: parent?.first ?? ref,
     parent: more.shownAfter ?? parent,
     round,
@@ -145,13 +146,13 @@ export const noteReturn = ({ head, notes }: SessionChain, parent: Parent): void 
     notes.note('a message continues from before a compaction: treated as a rewind that ends the compaction')
 }
 
-/** Like `place`, but for an entry. The entry's children continue from the new step. */
+/** Like `place`, but for an entry. The entry's children continue from the new action. */
 export const begin = (
   thread: SessionChain,
   entry: FileEntry,
   parent: Parent,
   more: More = {},
-): StepIdentity => {
+): ActionIdentity => {
   const placed = place(thread, placeOf(entry), parent, more)
   link(thread, entry.fields, thread.head)
   return placed
@@ -168,10 +169,10 @@ const isEarly = (left: string | undefined, answered: string | undefined): boolea
 
 /**
  * Adds the prompts typed during a turn at the point where they were sent: after the tool results, and before messages from `time` or
- * later. Returns the last step.
+ * later. Returns the last action.
  */
 export const settle = (thread: SessionChain, parent: Parent, time: string | undefined): Parent => {
-  const { notes, queue, steps } = thread
+  const { notes, queue, actions } = thread
   let from = parent
   for (const sent of queue.due(time)) {
     if (!sent.isCertain && (from?.isAnswer !== true || isEarly(sent.at, thread.answered))) {
@@ -183,7 +184,7 @@ export const settle = (thread: SessionChain, parent: Parent, time: string | unde
     }
     notes.mapped(sent.kind)
     const placed = place(thread, placedAt(sent.ref, sent.time), from, { isAnswer: true })
-    steps.add({ type: 'message', ...placed, message: sent.message })
+    actions.add({ type: 'message', ...placed, message: sent.message })
     from = thread.head
   }
   return from
@@ -193,10 +194,10 @@ export const settle = (thread: SessionChain, parent: Parent, time: string | unde
 export const settleBefore = (thread: SessionChain, { fields }: FileEntry): Parent =>
   settle(thread, after(thread, fields['parentUuid']), timeOf(fields['timestamp']))
 
-/** Returns the steps of a chain. Called once all entries have been read. */
-export const finish = (thread: SessionChain): LazyList<ImportStep> => {
+/** Returns the actions of a chain. Called once all entries have been read. */
+export const finish = (thread: SessionChain): LazyList<ImportAction> => {
   settle(thread, thread.head, undefined)
   for (const _ of thread.boundaries)
     thread.notes.leftOut('compact_boundary', 'no summary follows it in the file')
-  return thread.steps.list()
+  return thread.actions.list()
 }

@@ -13,7 +13,7 @@ import {
   type Parent,
 } from './claude-code-tree.ts'
 import type { FileEntry } from './source.ts'
-import { blocksOf } from './steps.ts'
+import { blocksOf } from './actions.ts'
 
 // What the client hid in a chain of a session: compactions, each a boundary and a summary, and tool results that it cleared.
 
@@ -24,7 +24,7 @@ export const boundary = (thread: SessionChain, fields: Fields): void => {
 }
 
 /**
- * Returns the step after which to place a summary, so that the path to the summary includes every step that it hides and every step
+ * Returns the action after which to place a summary, so that the path to the summary includes every action that it hides and every action
  * that the client kept.
  */
 const endOfKept = ({ head, tail, isBefore }: Kept, named: Parent, last: Parent): Parent => {
@@ -34,7 +34,7 @@ const endOfKept = ({ head, tail, isBefore }: Kept, named: Parent, last: Parent):
 }
 
 export const summary = (thread: SessionChain, entry: FileEntry, message: NewMessage): void => {
-  const { notes, steps, boundaries } = thread
+  const { notes, actions, boundaries } = thread
   const parent = settleBefore(thread, entry)
   const marked = [...boundaries.values()].at(-1)
   const { trigger, preTokens } = fieldsOf(marked?.['compactMetadata'])
@@ -51,7 +51,7 @@ export const summary = (thread: SessionChain, entry: FileEntry, message: NewMess
   if (keeps) parent.next = thread.head
   if (keeps) relink(thread, uuids, head)
   noteCompaction(thread, hidden)
-  steps.add({
+  actions.add({
     type: 'condense',
     ...placed,
     covers: { first, last: hidden.ref },
@@ -78,7 +78,7 @@ const relink = ({ links, head }: SessionChain, uuids: readonly unknown[], from: 
 }
 
 /**
- * The steps that the client kept at a compaction: the first and the last one, whether they come before the summary, and the uuids of
+ * The actions that the client kept at a compaction: the first and the last one, whether they come before the summary, and the uuids of
  * all kept entries.
  */
 interface Kept {
@@ -112,11 +112,11 @@ const keptIn = ({ links, head: last }: SessionChain, marked: Fields | undefined)
 
 /** Adds an edit for each message with tool results that the client cleared. */
 export const microcompact = (thread: SessionChain, entry: FileEntry): void => {
-  const { notes, steps } = thread
+  const { notes, actions } = thread
   const { parentUuid, microcompactMetadata } = entry.fields
   const { trigger, preTokens, tokensSaved, compactedToolIds } = fieldsOf(microcompactMetadata)
   const parent = after(thread, parentUuid)
-  const cleared = clear(parent, new Set(Array.isArray(compactedToolIds) ? compactedToolIds : []), steps.at)
+  const cleared = clear(parent, new Set(Array.isArray(compactedToolIds) ? compactedToolIds : []), actions.at)
   if (cleared.length === 0) {
     notes.leftOut('microcompact_boundary', 'the results that it clears are not shown')
     return link(thread, entry.fields, parent)
@@ -129,7 +129,7 @@ export const microcompact = (thread: SessionChain, entry: FileEntry): void => {
   for (const { ref: edits, results, content } of cleared) {
     const own = { ref: `${ref}:${edits}`, ...timed }
     const placed = place(thread, own, from, { marker: { edits }, isAnswer, results })
-    steps.add({
+    actions.add({
       type: 'condense',
       ...placed,
       covers: { first: edits, last: edits },

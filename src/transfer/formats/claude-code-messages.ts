@@ -3,7 +3,7 @@ import { type Block, isBlock } from '../../events/blocks.ts'
 import { after, begin, link, noteReturn, settleBefore, type SessionChain } from './claude-code-chain.ts'
 import { callIds, type Parent, replyBefore, resultIds, type Round } from './claude-code-tree.ts'
 import { type FileEntry, stringOf, timeOf } from './source.ts'
-import { blocksOf } from './steps.ts'
+import { blocksOf } from './actions.ts'
 
 // What was said in a chain of a session: by the user, by tools, and by the model.
 
@@ -25,11 +25,11 @@ const say = (thread: SessionChain, entry: FileEntry, message: NewMessage, isRema
   if (ids.length > 0) thread.answered = timeOf(entry.fields['timestamp']) ?? thread.answered
   const isAnswer = ids.length > 0 || (isRemark && from?.isAnswer === true)
   const more = { isAnswer, results: ids.length > 1 ? ids : ids[0], round }
-  thread.steps.add({ type: 'message', ...begin(thread, entry, from, more), message })
+  thread.actions.add({ type: 'message', ...begin(thread, entry, from, more), message })
 }
 
 /**
- * Finds the step after which to place a message of tool results or a remark. In the file, the results of parallel calls are siblings,
+ * Finds the action after which to place a message of tool results or a remark. In the file, the results of parallel calls are siblings,
  * and hooks add remarks to them; the round puts all of these in sequence.
  */
 const seatOf = (
@@ -48,7 +48,7 @@ const seatOf = (
 /** Adds a prompt that was typed while the agent worked, at the point where it was sent. */
 export const addQueued = (thread: SessionChain, entry: FileEntry, message: NewMessage): void => {
   const parent = after(thread, entry.fields['parentUuid'])
-  thread.steps.add({ type: 'message', ...begin(thread, entry, parent, { isAnswer: true }), message })
+  thread.actions.add({ type: 'message', ...begin(thread, entry, parent, { isAnswer: true }), message })
 }
 
 /**
@@ -62,7 +62,7 @@ export const assistant = (
   message: NewMessage,
   id: string | undefined,
 ): void => {
-  const { notes, rounds, callers, steps } = thread
+  const { notes, rounds, callers, actions } = thread
   notes.mapped('assistant')
   const content = blocksOf(message)
   const open = id === undefined ? undefined : continued(thread, entry, id, callIds(content))
@@ -74,7 +74,7 @@ export const assistant = (
     id,
     parent: parentUuid,
     requestId: stringOf(requestId),
-    index: steps.count(),
+    index: actions.count(),
     tip: undefined,
     followed: false,
   }
@@ -82,8 +82,8 @@ export const assistant = (
   for (const call of callIds(content)) callers.set(call, round)
   const placed = begin(thread, entry, parent, { round })
   // After a rewind, if there was one.
-  round.index = steps.count()
-  steps.add({ type: 'message', ...placed, message: { ...message, content } })
+  round.index = actions.count()
+  actions.add({ type: 'message', ...placed, message: { ...message, content } })
 }
 
 /**
@@ -115,7 +115,7 @@ const extend = (
   { fields }: FileEntry,
   { content, origin }: Pick<NewMessage, 'origin'> & { readonly content: readonly Block[] },
 ): void => {
-  const { notes, callers, steps } = thread
+  const { notes, callers, actions } = thread
   link(thread, fields, round.tip)
   const added = content.filter((block) => {
     const isThere = isBlock(block, 'tool_use') && callers.get(block.id) === round
@@ -123,5 +123,5 @@ const extend = (
     return !isThere
   })
   for (const call of callIds(added)) callers.set(call, round)
-  steps.extend(round.index, { content: added, origin })
+  actions.extend(round.index, { content: added, origin })
 }

@@ -1,9 +1,9 @@
 import type { NewMessage } from '../../commands/command.ts'
-import type { ImportStep } from './plan.ts'
-import { blocksOf } from './steps.ts'
+import type { ImportAction } from './plan.ts'
+import { blocksOf } from './actions.ts'
 import { type Block, isBlock } from '../../events/blocks.ts'
 
-/** A step in the session's tree. `first` is the ref of the first step on the path to it. */
+/** An action in the session's tree. `first` is the ref of the first action on the path to it. */
 export interface Node {
   readonly ref: string
   readonly index: number
@@ -11,17 +11,17 @@ export interface Node {
   readonly parent: Node | undefined
   readonly round: Round | undefined
   /**
-   * True if the step contains tool results or directly follows a step that does. At these points the client sends prompts typed in the
+   * True if the action contains tool results or directly follows an action that does. At these points the client sends prompts typed in the
    * meantime.
    */
   readonly isAnswer: boolean
   /** For a message of tool results, the id of the call that it answers, or a list of several ids. */
   readonly results: string | readonly string[] | undefined
-  /** The edit or compaction that the step makes; undefined for a message. */
+  /** The edit or compaction that the action makes; undefined for a message. */
   readonly marker: Edit | Compaction | undefined
-  /** Step after which the children of this step are placed instead, if the client relinked the messages that a compaction keeps. */
+  /** Action after which the children of this action are placed instead, if the client relinked the messages that a compaction keeps. */
   next: Node | undefined
-  /** The last compaction on the path to the step. */
+  /** The last compaction on the path to the action. */
   compaction: Node | undefined
 }
 
@@ -31,7 +31,7 @@ interface Edit {
 }
 
 interface Compaction {
-  /** Last step that the compaction hides. If `keeps` is true, the steps after it stay shown. */
+  /** Last action that the compaction hides. If `keeps` is true, the actions after it stay shown. */
   readonly hidden: Node
   readonly keeps: boolean
 }
@@ -51,39 +51,39 @@ export interface Round {
   /** Parent named by the first line of the assistant message. */
   readonly parent: unknown
   readonly requestId: string | undefined
-  /** Index of the assistant message in the list of steps. */
+  /** Index of the assistant message in the list of actions. */
   index: number
-  /** Last step of the round, from which children of any of its entries continue. */
+  /** Last action of the round, from which children of any of its entries continue. */
   tip: Node | undefined
   followed: boolean
 }
 
 export type Parent = Node | undefined
 
-/** Returns the step after which the children of a step are placed. */
+/** Returns the action after which the children of an action are placed. */
 export const endOf = (node: Parent): Parent => {
   let end = node?.round?.tip ?? node
   while (end?.next) end = end.next
   return end
 }
 
-/** Reports whether a step is on the path to another step. */
+/** Reports whether an action is on the path to another action. */
 export const leadsTo = (node: Parent, end: Parent): boolean =>
   node === end || firstAfter(node, end) !== undefined
 
-/** Reports whether a compaction is on the path to a step. */
+/** Reports whether a compaction is on the path to an action. */
 export const isCompacted = (by: Node, end: Parent): boolean => {
   for (let each = end?.compaction; each; each = each.parent?.compaction) if (each === by) return true
   return false
 }
 
-/** Returns the step right after `node` on the path to `end`; undefined if `node` is not on that path. */
+/** Returns the action right after `node` on the path to `end`; undefined if `node` is not on that path. */
 export const firstAfter = (node: Parent, end: Parent): Parent => {
   for (let each = node && end; each; each = each.parent) if (each.parent === node) return each
   return undefined
 }
 
-/** Returns the reply with this id that a step belongs to or answers; undefined if one of the calls has been answered since that reply. */
+/** Returns the reply with this id that an action belongs to or answers; undefined if one of the calls has been answered since that reply. */
 export const replyBefore = (node: Parent, id: string, calls: readonly string[]): Round | undefined => {
   for (let each = node; each; each = each.parent) {
     const { round } = each
@@ -95,15 +95,15 @@ export const replyBefore = (node: Parent, id: string, calls: readonly string[]):
 }
 
 /**
- * Returns the last step that a compaction after `parent` hides: the last shown step or, if the client kept some messages, the one
+ * Returns the last action that a compaction after `parent` hides: the last shown action or, if the client kept some messages, the one
  * before them.
  */
 export const lastHidden = (parent: Parent, kept: Parent): Parent =>
   lastShown(kept && leadsTo(kept, parent) ? kept.parent : parent)
 
 /**
- * Returns the step that is shown last on a path. Skips edits, because an edit is shown in place of its message. Also skips compactions
- * that keep steps, because such a compaction is shown before the steps that it keeps.
+ * Returns the action that is shown last on a path. Skips edits, because an edit is shown in place of its message. Also skips compactions
+ * that keep actions, because such a compaction is shown before the actions that it keeps.
  */
 export const lastShown = (parent: Parent): Parent => {
   let node = parent
@@ -118,7 +118,7 @@ const cleared = '[Old tool result content cleared]'
 export const clear = (
   parent: Parent,
   ids: ReadonlySet<unknown>,
-  stepAt: (index: number) => ImportStep | undefined,
+  actionAt: (index: number) => ImportAction | undefined,
 ): readonly Cleared[] => {
   const edits: Cleared[] = []
   const seen = new Set<string>()
@@ -134,7 +134,7 @@ export const clear = (
     if (!(typeof results === 'string' ? ids.has(results) : results.some((id) => ids.has(id)))) continue
     const isOld = (block: Block): boolean =>
       isBlock(block, 'tool_result') && ids.has(block.tool_use_id) && block.content !== cleared
-    const whole = shownBy(stepAt(node.index))
+    const whole = shownBy(actionAt(node.index))
     if (!whole.some(isOld)) continue
     const content = whole.map((block) => (isOld(block) ? { ...block, content: cleared } : block))
     edits.push({ ref, results, content })
@@ -142,11 +142,11 @@ export const clear = (
   return edits.toReversed()
 }
 
-const shownBy = (step: ImportStep | undefined): readonly Block[] =>
-  step?.type === 'message'
-    ? blocksOf(step.message)
-    : step?.type === 'condense'
-      ? step.summary.flatMap(({ content }) => content)
+const shownBy = (action: ImportAction | undefined): readonly Block[] =>
+  action?.type === 'message'
+    ? blocksOf(action.message)
+    : action?.type === 'condense'
+      ? action.summary.flatMap(({ content }) => content)
       : []
 
 export const callIds = (content: readonly Block[]): readonly string[] =>

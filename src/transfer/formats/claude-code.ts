@@ -6,7 +6,7 @@ import * as hidden from './claude-code-hidden.ts'
 import * as said from './claude-code-messages.ts'
 import {
   afterCopies,
-  finish as stepsOf,
+  finish as actionsOf,
   newChain,
   pass,
   placeOf,
@@ -118,14 +118,14 @@ const sessionOf = (notes: ImportNotes, shelf: Shelf): Session => {
       notes.note(`the file has entries of ${ids.size} sessions, imported as one conversation, ${id}`)
     const main = idOf(id)
     const plans = [...threads].flatMap(([key, thread]): ConversationPlan[] => {
-      const steps = stepsOf(thread)
-      if (steps.length === 0) return []
+      const actions = actionsOf(thread)
+      if (actions.length === 0) return []
       if (key !== '')
         notes.note(`subagent ${key} of session ${id} is a separate conversation, linked to the session`)
       return [
         key === ''
-          ? { id: main, steps }
-          : { id: idOf(`${id}:${key}`), steps, notes: [subagentOf(main, aside.calls.get(key))] },
+          ? { id: main, actions }
+          : { id: idOf(`${id}:${key}`), actions, notes: [subagentOf(main, aside.calls.get(key))] },
       ]
     })
     const here = new Set(plans.map((plan) => plan.id))

@@ -2,9 +2,9 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { Block } from '../../events/blocks.ts'
 import { check } from '../../events/check.ts'
 import { type Configuration, dataSchemas, type Role } from '../../events/events.ts'
-import type { ConversationPlan, ImportStep } from './plan.ts'
+import type { ConversationPlan, ImportAction } from './plan.ts'
 import type { LazyList, Shelf } from './shelf.ts'
-import { stepsOn } from './steps.ts'
+import { actionsOn } from './actions.ts'
 import { type Fields, isFields } from '../../events/json.ts'
 import { digest, type FileEntry, idOf, messageProblem, type ImportNotes, stringOf } from './source.ts'
 
@@ -47,18 +47,18 @@ export interface ListedMessage {
   readonly said: RoleContent
 }
 
-/** Returns the steps of a list of messages: the configuration first, if it is not empty, then the messages. */
-export const listSteps = (
+/** Returns the actions of a list of messages: the configuration first, if it is not empty, then the messages. */
+export const listActions = (
   configuration: Configuration,
   messages: readonly ListedMessage[],
   { notes, shelf }: { readonly notes: ImportNotes; readonly shelf: Shelf },
-): LazyList<ImportStep> => {
-  const steps = stepsOn(shelf)
+): LazyList<ImportAction> => {
+  const actions = actionsOn(shelf)
   const wrong = check(dataSchemas.Configured, configuration)
   if (E.isLeft(wrong)) notes.bad(1, `configuration: ${wrong.left.message}`)
   else if (Object.keys(configuration).length > 0) {
     notes.mapped('configuration')
-    steps.add({ type: 'configure', ref: `configuration-${digest(configuration)}`, configuration })
+    actions.add({ type: 'configure', ref: `configuration-${digest(configuration)}`, configuration })
   }
   for (const [index, { line, kind, said }] of messages.entries()) {
     const problem = messageProblem(said)
@@ -66,26 +66,26 @@ export const listSteps = (
     else {
       notes.mapped(`message ${kind}`)
       // An index alone would take another conversation's message, imported under the same id, for this one.
-      steps.add({ type: 'message', ref: `${index}-${digest(said)}`, message: said })
+      actions.add({ type: 'message', ref: `${index}-${digest(said)}`, message: said })
     }
   }
-  return steps.list()
+  return actions.list()
 }
 
 /**
- * Returns a plan whose id is taken from the file or derived from the content; empty if the conversation has no steps. Conversations
+ * Returns a plan whose id is taken from the file or derived from the content; empty if the conversation has no actions. Conversations
  * with the same content get numbered ids.
  */
 export const planOf = (
   format: string,
   { owner }: ConversationDraft,
-  steps: LazyList<ImportStep>,
+  actions: LazyList<ImportAction>,
 ): readonly ConversationPlan[] => {
-  if (steps.length === 0) return []
+  if (actions.length === 0) return []
   const given = ['id', 'session_id', 'conversation_id'].map((field) => stringOf(owner[field]))
   const id =
-    given.find((each) => each !== undefined) ?? `${format}-${digest(Array.from(steps, ({ ref }) => ref))}`
-  return [{ id: idOf(id), steps }]
+    given.find((each) => each !== undefined) ?? `${format}-${digest(Array.from(actions, ({ ref }) => ref))}`
+  return [{ id: idOf(id), actions }]
 }
 
 /** Returns the objects of a list, each with its line. Elements that are not objects are reported as bad. */

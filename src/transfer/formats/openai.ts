@@ -3,7 +3,7 @@ import type { Configuration } from '../../events/events.ts'
 import {
   type ConversationDraft,
   leaveOutFields,
-  listSteps,
+  listActions,
   parametersOf,
   planOf,
   type RoleContent,
@@ -56,7 +56,7 @@ const parseOpenAi = (
   for (const field of outcome)
     if (owner[field] !== undefined)
       notes.leftOut(`field ${field}`, 'a field of an experiment, not of the conversation')
-  return planOf('openai', draft, listSteps(configurationOf(owner, leading, notes), said, { notes, shelf }))
+  return planOf('openai', draft, listActions(configurationOf(owner, leading, notes), said, { notes, shelf }))
 }
 
 const isSystem = ({ role }: Fields): boolean => role === 'system' || role === 'developer'

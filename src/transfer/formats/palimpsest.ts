@@ -178,7 +178,7 @@ const forkPrev = (
 /** Returns the chains in an order in which parents come before their forks. */
 const inOrder = (chains: ReadonlyMap<string, Chain>): readonly Chain[] => {
   const depth = (chain: Chain): number => {
-    let steps = 0
+    let actions = 0
     const seen = new Set<string>()
     for (
       let each = chain.parent;
@@ -186,9 +186,9 @@ const inOrder = (chains: ReadonlyMap<string, Chain>): readonly Chain[] => {
       each = chains.get(each.conversation)?.parent
     ) {
       seen.add(each.conversation)
-      steps++
+      actions++
     }
-    return steps
+    return actions
   }
   return [...chains.values()].toSorted((a, b) => depth(a) - depth(b))
 }

@@ -11,7 +11,7 @@ import type {
   Format,
   ImportPlan,
   PlannedNote,
-  ImportStep,
+  ImportAction,
   StoredConversation,
   StoredImport,
 } from './plan.ts'
@@ -49,7 +49,7 @@ export interface SessionFile extends SessionOptions {
 type Result = E.Either<ImportError, ImportPlan | StoredImport>
 
 /**
- * Reads a session written by another program or by this library. Returns the steps that import the session, and a report on every
+ * Reads a session written by another program or by this library. Returns the actions that import the session, and a report on every
  * entry. Writes nothing. Errors: `UnknownFormat`, `UnsupportedFormat`; `BadLine` for a torn or malformed line; `InvalidInput` for an
  * invalid `id`, or an `id` for a file with several stored conversations, which keep their ids.
  */
@@ -135,8 +135,20 @@ const readerOf = (format: Format, notes: ImportNotes, shelf: Shelf): FormatReade
     return { plan: { read: () => undefined }, finish: () => E.left(unknown) }
   }
   const plan = begin(notes, shelf)
-  return { plan, finish: (id) => E.right({ format, conversations: plansUnder(id, plan.finish()) }) }
+  const finish: FormatReader['finish'] = (id) => {
+    const plans = plan.finish()
+    if (!plans.every(hasActions))
+      return E.left(
+        invalidInput('format', `must return conversations as { id, actions }, but ${format} does not`),
+      )
+    return E.right({ format, conversations: plansUnder(id, plans) })
+  }
+  return { plan, finish }
 }
+
+/** Reports whether a conversation has a list of actions. One from a registered format may have anything. */
+const hasActions = ({ actions }: Partial<ConversationPlan>): boolean =>
+  typeof actions?.[Symbol.iterator] === 'function'
 
 /** Returns a reader of a file in a registered format. The whole file is held in memory. */
 const ownReader = ({ parse }: SessionFormat, notes: ImportNotes): LineReader<readonly ConversationPlan[]> => {
@@ -170,7 +182,7 @@ const plansUnder = (
   const renamed = new Map<string, string>()
   // A plan without messages, which only sets a model, is not a conversation.
   return plans
-    .filter(({ steps }) => hasSaid(steps))
+    .filter(({ actions }) => hasSaid(actions))
     .map((plan) => {
       const wished = id ?? plan.id
       const count = (taken.get(wished) ?? 0) + 1
@@ -195,7 +207,7 @@ const linkedUnder =
       : note
   }
 
-const hasSaid = (steps: Iterable<ImportStep>): boolean => {
-  for (const { type } of steps) if (type === 'message' || type === 'condense') return true
+const hasSaid = (actions: Iterable<ImportAction>): boolean => {
+  for (const { type } of actions) if (type === 'message' || type === 'condense') return true
   return false
 }

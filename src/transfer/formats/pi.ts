@@ -2,9 +2,9 @@ import type { NewMessage } from '../../commands/command.ts'
 import type { Configuration } from '../../events/events.ts'
 import { blocksOf, branchMessage, compactionMessage, messageOf } from './pi-messages.ts'
 import { hasAll, type LineFormat, someHave } from './format.ts'
-import type { ConversationPlan, StepBody } from './plan.ts'
+import type { ConversationPlan, ActionBody } from './plan.ts'
 import type { Shelf } from './shelf.ts'
-import { stepsOn } from './steps.ts'
+import { actionsOn } from './actions.ts'
 import { type Fields, isFields } from '../../events/json.ts'
 import {
   digest,
@@ -28,14 +28,14 @@ interface Node {
   readonly id: string
   readonly index: number
   readonly parent: Node | undefined
-  /** Ref of the last step on the path through this entry; undefined before the first step. */
-  readonly step: string | undefined
+  /** Ref of the last action on the path through this entry; undefined before the first action. */
+  readonly action: string | undefined
   readonly isMessage: boolean
   readonly configuration: Configuration
 }
 
-/** The content of the step made from an entry. */
-type Mapped = Extract<StepBody, { readonly type: 'message' | 'condense' | 'configure' }>
+/** The content of the action made from an entry. */
+type Mapped = Extract<ActionBody, { readonly type: 'message' | 'condense' | 'configure' }>
 
 /** Format for pi sessions. It is recognised by the header or, if the header is torn, by a message without Claude Code's fields. */
 export const pi: LineFormat = {
@@ -53,7 +53,7 @@ export const pi: LineFormat = {
  * changes of model and thinking level.
  */
 const readPi = (notes: ImportNotes, shelf: Shelf): LineReader<readonly ConversationPlan[]> => {
-  const steps = stepsOn(shelf)
+  const actions = actionsOn(shelf)
   const nodes = new Map<string, Node>()
   const order: Node[] = []
   const said = new Map<string, string>()
@@ -76,7 +76,7 @@ const readPi = (notes: ImportNotes, shelf: Shelf): LineReader<readonly Conversat
     if (named !== undefined && !nodes.has(named)) notes.note(lostParent)
     const inherited = parent?.configuration ?? {}
     const id = stringOf(fields['id']) ?? placeIn(entry)
-    let node: Node = { id, index, parent, step: parent?.step, isMessage: false, configuration: inherited }
+    let node: Node = { id, index, parent, action: parent?.action, isMessage: false, configuration: inherited }
     if (fields['type'] === 'session') {
       session ??= fields
       sessions.add(fields['id'])
@@ -90,13 +90,13 @@ const readPi = (notes: ImportNotes, shelf: Shelf): LineReader<readonly Conversat
     const time = timeOf(fields['timestamp'])
     const timed = time === undefined ? {} : { time }
     // Also before entries that are not messages: pi resumes the path of the last entry of any kind.
-    if (parent?.step !== shown)
-      steps.add({ type: 'rewind', ref: `${id}:rewind`, to: parent?.step ?? null, ...timed })
-    shown = parent?.step
+    if (parent?.action !== shown)
+      actions.add({ type: 'rewind', ref: `${id}:rewind`, to: parent?.action ?? null, ...timed })
+    shown = parent?.action
     if (mapped) {
-      steps.add({ ref: id, ...timed, ...mapped })
+      actions.add({ ref: id, ...timed, ...mapped })
       const configuration = mapped.type === 'configure' ? mapped.configuration : inherited
-      node = { ...node, step: id, isMessage: mapped.type === 'message', configuration }
+      node = { ...node, action: id, isMessage: mapped.type === 'message', configuration }
       shown = id
     }
     said.set(id, digest(fields))
@@ -109,7 +109,7 @@ const readPi = (notes: ImportNotes, shelf: Shelf): LineReader<readonly Conversat
     if (sessions.size > 1)
       notes.note(`the file contains ${sessions.size} sessions, imported as one conversation`)
     const id = stringOf(session?.['id']) ?? `pi-${digest(begin.slice(0, 4_096))}`
-    return steps.count() === 0 ? [] : [{ id: idOf(id), steps: steps.list() }]
+    return actions.count() === 0 ? [] : [{ id: idOf(id), actions: actions.list() }]
   }
   return { read, finish }
 }
@@ -200,7 +200,7 @@ const configure = (
 }
 
 /**
- * Returns the step for a compaction. It hides all messages before the first entry that pi kept, or all messages if no such entry is
+ * Returns the action for a compaction. It hides all messages before the first entry that pi kept, or all messages if no such entry is
  * found.
  */
 const compact = (fields: Fields, node: Node, { nodes, order, notes }: Context): Mapped | undefined => {
@@ -208,7 +208,7 @@ const compact = (fields: Fields, node: Node, { nodes, order, notes }: Context): 
   const path = pathTo(node.parent)
   const kept = nodes.get(stringOf(firstKeptEntryId) ?? '') ?? order[Number(firstKeptEntryIndex)]
   const isKept = kept !== undefined && path.includes(kept)
-  // Among them, a step that an earlier compaction hides means that compaction.
+  // Among them, an action that an earlier compaction hides means that compaction.
   const hidden = path.filter(({ isMessage, index }) => isMessage && (!isKept || index < kept.index))
   const [first, last] = [hidden[0], hidden.at(-1)]
   if (!first || !last) {

@@ -4,11 +4,11 @@ import { type ConversationEvent, type Event, messageOf, START } from '../../even
 import { lastOf, type Log, parent, resolve } from '../../projections/path.ts'
 import { sliceLength } from '../../projections/slices.ts'
 import { hasChanged, type ImportError, importDiverged } from './errors.ts'
-import type { ConversationPlan, Format, ImportStep } from './plan.ts'
+import type { ConversationPlan, Format, ImportAction } from './plan.ts'
 import { stage } from './stage.ts'
-import { markerOf, type StepContext, type EventPlanResult, type StepOf } from './plan-markers.ts'
+import { markerOf, type ActionContext, type EventPlanResult, type ActionOf } from './plan-markers.ts'
 import type { SliceGenerator } from '../../projections/slices.ts'
-import { blocksOf } from './steps.ts'
+import { blocksOf } from './actions.ts'
 
 /** An event to append, with its own command id. */
 export interface PlannedEvent {
@@ -19,9 +19,9 @@ export interface PlannedEvent {
 }
 
 /**
- * Plans the events that the steps of a plan add to a conversation, in order.
+ * Plans the events that the actions of a plan add to a conversation, in order.
  *
- * A step that is already in the log (found by its command id, `import:<format>:<ref>`) adds nothing: importing the same file again adds no event, and a file that has grown adds only its new steps. If an earlier import recorded only part of the last message, the conversation is rewound to before that message and continues with the whole message. If the file now has an entry before those already imported (written late, or left out by an earlier version of the importer), the conversation is rewound to that point, and the entries after it are imported again. An import records the past, so a slice that separates a call from its result is not refused.
+ * An action that is already in the log (found by its command id, `import:<format>:<ref>`) adds nothing: importing the same file again adds no event, and a file that has grown adds only its new actions. If an earlier import recorded only part of the last message, the conversation is rewound to before that message and continues with the whole message. If the file now has an entry before those already imported (written late, or left out by an earlier version of the importer), the conversation is rewound to that point, and the entries after it are imported again. An import records the past, so a slice that separates a call from its result is not refused.
  *
  * @param log the whole lineage of the conversation, from its first event; empty if it is not in the store
  * @returns events for the positions from `log.length`
@@ -46,7 +46,7 @@ export type PlanGenerator = Generator<PlannedEvent | void, E.Either<ImportError,
 
 /** Like `planEvents`, but yields one event at a time, so that the events need not all be in memory. */
 export function* planEachEvent(
-  { id, steps, withdrawn = [] }: ConversationPlan,
+  { id, actions, withdrawn = [] }: ConversationPlan,
   format: Format,
   log: Log,
 ): PlanGenerator {
@@ -57,51 +57,52 @@ export function* planEachEvent(
   }
   const positions = new Map<string, number>()
   const current = stage(log)
-  /** Index of the step from which each planned event was made. */
-  const stepOf: number[] = []
-  /** Position of the last processed step that is already in the log. */
+  /** Index of the action from which each planned event was made. */
+  const actionOf: number[] = []
+  /** Position of the last processed action that is already in the log. */
   let lastKnown: number = START
-  // Of the command ids of steps that are imported again.
+  // Of the command ids of actions that are imported again.
   let suffix = ''
   const idOf = (ref: string): string => `import:${format}:${ref}${suffix}`
   const add = (index: number, event: Event, commandId: string, time: string | undefined): PlannedEvent => {
     current.add(event)
-    stepOf.push(index)
+    actionOf.push(index)
     return { event, commandId, ...(time !== undefined && { time }) }
   }
   const eventAt = (position: number): ConversationEvent | undefined => {
     const event = current.events[position]
-    const step = event?.type === 'MessageAppended' ? steps.at(stepOf[position - log.length] ?? -1) : undefined
-    return event && position >= log.length && step?.type === 'message'
-      ? { ...event, ...eventOfMessage(step) }
+    const action =
+      event?.type === 'MessageAppended' ? actions.at(actionOf[position - log.length] ?? -1) : undefined
+    return event && position >= log.length && action?.type === 'message'
+      ? { ...event, ...eventOfMessage(action) }
       : event
   }
 
   let index = -1
-  for (const step of steps) {
+  for (const action of actions) {
     index++
-    let position = known.get(idOf(step.ref))
-    if (position !== undefined && isPartOf(current.events[position], step)) {
-      suffix = `~${step.ref}.${step.message.content.length}`
+    let position = known.get(idOf(action.ref))
+    if (position !== undefined && isPartOf(current.events[position], action)) {
+      suffix = `~${action.ref}.${action.message.content.length}`
       const before = { type: 'Rewound', data: { to: parent(current.events, position) } } as const
-      position = known.get(idOf(step.ref))
-      if (position === undefined) yield add(index, before, idOf(`${step.ref}:again`), step.time)
+      position = known.get(idOf(action.ref))
+      if (position === undefined) yield add(index, before, idOf(`${action.ref}:again`), action.time)
     }
-    if (position === undefined && stepOf.length === 0 && !(yield* follows(log, lastKnown))) {
-      const refs = yield* refsOf(steps, withdrawn)
-      if (!(yield* areOf(log, lastKnown + 1, { format, refs }))) return E.left(hasChanged(id, step.ref))
-      suffix += `~${step.ref}`
-      position = known.get(idOf(step.ref))
+    if (position === undefined && actionOf.length === 0 && !(yield* follows(log, lastKnown))) {
+      const refs = yield* refsOf(actions, withdrawn)
+      if (!(yield* areOf(log, lastKnown + 1, { format, refs }))) return E.left(hasChanged(id, action.ref))
+      suffix += `~${action.ref}`
+      position = known.get(idOf(action.ref))
       const before = { type: 'Rewound', data: { to: lastKnown } } as const
-      if (position === undefined) yield add(index, before, idOf(`${step.ref}:again`), step.time)
+      if (position === undefined) yield add(index, before, idOf(`${action.ref}:again`), action.time)
     }
     if (position === undefined) {
-      const event = yield* eventOf(step, { current, positions, eventAt, id })
+      const event = yield* eventOf(action, { current, positions, eventAt, id })
       if (E.isLeft(event)) return event
-      yield add(index, event.right, idOf(step.ref), step.time)
+      yield add(index, event.right, idOf(action.ref), action.time)
     } else yield
     lastKnown = position ?? lastKnown
-    positions.set(step.ref, position ?? lastOf(current.events))
+    positions.set(action.ref, position ?? lastOf(current.events))
   }
   return E.right(undefined)
 }
@@ -122,11 +123,11 @@ function* follows(log: Log, lastKnown: number): SliceGenerator<boolean> {
 }
 
 function* refsOf(
-  steps: Iterable<ImportStep>,
+  actions: Iterable<ImportAction>,
   withdrawn: readonly string[],
 ): SliceGenerator<ReadonlySet<string>> {
   const refs = new Set(withdrawn)
-  for (const { ref } of steps) {
+  for (const { ref } of actions) {
     refs.add(ref)
     yield
   }
@@ -151,32 +152,32 @@ function* areOf(
   return true
 }
 
-/** Reports whether an event is the message of a step, recorded before the file contained all of its blocks. */
-const isPartOf = (event: Event | undefined, step: ImportStep): step is StepOf<'message'> =>
+/** Reports whether an event is the message of an action, recorded before the file contained all of its blocks. */
+const isPartOf = (event: Event | undefined, action: ImportAction): action is ActionOf<'message'> =>
   event?.type === 'MessageAppended' &&
-  step.type === 'message' &&
-  typeof step.message.content !== 'string' &&
-  messageOf(event).content.length < step.message.content.length
+  action.type === 'message' &&
+  typeof action.message.content !== 'string' &&
+  messageOf(event).content.length < action.message.content.length
 
-function* eventOf(step: ImportStep, place: StepContext): SliceGenerator<EventPlanResult> {
-  switch (step.type) {
+function* eventOf(action: ImportAction, place: ActionContext): SliceGenerator<EventPlanResult> {
+  switch (action.type) {
     case 'message':
-      return E.right(eventOfMessage(step))
+      return E.right(eventOfMessage(action))
     case 'configure':
-      return E.right({ type: 'Configured', data: withoutSecretParameters(step.configuration) })
+      return E.right({ type: 'Configured', data: withoutSecretParameters(action.configuration) })
     case 'rewind': {
-      const to = step.to === null ? START : place.positions.get(step.to)
+      const to = action.to === null ? START : place.positions.get(action.to)
       return to === undefined
-        ? E.left(importDiverged(place.id, step.ref, 'the step from which the branch continues'))
+        ? E.left(importDiverged(place.id, action.ref, 'the action from which the branch continues'))
         : E.right({ type: 'Rewound', data: { to } })
     }
     case 'condense':
     case 'truncate':
-      return yield* markerOf(step, place)
+      return yield* markerOf(action, place)
   }
 }
 
-const eventOfMessage = ({ message }: StepOf<'message'>): Event<'MessageAppended'> => ({
+const eventOfMessage = ({ message }: ActionOf<'message'>): Event<'MessageAppended'> => ({
   type: 'MessageAppended',
   data: { ...message, content: blocksOf(message) },
 })

@@ -5,13 +5,13 @@ import type { ConversationEvent, Event, Message } from '../../events/events.ts'
 import { type Item, itemOf, type MessageItem } from '../../projections/effective.ts'
 import type { SliceGenerator } from '../../projections/slices.ts'
 import { type ImportError, importDiverged } from './errors.ts'
-import type { ImportStep, StepType } from './plan.ts'
+import type { ImportAction, ActionType } from './plan.ts'
 import type { Stage } from './stage.ts'
 
-export type StepOf<T extends StepType> = Extract<ImportStep, { readonly type: T }>
+export type ActionOf<T extends ActionType> = Extract<ImportAction, { readonly type: T }>
 export type EventPlanResult = E.Either<ImportError, Event>
-/** State of the import that is needed to turn a step into an event. */
-export interface StepContext {
+/** State of the import that is needed to turn an action into an event. */
+export interface ActionContext {
   readonly id: string
   readonly current: Stage
   readonly positions: ReadonlyMap<string, number>
@@ -19,21 +19,21 @@ export interface StepContext {
   readonly eventAt: (position: number) => ConversationEvent | undefined
 }
 
-/** Builds the marker event of a step, based on the effective history at that point. */
+/** Builds the marker event of an action, based on the effective history at that point. */
 export function* markerOf(
-  step: StepOf<'condense' | 'truncate'>,
-  place: StepContext,
+  action: ActionOf<'condense' | 'truncate'>,
+  place: ActionContext,
 ): SliceGenerator<EventPlanResult> {
   const { current, positions, id } = place
   yield* current.look()
-  const hidden = current.slice(positions.get(step.covers.first), positions.get(step.covers.last))
-  if (!hidden) return E.left(importDiverged(id, step.ref, `the slice that the file's ${step.type} hides`))
-  if (step.type === 'truncate') {
-    const { reason } = step
+  const hidden = current.slice(positions.get(action.covers.first), positions.get(action.covers.last))
+  if (!hidden) return E.left(importDiverged(id, action.ref, `the slice that the file's ${action.type} hides`))
+  if (action.type === 'truncate') {
+    const { reason } = action
     const data = { ...(yield* factsOfAll(hidden, [], place)), ...(reason !== undefined && { reason }) }
     return E.right(withView({ type: 'Truncated', data }, current.state()))
   }
-  const { summary, method, origin } = step
+  const { summary, method, origin } = action
   const facts = yield* factsOfAll(hidden, summary, place)
   const data = { ...facts, summary, method, ...(origin && { origin }) }
   return E.right(withView({ type: 'Condensed', data }, current.state()))
@@ -43,7 +43,7 @@ export function* markerOf(
 function* factsOfAll(
   hidden: readonly number[],
   summary: readonly Message[],
-  { eventAt }: StepContext,
+  { eventAt }: ActionContext,
 ): SliceGenerator<ReturnType<typeof factsOf>> {
   const items: Item[] = []
   let before = 0

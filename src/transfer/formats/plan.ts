@@ -40,8 +40,8 @@ export interface StoredConversation {
 /** The plan for importing one conversation of a file. `id` conforms to `conversationIdSchema`. */
 export interface ConversationPlan {
   readonly id: string
-  readonly steps: LazyList<ImportStep>
-  /** Refs of steps that a shorter version of the file may have had and that this version withdraws. */
+  readonly actions: LazyList<ImportAction>
+  /** Refs of actions that a shorter version of the file may have had and that this version withdraws. */
   readonly withdrawn?: readonly string[]
   /** Notes and links to record for the conversation. */
   readonly notes?: LazyList<PlannedNote>
@@ -54,25 +54,25 @@ export type PlannedNote = { readonly ref: string; readonly time?: string } & (
 )
 
 /**
- * One step of a session, in file order.
+ * One action of a session, in file order.
  *
  * 1. `ref` is unique within the conversation and stays the same in every later, longer version of the file.
- * 2. Everything that a step refers to comes before it.
+ * 2. Everything that an action refers to comes before it.
  * 3. `time` is in ISO 8601, UTC.
  */
-export type ImportStep = { readonly ref: string; readonly time?: string } & StepBody
-/** The content of a step, without its ref and time. */
-export type StepBody =
+export type ImportAction = { readonly ref: string; readonly time?: string } & ActionBody
+/** The content of an action, without its ref and time. */
+export type ActionBody =
   | { readonly type: 'message'; readonly message: NewMessage }
   | ({ readonly type: 'condense'; readonly covers: RefCovers } & Condensation)
   | { readonly type: 'truncate'; readonly covers: RefCovers; readonly reason?: string }
-  /** A rewind: the next step continues after the step `to`; null means from the empty conversation. */
+  /** A rewind: the next action continues after the action `to`; null means from the empty conversation. */
   | { readonly type: 'rewind'; readonly to: string | null }
   | { readonly type: 'configure'; readonly configuration: Configuration }
-export type StepType = ImportStep['type']
+export type ActionType = ImportAction['type']
 
 /**
- * A slice of the effective history, given by the refs of its first and last step. A step that is hidden stands for the marker that
+ * A slice of the effective history, given by the refs of its first and last action. An action that is hidden stands for the marker that
  * hides it.
  */
 export interface RefCovers {

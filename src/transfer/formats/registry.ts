@@ -2,15 +2,15 @@ import * as E from 'fp-ts/lib/Either.js'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import type { Log } from '../../projections/path.ts'
 import { exporterOfLog, type FormatExporter } from './exporter.ts'
-import { formats, type ImportStep } from './plan.ts'
+import { formats, type ImportAction } from './plan.ts'
 import type { ImportNotes } from './source.ts'
 
 /** One conversation of a session file. */
 export interface SessionConversation {
   /** Id of the conversation. Invalid characters are replaced. The second conversation with the same id gets `-2`, and so on. */
   readonly id: string
-  /** Steps in order. An import of a longer version of the file continues after the refs that are already known. */
-  readonly steps: readonly ImportStep[]
+  /** Actions in order. An import of a longer version of the file continues after the refs that are already known. */
+  readonly actions: readonly ImportAction[]
 }
 
 /** A custom format of session files. */

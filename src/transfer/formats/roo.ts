@@ -1,7 +1,7 @@
 import { isBlock } from '../../events/blocks.ts'
 import type { Message } from '../../events/events.ts'
 import { type DocumentFormat, someHave } from './format.ts'
-import type { ConversationPlan, ImportStep } from './plan.ts'
+import type { ConversationPlan, ImportAction } from './plan.ts'
 import type { Fields } from '../../events/json.ts'
 import { digest, type FileEntry, idOf, messageProblem, type ImportNotes, stringOf, timeOf } from './source.ts'
 import { blocksOf, leaveOutFields } from './messages.ts'
@@ -40,10 +40,10 @@ export const roo: DocumentFormat = {
 const parseRoo = (entries: readonly FileEntry[], notes: ImportNotes): readonly ConversationPlan[] => {
   const messages = readMessages(entries, notes)
   const first = entries[0]?.fields ?? {}
-  const steps = stepsOf(messages, notes)
+  const actions = actionsOf(messages, notes)
   // The task's id is only in the name of its folder; its first message does not change.
   const id = `roo-${digest([first['ts'], first['role'], first['content']])}`
-  return steps.length === 0 ? [] : [{ id: idOf(id), steps }]
+  return actions.length === 0 ? [] : [{ id: idOf(id), actions }]
 }
 
 const readMessages = (entries: readonly FileEntry[], notes: ImportNotes): readonly RooMessage[] => {
@@ -100,24 +100,24 @@ const refMaker = (): ((fields: Fields) => string) => {
 }
 
 /**
- * Returns the steps of all messages, in file order. A summary or marker hides messages before it. A message that is hidden by an
+ * Returns the actions of all messages, in file order. A summary or marker hides messages before it. A message that is hidden by an
  * earlier summary or marker is truncated right after it is added.
  */
-const stepsOf = (messages: readonly RooMessage[], notes: ImportNotes): readonly ImportStep[] => {
+const actionsOf = (messages: readonly RooMessage[], notes: ImportNotes): readonly ImportAction[] => {
   const members = new Map<string, Set<string>>()
   for (const { ref, hiddenBy } of messages)
     if (hiddenBy !== undefined) members.set(hiddenBy, (members.get(hiddenBy) ?? new Set()).add(ref))
-  const steps: ImportStep[] = []
+  const actions: ImportAction[] = []
   const shown: string[] = []
   const said = new Set<string>()
   for (const each of messages) {
     const { ref, hiddenBy, marker } = each
-    for (const step of hide(each, runsOf(shown, members.get(ref)), shown)) steps.push(step)
+    for (const action of hide(each, runsOf(shown, members.get(ref)), shown)) actions.push(action)
     said.add(ref)
     notes.mapped(marker ?? 'message')
     if (hiddenBy === undefined || !said.has(hiddenBy)) continue
     const reason = 'hidden by a summary or marker before it'
-    steps.push({
+    actions.push({
       type: 'truncate',
       ref: `${ref}:hidden`,
       ...timed(each),
@@ -125,7 +125,7 @@ const stepsOf = (messages: readonly RooMessage[], notes: ImportNotes): readonly 
       reason,
     })
   }
-  return steps
+  return actions
 }
 
 /** A slice of the shown items, by index, with both ends inclusive. */
@@ -143,10 +143,10 @@ const runsOf = (shown: readonly string[], hidden: ReadonlySet<string> = new Set(
 }
 
 /**
- * Returns the steps for a message and the slices that it hides. A single slice that ends right before the message becomes one condense
- * or truncate step. Otherwise, each slice is truncated and the message is added after them; the effective history is the same.
+ * Returns the actions for a message and the slices that it hides. A single slice that ends right before the message becomes one condense
+ * or truncate action. Otherwise, each slice is truncated and the message is added after them; the effective history is the same.
  */
-const hide = (each: RooMessage, runs: readonly Run[], shown: string[]): readonly ImportStep[] => {
+const hide = (each: RooMessage, runs: readonly Run[], shown: string[]): readonly ImportAction[] => {
   const { ref, message, marker } = each
   const isOne = runs[0]?.[1] === shown.length - 1
   const covers = runs.map(([first, last]) => ({ first: shown[first] ?? ref, last: shown[last] ?? ref }))
@@ -162,7 +162,7 @@ const hide = (each: RooMessage, runs: readonly Run[], shown: string[]): readonly
     shown.splice(first, last - first + 1, parts[index] ?? ref)
   shown.push(ref)
   return [
-    ...covers.map((part, index): ImportStep => {
+    ...covers.map((part, index): ImportAction => {
       const reason = `hidden by the ${marker ?? 'message'} that follows`
       return { type: 'truncate', ref: parts[index] ?? ref, ...timed(each), covers: part, reason }
     }),

@@ -3,14 +3,14 @@ import { isMarker } from '../../events/event-traits.ts'
 import type { ConversationEvent, Event } from '../../events/events.ts'
 import { currentSchema } from '../../events/upcast.ts'
 import {
-  type OutlineDraft,
+  type LayoutDraft,
   draftOf,
-  emptyOutline,
+  emptyLayout,
   evolve,
   foldInSlices,
   type Slot,
   viewIn,
-} from '../../projections/outline.ts'
+} from '../../projections/layout.ts'
 import { type Log, lastOf } from '../../projections/path.ts'
 
 /** A conversation during an import: its log so far, and the effective history at its end. */
@@ -68,8 +68,8 @@ export const stage = (log: Log): Stage => {
   function* look(): Generator<void, void> {
     if (seen) return
     const found = looking()
-    const { outline } = yield* foldInSlices(events, lastOf(events), found.take)
-    seen = { ...found, draft: draftOf(outline) }
+    const { layout } = yield* foldInSlices(events, lastOf(events), found.take)
+    seen = { ...found, draft: draftOf(layout) }
   }
   const shownIndex = ({ draft, hiddenBy }: Look, position: number | undefined): number => {
     let at = position
@@ -84,15 +84,15 @@ export const stage = (log: Log): Stage => {
       : seen.draft.slots.slice(from, to + 1).map(({ position }) => position)
   }
   const state = (): ViewBasis => {
-    const { draft: outline, sinceView } = seen ?? looking()
-    return { last: lastOf(events), sinceView: sinceView(), effective: { outline }, named: {} }
+    const { draft: layout, sinceView } = seen ?? looking()
+    return { last: lastOf(events), sinceView: sinceView(), effective: { layout }, named: {} }
   }
   return { events, add, look, slice, state }
 }
 
 /** The state of the path at the end of the log. */
 interface Look {
-  readonly draft: OutlineDraft
+  readonly draft: LayoutDraft
   /** Position of the marker that directly hides an item, by position of the item. */
   readonly hiddenBy: ReadonlyMap<number, number>
   /** Returns the number of events on the path after the last one with a view. */
@@ -110,5 +110,5 @@ const looking = (): Look => {
       if (isMarker(event)) hiddenBy.set(position, event.position)
       else hiddenBy.delete(position)
   }
-  return { draft: draftOf(emptyOutline), hiddenBy, sinceView: () => events, take }
+  return { draft: draftOf(emptyLayout), hiddenBy, sinceView: () => events, take }
 }

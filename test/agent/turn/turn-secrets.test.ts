@@ -81,7 +81,7 @@ describe('a secret in the parameters of a turn', () => {
     const { chat, turn, api } = await scene([yes])
     await turn({ parameters })
     await chat.append(task)
-    const { parameters: given = {} } = (await chat.context()).outline.configuration ?? {}
+    const { parameters: given = {} } = (await chat.context()).layout.configuration ?? {}
     const before = await chat.position()
     await expect(turn({ parameters: given })).rejects.toMatchObject({
       _tag: 'SecretMissing',
@@ -105,7 +105,7 @@ describe('a secret in the parameters of a turn', () => {
       messages: [{ role: 'user', content: 'Hello.' }],
     })
     await store.importSession({ file: 'a.json', text: session, id: 'imported' })
-    expect((await store.conversation('imported').context()).outline.configuration).toMatchObject({
+    expect((await store.conversation('imported').context()).layout.configuration).toMatchObject({
       parameters: recorded,
     })
     await store.close()

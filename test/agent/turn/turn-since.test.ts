@@ -6,7 +6,7 @@ import type { EventsOptions } from '../../../src/conversation/reading/event-foll
 import type { ConversationEvent } from '../../../src/events/events.ts'
 import { effective } from '../../../src/projections/effective.ts'
 import { type Log, path } from '../../../src/projections/path.ts'
-import { run } from '../../../src/result/steps.ts'
+import { run } from '../../../src/result/fallible.ts'
 import { sinceUserMessage } from '../../../src/agent/turn/spending/since.ts'
 import { histories } from '../../support/histories.ts'
 import { assistant, logOf, user } from '../../support/log.ts'

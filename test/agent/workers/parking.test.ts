@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, test } from 'vitest'
 import { storeOn } from '../../../src/api/open.ts'
-import { run as ended } from '../../../src/result/steps.ts'
+import { run as ended } from '../../../src/result/fallible.ts'
 import { memoryStore } from '../../../src/store/memory/store.ts'
 import type { TurnError } from '../../../src/agent/turn/turn-result.ts'
 import type { Clock } from '../../../src/agent/workers/clock.ts'

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, test } from 'vitest'
 import { storeOn } from '../../../src/api/open.ts'
-import { orThrow, run } from '../../../src/result/steps.ts'
+import { orThrow, run } from '../../../src/result/fallible.ts'
 import type { AppendOptions, Model } from '../../../src/index.ts'
 import { memoryStore } from '../../../src/store/memory/store.ts'
 import { giveTurn, turningOf } from '../../../src/agent/workers/give.ts'

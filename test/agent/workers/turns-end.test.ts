@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { storeOn } from '../../../src/api/open.ts'
-import { orThrow, run } from '../../../src/result/steps.ts'
+import { orThrow, run } from '../../../src/result/fallible.ts'
 import { memoryStore } from '../../../src/store/memory/store.ts'
 import { release, take } from '../../../src/agent/workers/attempt.ts'
 import { ownClock } from '../../../src/agent/workers/clock.ts'

@@ -1,7 +1,7 @@
 // Indexes a conversation in a file until it comes to an event, at which it is killed in the middle of its work.
 import { catalogueOf } from '../../support/catalogue/patient.ts'
 import { openEvents } from '../../../src/api/open.ts'
-import { orThrow } from '../../../src/result/steps.ts'
+import { orThrow } from '../../../src/result/fallible.ts'
 import type { EventStore, RecordedEvent } from '../../../src/store/port.ts'
 
 const [url = '', place = '', id = '', revision = ''] = process.argv.slice(2)

@@ -1,6 +1,6 @@
 import { encodeChain, type CompleteEnvelope } from '../../../src/conversation/writing/encode.ts'
 import { newCommandId, streamOf } from '../../../src/events/ids.ts'
-import { orThrow } from '../../../src/result/steps.ts'
+import { orThrow } from '../../../src/result/fallible.ts'
 import type { EventStore } from '../../../src/store/port.ts'
 
 // A store as it is after years: many conversations with which nobody is concerned any more, and a few that await an answer.

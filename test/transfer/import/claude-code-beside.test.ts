@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { storeOn, taskStore } from '../../../src/api/open.ts'
 import { promiseStore } from '../../../src/api/promises.ts'
-import type { ConversationOverview, Store } from '../../../src/index.ts'
+import type { ConversationInfo, Store } from '../../../src/index.ts'
 import { memoryStore } from '../../../src/store/memory/store.ts'
 import type { Fields } from '../../../src/events/json.ts'
 
@@ -121,7 +121,7 @@ describe('Claude Code: subagents', () => {
     ]
     for (const file of [session, subagent])
       await store.importSession({ text: readFileSync(new URL(file, folder), 'utf8'), file })
-    let child: ConversationOverview | undefined
+    let child: ConversationInfo | undefined
     for await (const overview of store.conversations()) if (overview.parent !== undefined) child = overview
     const links = await store.conversation(child?.id ?? '').links()
     expect(links).toMatchObject([

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { ImportReport, ImportStep } from '../../../src/transfer/formats/plan.ts'
+import type { ImportReport, ImportAction } from '../../../src/transfer/formats/plan.ts'
 import { effective } from '../../../src/projections/effective.ts'
 import { render } from '../../../src/projections/render/render.ts'
 import { importFile, jsonl, logsOf, onlyLog, planOf, shownIn } from '../../support/import-log.ts'
@@ -34,14 +34,14 @@ const text = (value: string): Fields => ({ type: 'text', text: value })
 const call = (id: string): Fields => ({ type: 'tool_use', id, name: 'run', input: {} })
 const result = (id: string): readonly Fields[] => [{ type: 'tool_result', tool_use_id: id, content: 'ok' }]
 
-const steps = (...entries: readonly Fields[]): readonly ImportStep[] =>
-  planOf({ text: jsonl(...entries), file: 'f' }).conversations.flatMap((plan) => [...plan.steps])
+const actions = (...entries: readonly Fields[]): readonly ImportAction[] =>
+  planOf({ text: jsonl(...entries), file: 'f' }).conversations.flatMap((plan) => [...plan.actions])
 const report = (...entries: readonly Fields[]): ImportReport =>
   planOf({ text: jsonl(...entries), file: 'f' }).report
 const shown = (...entries: readonly Fields[]): readonly unknown[] =>
   shownIn(onlyLog(importFile({ text: jsonl(...entries), file: 'f' })))
-const types = (all: readonly ImportStep[]): readonly string[] =>
-  all.map((step) => (step.type === 'rewind' ? `rewind ${step.to}` : `${step.type} ${step.ref}`))
+const types = (all: readonly ImportAction[]): readonly string[] =>
+  all.map((action) => (action.type === 'rewind' ? `rewind ${action.to}` : `${action.type} ${action.ref}`))
 
 describe('Claude Code: one message, many lines', () => {
   const split = [
@@ -55,7 +55,7 @@ describe('Claude Code: one message, many lines', () => {
   ]
 
   it('is one message again, with the results that came in between behind it', () => {
-    expect(types(steps(...split))).toEqual([
+    expect(types(actions(...split))).toEqual([
       'message u',
       'message a1',
       'message r1',
@@ -83,7 +83,7 @@ describe('Claude Code: one message, many lines', () => {
   })
 
   it('has one path where parallel results are siblings in the tree', () => {
-    const all = steps(
+    const all = actions(
       user('u', null),
       assistant('a1', 'u', 'm1', call('x')),
       assistant('a2', 'a1', 'm1', call('y')),
@@ -107,12 +107,12 @@ describe('Claude Code: an id that is repeated', () => {
   const said = ['message q1', 'message a1', 'message q2', 'message a2', 'message q3', 'message a3']
 
   it('is another message after each prompt', () => {
-    expect(types(steps(...talk()))).toEqual(said)
-    expect(types(steps(...talk((index) => ({ requestId: `r${index}` }))))).toEqual(said)
+    expect(types(actions(...talk()))).toEqual(said)
+    expect(types(actions(...talk((index) => ({ requestId: `r${index}` }))))).toEqual(said)
     const agent = talk(() => ({ isSidechain: true, agentId: 'g' }))
-    expect(types(steps(...agent.map((fields) => ({ ...fields, isSidechain: true, agentId: 'g' }))))).toEqual(
-      said,
-    )
+    expect(
+      types(actions(...agent.map((fields) => ({ ...fields, isSidechain: true, agentId: 'g' })))),
+    ).toEqual(said)
   })
 
   it('is another message after what was typed meanwhile, a branch and a compaction', () => {
@@ -129,7 +129,7 @@ describe('Claude Code: an id that is repeated', () => {
       user('s', 'cb', 'Summary.', { isCompactSummary: true }),
       assistant('d', 's', 'm', text('And now?')),
     ]
-    expect(types(steps(...work))).toEqual([
+    expect(types(actions(...work))).toEqual([
       'message u',
       'message a',
       'message r',
@@ -167,7 +167,7 @@ describe('Claude Code: an id that is repeated', () => {
       { content: [text('Again.')] },
     ])
     const apart = ['u', 'a', 'r', 'b', 't', 'c', 'v', 'd'].map((ref) => `message ${ref}`)
-    expect(types(steps(...work('1', '2', '3', '4')))).toEqual(apart)
+    expect(types(actions(...work('1', '2', '3', '4')))).toEqual(apart)
   })
 
   it('is another message where a call has the id of one that was answered', () => {
@@ -178,7 +178,7 @@ describe('Claude Code: an id that is repeated', () => {
       assistant('b', 'r', 'm', call('x')),
       user('t', 'b', result('x')),
     ]
-    expect(types(steps(...all))).toEqual(['u', 'a', 'r', 'b', 't'].map((ref) => `message ${ref}`))
+    expect(types(actions(...all))).toEqual(['u', 'a', 'r', 'b', 't'].map((ref) => `message ${ref}`))
   })
 })
 
@@ -192,7 +192,7 @@ describe('Claude Code: rounds', () => {
   ]
 
   it('the remark of a hook on one of the results belongs to the round', () => {
-    const all = steps(
+    const all = actions(
       ...round,
       user('m', 'rx', 'a remark', { isMeta: true }),
       assistant('b', 'ry', 'm2', text('Done.')),
@@ -201,7 +201,7 @@ describe('Claude Code: rounds', () => {
   })
 
   it('a result that comes late stays where the file has it', () => {
-    const all = steps(
+    const all = actions(
       ...round.slice(0, 4),
       assistant('b', 'rx', 'm2', text('Done.')),
       user('ry', 'a2', result('y')),
@@ -221,7 +221,7 @@ describe('Claude Code: rounds', () => {
       assistant('b1', 'u', 'm2', text('Or')),
       assistant('b2', 'b1', 'm2', text('so.')),
     ]
-    expect(types(steps(...all))).toEqual(['message u', 'message a1', 'rewind u', 'message b1'])
+    expect(types(actions(...all))).toEqual(['message u', 'message a1', 'rewind u', 'message b1'])
     expect(shown(...all)[1]).toEqual({ role: 'assistant', content: [text('Or'), text('so.')] })
   })
 })
@@ -236,7 +236,7 @@ describe('Claude Code: the tree', () => {
       user('u3', 'a1'),
       assistant('a3', 'u3', 'm3', text('three')),
     ]
-    expect(types(steps(...all))).toEqual([
+    expect(types(actions(...all))).toEqual([
       'message u1',
       'message a1',
       'message u2',
@@ -249,17 +249,20 @@ describe('Claude Code: the tree', () => {
   })
 
   it('a second root begins again from nothing; a parent that is not in the file continues', () => {
-    expect(types(steps(user('u1', null), user('u2', null)))).toEqual([
+    expect(types(actions(user('u1', null), user('u2', null)))).toEqual([
       'message u1',
       'rewind null',
       'message u2',
     ])
-    expect(types(steps(user('u1', 'cut off'), user('u2', 'elsewhere')))).toEqual(['message u1', 'message u2'])
+    expect(types(actions(user('u1', 'cut off'), user('u2', 'elsewhere')))).toEqual([
+      'message u1',
+      'message u2',
+    ])
   })
 
   it('entries that are no messages are passed through', () => {
     const progress = entry('p', 'u1', { type: 'progress' })
-    expect(types(steps(user('u1', null), progress, assistant('a', 'p', 'm', text('x'))))).toEqual([
+    expect(types(actions(user('u1', null), progress, assistant('a', 'p', 'm', text('x'))))).toEqual([
       'message u1',
       'message a',
     ])
@@ -279,7 +282,7 @@ describe('Claude Code: the tree', () => {
         user('t', null, 'new', { isSidechain: true, agentId: 'a7' }),
       ),
     })
-    expect(conversations.map(({ id, steps: own }) => [id, own.length])).toEqual([
+    expect(conversations.map(({ id, actions: own }) => [id, own.length])).toEqual([
       ['s', 1],
       ['s:s1', 2],
       ['s:a7', 1],
@@ -331,7 +334,7 @@ describe('Claude Code: what the model sees', () => {
     ['a list', 'u2', list],
   ])('what was summarised up to a message ends before it (%s, after %s)', (_, parent, metadata) => {
     const all = [...talk, boundary(parent, metadata), summary, assistant('a2', 'u2', 'm2', text('two'))]
-    expect(types(steps(...all)).slice(3)).toEqual(['condense s', 'message a2'])
+    expect(types(actions(...all)).slice(3)).toEqual(['condense s', 'message a2'])
     expect(shown(...all)).toMatchObject([
       { summary: {} },
       { content: [text('u2')] },
@@ -345,7 +348,7 @@ describe('Claude Code: what the model sees', () => {
     (metadata) => {
       const more = assistant('a2', 'u2', 'm2', text('two'))
       const all = [...talk, more, boundary('a1', metadata), summary, user('u3', 's')]
-      expect(types(steps(...all)).slice(4)).toEqual(['condense s', 'message u3'])
+      expect(types(actions(...all)).slice(4)).toEqual(['condense s', 'message u3'])
       expect(shown(...all)).toMatchObject([
         { content: [text('u1')] },
         { content: [text('one')] },
@@ -367,7 +370,7 @@ describe('Claude Code: what the model sees', () => {
       user('s2', 'c2', 'Summary of the rest.', { isCompactSummary: true }),
       user('u4', 's2'),
     ]
-    expect(types(steps(...all)).slice(3)).toEqual([
+    expect(types(actions(...all)).slice(3)).toEqual([
       'condense s',
       'message a2',
       'message u3',
@@ -389,7 +392,7 @@ describe('Claude Code: what the model sees', () => {
   })
 
   it('a file that begins with a summary begins with a message', () => {
-    expect(types(steps(boundary('elsewhere', {}), summary))).toEqual(['message s'])
+    expect(types(actions(boundary('elsewhere', {}), summary))).toEqual(['message s'])
   })
 
   it('a boundary without a summary is reported', () => {
@@ -405,7 +408,7 @@ describe('Claude Code: what the model sees', () => {
       const again = user('s2', 'c2', 'Summary of all.', { isCompactSummary: true })
       const all = [...talk, boundary('u2', kept), summary, second, again]
       expect(shown(...all)).toEqual([{ summary: [{ role: 'user', content: [text('Summary of all.')] }] }])
-      expect(types(steps(...all)).slice(3)).toEqual(['condense s', 'condense s2'])
+      expect(types(actions(...all)).slice(3)).toEqual(['condense s', 'condense s2'])
     },
   )
 
@@ -422,7 +425,7 @@ describe('Claude Code: what the model sees', () => {
 
   it('what continues from the part that a compaction kept continues behind its summary', () => {
     const all = [...talk, boundary('u2', kept), summary, assistant('a2', 'u2', 'm2', text('two'))]
-    expect(types(steps(...all)).slice(3)).toEqual(['condense s', 'message a2'])
+    expect(types(actions(...all)).slice(3)).toEqual(['condense s', 'message a2'])
     expect(shown(...all)).toMatchObject([
       { summary: {} },
       { content: [text('u2')] },
@@ -464,7 +467,7 @@ describe('Claude Code: what the model sees', () => {
         { role: 'user', content: [cleared('x'), ...result('y')] },
         { role: 'user', content: [cleared('z')] },
       ])
-      expect(types(steps(...all)).slice(5)).toEqual(['condense mc:r', 'condense mc:rz', 'message c'])
+      expect(types(actions(...all)).slice(5)).toEqual(['condense mc:r', 'condense mc:rz', 'message c'])
       expect(onlyLog(importFile({ text: jsonl(...all), file: 'f' })).slice(5, 7)).toMatchObject([
         {
           data: {
@@ -509,7 +512,7 @@ describe('Claude Code: what the model sees', () => {
       user('m', 'e', 'a remark', { isMeta: true }),
       assistant('a', 'm', 'm1', text('x')),
     ]
-    expect(types(steps(...all))).toEqual(['message u', 'message m', 'message a'])
+    expect(types(actions(...all))).toEqual(['message u', 'message m', 'message a'])
     expect(report(...all).leftOut).toMatchObject([{ kind: 'API error', count: 1 }])
   })
 
@@ -618,7 +621,7 @@ describe('Claude Code: entries that a compaction records again', () => {
           else compact(each)
           expect(seen(written)).toEqual(asBlocks(sent()))
         }
-        expect(types(steps(...written)).filter((type) => type.startsWith('rewind'))).toEqual([])
+        expect(types(actions(...written)).filter((type) => type.startsWith('rewind'))).toEqual([])
       }),
       { numRuns: runs(300) },
     )

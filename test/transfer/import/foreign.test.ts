@@ -185,7 +185,9 @@ describe('two JSON objects on one line', () => {
   const read = (text: string, format: 'claude-code' | 'openai' = 'claude-code'): unknown =>
     refsOf(right(parseSession({ text, file: 'f', format })))
   const refsOf = (plan: ImportPlan | StoredImport): readonly string[] =>
-    plan.conversations.flatMap((each) => ('steps' in each ? Array.from(each.steps, ({ ref }) => ref) : []))
+    plan.conversations.flatMap((each) =>
+      'actions' in each ? Array.from(each.actions, ({ ref }) => ref) : [],
+    )
 
   it('are both read', () => {
     expect(read(`${entry('a', '1')}${entry('b', '2')} ${entry('c', '3')}\n${entry('d', '4')}\n`)).toEqual([

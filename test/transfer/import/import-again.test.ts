@@ -135,7 +135,7 @@ describe('a file that is imported again', () => {
 
   it('gives what reading it gives, whatever is done to the conversation in between', async () => {
     const files = [file(2), file(3), whole, line(0) + line(1, 'y'.repeat(70_000)) + line(2) + line(3)]
-    const step = fc.oneof(
+    const action = fc.oneof(
       { weight: 3, arbitrary: fc.constantFrom(...files).map((text) => ({ kind: 'import' as const, text })) },
       { weight: 1, arbitrary: fc.nat(3).map((to) => ({ kind: 'rewind' as const, to })) },
       { weight: 1, arbitrary: fc.constant({ kind: 'say' as const }) },
@@ -143,9 +143,9 @@ describe('a file that is imported again', () => {
     )
     let [unread, done] = [0, 0]
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 8 }), async (steps) => {
+      fc.asyncProperty(fc.array(action, { minLength: 2, maxLength: 8 }), async (actions) => {
         const [one, other] = [await opened('memory:'), await opened('memory:')]
-        for (const next of steps) {
+        for (const next of actions) {
           if (next.kind === 'import') {
             const given = await importing(one, next.text).catch((error: { _tag: string }) => error)
             const read = await reading(other, next.text).catch((error: { _tag: string }) => error)
@@ -184,9 +184,9 @@ describe('the edition of what is read', () => {
       const { right: plan } = parsed
       const lists = isStored(plan)
         ? plan.conversations.map(({ events }) => [...events])
-        : plan.conversations.map(({ id, steps, notes = [], withdrawn = [] }) => [
+        : plan.conversations.map(({ id, actions, notes = [], withdrawn = [] }) => [
             id,
-            ...steps,
+            ...actions,
             ...notes,
             withdrawn,
           ])

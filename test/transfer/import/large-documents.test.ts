@@ -35,7 +35,7 @@ const said = ({ format, report, conversations }: ImportPlan | StoredImport): unk
   report,
   conversations: conversations.map((each) => ({
     id: each.id,
-    all: 'steps' in each ? [...each.steps] : [...each.events],
+    all: 'actions' in each ? [...each.actions] : [...each.events],
   })),
 })
 

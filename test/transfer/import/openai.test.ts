@@ -20,7 +20,7 @@ describe('OpenAI Chat', () => {
       { role: 'user', content: 'Hi' },
       { role: 'system', content: 'Now be long.' },
     ])
-    expect([...(conversations[0]?.steps ?? [])]).toMatchObject([
+    expect([...(conversations[0]?.actions ?? [])]).toMatchObject([
       { type: 'configure', configuration: { system: 'Be brief.' } },
       { message: { role: 'user' } },
       { message: { role: 'system', content: [text('Now be long.')] } },
@@ -116,7 +116,7 @@ describe('OpenAI Chat', () => {
         temperature: 0,
         tools,
         messages: [{ role: 'user', content: 'x' }],
-      }).conversations[0]?.steps.at(0),
+      }).conversations[0]?.actions.at(0),
     ).toMatchObject({
       configuration: {
         model: 'gpt',

@@ -13,7 +13,7 @@ const letters: SessionFormat = {
   parse: (text, notes) =>
     text.split('§').map((part, index) => ({
       id: `box ${index}`,
-      steps: part.split('\n').flatMap((content, line) => {
+      actions: part.split('\n').flatMap((content, line) => {
         if (content === 'LETTERS' || content === '') return []
         if (content === '?') {
           notes.bad(line + 1, 'it is illegible')
@@ -87,6 +87,15 @@ describe('a format of one’s own', () => {
     expect(left(fp.registerFormat(format as SessionFormat))).toMatchObject({ _tag: 'InvalidInput', path })
   })
 
+  test('whose conversations have no actions is InvalidInput', async () => {
+    const older = { name: 'older', recognises: () => false, parse: () => [{ id: 'a', steps: [] }] }
+    registerFormat(older as unknown as SessionFormat)
+    await expect(imported('x', { format: 'older' })).rejects.toMatchObject({
+      _tag: 'InvalidInput',
+      message: expect.stringContaining('must return conversations as { id, actions }, but older does not'),
+    })
+  })
+
   test.each(['letters', 'pi', 'palimpsest', 'markdown'])('cannot take the name %s of another', (name) => {
     registerFormat(letters)
     expect(() => registerFormat({ ...letters, name })).toThrow(
@@ -113,7 +122,7 @@ describe('a format of one’s own', () => {
         folder,
       )
       expect(wrong.stderr).toMatch(
-        /--format must be one of .*letters\n.*--format must be one of .*prov, letters\n/,
+        /--format must be one of .*letters, older\n.*--format must be one of .*prov, letters\n/,
       )
       expect(wrong.code).toBe(2)
     })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ImportStep } from '../../../src/transfer/formats/plan.ts'
+import type { ImportAction } from '../../../src/transfer/formats/plan.ts'
 import { importFile, jsonl, onlyLog, planOf, shownIn } from '../../support/import-log.ts'
 
 interface Fields {
@@ -16,8 +16,8 @@ const says = (id: string, parentId: string | null, message: Fields = { role: 'us
   entry(id, parentId, 'message', { message })
 
 const session = (...entries: readonly Fields[]): string => jsonl(header, ...entries)
-const steps = (...entries: readonly Fields[]): readonly ImportStep[] =>
-  planOf({ text: session(...entries), file: 'f' }).conversations.flatMap((plan) => [...plan.steps])
+const actions = (...entries: readonly Fields[]): readonly ImportAction[] =>
+  planOf({ text: session(...entries), file: 'f' }).conversations.flatMap((plan) => [...plan.actions])
 const shown = (text: string): readonly unknown[] => shownIn(onlyLog(importFile({ text, file: 'f' })))
 const text = (value: string): Fields => ({ type: 'text', text: value })
 const contents = (items: readonly unknown[]): readonly unknown[] =>
@@ -41,7 +41,7 @@ describe('pi: messages', () => {
       stopReason: 'toolUse',
       usage: { input: 1, output: 2, cacheRead: 3, cacheWrite: 4 },
     }
-    expect(steps(says('a', null), says('b', 'a', reply), says('c', 'b', result))).toMatchObject([
+    expect(actions(says('a', null), says('b', 'a', reply), says('c', 'b', result))).toMatchObject([
       {},
       {
         message: {
@@ -89,20 +89,20 @@ describe('pi: messages', () => {
   it('an image has a source; an aborted reply is kept, empty', () => {
     const image = { type: 'image', data: 'AAAA', mimeType: 'image/png' }
     const aborted = { role: 'assistant', content: [], stopReason: 'aborted' }
-    expect(steps(says('a', null, { role: 'user', content: [image] }), says('b', 'a', aborted))).toMatchObject(
-      [
-        {
-          message: {
-            content: [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } }],
-          },
+    expect(
+      actions(says('a', null, { role: 'user', content: [image] }), says('b', 'a', aborted)),
+    ).toMatchObject([
+      {
+        message: {
+          content: [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } }],
         },
-        { message: { content: [], origin: { stopReason: 'aborted' } } },
-      ],
-    )
+      },
+      { message: { content: [], origin: { stopReason: 'aborted' } } },
+    ])
   })
 
   it('changes of model and thinking level are configurations, each whole', () => {
-    const all = steps(
+    const all = actions(
       entry('a', null, 'model_change', { provider: 'anthropic', modelId: 'm' }),
       entry('b', 'a', 'thinking_level_change', { thinkingLevel: 'high' }),
       says('c', 'b'),
@@ -137,12 +137,12 @@ describe('pi: the tree', () => {
   it.each(marks)('the path that pi resumes is that of the last entry, also of a $type', (mark) => {
     expect(contents(shown(session(...talk, mark)))).toEqual(['a'])
     expect(contents(shown(session(...talk, mark, says('d', 'e'))))).toEqual(['a', 'd'])
-    const rewinds = steps(...talk, mark, says('d', 'e')).filter(({ type }) => type === 'rewind')
+    const rewinds = actions(...talk, mark, says('d', 'e')).filter(({ type }) => type === 'rewind')
     expect(rewinds).toMatchObject([{ ref: 'e:rewind', to: 'a' }])
   })
 
   it('a mark behind the last message rewinds nothing', () => {
-    const all = steps(...talk, entry('e', 'c', 'label', { targetId: 'a', label: 'good' }))
+    const all = actions(...talk, entry('e', 'c', 'label', { targetId: 'a', label: 'good' }))
     expect(all.map(({ type }) => type)).toEqual(['message', 'message', 'message'])
   })
 

@@ -1,31 +1,35 @@
 import { describe, expect, it } from 'vitest'
 import { isMarker } from '../../../src/events/event-traits.ts'
 import type { Event } from '../../../src/events/events.ts'
-import type { ImportStep } from '../../../src/transfer/formats/plan.ts'
+import type { ImportAction } from '../../../src/transfer/formats/plan.ts'
 import { planEvents, type PlannedEvent, planEachEvent } from '../../../src/transfer/formats/plan-events.ts'
-import { needsView, viewOf } from '../../../src/projections/outline.ts'
+import { needsView, viewOf } from '../../../src/projections/layout.ts'
 import { effective } from '../../../src/projections/effective.ts'
 import { left, right } from '../../support/either.ts'
 import type { Log } from '../../../src/projections/path.ts'
 import { importPlan, logOf } from '../../support/import-log.ts'
 import { logOf as written, restored, rewound, truncated, user } from '../../support/log.ts'
 
-const says = (ref: string): ImportStep => ({ type: 'message', ref, message: { role: 'user', content: ref } })
-const hides = (ref: string, first: string, last: string): ImportStep => ({
+const says = (ref: string): ImportAction => ({
+  type: 'message',
+  ref,
+  message: { role: 'user', content: ref },
+})
+const hides = (ref: string, first: string, last: string): ImportAction => ({
   type: 'truncate',
   ref,
   covers: { first, last },
 })
 const plan = (
-  ...steps: readonly ImportStep[]
-): { readonly id: string; readonly steps: readonly ImportStep[] } => ({
+  ...actions: readonly ImportAction[]
+): { readonly id: string; readonly actions: readonly ImportAction[] } => ({
   id: 'c',
-  steps,
+  actions,
 })
 const events = (planned: readonly PlannedEvent[]): readonly Event[] => planned.map(({ event }) => event)
 
 describe('planning events', () => {
-  it('each step is a command of its own, named after the format and the entry', () => {
+  it('each action is a command of its own, named after the format and the entry', () => {
     const planned = right(
       planEvents(plan(says('a'), { ...says('b'), time: '2026-01-01T00:00:00.000Z' }), 'pi', []),
     )
@@ -48,8 +52,8 @@ describe('planning events', () => {
   })
 
   it('a slice that is hidden already stands for the marker that hides it', () => {
-    const steps = [says('a'), says('b'), says('c'), hides('t', 'a', 'b'), hides('u', 'b', 'c'), says('d')]
-    const log = logOf('c', importPlan(plan(...steps), 'roo'))
+    const actions = [says('a'), says('b'), says('c'), hides('t', 'a', 'b'), hides('u', 'b', 'c'), says('d')]
+    const log = logOf('c', importPlan(plan(...actions), 'roo'))
     expect(log[4]).toMatchObject({ data: { covers: { first: 3, last: 2 }, messagesHidden: 3 } })
     expect(effective(log).items.map(({ position }) => position)).toEqual([4, 5])
   })
@@ -65,7 +69,7 @@ describe('planning events', () => {
 
   it('an unsafe cut is recorded as it happened', () => {
     const call = { type: 'tool_use' as const, id: 'x', name: 'run', input: {} }
-    const asked: ImportStep = { type: 'message', ref: 'b', message: { role: 'assistant', content: [call] } }
+    const asked: ImportAction = { type: 'message', ref: 'b', message: { role: 'assistant', content: [call] } }
     expect(
       events(right(planEvents(plan(says('a'), asked, hides('t', 'a', 'b')), 'pi', []))).at(-1),
     ).toMatchObject({
@@ -75,16 +79,19 @@ describe('planning events', () => {
   })
 
   it('a marker carries its view exactly when one is due', () => {
-    const steps = Array.from({ length: 60 }, (_, n) => says(`m${n}`)).flatMap((step, n) =>
-      n % 3 === 2 ? [step, hides(`t${n}`, `m${n - 1}`, step.ref)] : [step],
+    const actions = Array.from({ length: 60 }, (_, n) => says(`m${n}`)).flatMap((action, n) =>
+      n % 3 === 2 ? [action, hides(`t${n}`, `m${n - 1}`, action.ref)] : [action],
     )
-    const log = logOf('c', importPlan(plan(...steps), 'pi', importPlan(plan(...steps.slice(0, 43)), 'pi')))
+    const log = logOf(
+      'c',
+      importPlan(plan(...actions), 'pi', importPlan(plan(...actions.slice(0, 43)), 'pi')),
+    )
     let sinceView = 0
     const due: unknown[] = []
     const carried: unknown[] = []
     for (const event of log) {
       const marker = isMarker(event) ? event : undefined
-      const view = viewOf(effective(log, event.position).outline)
+      const view = viewOf(effective(log, event.position).layout)
       if (marker) due.push(needsView(view, sinceView) ? view : undefined)
       if (marker) carried.push(marker.data.view)
       sinceView = marker?.data.view ? 0 : sinceView + 1
@@ -95,7 +102,7 @@ describe('planning events', () => {
   })
 
   it('a marker after rewinds stands for what is shown there', () => {
-    const steps = Array.from({ length: 12 }, (_, n): readonly ImportStep[] => [
+    const actions = Array.from({ length: 12 }, (_, n): readonly ImportAction[] => [
       says(`a${n}`),
       says(`b${n}`),
       says(`c${n}`),
@@ -103,10 +110,10 @@ describe('planning events', () => {
       says(`d${n}`),
       ...(n % 3 === 2 ? [hides(`t${n}`, `a${n}`, `d${n}`)] : []),
     ])
-    const log = logOf('c', importPlan(plan(...steps.flat()), 'pi'))
+    const log = logOf('c', importPlan(plan(...actions.flat()), 'pi'))
     const carried = log.filter(isMarker).filter(({ data }) => data.view)
     for (const { data, position } of carried)
-      expect(data.view).toEqual(viewOf(effective(log, position).outline))
+      expect(data.view).toEqual(viewOf(effective(log, position).layout))
     expect(carried.length).toBeGreaterThan(0)
     expect(log.filter(isMarker).map(({ data }) => data.covers)).toEqual(
       [2, 5, 8, 11].map((n) => {
@@ -118,17 +125,17 @@ describe('planning events', () => {
     )
   })
 
-  it('gives way to other work after every step, and every 500 events that are there', () => {
-    const steps = Array.from({ length: 2_000 }, (_, n) => says(`m${n}`))
-    const slicesOf = (log: Log): number => [...planEachEvent(plan(...steps), 'pi', log)].length
+  it('gives way to other work after every action, and every 500 events that are there', () => {
+    const actions = Array.from({ length: 2_000 }, (_, n) => says(`m${n}`))
+    const slicesOf = (log: Log): number => [...planEachEvent(plan(...actions), 'pi', log)].length
     expect(slicesOf([])).toBe(2_000)
-    expect(slicesOf(logOf('c', importPlan(plan(...steps), 'pi')))).toBe(2_004)
+    expect(slicesOf(logOf('c', importPlan(plan(...actions), 'pi')))).toBe(2_004)
   })
 
   it('a marker gives way at every message that it hides', () => {
-    const steps = Array.from({ length: 2_000 }, (_, n) => says(`m${n}`))
+    const actions = Array.from({ length: 2_000 }, (_, n) => says(`m${n}`))
     const marker = hides('t', 'm0', 'm1999')
-    expect([...planEachEvent(plan(...steps, marker), 'pi', [])].length).toBeGreaterThanOrEqual(
+    expect([...planEachEvent(plan(...actions, marker), 'pi', [])].length).toBeGreaterThanOrEqual(
       2_000 + 2_000 + 1,
     )
   })
@@ -143,7 +150,7 @@ describe('planning events', () => {
         return event.type
       },
     })) as Log
-    const more = Array.from({ length: 100 }, (_, n): readonly ImportStep[] => [
+    const more = Array.from({ length: 100 }, (_, n): readonly ImportAction[] => [
       says(`x${n}`),
       { type: 'rewind', ref: `r${n}`, to: 'm99' },
     ])
@@ -175,12 +182,12 @@ describe('planning events', () => {
     ])
     expect(log[3]).toMatchObject({ type: 'Rewound', data: { to: 0 } })
     expect(importPlan(whole, 'pi', second)).toEqual(second)
-    const more = importPlan(plan(...whole.steps, says('e')), 'pi', second)
+    const more = importPlan(plan(...whole.actions, says('e')), 'pi', second)
     expect(more.slice(second.length)).toHaveLength(1)
   })
 
   it('what an older version read as a rewind is taken again, too', () => {
-    const back: ImportStep = { type: 'rewind', ref: 'c:rewind', to: 'a' }
+    const back: ImportAction = { type: 'rewind', ref: 'c:rewind', to: 'a' }
     const earlier = importPlan(plan(says('a'), says('b'), back, says('c')), 'pi')
     const all = plan(says('a'), says('b'), says('x'), says('c'))
     const both = importPlan(all, 'pi', earlier)

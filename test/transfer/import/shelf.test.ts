@@ -6,7 +6,7 @@ import type { NewMessage } from '../../../src/commands/command.ts'
 import { sessionReader } from '../../../src/transfer/formats/parse-session.ts'
 import { memoryShelf } from '../../../src/transfer/formats/shelf.ts'
 import { createImportNotes } from '../../../src/transfer/formats/source.ts'
-import { stepsOn } from '../../../src/transfer/formats/steps.ts'
+import { actionsOn } from '../../../src/transfer/formats/actions.ts'
 import { fileShelf } from '../../../src/transfer/shelf.ts'
 import { jsonl } from '../../support/import-log.ts'
 import { runs } from '../../support/runs.ts'
@@ -43,16 +43,16 @@ describe('a shelf', () => {
   })
 })
 
-describe('the steps of a session', () => {
+describe('the actions of a session', () => {
   it('have the blocks of all lines of a message, in order, and what is newest of its origin', () => {
-    const steps = stepsOn(memoryShelf())
+    const actions = actionsOn(memoryShelf())
     const text = (said: string): NewMessage['content'] & object => [{ type: 'text', text: said }]
     const first = { role: 'assistant', content: text('a'), origin: { model: 'm', stopReason: null } } as const
-    steps.add({ type: 'message', ref: 'one', message: first })
-    steps.extend(0, { content: text('b'), origin: { stopReason: 'end_turn' } })
-    steps.add({ type: 'rewind', ref: 'two', to: null })
-    steps.extend(0, { content: text('c'), origin: { requestId: 'r' } })
-    expect([...steps.list()]).toEqual([
+    actions.add({ type: 'message', ref: 'one', message: first })
+    actions.extend(0, { content: text('b'), origin: { stopReason: 'end_turn' } })
+    actions.add({ type: 'rewind', ref: 'two', to: null })
+    actions.extend(0, { content: text('c'), origin: { requestId: 'r' } })
+    expect([...actions.list()]).toEqual([
       {
         type: 'message',
         ref: 'one',
@@ -79,7 +79,7 @@ describe('the steps of a session', () => {
     const before = heap()
     for (let n = 0; n < entries; n++) reader.read({ line: n + 1, text: lineOf(n) })
     const held = (heap() - before) / entries
-    expect(reader.finish()).toMatchObject({ right: { conversations: [{ steps: { length: entries } }] } })
+    expect(reader.finish()).toMatchObject({ right: { conversations: [{ actions: { length: entries } }] } })
     shelf.close()
     expect(held).toBeLessThan(600)
   })

@@ -3,7 +3,7 @@ import type { Covers } from '../../../events/events.ts'
 import { type Effective, type Item, messagesOf, type SummaryItem } from '../../../projections/effective.ts'
 import { limitResults, type ResultLimit, resultBytes } from './result-limit.ts'
 import type { TokenCount } from '../tokens/tokens.ts'
-import type { TruncationStep } from './truncation.ts'
+import type { TruncationResult } from './truncation.ts'
 
 /** Edit that shortens each tool result of an item to at most `bytes` bytes. */
 export interface ResultCut {
@@ -30,7 +30,7 @@ interface Shortened {
  */
 export const planShortening = (
   effective: Effective,
-  left: Pick<TruncationStep, 'effective' | 'count'>,
+  left: Pick<TruncationResult, 'effective' | 'count'>,
   allowed: number,
   countLeft: (edited: Effective) => TokenCount,
 ): Shortened => {

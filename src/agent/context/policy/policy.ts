@@ -19,7 +19,7 @@ import { tokensSince } from '../tokens/said-since.ts'
 import { type ContextSettings, type ContextLimits, limitsOf } from './settings.ts'
 import { countTokens, type TokenCount } from '../tokens/tokens.ts'
 import { planShortening, type ResultCut } from './plan-shortening.ts'
-import { type TruncationStep, truncation } from './truncation.ts'
+import { type TruncationResult, truncation } from './truncation.ts'
 
 interface Measured {
   /** Tokens of the current request; `allowed` is the limit. */
@@ -82,7 +82,7 @@ export const manageContext = (
     const now = countTokens(edited)
     return now.total > allowed ? truncation(edited, limits, { count: now, allowed }).count : now
   }
-  const shorter = (after: TruncationStep): E.Either<ContextTooLarge, ContextPlan> => {
+  const shorter = (after: TruncationResult): E.Either<ContextTooLarge, ContextPlan> => {
     const { edits, count: left } = planShortening(effective, after, allowed, countLeft)
     return edits.length > 0 && (left.total <= allowed || refused)
       ? E.right({ type: 'shorten', ...measured, edits })

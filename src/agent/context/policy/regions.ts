@@ -67,7 +67,7 @@ export const coversOf = ({ items }: Effective, from: number, to: number): Covers
   last: items[to - 1]?.position ?? 0,
 })
 
-/** Returns the history after a hypothetical truncation of the slice. The outline is not updated, because counting does not need it. */
+/** Returns the history after a hypothetical truncation of the slice. The layout is not updated, because counting does not need it. */
 export const truncateSlice = (effective: Effective, covers: Covers): Effective => {
   const hidden = sliceOf(effective, covers)
   const [first] = hidden

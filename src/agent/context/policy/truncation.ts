@@ -6,7 +6,7 @@ import type { ContextLimits } from './settings.ts'
 import { countTokens, type TokenCount } from '../tokens/tokens.ts'
 
 /** History after truncating the slices `covers`, with its token count. */
-export interface TruncationStep {
+export interface TruncationResult {
   readonly effective: Effective
   readonly count: TokenCount
   readonly covers: readonly Covers[]
@@ -17,15 +17,15 @@ export const truncation = (
   effective: Effective,
   limits: ContextLimits,
   { count, allowed }: { readonly count: TokenCount; readonly allowed: number },
-): TruncationStep => {
-  let smallest: TruncationStep = { effective, count, covers: [] }
+): TruncationResult => {
+  let smallest: TruncationResult = { effective, count, covers: [] }
   for (const keepLast of new Set([limits.keepLast, 1])) {
     smallest = { effective, count, covers: [] }
     for (const region of regionsOf(effective, { ...limits, keepLast })) {
       const before = smallest
       for (const to of cutsOf(region, effective.items.length, limits.fraction)) {
-        const step = hide(before, coversOf(effective, region.from, to))
-        if (step.count.total < smallest.count.total) smallest = step
+        const cut = hide(before, coversOf(effective, region.from, to))
+        if (cut.count.total < smallest.count.total) smallest = cut
         if (smallest.count.total <= allowed) return smallest
       }
     }
@@ -46,9 +46,9 @@ const cutsOf = ({ from, to, cutAt }: Region, length: number, fraction: number): 
   return [...chosen]
 }
 
-const hide = (step: TruncationStep, covers: Covers): TruncationStep => {
+const hide = (cut: TruncationResult, covers: Covers): TruncationResult => {
   // A truncation of truncations alone changes nothing, and would be refused.
-  if (sliceOf(step.effective, covers).every(({ kind }) => kind === 'truncation')) return step
-  const effective = truncateSlice(step.effective, covers)
-  return { effective, count: countTokens(effective), covers: [...step.covers, covers] }
+  if (sliceOf(cut.effective, covers).every(({ kind }) => kind === 'truncation')) return cut
+  const effective = truncateSlice(cut.effective, covers)
+  return { effective, count: countTokens(effective), covers: [...cut.covers, covers] }
 }

@@ -7,7 +7,7 @@ import { checkJson } from '../../../events/check.ts'
 import { type Covers, type Origin, originSchema } from '../../../events/events.ts'
 import type { Effective } from '../../../projections/effective.ts'
 import type { ConversationHandle } from '../../../conversation/conversation.ts'
-import { ok, run, type Steps } from '../../../result/steps.ts'
+import { unwrap, run, type Fallible } from '../../../result/fallible.ts'
 import type { ReadError, WriteError } from '../../../store/errors.ts'
 import type { WriteResult } from '../../../conversation/writing/encode.ts'
 import type { ContextGrew, NothingNew } from '../policy/errors.ts'
@@ -20,7 +20,7 @@ import type { SummaryResult, Summarizer, SummaryError, SummaryInput } from './su
 import { isVisible } from './reply.ts'
 import { receiptsOfSummary } from '../../receipts/summary-request.ts'
 
-export interface CondenseStep extends SummaryInput {
+export interface CondenseInput extends SummaryInput {
   readonly summarizer: Summarizer
   /** The `condense` method of the conversation that `effective` was read from, which records the summary. */
   readonly condense: ConversationHandle['condense']
@@ -42,17 +42,17 @@ export type CondenseError = (SummaryError | NothingNew | ContextGrew | WriteErro
  * smaller than the slice (`ContextGrew`), or outdated because something was written after `effective.at` or, with `context`, because
  * the slice was changed (`StaleContext`). `NothingNew` is returned before the summarizer is called.
  */
-export const condenseWith = (step: CondenseStep): Promise<E.Either<CondenseError, WriteResult>> =>
-  run(condensing(step))
+export const condenseWith = (input: CondenseInput): Promise<E.Either<CondenseError, WriteResult>> =>
+  run(condensing(input))
 
-async function* condensing(step: CondenseStep): Steps<CondenseError, WriteResult> {
-  const { effective, covers, signal } = step
-  yield* ok(checkCondensed(effective, covers, []))
-  const input = { effective, covers, ...(signal && { signal }) }
-  const summarized = yield* ok(asked(step.summarizer, input))
-  const written = await run(record(step, summarized))
+async function* condensing(input: CondenseInput): Fallible<CondenseError, WriteResult> {
+  const { effective, covers, signal } = input
+  yield* unwrap(checkCondensed(effective, covers, []))
+  const slice = { effective, covers, ...(signal && { signal }) }
+  const summarized = yield* unwrap(asked(input.summarizer, slice))
+  const written = await run(record(input, summarized))
   const { origin } = summarized
-  if (E.isRight(written) || !origin) return yield* ok(written)
+  if (E.isRight(written) || !origin) return yield* unwrap(written)
   const error = written.left
   return yield {
     ...error,
@@ -73,18 +73,18 @@ const callsIn = (origin: Origin, { _tag, message }: CondenseError): readonly Fai
 const maxStale = 10
 
 async function* record(
-  { effective, covers, condense, tolerate, context }: CondenseStep,
+  { effective, covers, condense, tolerate, context }: CondenseInput,
   { blocks, origin }: SummaryResult,
-): Steps<CondenseError, WriteResult> {
+): Fallible<CondenseError, WriteResult> {
   const summary = [{ role: 'user', content: blocks }] as const
-  yield* ok(checkCondensed(effective, covers, summary))
+  yield* unwrap(checkCondensed(effective, covers, summary))
   const more = { ...(origin && { origin }), ...(tolerate && { tolerate }) }
   let after = effective.at
   for (let stale = 0; ; stale++) {
     const written = await condense({ covers, summary, method: 'model', ...more, after })()
-    if (!isStale(written) || !context || stale === maxStale) return yield* ok(written)
-    const now = yield* ok(context())
-    if (!isShownAsBefore(covers, effective, now)) return yield* ok(written)
+    if (!isStale(written) || !context || stale === maxStale) return yield* unwrap(written)
+    const now = yield* unwrap(context())
+    if (!isShownAsBefore(covers, effective, now)) return yield* unwrap(written)
     after = now.at
   }
 }

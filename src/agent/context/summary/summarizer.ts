@@ -8,7 +8,7 @@ import { digestOf } from '../../receipts/canonical.ts'
 import type { SummaryFailed } from './errors.ts'
 import type { FailedCall, Model, ModelError } from '../../models/model.ts'
 import { sliceOf } from '../../../projections/effective.ts'
-import { ok, run, type Steps } from '../../../result/steps.ts'
+import { unwrap, run, type Fallible } from '../../../result/fallible.ts'
 import { estimateOfSummary, nextRequest } from './parts.ts'
 import { isVisible, sumOfUsage, textsOf } from './reply.ts'
 import {
@@ -90,7 +90,7 @@ async function* summarize(
   model: Model,
   limits: SummaryLimits,
   input: Asking,
-): Steps<SummaryError, Required<SummaryResult>> {
+): Fallible<SummaryError, Required<SummaryResult>> {
   const { effective, covers } = input
   const pinned = limits.pinned(sliceOf(effective, covers)).filter(isVisible)
   const along = {
@@ -161,11 +161,11 @@ async function* ask(
   model: Model,
   limits: Omit<SummaryLimits, 'options'> & { readonly options: SummaryOptions },
   { effective, signal, failed }: Asking,
-): Steps<SummaryError, Answer> {
+): Fallible<SummaryError, Answer> {
   const correction = Math.max(1, countTokens(effective).correction)
   let { allowed, options } = limits
   for (let tries = 0; ; tries++) {
-    const asked = yield* ok(nextRequest(effective, options, { allowed, correction }))
+    const asked = yield* unwrap(nextRequest(effective, options, { allowed, correction }))
     const request = requestOfSummary(effective, asked)
     const { chat: _chat, ...rendered } = request
     const asking = { ...rendered, ...alongSummary(request, asked) }
@@ -185,12 +185,12 @@ async function* ask(
       options = { ...options, along: { ...asked.along, form: wanted } }
       continue
     }
-    const reply = yield* ok(answer)
+    const reply = yield* unwrap(answer)
     const { failed: _, ...told } = reply.origin
     const size = () => correction * estimateOfSummary(effective, asked)
     const origin = withEstimates(told, size, reply.content)
     const texts = textsOf(reply)
     if (E.isLeft(texts)) failed.push(failedCallOf({ ...origin, ...texts.left }))
-    return { asked, request, texts: yield* ok(texts), origin, allowed }
+    return { asked, request, texts: yield* unwrap(texts), origin, allowed }
   }
 }

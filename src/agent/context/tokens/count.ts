@@ -10,7 +10,7 @@ import { type AnthropicClient, anthropicModel } from '../../models/anthropic/mod
 import { guardModel } from '../../models/guard-model.ts'
 import type { Model, ModelError } from '../../models/model.ts'
 import { requestWith } from '../../models/request.ts'
-import { ok, type Steps, task } from '../../../result/steps.ts'
+import { unwrap, type Fallible, task } from '../../../result/fallible.ts'
 import { countTokens, type TokenCount } from './tokens.ts'
 
 export interface CountOptions extends PositionOption {
@@ -57,16 +57,16 @@ export const tokensOf = (
 async function* counted(
   chat: ConversationHandle,
   options: CountOptions | undefined,
-): Steps<ReadError | ModelError, TokenReport> {
+): Fallible<ReadError | ModelError, TokenReport> {
   const fields = { at: kinds.position, client: kinds.anything, model: kinds.text }
-  const { at, client, model } = yield* ok(checkOptions(options, fields))
+  const { at, client, model } = yield* unwrap(checkOptions(options, fields))
   if (client !== undefined && !isClient(client)) return yield invalidInput('client', noClient)
-  const context = yield* ok(chat.context(at === undefined ? {} : { at }))
+  const context = yield* unwrap(chat.context(at === undefined ? {} : { at }))
   const count = countTokens(context)
   if (!client) return count
   const rendered = render(context)
   if (rendered.awaits !== 'model') return count
   const named = model ?? configurationOf(context).model ?? count.model ?? ''
   const request = requestWith(rendered, { model: named, parameters: {} })
-  return { ...count, exact: yield* ok(modelOf(client).countTokens(request)) }
+  return { ...count, exact: yield* unwrap(modelOf(client).countTokens(request)) }
 }

@@ -142,11 +142,11 @@ interface Gap {
  * Returns the gaps whose tokens follow from the API's counts for two successive replies: nothing before the gap changed between the
  * replies, and every item in the gap is shown.
  */
-const gapsOf = ({ items, outline }: Effective, anchors: readonly UsageAnchor[]): readonly Gap[] => {
+const gapsOf = ({ items, layout }: Effective, anchors: readonly UsageAnchor[]): readonly Gap[] => {
   const changes = [
     ...items.filter(({ kind }) => kind !== 'message').map(({ position }) => position),
-    ...outline.restored.flatMap(({ after, before }) => [after, before]),
-    outline.promptSince ?? -1,
+    ...layout.restored.flatMap(({ after, before }) => [after, before]),
+    layout.promptSince ?? -1,
   ].toSorted((a, b) => a - b)
   const isSame = (from: number, to: number): boolean => !changes.some((at) => from < at && at < to)
   const gaps: Gap[] = []

@@ -1,6 +1,6 @@
 import type { RecordedTurnFact } from '../../../events/turn-events.ts'
 import type { TurnLog, TurnsEnd } from '../../../conversation/beside/turn-log.ts'
-import { catchTyped, type Steps } from '../../../result/steps.ts'
+import { catchTyped, type Fallible } from '../../../result/fallible.ts'
 import type { ReadError, StoreError } from '../../../store/errors.ts'
 import type { OpenCall } from './open-calls.ts'
 
@@ -57,7 +57,7 @@ export async function* statesOf(
   log: TurnLog,
   open: readonly OpenCall[],
   at = Infinity,
-): Steps<ReadError, CallStates> {
+): Fallible<ReadError, CallStates> {
   const replies = new Set(open.map(({ use }) => use))
   const first = Math.min(...replies)
   const own = yield* callStates(log, first, at)
@@ -99,7 +99,11 @@ export const startOf = ({ started, earlier }: Pick<CallState, 'started' | 'earli
  * @param reply position of the first relevant reply: the log is read backwards to it
  * @param at include only facts recorded before the conversation grew beyond this position
  */
-export async function* callStates(log: TurnLog, reply: number, at = Infinity): Steps<StoreError, CallStates> {
+export async function* callStates(
+  log: TurnLog,
+  reply: number,
+  at = Infinity,
+): Fallible<StoreError, CallStates> {
   const facts: RecordedTurnFact[] = []
   yield* catchTyped<StoreError, void>(async () => {
     for await (const fact of log.newest()) {
@@ -116,7 +120,7 @@ export async function* callStates(log: TurnLog, reply: number, at = Infinity): S
  * Returns the state of the call with this id that began to wait most recently, however long ago; undefined if no call with this id has
  * waited.
  */
-export const lastWaiting = (log: TurnLog, call: string): Steps<StoreError, CallState | undefined> =>
+export const lastWaiting = (log: TurnLog, call: string): Fallible<StoreError, CallState | undefined> =>
   catchTyped(async () => {
     const facts: RecordedTurnFact[] = []
     for await (const fact of log.newest()) {

@@ -1,6 +1,6 @@
 import type { ConversationHandle } from '../../../conversation/conversation.ts'
 import type { Effective } from '../../../projections/effective.ts'
-import type { Steps } from '../../../result/steps.ts'
+import type { Fallible } from '../../../result/fallible.ts'
 import type { ReadError } from '../../../store/errors.ts'
 import type { RewindPoint } from './call-states.ts'
 import { type DeferredMessages, isSaid, overtakenSince, lastUserMessages } from './deferred-messages.ts'
@@ -27,7 +27,7 @@ export async function* callsNow(
   chat: ConversationHandle,
   now: Effective,
   since = now.at,
-): Steps<ReadError, CallsNow> {
+): Fallible<ReadError, CallsNow> {
   const rewinds = (yield* rewindsAfter(chat, since)).filter(({ position }) => position <= now.at)
   const position = overtakenSince(now)
   if (position === undefined) return { open: openCalls(now), said: Infinity, rewinds }
@@ -40,7 +40,7 @@ export async function* callsNow(
 export async function* rewindsAfter(
   chat: ConversationHandle,
   at: number,
-): Steps<ReadError, readonly RewindPoint[]> {
+): Fallible<ReadError, readonly RewindPoint[]> {
   const events = yield* chat.later(at)
   return events.flatMap((event, index) => {
     if (event.type !== 'Rewound') return []

@@ -7,7 +7,7 @@ import type { EventTooLarge, InvalidInput } from '../../../events/errors.ts'
 import type { MethodResult, ResultStyle } from '../../../result/answer.ts'
 import { configurationOf, type Effective } from '../../../projections/effective.ts'
 import { checkEditedInput } from '../../tools/edited-input.ts'
-import { ok, type Steps, task } from '../../../result/steps.ts'
+import { unwrap, type Fallible, task } from '../../../result/fallible.ts'
 import { despiteConflicts } from '../../../store/conflicts.ts'
 import type { ReadError } from '../../../store/errors.ts'
 import { type CallState, isOver, isWithdrawn, lastWaiting, startOf, statesOf } from './call-states.ts'
@@ -166,11 +166,11 @@ export const createApprovalMethods = (chat: ConversationHandle): ApprovalMethods
   const decide = (
     decision: 'approved' | 'denied',
     { call, ...given }: { readonly call: string } & Approval & Denial,
-  ): Steps<DecisionError, CallDecision> =>
-    despiteConflicts(async function* (): Steps<DecisionError, CallDecision> {
+  ): Fallible<DecisionError, CallDecision> =>
+    despiteConflicts(async function* (): Fallible<DecisionError, CallDecision> {
       const found = yield* lastWaiting(log, call)
       const { revision } = yield* log.end()
-      const now = yield* ok(chat.context())
+      const now = yield* unwrap(chat.context())
       const calls = yield* callsNow(chat, now, found?.wait?.data.at)
       const time = Date.now()
       const problem = found && problemWith(call, found, calls, time)
@@ -187,7 +187,7 @@ export const createApprovalMethods = (chat: ConversationHandle): ApprovalMethods
       const { reply } = found.wait.data
       const use = calls.open.find((each) => each.use === reply && each.call.id === call)
       if (use && given.input)
-        yield* ok(checkEditedInput(configurationOf(now).tools ?? [], use.call.name, given.input))
+        yield* unwrap(checkEditedInput(configurationOf(now).tools ?? [], use.call.name, given.input))
       const data = {
         reply,
         call,
@@ -203,11 +203,11 @@ export const createApprovalMethods = (chat: ConversationHandle): ApprovalMethods
   const withdraw = ({
     call,
     ...withdrawn
-  }: { readonly call: string } & CallWithdrawal): Steps<WithdrawalError, CallDecision> =>
-    despiteConflicts(async function* (): Steps<WithdrawalError, CallDecision> {
+  }: { readonly call: string } & CallWithdrawal): Fallible<WithdrawalError, CallDecision> =>
+    despiteConflicts(async function* (): Fallible<WithdrawalError, CallDecision> {
       const found = yield* lastWaiting(log, call)
       const { revision } = yield* log.end()
-      const now = yield* ok(chat.context())
+      const now = yield* unwrap(chat.context())
       const calls = yield* callsNow(chat, now, found?.wait?.data.at)
       const problem = found ? problemWithWithdrawing(call, found, calls) : 'it has not waited'
       if (!found?.wait || problem !== undefined)
@@ -218,12 +218,12 @@ export const createApprovalMethods = (chat: ConversationHandle): ApprovalMethods
       return { conversation: chat.id, call, decision: 'withdrawn', by: withdrawn.by }
     })
 
-  async function* awaited(options?: PositionOption): Steps<ReadError, readonly AwaitedCall[]> {
+  async function* awaited(options?: PositionOption): Fallible<ReadError, readonly AwaitedCall[]> {
     const now = yield* chat.begun(options)
     return now ? yield* awaitedIn(now) : []
   }
 
-  async function* awaitedIn(now: Effective): Steps<ReadError, readonly AwaitedCall[]> {
+  async function* awaitedIn(now: Effective): Fallible<ReadError, readonly AwaitedCall[]> {
     const { open } = yield* callsNow(chat, now)
     if (open.length === 0) return []
     const states = yield* statesOf(log, open, now.at)
@@ -251,11 +251,11 @@ export const createApprovalMethods = (chat: ConversationHandle): ApprovalMethods
     schema: S,
     call: string,
     given: object,
-    then: (input: z.infer<S>) => Steps<Err, CallDecision>,
+    then: (input: z.infer<S>) => Fallible<Err, CallDecision>,
   ) =>
-    task(async function* (): Steps<Err | InvalidInput, CallDecision> {
-      const fields = yield* ok(objectOf(given))
-      return yield* then(yield* ok(checkJson(schema, { ...fields, call })))
+    task(async function* (): Fallible<Err | InvalidInput, CallDecision> {
+      const fields = yield* unwrap(objectOf(given))
+      return yield* then(yield* unwrap(checkJson(schema, { ...fields, call })))
     })
 
   return {

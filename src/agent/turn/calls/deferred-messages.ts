@@ -192,8 +192,8 @@ const shownBy = (event: ConversationEvent<Marker>): NewMessage['shown'] => {
 
 const without = (now: Effective, shown: ReadonlySet<number>, at: number): Effective => {
   const isLeft = ({ position }: { readonly position: number }): boolean => !shown.has(position)
-  const outline = { ...now.outline, slots: now.outline.slots.filter(isLeft) }
-  return { at, head: at, items: now.items.filter(isLeft), outline }
+  const layout = { ...now.layout, slots: now.layout.slots.filter(isLeft) }
+  return { at, head: at, items: now.items.filter(isLeft), layout }
 }
 
 /** Reports whether an item contains words of the user, not only tool results. */

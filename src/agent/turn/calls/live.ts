@@ -4,15 +4,15 @@ import type { WriteResult } from '../../../conversation/writing/encode.ts'
 import type { QueuedMessage } from '../../../conversation/beside/inbox.ts'
 import { sizeOf } from '../../../conversation/reading/moments.ts'
 import { configure, type Effective, evolveEffective } from '../../../projections/effective.ts'
-import { ok, run, type Steps } from '../../../result/steps.ts'
+import { unwrap, run, type Fallible } from '../../../result/fallible.ts'
 import type { ReadError, StoreError } from '../../../store/errors.ts'
 import { afterOther, type TurnDemand, demandAfter, demandUpTo } from './turn-demand.ts'
 
 /** Function that returns the current effective history. */
 export interface LiveHistory {
-  (): Steps<ReadError, Effective>
+  (): Fallible<ReadError, Effective>
   /** Returns the messages currently queued in the inbox. */
-  readonly mail: () => Steps<StoreError, readonly QueuedMessage[]>
+  readonly mail: () => Fallible<StoreError, readonly QueuedMessage[]>
   /**
    * Starts reading the history and the inbox in advance, for the next call of each function. A result older than 100 ms is discarded
    * and read again.
@@ -24,7 +24,7 @@ export interface LiveHistory {
   /** Updates the cache with an event written by the turn. After a configuration, the turn continues without reading anything. */
   readonly wrote: (written: WriteResult) => void
   /** Returns the requests to workers as of the history that was returned last. */
-  readonly asked: () => Steps<ReadError, TurnDemand>
+  readonly asked: () => Fallible<ReadError, TurnDemand>
   /** Returns the size of the cached content, in characters of JSON. */
   readonly size: () => number
 }
@@ -50,24 +50,24 @@ export const liveHistory = (chat: ConversationHandle): LiveHistory => {
     delete begun?.[what]
     return isNow ? reading : undefined
   }
-  async function* history(): Steps<ReadError, Effective> {
+  async function* history(): Fallible<ReadError, Effective> {
     const first = taken('history')
-    return first ? yield* ok(first) : yield* read()
+    return first ? yield* unwrap(first) : yield* read()
   }
-  async function* mail(): Steps<StoreError, readonly QueuedMessage[]> {
+  async function* mail(): Fallible<StoreError, readonly QueuedMessage[]> {
     const first = taken('mail')
-    return first ? yield* ok(first) : yield* chat.inbox.pending()
+    return first ? yield* unwrap(first) : yield* chat.inbox.pending()
   }
-  async function* read(): Steps<ReadError, Effective> {
+  async function* read(): Fallible<ReadError, Effective> {
     // Another turn of the conversation may call it meanwhile.
     const before = known
     const later = before ? yield* chat.later(before.now.at) : []
     const next = before && evolveEffective(before.now, later)
-    const now = next ?? (yield* ok(chat.context()))
+    const now = next ?? (yield* unwrap(chat.context()))
     known = { now, asked: next && before?.asked && later.reduce(demandAfter, before.asked) }
     return now
   }
-  async function* asked(): Steps<ReadError, TurnDemand> {
+  async function* asked(): Fallible<ReadError, TurnDemand> {
     const { now, asked: before } = known ?? { now: yield* history() }
     if (before) return before
     const found = yield* demandUpTo(chat, now.at)

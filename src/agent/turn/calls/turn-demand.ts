@@ -1,7 +1,7 @@
 import type { ConversationHandle } from '../../../conversation/conversation.ts'
 import { type ConversationEvent, START } from '../../../events/events.ts'
 import { isFinal } from '../../../projections/final.ts'
-import { catchTyped, type Steps } from '../../../result/steps.ts'
+import { catchTyped, type Fallible } from '../../../result/fallible.ts'
 import type { ReadError } from '../../../store/errors.ts'
 
 /** Requests to workers for a turn of the conversation, and its last final reply, according to the conversation's log. */
@@ -41,7 +41,7 @@ const firstPage = 32
 export async function* demandUpTo(
   chat: Pick<ConversationHandle, 'events'>,
   at: number,
-): Steps<ReadError, TurnDemand> {
+): Fallible<ReadError, TurnDemand> {
   let events: readonly ConversationEvent[] = []
   for (let size = firstPage, from = at + 1; from > START + 1; size *= 2) {
     const to = from - 1
@@ -55,7 +55,7 @@ export async function* demandUpTo(
 const eventsIn = (
   chat: Pick<ConversationHandle, 'events'>,
   range: { readonly from: number; readonly to: number },
-): Steps<ReadError, readonly ConversationEvent[]> =>
+): Fallible<ReadError, readonly ConversationEvent[]> =>
   catchTyped(async () => {
     const events: ConversationEvent[] = []
     for await (const event of chat.events(range)) events.push(event)

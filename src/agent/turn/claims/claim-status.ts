@@ -1,7 +1,7 @@
 import { START } from '../../../events/events.ts'
 import type { RecordedTurnFact } from '../../../events/turn-events.ts'
 import type { TurnLog } from '../../../conversation/beside/turn-log.ts'
-import { catchTyped, type Steps } from '../../../result/steps.ts'
+import { catchTyped, type Fallible } from '../../../result/fallible.ts'
 import type { StoreError } from '../../../store/errors.ts'
 
 export type Claim = RecordedTurnFact<'TurnClaimed'>
@@ -29,7 +29,7 @@ const page = 8
  *
  * @param since position of the last final reply: facts recorded before it no longer matter. Without it, reads until the step is known
  */
-export async function* claimStatusOf(log: TurnLog, since?: number): Steps<StoreError, ClaimStatus> {
+export async function* claimStatusOf(log: TurnLog, since?: number): Fallible<StoreError, ClaimStatus> {
   return yield* catchTyped<StoreError, ClaimStatus>(async () => {
     let revision = -1
     let at = START

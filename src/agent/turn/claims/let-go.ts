@@ -1,6 +1,6 @@
 import type { RecordedTurnFact, TurnFact } from '../../../events/turn-events.ts'
 import type { TurnLog } from '../../../conversation/beside/turn-log.ts'
-import type { Steps } from '../../../result/steps.ts'
+import type { Fallible } from '../../../result/fallible.ts'
 import { despiteConflicts } from '../../../store/conflicts.ts'
 import type { StoreError, WriteError } from '../../../store/errors.ts'
 
@@ -16,8 +16,8 @@ export const letGo = (
   log: TurnLog,
   claimed: number,
   how: (since: Facts) => TurnFact<'TurnReleased' | 'TurnParked'> | undefined,
-): Steps<StoreError | WriteError, void> =>
-  despiteConflicts(async function* (): Steps<StoreError | WriteError, void> {
+): Fallible<StoreError | WriteError, void> =>
+  despiteConflicts(async function* (): Fallible<StoreError | WriteError, void> {
     const since = yield* log.after(claimed)
     const fact = how(since)
     if (fact) yield* log.append([fact], since.at(-1)?.revision ?? claimed)

@@ -6,7 +6,7 @@ import type { TurnFact } from '../../../events/turn-events.ts'
 import type { TurnsEnd } from '../../../conversation/beside/turn-log.ts'
 import type { Effective } from '../../../projections/effective.ts'
 import type { ModelAborted } from '../../models/model.ts'
-import { ok, run, type Steps } from '../../../result/steps.ts'
+import { unwrap, run, type Fallible } from '../../../result/fallible.ts'
 import { despiteConflicts } from '../../../store/conflicts.ts'
 import type { ReadError, StoreError, WriteError } from '../../../store/errors.ts'
 import type { LiveHistory } from '../calls/live.ts'
@@ -24,12 +24,12 @@ export interface TurnClaim extends ClaimHandle {
    *
    * @returns the history to continue with; it is newer than `now` if the turn had to wait
    */
-  readonly enter: (now: Effective, phase: Phase) => Steps<HoldError, Effective>
+  readonly enter: (now: Effective, phase: Phase) => Fallible<HoldError, Effective>
   /**
    * Returns the facts that claim the conversation, to be recorded together with the turn's next facts; an empty array if no claim is
    * needed. `revision` is the last revision of the log of turns. Marks the turn as lost if another holder has claimed the conversation.
    */
-  readonly along: (at: number, revision: number) => Steps<StoreError, readonly TurnFact[]>
+  readonly along: (at: number, revision: number) => Fallible<StoreError, readonly TurnFact[]>
   /** Remembers the turn's claim if the recorded facts contain it. */
   readonly recorded: (facts: readonly TurnFact[], end: TurnsEnd) => void
   /** Reports whether the turn has ever claimed the conversation, even if it has lost the claim since. */
@@ -104,8 +104,8 @@ export const createTurnClaim = (
   }
 
   async function* look(
-    end: () => Steps<StoreError, Pick<TurnsEnd, 'revision'>> = log.now,
-  ): Steps<StoreError, ClaimStatus> {
+    end: () => Fallible<StoreError, Pick<TurnsEnd, 'revision'>> = log.now,
+  ): Fallible<StoreError, ClaimStatus> {
     const { revision } = yield* end()
     const before = remembered.standing
     const standing =
@@ -135,16 +135,16 @@ export const createTurnClaim = (
   }
 
   /** Claims the conversation. Fails with a `Conflict` if the log of turns has grown meanwhile. */
-  async function* claim(at: number, { revision }: ClaimStatus): Steps<WriteError, void> {
+  async function* claim(at: number, { revision }: ClaimStatus): Fallible<WriteError, void> {
     const facts = withBegun([claimAt(at)], at, revision)
     recorded(facts, yield* log.append(facts, revision))
   }
 
   /** Waits until another holder's claim has ended or that holder counts as dead. */
-  async function* wait(other: Claim, now: Effective, watch: TurnWatch): Steps<HoldError, void> {
+  async function* wait(other: Claim, now: Effective, watch: TurnWatch): Fallible<HoldError, void> {
     if (whileHeld === 'fail') return yield turnHeld(chat.id, other.data.worker)
     onHeld(other.data.worker)
-    const stands = async function* (): Steps<ReadError | WriteError, boolean> {
+    const stands = async function* (): Fallible<ReadError | WriteError, boolean> {
       yield* history()
       ;({ final } = yield* history.asked())
       return otherIn(yield* look())?.revision === other.revision
@@ -153,11 +153,14 @@ export const createTurnClaim = (
     const { result } = await watch.during(work, (signal) =>
       run(untilFree(chat, other, { ttl, signal, stands })),
     )
-    if (yield* ok(result)) overtaken = other.revision
+    if (yield* unwrap(result)) overtaken = other.revision
   }
 
   /** Claims the conversation if another program or worker might claim it. */
-  async function* enterAsProgram(given: Effective, { watch, isFirst }: Phase): Steps<HoldError, Effective> {
+  async function* enterAsProgram(
+    given: Effective,
+    { watch, isFirst }: Phase,
+  ): Fallible<HoldError, Effective> {
     await announcing
     let now = given
     let hasLooked = false
@@ -167,7 +170,7 @@ export const createTurnClaim = (
      *
      * @returns false if the turn had to wait: then the caller must try again
      */
-    async function* attempt(): Steps<HoldError, boolean> {
+    async function* attempt(): Fallible<HoldError, boolean> {
       const asked = yield* history.asked()
       ;({ final } = asked)
       if (own && own.at >= final) return true
@@ -196,11 +199,11 @@ export const createTurnClaim = (
   }
 
   /** Renews a worker's claim after a final reply, because other holders consider the worker's earlier claim ended by that reply. */
-  async function* enterAsWorker({ at }: Effective, { hasFinished }: Phase): Steps<HoldError, void> {
+  async function* enterAsWorker({ at }: Effective, { hasFinished }: Phase): Fallible<HoldError, void> {
     if (!hasFinished) return
     ;({ final } = yield* history.asked())
     if (own && own.at >= final) return
-    yield* despiteConflicts(async function* (): Steps<HoldError, void> {
+    yield* despiteConflicts(async function* (): Fallible<HoldError, void> {
       const standing = yield* look()
       if (otherIn(standing)) {
         isLost = true
@@ -210,15 +213,15 @@ export const createTurnClaim = (
     })
   }
 
-  const announced = (at: number): Steps<WriteError, void> =>
-    despiteConflicts(async function* (): Steps<WriteError, void> {
+  const announced = (at: number): Fallible<WriteError, void> =>
+    despiteConflicts(async function* (): Fallible<WriteError, void> {
       if (own || isLost) return
       const standing = yield* look()
       isLost ||= otherIn(standing) !== undefined
       if (!isLost) yield* claim(at, standing)
     })
 
-  async function* release(revision: number, wanted: Reason): Steps<ReadError | WriteError, void> {
+  async function* release(revision: number, wanted: Reason): Fallible<ReadError | WriteError, void> {
     // Something may have been said since the turn looked last: somebody has to look again.
     const isNew = wanted !== 'free' && (yield* history()).at !== seen
     yield* letGo(log, revision, (since) => {
@@ -229,13 +232,13 @@ export const createTurnClaim = (
   }
 
   return {
-    enter: async function* (now, phase): Steps<HoldError, Effective> {
+    enter: async function* (now, phase): Fallible<HoldError, Effective> {
       if (party.isWorker) yield* enterAsWorker(now, phase)
       const entered = party.isWorker ? now : yield* enterAsProgram(now, phase)
       seen = entered.at
       return entered
     },
-    along: async function* (at, revision): Steps<StoreError, readonly TurnFact[]> {
+    along: async function* (at, revision): Fallible<StoreError, readonly TurnFact[]> {
       await announcing
       if (own || party.isWorker) return []
       if (remembered.standing?.revision !== revision) isLost ||= otherIn(yield* look()) !== undefined

@@ -2,7 +2,7 @@ import { workerStreamOf } from '../../../events/ids.ts'
 import type { ConversationHandle } from '../../../conversation/conversation.ts'
 import { modelAborted } from '../../models/abort.ts'
 import type { ModelAborted } from '../../models/model.ts'
-import type { Steps } from '../../../result/steps.ts'
+import type { Fallible } from '../../../result/fallible.ts'
 import type { ReadError, WriteError } from '../../../store/errors.ts'
 import type { RecordedEvent } from '../../../store/port.ts'
 import type { Claim } from './claim-status.ts'
@@ -12,7 +12,7 @@ interface Waiting {
   readonly ttl: number
   readonly signal: AbortSignal
   /** Reports whether the claim is still valid. */
-  readonly stands: () => Steps<ReadError | WriteError, boolean>
+  readonly stands: () => Fallible<ReadError | WriteError, boolean>
 }
 
 /**
@@ -24,7 +24,7 @@ export async function* untilFree(
   chat: ConversationHandle,
   { data: { worker } }: Claim,
   { ttl, signal, stands }: Waiting,
-): Steps<ReadError | WriteError | ModelAborted, boolean> {
+): Fallible<ReadError | WriteError | ModelAborted, boolean> {
   const { clock, isGone, lookEvery } = chat.party
   const own = workerStreamOf(worker)
   const over = new AbortController()

@@ -4,7 +4,7 @@ import type { QueuedMessage } from '../../../conversation/beside/inbox.ts'
 import { type Effective, isReply, type Item } from '../../../projections/effective.ts'
 import type { Entry } from '../../../projections/full.ts'
 import { render } from '../../../projections/render/renderer.ts'
-import { ok, type Steps } from '../../../result/steps.ts'
+import { unwrap, type Fallible } from '../../../result/fallible.ts'
 import type { ReadError } from '../../../store/errors.ts'
 import { createApprovalMethods } from '../calls/decisions.ts'
 import { isCall, type OpenCall, openCalls } from '../calls/open-calls.ts'
@@ -14,7 +14,7 @@ import { openCallsIn } from '../calls/said-results.ts'
  * Reports whether the conversation awaits the model or has open calls, according to the log alone. Returns false while all open calls
  * wait for approval.
  */
-export async function* isBusy(chat: ConversationHandle, now: Effective): Steps<ReadError, boolean> {
+export async function* isBusy(chat: ConversationHandle, now: Effective): Fallible<ReadError, boolean> {
   const open = openCalls(now)
   return open.length > 0 ? !(yield* waitForApproval(chat, open)) : render(now).awaits === 'model'
 }
@@ -22,8 +22,8 @@ export async function* isBusy(chat: ConversationHandle, now: Effective): Steps<R
 async function* waitForApproval(
   chat: ConversationHandle,
   open: readonly OpenCall[],
-): Steps<ReadError, boolean> {
-  const waiting = yield* ok(createApprovalMethods(chat).waiting())
+): Fallible<ReadError, boolean> {
+  const waiting = yield* unwrap(createApprovalMethods(chat).waiting())
   return open.every(({ use, call: { id } }) =>
     waiting.some(({ why, reply, call }) => why === 'approval' && reply === use && call === id),
   )
@@ -48,9 +48,12 @@ export const areAnswered = (now: Effective, mail: readonly QueuedMessage[]): boo
 const firstPage = 100
 
 /** Returns the position of the user message that began the turn at the conversation's end; undefined if no message did. */
-export async function* turnStart(chat: ConversationHandle, at: number): Steps<ReadError, number | undefined> {
+export async function* turnStart(
+  chat: ConversationHandle,
+  at: number,
+): Fallible<ReadError, number | undefined> {
   for (let last = firstPage; ; last *= 4) {
-    const entries = yield* ok(chat.full({ at, last }))
+    const entries = yield* unwrap(chat.full({ at, last }))
     const end = entries.findLastIndex(isEnd)
     if (end >= 0 || entries.length < last)
       return entries.slice(end + 1).find((entry) => entry.kind === 'message' && isTurn(entry))?.position

@@ -2,7 +2,7 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { z } from 'zod'
 import type { ConversationHandle } from '../../../conversation/conversation.ts'
 import { checkJson } from '../../../events/check.ts'
-import { ok, type Steps, task } from '../../../result/steps.ts'
+import { unwrap, type Fallible, task } from '../../../result/fallible.ts'
 import type { NoteError, ReadError } from '../../../store/errors.ts'
 import { recordFact } from './record-fact.ts'
 
@@ -19,8 +19,8 @@ const optionsSchema = z.strictObject({ by: z.string().min(1).optional(), reason:
 export const createCancelMethod =
   (chat: ConversationHandle) =>
   (options: CancelOptions = {}): TaskEither<CancelError, void> =>
-    task(async function* (): Steps<CancelError, void> {
-      const given = yield* ok(checkJson(optionsSchema, options))
-      if (!(yield* ok(chat.exists()))) return
+    task(async function* (): Fallible<CancelError, void> {
+      const given = yield* unwrap(checkJson(optionsSchema, options))
+      if (!(yield* unwrap(chat.exists()))) return
       yield* recordFact(chat, (at) => ({ type: 'TurnCancelled', data: { ...given, at } }))
     })

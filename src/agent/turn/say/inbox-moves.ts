@@ -1,7 +1,7 @@
 import { START } from '../../../events/events.ts'
 import type { ConversationHandle } from '../../../conversation/conversation.ts'
 import type { QueuedMessage } from '../../../conversation/beside/inbox.ts'
-import { ok, type Steps } from '../../../result/steps.ts'
+import { unwrap, type Fallible } from '../../../result/fallible.ts'
 import type { WriteError } from '../../../store/errors.ts'
 
 /**
@@ -15,14 +15,14 @@ import type { WriteError } from '../../../store/errors.ts'
 export async function* moveIn(
   chat: ConversationHandle,
   mail?: readonly QueuedMessage[],
-): Steps<WriteError, boolean> {
+): Fallible<WriteError, boolean> {
   const pending = mail ?? (yield* chat.inbox.pending())
   let at = START
   for (const { data, metadata, id } of pending) {
     const { actor, commandId, $correlationId, $causationId = id, answer } = metadata
     const correlation = $correlationId !== undefined && { correlationId: $correlationId }
     const asked = answer !== undefined && { answer }
-    const written = yield* ok(
+    const written = yield* unwrap(
       chat.record(data.messages, { commandId, actor, causationId: $causationId, ...correlation, ...asked }),
     )
     at = written.position

@@ -16,7 +16,7 @@ import { newMessage, type NewMessage } from '../../../events/new-message.ts'
 import { START } from '../../../events/events.ts'
 import type { CommandEnvelope, WriteResult } from '../../../conversation/writing/encode.ts'
 import type { QueuedMessage } from '../../../conversation/beside/inbox.ts'
-import { ok, run, type Steps, task } from '../../../result/steps.ts'
+import { unwrap, run, type Fallible, task } from '../../../result/fallible.ts'
 import type { ReadError, StoreError, WriteError } from '../../../store/errors.ts'
 import { checkOptions, kinds } from '../../../store/options.ts'
 import { areAnswered, isBusy, turnStart } from './busy.ts'
@@ -55,7 +55,7 @@ export interface QueuedMessages {
   readonly messages: readonly NewMessage[]
 }
 
-type Says<A> = Steps<SayError, A>
+type Says<A> = Fallible<SayError, A>
 
 /** Maximum number of retries when concurrent events prevent the message from being recorded. */
 const maxStale = 100
@@ -80,14 +80,14 @@ export const createSayMethod = (chat: ConversationHandle) => {
       if (isQueued && areAnswered(now, pending)) yield* moveIn(chat, pending)
       else if (isQueued) return { status: 'queued', conversation: chat.id, id }
     } else yield* moveIn(chat)
-    return recorded(yield* ok(chat.record(data.messages, { commandId: metadata.commandId })))
+    return recorded(yield* unwrap(chat.record(data.messages, { commandId: metadata.commandId })))
   }
 
   async function* rollback(messages: readonly NewMessage[], envelope: CommandEnvelope): Says<WriteResult> {
-    const { at } = yield* ok(chat.context())
+    const { at } = yield* unwrap(chat.context())
     const start = yield* turnStart(chat, at)
     const options = start === undefined ? {} : { rewindTo: start - 1, after: at }
-    return yield* ok(chat.record(messages, { ...envelope, ...options }))
+    return yield* unwrap(chat.record(messages, { ...envelope, ...options }))
   }
 
   /**
@@ -102,7 +102,7 @@ export const createSayMethod = (chat: ConversationHandle) => {
   async function* once({ messages, whileBusy, envelope }: Checked): Says<SayResult> {
     const { commandId } = envelope
     if (commandId !== undefined) {
-      if (yield* chat.inbox.isSaid(commandId)) return recorded(yield* ok(chat.record(messages, envelope)))
+      if (yield* chat.inbox.isSaid(commandId)) return recorded(yield* unwrap(chat.record(messages, envelope)))
       const earlier = yield* chat.inbox.find(commandId)
       if (earlier) return yield* queued(earlier)
     }
@@ -116,13 +116,13 @@ export const createSayMethod = (chat: ConversationHandle) => {
     if (isNow && whileBusy === 'rollback') return recorded(yield* rollback(messages, envelope))
     const fence = whileBusy === 'reject' && { after: at }
     const interrupts = isNow && { interrupts: true as const }
-    return recorded(yield* ok(chat.record(messages, { ...envelope, ...fence, ...interrupts })))
+    return recorded(yield* unwrap(chat.record(messages, { ...envelope, ...fence, ...interrupts })))
   }
 
   async function* said(checked: Checked): Says<SayResult> {
     for (let stale = 0; ; stale++) {
       const done = await run(once(checked))
-      if (!isStale(done) || stale === maxStale) return yield* ok(done)
+      if (!isStale(done) || stale === maxStale) return yield* unwrap(done)
     }
   }
 
@@ -134,11 +134,11 @@ export const createSayMethod = (chat: ConversationHandle) => {
     options: SayOptions = {},
   ): TaskEither<SayError, SayResult> =>
     task(async function* (): Says<SayResult> {
-      const checked = yield* ok(checkedSay(message, options))
+      const checked = yield* unwrap(checkedSay(message, options))
       // In the order in which it was said, as appends; so a process does not compete with itself for the inbox either.
       const mine = before.then(() => run(said(checked)))
       before = mine.catch(() => undefined)
-      return yield* ok(mine)
+      return yield* unwrap(mine)
     })
 }
 
@@ -146,8 +146,8 @@ export const createSayMethod = (chat: ConversationHandle) => {
 export const createQueuedMethod =
   (chat: ConversationHandle) =>
   (options?: PositionOption): TaskEither<StoreError | InvalidInput, readonly QueuedMessages[]> =>
-    task(async function* (): Steps<StoreError | InvalidInput, readonly QueuedMessages[]> {
-      const { at } = yield* ok(checkOptions(options, { at: kinds.position }))
+    task(async function* (): Fallible<StoreError | InvalidInput, readonly QueuedMessages[]> {
+      const { at } = yield* unwrap(checkOptions(options, { at: kinds.position }))
       const pending = yield* chat.inbox.pending(at)
       return pending.map(({ id, data, metadata }) => ({ id, time: metadata.time, messages: data.messages }))
     })

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { type StaleContext, staleContext } from '../../../commands/rejections.ts'
 import type { ConversationHandle } from '../../../conversation/conversation.ts'
 import type { RecordedTurnFact, TurnEventData } from '../../../events/turn-events.ts'
-import { ok, run, type Steps } from '../../../result/steps.ts'
+import { unwrap, run, type Fallible } from '../../../result/fallible.ts'
 import type { ReadError, StoreError } from '../../../store/errors.ts'
 import type { RecordedEvent } from '../../../store/port.ts'
 import { pathAfter } from '../calls/deferred-messages.ts'
@@ -95,18 +95,18 @@ export const watchOf = (
   let isSuspect = true
   let isLooking = false
 
-  async function* lookAt(work: Working): Steps<ReadError | StoreError, void> {
+  async function* lookAt(work: Working): Fallible<ReadError | StoreError, void> {
     // At once: on a server, each is a round trip.
     const [told, came] = await Promise.all([
       run(chat.turnLog.after(since)),
       work.isWaiting ? E.right([]) : run(chat.later(work.context)),
     ])
-    const facts = yield* ok(told)
+    const facts = yield* unwrap(told)
     cancelled ??= facts.find((fact) => fact.type === 'TurnCancelled')?.data
     if (cancelled) cancelling.abort(cancelled)
     if (work.isWaiting) return
     if (isTakenIn(facts)) return lose(work)
-    const later = yield* ok(came)
+    const later = yield* unwrap(came)
     const last = later.at(-1)?.position ?? work.context
     const path = pathAfter(later, work.context, last)
     const isInterrupted = path?.some(({ position, metadata }) => position > work.seen && metadata.interrupts)

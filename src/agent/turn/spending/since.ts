@@ -3,7 +3,7 @@ import type { ConversationHandle } from '../../../conversation/conversation.ts'
 import { type ConversationEvent, START } from '../../../events/events.ts'
 import type { Effective } from '../../../projections/effective.ts'
 import { resolve } from '../../../projections/path.ts'
-import { catchTyped, type Steps } from '../../../result/steps.ts'
+import { catchTyped, type Fallible } from '../../../result/fallible.ts'
 import type { ReadError } from '../../../store/errors.ts'
 
 /** Number of events in the first page, read from the end. Each further page is twice as large. */
@@ -16,7 +16,7 @@ const firstPage = 32
 export async function* sinceUserMessage(
   chat: Pick<ConversationHandle, 'events'>,
   { at, head, items }: Effective,
-): Steps<ReadError, readonly ConversationEvent[]> {
+): Fallible<ReadError, readonly ConversationEvent[]> {
   const last = items.at(-1)
   if (last?.kind === 'message' && last.position === head && isTurn(last)) return []
   const log: ConversationEvent[] = []
@@ -42,7 +42,7 @@ const read = (
   chat: Pick<ConversationHandle, 'events'>,
   log: ConversationEvent[],
   range: { readonly from: number; readonly to: number },
-): Steps<ReadError, void> =>
+): Fallible<ReadError, void> =>
   catchTyped(async () => {
     for await (const event of chat.events(range)) log[event.position] = event
   })

@@ -1,6 +1,6 @@
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import { invalidInput } from '../../../events/errors.ts'
-import { ok, type Steps, task } from '../../../result/steps.ts'
+import { unwrap, type Fallible, task } from '../../../result/fallible.ts'
 import { pagesOf } from '../../../store/pages.ts'
 import type { EventStore } from '../../../store/port.ts'
 import type { Anchor, AnchorRequest } from '../anchors.ts'
@@ -17,12 +17,12 @@ const actor = { kind: 'sealer' }
  */
 export const storeAnchor = (store: EventStore): Anchor => {
   const streamOf = (origin: string): string => `anchored-${originName(origin)}`
-  const tried = <A>(work: () => Steps<LedgerError, A>) =>
+  const tried = <A>(work: () => Fallible<LedgerError, A>) =>
     TE.mapLeft(({ message, ...error }: LedgerError) => anchorFailed(store.url, `failed: ${message}`, error))(
       task(work),
     )
 
-  async function* held(origin: string): Steps<LedgerError, readonly string[]> {
+  async function* held(origin: string): Fallible<LedgerError, readonly string[]> {
     const last = yield* lastOf(store, ledgerStream)
     if (last && (yield* dataOf(last, 'LedgerBegun')).data.origin === origin)
       return yield invalidInput(
@@ -31,12 +31,12 @@ export const storeAnchor = (store: EventStore): Anchor => {
       )
     const notes: string[] = []
     for await (const page of pagesOf(store, streamOf(origin)))
-      for (const event of yield* ok(page))
+      for (const event of yield* unwrap(page))
         notes.push((yield* dataOf(event, 'LedgerAnchored')).data.checkpoint)
     return notes
   }
 
-  async function* put({ origin, size, checkpoint }: AnchorRequest): Steps<LedgerError, string> {
+  async function* put({ origin, size, checkpoint }: AnchorRequest): Fallible<LedgerError, string> {
     if ((yield* held(origin)).at(-1) === checkpoint) return checkpoint
     const data = { anchor: store.url, size, checkpoint }
     yield* record({ store, actor }, streamOf(origin), { type: 'LedgerAnchored', data })

@@ -3,7 +3,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import { invalidInput } from '../../../events/errors.ts'
-import { ok, type Steps, task } from '../../../result/steps.ts'
+import { unwrap, type Fallible, task } from '../../../result/fallible.ts'
 import { longestTimer } from '../../../result/timers.ts'
 import { toError } from '../../../result/typed-error.ts'
 import type { Anchor } from '../anchors.ts'
@@ -46,19 +46,19 @@ export const timestampAnchor = ({ url, trust, timeout = 30_000 }: TimestampOptio
   const checked = (reply: Buffer, text: string) =>
     pipe(checkTimestamp(reply, text, trusted.right), TE.mapLeft(failed))
 
-  async function* put({ checkpoint }: { readonly checkpoint: string }): Steps<AnchorFailed, string> {
-    const { text, signatures } = yield* ok(noted(checkpoint))
+  async function* put({ checkpoint }: { readonly checkpoint: string }): Fallible<AnchorFailed, string> {
+    const { text, signatures } = yield* unwrap(noted(checkpoint))
     // DER has no leading zeros, and this is no negative number.
     const nonce = randomBytes(nonceBytes)
     nonce[0] = 0x40 | ((nonce[0] ?? 0) & 0x3f)
     const asked = Date.now()
-    const reply = yield* ok(
+    const reply = yield* unwrap(
       TE.tryCatch(
         () => answerOf(url, timestampRequest(text, nonce), timeout),
         (error) => failed(`does not answer (${causeOf(error)})`, error),
       ),
     )
-    const stamp = yield* ok(checked(reply, text))
+    const stamp = yield* unwrap(checked(reply, text))
     if (stamp.nonce !== nonce.readBigUInt64BE())
       return yield failed('answered another request: its nonce is not the one that was sent')
     const time = stamp.time.getTime()
@@ -69,12 +69,12 @@ export const timestampAnchor = ({ url, trust, timeout = 30_000 }: TimestampOptio
     return noteText({ text, signatures: [...signatures, timestampLine(name, reply)] })
   }
 
-  async function* verify(checkpoint: string, recorded: string): Steps<AnchorFailed, string> {
-    const { text, signatures } = yield* ok(noted(checkpoint))
+  async function* verify(checkpoint: string, recorded: string): Fallible<AnchorFailed, string> {
+    const { text, signatures } = yield* unwrap(noted(checkpoint))
     const own = timestampLines({ text, signatures }).filter((line) => line.name === name)
     if (own.length === 0) return yield failed('has signed no timestamp for a checkpoint that it received')
     for (const { signature } of own) {
-      const { time } = yield* ok(checked(signature, text))
+      const { time } = yield* unwrap(checked(signature, text))
       // Its clock and that of who recorded it were compared then.
       if (!(Math.abs(time.getTime() - Date.parse(recorded)) <= 2 * tolerance))
         return yield failed(

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
-import { ok, type Steps, task } from '../../../result/steps.ts'
+import { unwrap, type Fallible, task } from '../../../result/fallible.ts'
 import type { Anchor, AnchorRequest } from '../anchors.ts'
 import { readCheckpoint } from '../checkpoints.ts'
 import { type AnchorAhead, anchorAhead, type AnchorFailed, anchorFailed } from '../errors.ts'
@@ -40,7 +40,7 @@ export const witnessAnchor = ({ url, key }: WitnessOptions): Anchor => {
       : undefined
   }
 
-  async function* put(anchoring: AnchorRequest): Steps<AnchorFailed | AnchorAhead, string> {
+  async function* put(anchoring: AnchorRequest): Fallible<AnchorFailed | AnchorAhead, string> {
     const { size, checkpoint } = anchoring
     let old = yield* sizeHeld(anchoring.origin)
     // It may know a later one than it serves, or have been asked by another sealer.
@@ -48,7 +48,7 @@ export const witnessAnchor = ({ url, key }: WitnessOptions): Anchor => {
       if (old > size) return yield anchorAhead(key.name, old, size)
       const proof = await anchoring.consistency(old)
       const lines = proof.map((each) => `${Buffer.from(each).toString('base64')}\n`).join('')
-      const answer = yield* ok(asked('add-checkpoint', `old ${old}\n${lines}\n${checkpoint}`))
+      const answer = yield* unwrap(asked('add-checkpoint', `old ${old}\n${lines}\n${checkpoint}`))
       const known = answer.status === conflict ? sizeIn(answer.text) : undefined
       if (known !== undefined && isFirst) old = known
       else if (answer.status !== 200) return yield refused(answer)
@@ -63,8 +63,8 @@ export const witnessAnchor = ({ url, key }: WitnessOptions): Anchor => {
   const refused = ({ status, text }: Answer): AnchorFailed =>
     anchorFailed(key.name, `refused the checkpoint (${status} ${text.trim().slice(0, 200)})`)
 
-  async function* sizeHeld(origin: string): Steps<AnchorFailed, number> {
-    const read = readCheckpoint((yield* ok(held(origin))).at(-1) ?? '')
+  async function* sizeHeld(origin: string): Fallible<AnchorFailed, number> {
+    const read = readCheckpoint((yield* unwrap(held(origin))).at(-1) ?? '')
     return E.isRight(read) ? read.right.checkpoint.size : 0
   }
 

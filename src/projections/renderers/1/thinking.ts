@@ -12,9 +12,9 @@ import { isThinking, wellFormed } from './clean.ts'
  * A reply with a receipt was produced after what its request was made of, not after what has come meanwhile; if it was broken off, its
  * thinking counts as changed.
  */
-export const prefixUnchanged = ({ outline }: Effective): ((item: Item) => boolean) => {
+export const prefixUnchanged = ({ layout }: Effective): ((item: Item) => boolean) => {
   let youngestMarker = -1
-  const { restored, promptSince = -1 } = outline
+  const { restored, promptSince = -1 } = layout
   /** Whether something that has been restored since was hidden when this was said. */
   const wasHidden = (position: number, since: number): boolean => {
     // They ascend and do not overlap: of those that begin before it the last one ends last.

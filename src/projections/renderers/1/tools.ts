@@ -1,6 +1,6 @@
 import { START } from '../../../events/events.ts'
 import { configurationOf, type Effective, type Item, messagesOf } from '../../effective.ts'
-import { toolsIn } from '../../outline.ts'
+import { toolsIn } from '../../layout.ts'
 import type { Configuration } from '../../../events/events.ts'
 import { isCompaction, isServerUse, isThinking } from './clean.ts'
 import type { Block } from '../../../events/blocks.ts'
@@ -14,7 +14,7 @@ export interface ToolsSent {
 /** The tools in force; if there are none, the former ones, if calls are shown that were made with them. */
 export const toolsOf = (effective: Effective): ToolsSent => {
   const { tools } = configurationOf(effective)
-  const { formerTools } = effective.outline
+  const { formerTools } = effective.layout
   return formerTools && !toolsIn(configurationOf(effective)) && wereCalled(effective)
     ? { tools: formerTools, isFormer: true }
     : { ...(tools && { tools }), isFormer: false }
@@ -26,8 +26,8 @@ export const isAnyCall = (block: Block): boolean => block.type === 'tool_use' ||
  * Whether calls are shown that need the former tools: calls that were made under an earlier prompt, or since then before any thinking.
  * Thinking is bound to the tools, so the first call or thinking decides, and what is appended later changes nothing.
  */
-const wereCalled = ({ items, outline }: Effective): boolean => {
-  const { promptSince = START } = outline
+const wereCalled = ({ items, layout }: Effective): boolean => {
+  const { promptSince = START } = layout
   const end = items.findIndex(({ kind, position }) => kind === 'message' && position > promptSince)
   const since = end < 0 ? items.length : end
   const first = Math.max(0, items.slice(0, since).findLastIndex(isCompacted))

@@ -147,7 +147,7 @@ const graphOf = (log: Log, nameOf: (position: number) => string) => {
 
 const derived = (names: readonly string[]): Node => (names.length > 0 ? { wasDerivedFrom: names } : {})
 
-const configuredIn = ({ outline: { configured, toolsFrom } }: Effective): readonly number[] =>
+const configuredIn = ({ layout: { configured, toolsFrom } }: Effective): readonly number[] =>
   [
     ...new Set([configured, toolsFrom].filter((position) => position !== undefined && position >= 0)),
   ] as readonly number[]

@@ -33,8 +33,8 @@ const jumpsAt = ({ events }: EmbeddedFile, at: number) => {
 
 const answers: Readonly<Record<string, Answer>> = {
   '/conversations/:id': ({ file: { conversation, events, tokens } }) => {
-    const { items, outline } = effective(events, events.length - 1)
-    const { model } = outline.configuration ?? {}
+    const { items, layout } = effective(events, events.length - 1)
+    const { model } = layout.configuration ?? {}
     return {
       id: conversation,
       position: events.length - 1,
@@ -87,7 +87,7 @@ const answers: Readonly<Record<string, Answer>> = {
   '/conversations/:id/request': ({ file: { events }, number, query }) => {
     const at = number('at', events.length - 1)
     const now = effective(events, at)
-    const { system, tools } = now.outline.configuration ?? {}
+    const { system, tools } = now.layout.configuration ?? {}
     const cache = query.get('cache') === '1h' ? '1h' : undefined
     return { at, ...(system && { system }), ...(tools && { tools }), ...render(now, cache && { cache }) }
   },

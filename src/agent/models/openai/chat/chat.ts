@@ -58,7 +58,7 @@ export const chatOf = (
 ): { readonly chat: Chat; readonly repairs: readonly ChatRepair[] } => {
   const { chat, notes } = translated(rendered, form)
   const { dropped } = parametersOf(parameters, form, chat.tools !== undefined)
-  const position = effective.outline.configured ?? 0
+  const position = effective.layout.configured ?? 0
   return {
     chat,
     repairs: [
@@ -86,6 +86,6 @@ const placed = (
   return notes.map(({ kind, detail, message, block }) => ({
     kind,
     detail,
-    position: (block && positions.get(block)) ?? nearest[message] ?? effective.outline.configured ?? 0,
+    position: (block && positions.get(block)) ?? nearest[message] ?? effective.layout.configured ?? 0,
   }))
 }

@@ -29,7 +29,7 @@ export interface Slot {
  *    `formerTools`; `START` if no `Configured` event had any.
  * 5. The ranges in `restored` ascend and do not overlap.
  */
-export interface Outline {
+export interface HistoryLayout {
   readonly slots: readonly Slot[]
   readonly configured?: number
   readonly configuration?: Configuration
@@ -40,10 +40,10 @@ export interface Outline {
 }
 type Tools = NonNullable<Configuration['tools']>
 
-export const emptyOutline: Outline = { slots: [], restored: [] }
+export const emptyLayout: HistoryLayout = { slots: [], restored: [] }
 
-/** An outline that `evolve` changes in place; `evolve` must be its only owner. */
-export interface OutlineDraft {
+/** An layout that `evolve` changes in place; `evolve` must be its only owner. */
+export interface LayoutDraft {
   slots: Slot[]
   configured?: number
   configuration?: Configuration
@@ -53,10 +53,10 @@ export interface OutlineDraft {
   restored: Span[]
 }
 
-export const draftOf = (outline: Outline): OutlineDraft => ({
-  ...outline,
-  slots: [...outline.slots],
-  restored: [...outline.restored],
+export const draftOf = (layout: HistoryLayout): LayoutDraft => ({
+  ...layout,
+  slots: [...layout.slots],
+  restored: [...layout.restored],
 })
 
 /** Function that returns the slots that a marker on the path replaced; undefined if there is no such marker. */
@@ -70,7 +70,7 @@ export type ReplacedSlotLookup = (marker: number) => readonly Slot[] | undefined
  * @returns the slots that a marker hid or a restore brought back; undefined if no slots were hidden or brought back
  */
 export const evolve = (
-  draft: OutlineDraft,
+  draft: LayoutDraft,
   event: Event & { readonly position: number },
   replaced: ReplacedSlotLookup,
 ): readonly Slot[] | undefined => {
@@ -96,7 +96,7 @@ export const evolve = (
 const indexOf = (slots: readonly Slot[], position: number): number =>
   slots.findLastIndex((slot) => slot.position === position)
 
-const hide = (draft: OutlineDraft, marker: number, { first, last }: Covers): readonly Slot[] | undefined => {
+const hide = (draft: LayoutDraft, marker: number, { first, last }: Covers): readonly Slot[] | undefined => {
   const from = indexOf(draft.slots, first)
   const to = indexOf(draft.slots, last)
   if (from < 0 || to < from) return undefined
@@ -104,7 +104,7 @@ const hide = (draft: OutlineDraft, marker: number, { first, last }: Covers): rea
 }
 
 const restore = (
-  draft: OutlineDraft,
+  draft: LayoutDraft,
   at: number,
   marker: number,
   replaced: ReplacedSlotLookup,
@@ -125,7 +125,7 @@ const addSpan = (spans: readonly Span[], span: Span): Span[] => {
   return spans.toSpliced(first, spans.length, { after: Math.min(after, span.after), before: span.before })
 }
 
-const configure = (draft: OutlineDraft, at: number, next: Configuration): void => {
+const configure = (draft: LayoutDraft, at: number, next: Configuration): void => {
   const prompt = ({ system, tools, model }: Configuration): string => JSON.stringify([system, tools, model])
   if (draft.configuration === undefined || prompt(draft.configuration) !== prompt(next))
     draft.promptSince = at
@@ -145,14 +145,14 @@ const configure = (draft: OutlineDraft, at: number, next: Configuration): void =
 export const toolsIn = (configuration: Configuration | undefined): Tools | undefined =>
   configuration?.tools?.length ? configuration.tools : undefined
 
-/** An outline folded from a whole path, with the slots that each marker on the path replaced. */
+/** An layout folded from a whole path, with the slots that each marker on the path replaced. */
 export interface Fold {
-  readonly outline: Outline
+  readonly layout: HistoryLayout
   readonly replaced: ReadonlyMap<number, readonly Slot[]>
 }
 
 /**
- * Folds every event of the path at `at`, beginning with the first one. This is the reference that every other computation of an outline
+ * Folds every event of the path at `at`, beginning with the first one. This is the reference that every other computation of an layout
  * must match.
  *
  * @param seen called with each event of the path and the slots that the event hid or brought back
@@ -165,7 +165,7 @@ export type FoldObserver = (event: ConversationEvent, slots: readonly Slot[] | u
 
 /** Computes the same as `fold`, in slices of work. */
 export function* foldInSlices(log: Log, at: number, seen?: FoldObserver): Generator<void, Fold> {
-  const draft = draftOf(emptyOutline)
+  const draft = draftOf(emptyLayout)
   const replaced = new Map<number, readonly Slot[]>()
   const replacedBy = (marker: number): readonly Slot[] | undefined => replaced.get(marker)
   let seenSoFar = 0
@@ -177,7 +177,7 @@ export function* foldInSlices(log: Log, at: number, seen?: FoldObserver): Genera
     if (slots && event.type !== 'Restored') replaced.set(position, slots)
     seen?.(event, slots)
   }
-  return { outline: draft, replaced }
+  return { layout: draft, replaced }
 }
 
 /**
@@ -186,8 +186,8 @@ export function* foldInSlices(log: Log, at: number, seen?: FoldObserver): Genera
  */
 export const maxGap = 32
 
-/** Returns the view of an outline, that is, the table of contents that marker events carry. The same outline always has the same view. */
-export const viewOf = ({ slots, configured, promptSince, toolsFrom, restored }: Outline): View => {
+/** Returns the view of an layout, that is, the table of contents that marker events carry. The same layout always has the same view. */
+export const viewOf = ({ slots, configured, promptSince, toolsFrom, restored }: HistoryLayout): View => {
   const items: Segment[] = []
   let open: { first: number; last: number } | undefined
   for (const { position, marker } of slots) {

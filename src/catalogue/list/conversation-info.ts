@@ -1,4 +1,4 @@
-import { ok, type Steps } from '../../result/steps.ts'
+import { unwrap, type Fallible } from '../../result/fallible.ts'
 import { decode } from '../../events/codec.ts'
 import type { ConversationEvent } from '../../events/events.ts'
 import { streamOf } from '../../events/ids.ts'
@@ -11,8 +11,8 @@ import { endsStream } from '../../store/pages.ts'
 import type { EventStore, RecordedEvent } from '../../store/port.ts'
 import { streamEndFrom, readStreamEnd, type StreamEnd } from '../../store/whole/whole-writes.ts'
 
-/** Overview of a conversation in a list. */
-export interface ConversationOverview {
+/** Information about a conversation, as shown in lists. */
+export interface ConversationInfo {
   readonly id: string
   /**
    * Title: the latest `title` note, or else the beginning of the user's first message; empty if the first events contain no text from
@@ -42,19 +42,19 @@ export interface ConversationOverview {
   readonly problem?: string
 }
 
-/** An overview without notes. `isSettled` is true if the overview stays valid until the next write to the conversation's stream. */
-export interface Glance {
-  readonly overview: ConversationOverview
+/** Information without notes. `isSettled` is true if it stays valid until the next write to the conversation's stream. */
+export interface LogInfo {
+  readonly info: ConversationInfo
   readonly isSettled: boolean
   readonly lineage: readonly StreamSegment[]
 }
 
-/** Returns the overview of a conversation; undefined if the conversation does not exist or is still being imported. */
-export async function* glanceAt(
+/** Returns the information on a conversation; undefined if the conversation does not exist or is still being imported. */
+export async function* readLogInfo(
   store: EventStore,
   id: string,
   ancestors: Map<string, readonly RecordedEvent[]>,
-): Steps<ReadError, Glance | undefined> {
+): Fallible<ReadError, LogInfo | undefined> {
   const beginning = yield* beginningOf(store, id)
   if (beginning.length === 0) return undefined
   const pause = breath()
@@ -65,9 +65,9 @@ export async function* glanceAt(
   const { lineage, events, parent } = yield* openingOf(store, id, counted, ancestors)
   const { stream, revision } = stored
   const position = (lineage[0]?.offset ?? 0) + revision
-  const last = yield* ok(decode(stored, { stream, revision, position }))
+  const last = yield* unwrap(decode(stored, { stream, revision, position }))
   const messages = yield* messagesOf(store, lineage, position)
-  const overview = {
+  const info = {
     id,
     title: titleOf(events),
     ...(messages !== undefined && { messages }),
@@ -75,18 +75,18 @@ export async function* glanceAt(
     updated: last.metadata.time,
     ...(parent !== undefined && { parent }),
   }
-  return { overview, isSettled: !unfinished, lineage }
+  return { info, isSettled: !unfinished, lineage }
 }
 
-const beginningOf = (store: EventStore, id: string): Steps<ReadError, readonly RecordedEvent[]> =>
-  ok(store.read({ stream: streamOf(id), from: 0, direction: 'forwards', limit: titleWithin }))
+const beginningOf = (store: EventStore, id: string): Fallible<ReadError, readonly RecordedEvent[]> =>
+  unwrap(store.read({ stream: streamOf(id), from: 0, direction: 'forwards', limit: titleWithin }))
 
 /** Returns the end of a conversation's own stream, without reading it again if `beginning` already contains it. */
 const lastOf = (
   store: EventStore,
   id: string,
   beginning: readonly RecordedEvent[],
-): Steps<ReadError, StreamEnd> =>
+): Fallible<ReadError, StreamEnd> =>
   endsStream(beginning, titleWithin)
     ? streamEndFrom(store, beginning.at(-1))
     : readStreamEnd(store, streamOf(id))
@@ -104,9 +104,9 @@ async function* openingOf(
   conversation: string,
   own: readonly RecordedEvent[],
   ancestors: Map<string, readonly RecordedEvent[]>,
-): Steps<ReadError, Opening> {
+): Fallible<ReadError, Opening> {
   const beginnings = new Map([[conversation, own]])
-  async function* firstOf(id: string, last: number): Steps<ReadError, RecordedEvent | undefined> {
+  async function* firstOf(id: string, last: number): Fallible<ReadError, RecordedEvent | undefined> {
     if (id === conversation) return own[0]
     const known = ancestors.get(id)
     const beginning = known && covers(known, last) ? known : yield* beginningOf(store, id)
@@ -121,7 +121,7 @@ async function* openingOf(
       const { revision } = stored
       const position = offset + revision
       if (position > last || position >= titleWithin) break
-      events.push(yield* ok(decode(stored, { stream, revision, position })))
+      events.push(yield* unwrap(decode(stored, { stream, revision, position })))
     }
   const [, parent] = beginnings.keys()
   return { lineage, events, ...(parent !== undefined && { parent }) }
@@ -135,10 +135,10 @@ async function* messagesOf(
   store: EventStore,
   lineage: readonly StreamSegment[],
   last: number,
-): Steps<ReadError, number | undefined> {
+): Fallible<ReadError, number | undefined> {
   let messages = 0
   for (const { stream, offset, last: end } of lineage) {
-    const counted = yield* ok(store.count(stream, 'MessageAppended', Math.min(end, last) - offset))
+    const counted = yield* unwrap(store.count(stream, 'MessageAppended', Math.min(end, last) - offset))
     if (counted === undefined) return undefined
     messages += counted
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Event, View } from '../../src/events/events.ts'
-import { fold, needsView, viewIn, viewOf } from '../../src/projections/outline.ts'
+import { fold, needsView, viewIn, viewOf } from '../../src/projections/layout.ts'
 import {
   assistant,
   condensed,
@@ -13,7 +13,7 @@ import {
 } from '../support/log.ts'
 
 const talk = [user('m0'), assistant('m1'), user('m2'), assistant('m3')]
-const viewAfter = (...events: readonly Event[]): View => viewOf(fold(logOf(...events)).outline)
+const viewAfter = (...events: readonly Event[]): View => viewOf(fold(logOf(...events)).layout)
 
 describe('a view', () => {
   it('of a conversation in which nothing happened has no more than an empty list', () => {

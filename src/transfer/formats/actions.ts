@@ -1,17 +1,17 @@
 import type { NewMessage } from '../../commands/command.ts'
 import type { Block } from '../../events/blocks.ts'
-import type { ImportStep } from './plan.ts'
+import type { ImportAction } from './plan.ts'
 import { type LazyList, listOn, type Shelf } from './shelf.ts'
 
-/** The steps of a conversation found so far. Only their places on the shelf are in memory. */
-export interface StepList {
-  /** Returns the number of steps, which is the index of the next one. */
+/** The actions of a conversation found so far. Only their places on the shelf are in memory. */
+export interface ActionList {
+  /** Returns the number of actions, which is the index of the next one. */
   readonly count: () => number
-  readonly add: (step: ImportStep) => void
+  readonly add: (action: ImportAction) => void
   /** Appends blocks to the message at this index, and adds newer fields to the message's origin. */
   readonly extend: (index: number, more: More) => void
-  readonly at: (index: number) => ImportStep | undefined
-  readonly list: () => LazyList<ImportStep>
+  readonly at: (index: number) => ImportAction | undefined
+  readonly list: () => LazyList<ImportAction>
 }
 
 interface More {
@@ -24,12 +24,12 @@ interface Extension extends More {
   readonly before: number
 }
 
-export const stepsOn = (shelf: Shelf): StepList => {
+export const actionsOn = (shelf: Shelf): ActionList => {
   const places: number[] = []
   const read = readerOf(shelf)
   return {
     count: () => places.length,
-    add: (step) => places.push(shelf.put(step)),
+    add: (action) => places.push(shelf.put(action)),
     extend: (index, more) => {
       const before = places[index]
       if (before !== undefined) places[index] = shelf.put({ before, ...more })
@@ -44,12 +44,12 @@ export const stepsOn = (shelf: Shelf): StepList => {
 
 const readerOf =
   (shelf: Shelf) =>
-  (place: number): ImportStep => {
+  (place: number): ImportAction => {
     const extensions: Extension[] = []
-    let found = shelf.get(place) as ImportStep | Extension
+    let found = shelf.get(place) as ImportAction | Extension
     while ('before' in found) {
       extensions.push(found)
-      found = shelf.get(found.before) as ImportStep | Extension
+      found = shelf.get(found.before) as ImportAction | Extension
     }
     return found.type === 'message' && extensions.length > 0
       ? { ...found, message: extended(found.message, extensions.toReversed()) }

@@ -4,7 +4,7 @@ import { invalidInput } from '../../events/errors.ts'
 import { conversationOf, streamOf, turnsStreamOf } from '../../events/ids.ts'
 import { auditReceipts } from '../../agent/receipts/audit.ts'
 import { several } from '../../result/several.ts'
-import { orThrow, run } from '../../result/steps.ts'
+import { orThrow, run } from '../../result/fallible.ts'
 import { namePages } from '../../store/pages.ts'
 import { type Checkpoint as StorePlace, type EventStore, maxPage } from '../../store/port.ts'
 import { neverBegun } from '../../store/short-streams.ts'
@@ -77,7 +77,7 @@ const nothingYet = { conversations: 0, events: 0, receipts: 0, withoutReceipt: 0
  * Checks everything once and yields problems, the progress between checks, and a final summary. Throws a `LedgerError` during
  * iteration.
  */
-export async function* auditSteps({
+export async function* runAudit({
   store,
   conversation,
   anchors,

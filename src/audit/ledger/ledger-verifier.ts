@@ -15,7 +15,7 @@ export interface HeldCheckpoint extends LedgerCheckpoint {
   readonly note: SignedNote
 }
 
-export interface ReplayBatchResult {
+export interface BatchVerification {
   readonly wrong: readonly LedgerFault[]
   readonly completed: readonly CompletedTile[]
   /** True if later batches cannot be checked. */
@@ -27,12 +27,12 @@ export interface LedgerFault {
 }
 
 /** A ledger rebuilt from its entries. */
-export interface LedgerReplay {
+export interface LedgerVerifier {
   readonly edge: () => Edge
   /** Returns the keys that have signed a checkpoint of the ledger. An entry that announces a key does not show that anyone has the key. */
   readonly signers: () => readonly VerifierKey[]
   /** Replays the next batch. */
-  readonly take: (batch: Batch) => ReplayBatchResult
+  readonly take: (batch: Batch) => BatchVerification
   /** Returns the problems that can only be determined after the last batch. */
   readonly end: () => readonly LedgerFault[]
 }
@@ -42,11 +42,11 @@ export interface LedgerReplay {
  *
  * @param held checkpoints from anchors, ordered by size
  */
-export const replayOf = (
+export const createLedgerVerifier = (
   origin: string,
   first: VerifierKey,
   held: readonly HeldCheckpoint[],
-): LedgerReplay => {
+): LedgerVerifier => {
   let edge = emptyEdge
   let reached = 0
   const keys = [first]
@@ -77,7 +77,7 @@ export const replayOf = (
       : `the entries from ${from} on differ from those that were signed`
   }
 
-  const take = (batch: Batch): ReplayBatchResult => {
+  const take = (batch: Batch): BatchVerification => {
     const { from, entries } = batch
     if (from !== edge.size)
       return {

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { orThrow, run, type Steps } from '../../result/steps.ts'
+import { orThrow, run, type Fallible } from '../../result/fallible.ts'
 import { toError } from '../../result/typed-error.ts'
 import { z } from 'zod'
 import { check } from '../../events/check.ts'
@@ -11,7 +11,7 @@ import type { ReadError, StoreError } from '../../store/errors.ts'
 import { noNotes, type NoteIndex } from '../../conversation/beside/note-index.ts'
 import type { Link } from '../../projections/notes.ts'
 import { oneLine } from '../../projections/titles.ts'
-import { type Glance, glanceAt, type ConversationOverview } from './glance.ts'
+import { type LogInfo, readLogInfo, type ConversationInfo } from './conversation-info.ts'
 import { type ListedConversation, listPages, type ListOptions } from './list-pages.ts'
 import type { Checkpoint, EventStore, RecordedEvent } from '../../store/port.ts'
 
@@ -28,18 +28,18 @@ export const checkListOptions = (options: unknown): E.Either<InvalidInput, ListO
 
 /** Number of conversations looked up concurrently; several at a time, because the store may be remote. */
 const atOnce = 50
-/** Maximum number of overviews cached. */
+/** Maximum number of conversations cached. */
 const maxKnown = 10_000
 
 /**
  * Returns a function that lists the conversations of a store. A conversation is looked up again only if its stream was written to since
  * the last lookup. The returned generator throws a `StoreError` during iteration.
  */
-export const overviewer = (
+export const createInfoLister = (
   store: EventStore,
   notes: NoteIndex,
-): ((options?: ListOptions) => AsyncGenerator<ConversationOverview, void>) => {
-  let known = createLruCache<Glance>(maxKnown)
+): ((options?: ListOptions) => AsyncGenerator<ConversationInfo, void>) => {
+  let known = createLruCache<LogInfo>(maxKnown)
   let since: Checkpoint | undefined
 
   const refresh = async (): Promise<void> => {
@@ -56,25 +56,25 @@ export const overviewer = (
     await refresh()
     const [own, begun] = [known, since]
     const ancestors = new Map<string, readonly RecordedEvent[]>()
-    const look = async (id: string): Result<Glance | undefined> => {
+    const look = async (id: string): Result<LogInfo | undefined> => {
       const before = own.get(id)
       if (before) return E.right(before)
       const pause = breath()
       if (pause) await pause
-      const glance = await glanceOrProblem(store, id, ancestors)
-      if (E.isLeft(glance)) return glance
+      const found = await infoOrProblem(store, id, ancestors)
+      if (E.isLeft(found)) return found
       // Not if another look may have found it out of date meanwhile.
-      const isKept = glance.right?.isSettled === true && begun !== undefined && since === begun
-      if (isKept) own.set(id, glance.right)
-      return glance
+      const isKept = found.right?.isSettled === true && begun !== undefined && since === begun
+      if (isKept) own.set(id, found.right)
+      return found
     }
     const lookWithNotes = async ({
       id,
       mayHaveNotes,
-    }: ListedConversation): Result<ConversationOverview | undefined> => {
-      const glance = await look(id)
-      if (E.isLeft(glance) || !glance.right) return glance as E.Either<ReadError, undefined>
-      const noted = await run(withNotes(notes, glance.right, mayHaveNotes))
+    }: ListedConversation): Result<ConversationInfo | undefined> => {
+      const found = await look(id)
+      if (E.isLeft(found) || !found.right) return found as E.Either<ReadError, undefined>
+      const noted = await run(withNotes(notes, found.right, mayHaveNotes))
       return E.isLeft(noted) && isItsOwn(noted.left) ? E.right(problemOf(id, noted.left)) : noted
     }
     for await (const listed of listPages(store, notes, options ?? {}))
@@ -96,7 +96,7 @@ const itsOwn: ReadonlySet<ReadError['_tag']> = new Set([
   'BlobDamaged',
 ])
 
-const problemOf = (id: string, { message }: ReadError): ConversationOverview => ({
+const problemOf = (id: string, { message }: ReadError): ConversationInfo => ({
   id,
   title: '',
   messages: 0,
@@ -105,24 +105,24 @@ const problemOf = (id: string, { message }: ReadError): ConversationOverview => 
   problem: message,
 })
 
-/** Adds the title and links from notes to an overview. A fork that has no title takes the title that its parent had at the fork. */
+/** Adds the title and links from notes. A fork that has no title takes the title that its parent had at the fork. */
 async function* withNotes(
   notes: NoteIndex,
-  { overview, lineage }: Glance,
+  { info, lineage }: LogInfo,
   mayHaveNotes: boolean,
-): Steps<StoreError, ConversationOverview> {
-  if (overview.problem !== undefined) return overview
-  const own = mayHaveNotes ? yield* notes.glance(overview.id) : noNotes
+): Fallible<StoreError, ConversationInfo> {
+  if (info.problem !== undefined) return info
+  const own = mayHaveNotes ? yield* notes.glance(info.id) : noNotes
   const { links } = own
   let title: string | undefined
   for (const { conversation, last } of lineage) {
-    const { titles } = conversation === overview.id ? own : yield* notes.glance(conversation)
+    const { titles } = conversation === info.id ? own : yield* notes.glance(conversation)
     title = titles.find(({ at }) => at <= last)?.text
     if (title !== undefined) break
   }
-  const parent = parentIn(links) ?? overview.parent
+  const parent = parentIn(links) ?? info.parent
   return {
-    ...overview,
+    ...info,
     ...(title !== undefined && { title: oneLine(title) }),
     ...(links.length > 0 && { links }),
     ...(parent !== undefined && { parent }),
@@ -134,12 +134,12 @@ const parentIn = (links: readonly Link[]): string | undefined =>
     .flatMap((relation) => links.filter((link) => link.relation === relation))
     .find(({ conversation }) => conversation !== undefined)?.conversation
 
-const glanceOrProblem = async (
+const infoOrProblem = async (
   store: EventStore,
   id: string,
   ancestors: Map<string, readonly RecordedEvent[]>,
-): Result<Glance | undefined> => {
-  const glance = await run(glanceAt(store, id, ancestors))
-  if (E.isRight(glance) || !isItsOwn(glance.left)) return glance
-  return E.right({ overview: problemOf(id, glance.left), isSettled: false, lineage: [] })
+): Result<LogInfo | undefined> => {
+  const found = await run(readLogInfo(store, id, ancestors))
+  if (E.isRight(found) || !isItsOwn(found.left)) return found
+  return E.right({ info: problemOf(id, found.left), isSettled: false, lineage: [] })
 }
