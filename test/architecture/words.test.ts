@@ -16,8 +16,8 @@ const report = wordReport()
 /** Words of the field: the only names of one word that a type of another folder may have. */
 const fieldWords = new Set(
   `Anchor Approval Audit Block Budget Catalogue Checkpoint Clock Codec Configuration Container Conversation Covers Decoder Denial Diff
-  Effective Entry Event Evidence Excerpt Fields Format Item Json Lineage Link Log Message Metadata Model Note Origin Outline Policy
-  Preview Price Prices Receipt Reply Role Roster Scheme Signer Slot Stats Steps Store Summarizer Tool Tools Usage View Worker`.split(
+  Effective Entry Event Evidence Excerpt Fallible Fields Format Item Json Lineage Link Log Message Metadata Model Note Origin Policy
+  Preview Price Prices Receipt Reply Role Roster Scheme Signer Slot Stats Store Summarizer Tool Tools Usage View Worker`.split(
     /\s+/,
   ),
 )

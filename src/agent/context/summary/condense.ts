@@ -20,7 +20,7 @@ import type { SummaryResult, Summarizer, SummaryError, SummaryInput } from './su
 import { isVisible } from './reply.ts'
 import { receiptsOfSummary } from '../../receipts/summary-request.ts'
 
-export interface CondenseInput extends SummaryInput {
+export interface CondenseTask extends SummaryInput {
   readonly summarizer: Summarizer
   /** The `condense` method of the conversation that `effective` was read from, which records the summary. */
   readonly condense: ConversationHandle['condense']
@@ -42,10 +42,10 @@ export type CondenseError = (SummaryError | NothingNew | ContextGrew | WriteErro
  * smaller than the slice (`ContextGrew`), or outdated because something was written after `effective.at` or, with `context`, because
  * the slice was changed (`StaleContext`). `NothingNew` is returned before the summarizer is called.
  */
-export const condenseWith = (input: CondenseInput): Promise<E.Either<CondenseError, WriteResult>> =>
+export const condenseWith = (input: CondenseTask): Promise<E.Either<CondenseError, WriteResult>> =>
   run(condensing(input))
 
-async function* condensing(input: CondenseInput): Fallible<CondenseError, WriteResult> {
+async function* condensing(input: CondenseTask): Fallible<CondenseError, WriteResult> {
   const { effective, covers, signal } = input
   yield* unwrap(checkCondensed(effective, covers, []))
   const slice = { effective, covers, ...(signal && { signal }) }
@@ -73,7 +73,7 @@ const callsIn = (origin: Origin, { _tag, message }: CondenseError): readonly Fai
 const maxStale = 10
 
 async function* record(
-  { effective, covers, condense, tolerate, context }: CondenseInput,
+  { effective, covers, condense, tolerate, context }: CondenseTask,
   { blocks, origin }: SummaryResult,
 ): Fallible<CondenseError, WriteResult> {
   const summary = [{ role: 'user', content: blocks }] as const
