@@ -16,6 +16,7 @@ import { type Difference, differences, type HistorySnapshot } from './difference
 import { type HiddenTerm, missingTerms, searchIn } from './missing-terms.ts'
 import { rewindsBetween } from './rewinds.ts'
 import { answerOf, type AskedCall, askedCallsIn } from './replies.ts'
+import { once } from '../result/once.ts'
 
 /** An item shown to the model. */
 export interface ShownItem {
@@ -170,11 +171,6 @@ const momentOf = (log: Log, { kind, at, position, origin }: AskedCall): Counted 
       return counted().total
     },
   }
-}
-
-const once = <A>(compute: () => A): (() => A) => {
-  let known: { readonly value: A } | undefined
-  return () => (known ??= { value: compute() }).value
 }
 
 /** Returns the configuration fields of a request that the log lacks. */

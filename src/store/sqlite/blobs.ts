@@ -5,7 +5,7 @@ import { type StoreError, storeClosed } from '../errors.ts'
 import { type BlobStore, maxPage } from '../port.ts'
 import { storeError } from './errors.ts'
 import type { Guard } from './guard.ts'
-import { lazily } from './lazily.ts'
+import { once } from '../../result/once.ts'
 import { onceFree } from './lock.ts'
 
 interface Settings {
@@ -20,7 +20,7 @@ export const sqliteBlobs = (
   guard: Guard,
   isClosed: () => boolean,
 ): BlobStore => {
-  const statements = lazily(() => ({
+  const statements = once(() => ({
     renew: db.prepare('UPDATE blobs SET time = max(time, ?) WHERE sha256 = ?'),
     insert: db.prepare('INSERT INTO blobs (sha256, bytes, time) VALUES (?, ?, ?)'),
     insertChunk: db.prepare('INSERT INTO blob_chunks (sha256, n, chunk) VALUES (?, ?, ?)'),

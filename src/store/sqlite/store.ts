@@ -18,7 +18,7 @@ import { storeError } from './errors.ts'
 import { guardOf } from './guard.ts'
 import { checkColumns, notAsWritten } from './columns.ts'
 import { damagedError, integrityProblems } from './integrity.ts'
-import { lazily } from './lazily.ts'
+import { once } from '../../result/once.ts'
 import { openDatabase } from './open.ts'
 import { streamReads } from './reads.ts'
 import { sqliteLiveness } from './liveness.ts'
@@ -48,7 +48,7 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
   // Prepared at first use: opening a store to look at one thing waits for nothing else.
   let writer: SqliteWriter | undefined
   const prepared = (sql: string): (() => StatementSync) =>
-    lazily(() => {
+    once(() => {
       const statement = db.prepare(sql)
       statement.setReadBigInts(true)
       return statement

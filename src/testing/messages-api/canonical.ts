@@ -13,7 +13,7 @@ export const canonical = (value: unknown): string => {
 }
 
 /** Returns a function that computes the canonical JSON of a value on the first call. */
-export const lazily = (value: unknown): (() => string) => {
+export const lazyCanonical = (value: unknown): (() => string) => {
   let made: string | undefined
   return () => (made ??= canonical(value))
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { lazily } from './canonical.ts'
+import { lazyCanonical } from './canonical.ts'
 import { inside, type ApiModel, type ParsedRequest } from './request.ts'
 import { ttlOf } from './rules.ts'
 import { blockTokens, perMessage, perRequest, toolTokens } from './tokens.ts'
@@ -33,15 +33,15 @@ const piecesOf = ({ body, tools, system, parts }: ParsedRequest): readonly Piece
   const add = (tokens: number): number => (until += tokens)
   let message = -1
   // Another one of these, and the cache has tools and system only.
-  const along = lazily({ thinking: body.thinking, tool_choice: body['tool_choice'] })
+  const along = lazyCanonical({ thinking: body.thinking, tool_choice: body['tool_choice'] })
   const pieces: Piece[] = [
     ...tools.map((tool) => ({
-      text: lazily(tool),
+      text: lazyCanonical(tool),
       until: add(toolTokens(tool)),
       ttl: ttlOf(tool),
     })),
     ...system.map((block) => ({
-      text: lazily(block),
+      text: lazyCanonical(block),
       until: add(blockTokens(block)),
       ttl: ttlOf(block),
     })),

@@ -1,6 +1,6 @@
 import type { ApiBlock } from './blocks.ts'
 import type { ApiRole } from './blocks.ts'
-import { lazily } from './canonical.ts'
+import { lazyCanonical } from './canonical.ts'
 
 /** Limits and features of a model. */
 export interface ApiModel {
@@ -187,7 +187,7 @@ export const readRequest = (body: ApiRequest): ParsedRequest => {
   for (const [message, { role, content }] of body.messages.entries()) {
     // An empty string is an empty content, not an empty text.
     const blocks = content === '' ? [] : blocksOf(content)
-    const parts = blocks.map((block, at) => ({ role, block, text: lazily(block), message, at }))
+    const parts = blocks.map((block, at) => ({ role, block, text: lazyCanonical(block), message, at }))
     const last = turns.at(-1)
     if (last?.role === role && role !== 'system' && last.parts.length > 0 && parts.length > 0)
       last.parts.push(...parts)
@@ -199,7 +199,7 @@ export const readRequest = (body: ApiRequest): ParsedRequest => {
     body,
     system,
     tools,
-    frame: lazily([system, tools]),
+    frame: lazyCanonical([system, tools]),
     turns,
     parts: turns.flatMap(({ parts }) => parts),
   }

@@ -1,6 +1,6 @@
 import { createHash, createHmac, type Hash } from 'node:crypto'
 import type { ApiBlock } from './blocks.ts'
-import { canonical, digest, lazily } from './canonical.ts'
+import { canonical, digest, lazyCanonical } from './canonical.ts'
 import {
   isThinking,
   pathOf,
@@ -143,7 +143,7 @@ export const signatures = (secret: string, foreign: boolean): Signatures => {
   }
 }
 
-const spoken = (block: ApiBlock): Spoken => ({ role: 'assistant', block, text: lazily(block) })
+const spoken = (block: ApiBlock): Spoken => ({ role: 'assistant', block, text: lazyCanonical(block) })
 
 const hasThinking = ({ block }: PlacedBlock): boolean => isThinking(block)
 
