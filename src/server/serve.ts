@@ -57,6 +57,11 @@ const serveError = (_tag: ServeError['_tag'], message: string) => toError({ _tag
 const grace = 10_000
 /** Time limit for receiving a request, in milliseconds. */
 const patience = 120_000
+/**
+ * Time for which a connection without a pending request stays open, in milliseconds. It is longer than the minute for which proxies
+ * usually reuse a connection: a request sent on a connection that the server is closing fails.
+ */
+const idle = 75_000
 /** Interval between checks for idle connections while the server ends, in milliseconds. */
 const sweepEvery = 20
 
@@ -89,7 +94,12 @@ export const serve = async (options: ServeOptions): Promise<ServerHandle> => {
     ending: ending.signal,
     heartbeat: Math.min(heartbeat, stall / 4),
   }
-  const limits = { requestTimeout: patience, headersTimeout: 20_000, maxHeaderSize: 16_384 }
+  const limits = {
+    requestTimeout: patience,
+    headersTimeout: 20_000,
+    maxHeaderSize: 16_384,
+    keepAliveTimeout: idle,
+  }
   const server = createServer(limits, listener(settings, host))
   const closeIdle = watchConnections(server, stall)
   await listening(server, port, host)

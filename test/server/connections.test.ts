@@ -44,6 +44,12 @@ test('a sender that sends nothing more is cut off, also on a connection that was
   expect(socket.closed).toBe(true)
 })
 
+test('a connection is kept for longer than proxies reuse one', async () => {
+  const { url } = await serving(await opened('memory:'))
+  const { headers } = await fetch(`${url}/healthz`)
+  expect(headers.get('keep-alive')).toBe('timeout=75')
+})
+
 test('a reader that takes nothing is cut off, also on a connection that was used before', async () => {
   const store = await opened('memory:')
   const content = 'x'.repeat(1_000_000)
