@@ -7,7 +7,7 @@ import { fileUnreadable } from '../transfer/formats/errors.ts'
 import { toError } from '../result/typed-error.ts'
 import { type Identity, type AccessScope, scopes } from './route.ts'
 
-// Who may call: a file of tokens, of which only hashes are kept.
+// Access tokens, in a file that holds only the hashes of the tokens.
 
 const entrySchema = z.strictObject({
   name: z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, { error: 'has 1 to 64 characters of A–Z a–z 0–9 . _ -' }),
@@ -132,7 +132,7 @@ export const accessTokensIn = (file: string): Authenticate => {
     try {
       if (stamp() !== known.stamp) known = load()
     } catch {
-      // Removing or breaking the file locks everybody out.
+      // If the file is missing or damaged, no token is accepted.
       return []
     }
     return known.entries

@@ -93,7 +93,7 @@ export const api = (settings: ServerSettings): ServerApi => {
         body: body ? parseBody(body, jsonIn(asked.header('content-type'), await given.text())) : undefined,
         headers: { get: (name: string) => asked.header(name) ?? null },
         identity,
-        // No getter: V8 would make a hidden class for each request, which keeps all of it until the next full collection.
+        // Not a getter: V8 would create a hidden class for each request, which would keep it alive until the next full collection.
         leaving: () => AbortSignal.any([given.signal(), ending]),
       }
       if (route.scope === 'write') await gathered()

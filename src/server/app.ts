@@ -50,7 +50,7 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
   /** Checks that the store answers. Concurrent requests share one check, as it may last until a timeout if the store is down. */
   const answers = (): Promise<true> => {
     const own = (looking ??= look().finally(() => (looking = undefined)))
-    // The request may have been answered by then.
+    // Prevents an unhandled rejection if the check fails after the request has been answered.
     own.catch(() => undefined)
     return own
   }

@@ -31,7 +31,7 @@ export const textOf = async ({ req }: Context, most: number): Promise<string> =>
   const isCounted = length === undefined || req.header('transfer-encoding') !== undefined
   if (!isCounted && Number(length) > most) throw tooLarge(most)
   try {
-    // No more than that is read of it, and the adapter has a way of its own for it, without a stream of the web's.
+    // Node reads at most `Content-Length` bytes, and the `text` method of the adapter needs no web stream.
     return await (isCounted ? counted(req.raw, most) : req.text())
   } catch (error) {
     throw isTyped(error) ? error : bodyBrokenOff()

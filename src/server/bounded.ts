@@ -3,7 +3,7 @@ import type { Effective } from '../projections/effective.ts'
 import { breath } from '../store/breath.ts'
 import { requestError } from './problem.ts'
 
-// Work that reads a whole conversation: of a length that this process can hold, and little of it at the same time.
+// Limits for work that reads whole conversations: the size of a conversation, and the number of analyses that run concurrently.
 
 /** Maximum number of events in a conversation that the server analyzes. */
 const longest = 100_000
@@ -132,7 +132,8 @@ export const refuseMany = async (store: Pick<Store, 'conversations'>, command: s
  * Returns a store from which at most 100,000 events can be read across all conversations. Beyond that, reading throws `TooLong`.
  *
  * @param command the command that does the same without a server
- * @returns the store, and `refuse`, which throws `TooLong` if the limit was exceeded: a reader may have caught the error and reported another one
+ * @returns the store, and `refuse`, which throws `TooLong` if the limit was exceeded: a reader may have caught the error and reported
+ *   another one
  */
 export const readTogether = <S extends Pick<Store, 'conversation'>>(store: S, command: string) => {
   let events = 0
@@ -215,7 +216,7 @@ export const flowInTurn = <A>(
       const left = leaving()
       await new Promise<void>((end, fail) => {
         const ending = withEnd(flow, () => Promise.resolve(end()))
-        // Nobody may ever have begun to take it.
+        // Ends the work even if the stream was never read.
         const leave = (): void => void ending.return().catch(fail)
         if (left.aborted) leave()
         else left.addEventListener('abort', leave)

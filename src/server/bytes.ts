@@ -3,7 +3,7 @@ import { isKnown } from './request-input.ts'
 import { requestError } from './problem.ts'
 import type { ByteResponse, Flow } from './route.ts'
 
-// Answers that are no JSON of this API: content as it is, whole or in parts (RFC 9110, sections 13 and 14).
+// Responses other than the API's JSON: unmodified content, whole or as a range of bytes (RFC 9110, sections 13 and 14).
 
 /** A range of bytes, both ends included. */
 interface Span {
@@ -59,7 +59,7 @@ export const streamResponse = (
 ): Response => {
   const isUnasked = isKnown(c.req, headers['etag'])
   if (isUnasked || c.req.method === 'HEAD') {
-    // Nobody takes what comes: what it has opened is closed.
+    // The stream will not be read, so its resources are released.
     flow.return().catch(onFault)
     return c.body(null, isUnasked ? 304 : 200, { ...headers, ...(!isUnasked && { 'content-type': type }) })
   }
@@ -69,13 +69,13 @@ export const streamResponse = (
     pull: async (controller) => {
       try {
         const { done, value } = await flow.next()
-        // Who left while nothing came needs no end.
+        // The client disconnected while the next piece was awaited: the controller is closed already.
         if (isLeft) return
         if (done) controller.close()
         else controller.enqueue(typeof value === 'string' ? encoder.encode(value) : value)
       } catch (error) {
         onFault(error)
-        // The adapter would write the error onto the standard error and, if it can, into the answer.
+        // The adapter would write the error to the standard error and, if possible, into the response.
         const { outgoing } = c.env as { readonly outgoing?: { readonly destroy: () => void } }
         if (!outgoing) throw error
         outgoing.destroy()

@@ -17,7 +17,7 @@ import { inBreaths } from '../store/breath.ts'
 import { readView } from './bounded.ts'
 import { requestError } from './problem.ts'
 
-// The calls of a model as pages ask for them: with a receipt, by number; without one, by the position of the reply.
+// Model calls, as the page requests them: by number if the call has a receipt, otherwise by the position of the reply.
 
 /**
  * States of a rebuilt request. With a receipt: `verified` if the canonical JSON of system, tools and messages equals that of the
@@ -47,8 +47,8 @@ export const usdOf = ({ model, usage }: Origin = {}): number | undefined => {
 }
 
 /**
- * Finds a call by its number. `isNext` is true if the number is that of the next call: no call has it yet, and it is 1 or follows the
- * number of an existing call.
+ * Finds a call by its number. `isNext` is true if the number belongs to the next call: no call has the number yet, and it is 1 or
+ * follows the number of an existing call.
  */
 export const callOf = async (
   { catalogue }: Pick<Store, 'catalogue'>,
@@ -66,8 +66,8 @@ export const callOf = async (
 /**
  * Rebuilds the request of a call and checks it against the receipt.
  *
- * @param name the number of a call from 1, or `p` and the position of a reply without a receipt. The number after the last one names the
- *   pending call, if the conversation awaits the model
+ * @param name the number of a call, from 1, or `p` and the position of a reply without a receipt. The number after the last one names
+ *   the pending call, if the conversation awaits the model
  */
 export const rebuildRequest = async (
   store: Pick<Store, 'conversation' | 'catalogue'>,

@@ -2,7 +2,7 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 
 /**
- * Closes connections, including reused ones, on which nothing has moved for `stall` ms because the client stopped sending its request
+ * Closes connections, including reused ones, on which no data has moved for `stall` ms because the client stopped sending its request
  * or reading the response. Clients that wait for a response are kept.
  *
  * @param stall in milliseconds
@@ -18,7 +18,7 @@ export const watchConnections = (server: Server, stall: number): (() => void) =>
     unused.add(socket)
     socket.once('close', () => unused.delete(socket))
   })
-  // Node closes those on which nothing is answered.
+  // After this time, Node closes a connection unless a request on it is being handled.
   server.setTimeout(stall)
   server.on('request', (incoming, outgoing) => {
     unused.delete(incoming.socket)

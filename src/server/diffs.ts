@@ -1,7 +1,7 @@
 import type { Conversation, Diff, Entry, RenderResult, Store } from '../index.ts'
 import { differenceOf, missingItems } from '../projections/diff.ts'
 
-// How histories and requests of two positions differ.
+// Differences between the histories or requests at two positions.
 
 /**
  * Maximum distance between two positions for which the library compares effective histories, because it reads every event in between.
@@ -18,7 +18,7 @@ export const effectiveChanges = async (
   const [before, after] = await Promise.all([chat.effective({ at: from }), chat.effective({ at: to })])
   const gone = missingItems({ before, after })
   const fates = await catalogue.fates(chat.id, { at: to, of: gone.map(({ position }) => position) })
-  // It is not indexed yet.
+  // The index does not cover `to` yet.
   if (!fates) return chat.diff({ from, to })
   const fateOf = new Map(fates.map(({ position, ...fate }) => [position, fate]))
   const entries = gone.flatMap((item): readonly Entry[] => {

@@ -6,8 +6,8 @@ import { basePath, type HttpResponse, replyOf } from './reply.ts'
 import type { Route } from './route.ts'
 import { routes } from './routes/index.ts'
 
-// Requests that are answered without objects of the web's, which take as long to make as the rest of an append. What they mean is said
-// elsewhere: here they are only read and answered.
+// Answers requests without web `Request` and `Response` objects, which take as long to create as the rest of an append. This file only
+// reads requests and writes responses; the operations are defined elsewhere.
 
 interface Operation {
   readonly route: Route

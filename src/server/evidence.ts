@@ -30,7 +30,7 @@ export const exportCommand = (id: string, { calls, withhold }: Omit<EvidenceRequ
 /**
  * Makes the bundle that `palimpsest audit export` writes, as a ZIP archive.
  *
- * @param by the caller
+ * @param by name of the caller, recorded with the export
  */
 export const evidenceOf = async (
   store: Pick<Store, 'audit'>,

@@ -9,7 +9,7 @@ import { htmlPage } from './html/page.ts'
 import { requestError } from './problem.ts'
 import { anyOf, redactor } from './redact.ts'
 
-// Exports in pieces, as they are taken.
+// Exports, made piece by piece as the client reads them.
 
 interface FileOptions {
   /** Last position to export. It must exist. */

@@ -1,7 +1,7 @@
 import type { RequestHead } from './request-input.ts'
 import { requestError } from './problem.ts'
 
-// What a request must be, from any sender: against pages of other origins, and names that were made to point here.
+// Checks of every request. They protect against pages of other origins and against DNS rebinding.
 
 export const safeHeaders: Readonly<Record<string, string>> = {
   'content-security-policy':
@@ -18,9 +18,9 @@ const nameOf = (host: string): string => host.replace(/:\d{1,5}$/, '').toLowerCa
 export const loopback: readonly string[] = ['localhost', '127.0.0.1', '[::1]']
 
 /**
- * Makes a check of the host and origin of a request. Throws `HostRefused` or `OriginRefused`.
+ * Makes a function that checks the host and origin of a request. The function throws `HostRefused` or `OriginRefused`.
  *
- * @param hosts names of the server
+ * @param hosts host names by which clients may call the server
  */
 export const guard =
   (hosts: readonly string[]) =>
@@ -33,7 +33,7 @@ export const guard =
       )
     const site = req.header('sec-fetch-site')
     if (req.method === 'GET' || req.method === 'HEAD') {
-      // A link to here may stand anywhere; nothing else that another page asks for is answered.
+      // Pages of other origins may link to this server; their other requests are refused.
       const isOther = site === 'cross-site' || site === 'same-site'
       const isLink = req.header('sec-fetch-mode') === 'navigate' && !req.path.startsWith('/api/')
       if (isOther && !isLink)

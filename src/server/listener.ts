@@ -13,7 +13,7 @@ import type { ServerSettings } from './settings.ts'
 export const listener = (settings: ServerSettings, hostname: string): RequestListener => {
   const operations = api(settings)
   const { fetch } = appOf(operations, settings)
-  // The adapter answers in promises, which never reject.
+  // The adapter returns a promise, which never rejects.
   const adapted = getRequestListener(fetch, { hostname })
   return direct(operations, (incoming, outgoing) => void adapted(incoming, outgoing))
 }

@@ -1,4 +1,4 @@
-// What is counted of requests, in the text format of Prometheus, version 0.0.4.
+// Request metrics in the text format of Prometheus, version 0.0.4.
 
 /** An answered request, without its content. */
 export interface ServedRequest {

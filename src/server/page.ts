@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import type { Context, Env, Hono } from 'hono'
 import { requestError } from './problem.ts'
 
-// The page, as it was built. It holds nothing of the store: what it shows it asks the API for.
+// Serves the built page. The page contains no data of the store; it requests everything that it shows from the API.
 
 /**
  * Returns the URL of a folder in the package's build. The sources and the build of the server are both two folders below the package
@@ -59,7 +59,7 @@ export const servePage = <E extends Env>(server: Hono<E>, files: PageFiles | und
   server.get('/assets/:file', (c) => {
     const file = files?.get(`assets/${c.req.param('file')}`)
     if (!file) throw requestError('NotFound', `there is no ${c.req.path}: load the page again`)
-    // Its name has a hash of what is in it.
+    // The name of the file contains a hash of its content.
     c.header('cache-control', 'public, max-age=31536000, immutable')
     return answered(c, file)
   })

@@ -1,4 +1,4 @@
-// A page of a list, and where those beside it are.
+// Pages of a list, with the queries for the next and previous pages.
 
 interface Wanted {
   /** First index or position to return, inclusive. */

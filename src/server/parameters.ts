@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { conversationIdSchema } from '../events/ids.ts'
 
-// What stands in paths and queries: texts, which become numbers and flags.
+// Schemas of path and query parameters, which convert texts to numbers and flags.
 
 const wholeText = z.string().regex(/^-?\d{1,16}$/, { error: 'is a whole number' })
 

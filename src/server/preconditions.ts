@@ -3,7 +3,7 @@ import { createLruCache } from '../store/lru.ts'
 import type { HeaderFields } from './request-input.ts'
 import { requestError } from './problem.ts'
 
-// Optimistic concurrency and repeats, as HTTP says them.
+// Optimistic concurrency and repeated commands in HTTP.
 
 /**
  * Returns the ETag of a conversation whose last position is `position`.

@@ -96,7 +96,7 @@ const statuses: Readonly<Record<Tag, number>> = {
   SealContradicted: 409,
   LedgerNotFound: 404,
   LedgerDamaged: 500,
-  // The store.
+  // Errors of the store.
   Conflict: 409,
   OutcomeUnknown: 503,
   StoreBusy: 503,

@@ -28,7 +28,7 @@ type Place = keyof typeof kept
 const saying: ReadonlySet<string> = new Set(['content', 'system', 'tools'])
 
 /**
- * Names of fields that only this library writes and redaction leaves unchanged. Each name is mapped to an inner field that
+ * Names of fields that only this library writes and that redaction leaves unchanged. Each name is mapped to an inner field that
  * distinguishes the field from content with the same name.
  */
 const ours: ReadonlyMap<string, string> = new Map([
@@ -116,7 +116,7 @@ export const redactMatches = <A>(
     into[key] = made
     for (const [name, inner] of Object.entries(given)) {
       const named = place === 'free' && !isList ? freeName(made, clean(name)) : name
-      // In the order in which it was.
+      // Assigned now, so that the fields keep their order.
       made[named] = keepsData && name === 'data' ? inner : undefined
       if (made[named] === undefined) open.push({ given: inner, into: made, key: named, place })
     }

@@ -1,7 +1,8 @@
 import type { ServedEvent } from '../index.ts'
 import { type EventQueue, eventQueue } from '../agent/turn/stream/event-queue.ts'
 
-// What workers tell of turns while they give them. Nothing of it is kept, and nothing rests on it: what counts is recorded.
+// Live events that workers report during their turns. They are not stored, and nothing depends on them: all results are recorded in
+// the log.
 
 /** Subscription to the live events of one conversation. */
 export interface RelaySubscription extends Pick<EventQueue, 'next'> {
@@ -45,7 +46,7 @@ export const newRelay = (now: () => number = () => performance.now()): EventRela
   return {
     hear: (worker, served) => {
       forget()
-      // Those heard last are last.
+      // Reinserted, so that the map stays ordered by the time of the last report.
       heard.delete(worker)
       heard.set(worker, now())
       for (const { conversation, event } of served.map(tellable)) {

@@ -4,7 +4,7 @@ import { safeHeaders } from './guard.ts'
 import { problemOf } from './problem.ts'
 import type { JsonResponse } from './route.ts'
 
-// Answers in JSON, whichever way they are sent.
+// JSON responses, independent of how they are sent.
 
 export const basePath = '/api/v1'
 

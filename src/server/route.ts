@@ -6,7 +6,7 @@ import type { CommandBook } from './preconditions.ts'
 import type { Tag } from './problem.ts'
 import type { EventRelay } from './relay.ts'
 
-// An operation of the API as data. The router, the OpenAPI document and the tests read the same.
+// Operations of the API as data, shared by the router, the OpenAPI document and the tests.
 
 /** Scopes that a token may have. */
 export const scopes = ['read', 'write', 'audit', 'erase'] as const
@@ -92,13 +92,13 @@ export interface Route<
   /** True if the operation supports `Range`. Its responses must be of type `ByteResponse`. */
   readonly isRanged?: true
   /**
-   * Set if the operation accepts a `commandId` or an `Idempotency-Key`. `found`: a repeat finds the result in the log; `kept`: a repeat
-   * gets the response that the server has kept.
+   * Way in which the server recognizes a repeated `commandId` or `Idempotency-Key`. `found`: a repeat finds the result in the log;
+   * `kept`: a repeat gets the response that the server has kept; absent: the operation has no command id, or checks it itself.
    */
   readonly repeats?: 'found' | 'kept'
   /** Tags of errors that the operation may cause, in addition to those of every request. */
   readonly errors?: readonly Tag[]
-  // A method, so that routes of all types are in one list.
+  // A method, because its parameters are checked bivariantly, so that one list can hold routes of all types.
   handle(call: RequestContext<P, Q, B>): Promise<RouteResponse>
 }
 

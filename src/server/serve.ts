@@ -69,8 +69,9 @@ const sweepEvery = 20
 export const serve = async (options: ServeOptions): Promise<ServerHandle> => {
   const { store, port = 4141, host = '127.0.0.1', names = [], isReadOnly, tokenFile, relay, log } = options
   const { stall = 60_000 } = options
-  // While many requests wait for the disk, V8 takes what they are made of for what stays. It makes the next ones among what is old, where each
-  // keeps alive all that it refers to until the next full collection: a sixth of the server's time in appends, and 50 MB.
+  // While many requests wait for the disk, V8 concludes that their objects are long-lived, and allocates the objects of later requests
+  // in the old generation. There, each object keeps everything that it refers to alive until the next full collection. That would take
+  // a sixth of the server's time in appends, and 50 MB.
   setFlagsFromString('--no-allocation-site-pretenuring')
   const isLocal = loopback.includes(host) || host === '::1'
   if (!isLocal && tokenFile === undefined)
@@ -88,7 +89,7 @@ export const serve = async (options: ServeOptions): Promise<ServerHandle> => {
     hosts: [...names, ...(isLocal ? [] : [host])].map((name) => name.toLowerCase()),
     ...(tokenFile !== undefined && { authenticate: accessTokensIn(tokenFile) }),
     relay,
-    // Workers that relay post several times a second.
+    // Not logged, because workers that relay post several times a second.
     onRequest: (request: ServedRequest) => request.route?.endsWith('/relay') || logger?.info(request),
     onFault: (error: unknown) => logger?.error(error),
     ending: ending.signal,
@@ -109,7 +110,7 @@ export const serve = async (options: ServeOptions): Promise<ServerHandle> => {
     close: async () => {
       ending.abort()
       const closed = new Promise((resolve) => server.close(resolve))
-      // A connection whose stream has ended would be kept for its next request.
+      // Without this, a connection whose stream has ended would be kept open for its next request.
       const sweep = setInterval(closeIdle, sweepEvery)
       const late = setTimeout(() => server.closeAllConnections(), grace)
       await closed

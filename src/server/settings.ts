@@ -8,7 +8,7 @@ export interface ServerSettings {
   readonly store: Store
   /** Finds the owner of a token. If absent, anyone may do everything, so omit it on loopback only. */
   readonly authenticate?: Authenticate | undefined
-  /** Host names by which clients may call the server, in addition to those of loopback. */
+  /** Host names by which clients may call the server, in addition to the loopback names. */
   readonly hosts?: readonly string[] | undefined
   /** True if all writes are rejected. */
   readonly isReadOnly?: boolean | undefined

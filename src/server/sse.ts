@@ -65,7 +65,7 @@ export async function* eventStream(
     if (!isTyped(error)) throw error
     yield textOf({ event: 'problem', data: problemOf(error) })
   } finally {
-    // It may be waiting for what never comes: it ends with the signal.
+    // Not awaited: the source may be waiting for its next message until the signal aborts.
     void iterator.return?.()
   }
 }

@@ -24,7 +24,7 @@ export const together = (): (() => Promise<void>) => {
   }
   const look = (known: number): void => {
     if (count > known) setImmediate(look, count)
-    // Asleep, not turn by turn: the clients may need the processor.
+    // Sleeps instead of checking in every turn of the event loop, because the clients may need the processor.
     else if (count < expected && performance.now() < until) sleep = setTimeout(awake, patience, count)
     else finish()
   }

@@ -1,6 +1,6 @@
 import type { AwaitedCall, Origin } from '../index.ts'
 
-// What the stream of a turn says besides events of the turn and of the conversation.
+// Messages of a turn stream, apart from live events of the turn and recorded events of the conversation.
 
 /** First message of a turn stream, sent when the answer has been requested. */
 export interface AskedMessage {

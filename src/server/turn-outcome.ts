@@ -38,7 +38,8 @@ export const mayEnd = ({ type }: RecordedTurnFact): boolean =>
 /**
  * Makes a collector of the facts recorded after a request. The facts are passed to it in order.
  *
- * @param request id of the command that requested the answer: earlier facts may have the same position. Undefined if the request was a message
+ * @param request id of the command that requested the answer, because earlier facts may have the same position; undefined if the
+ *   request was a message
  */
 export const factsSince = (request: string | undefined): FactsSince => {
   let isSince = request === undefined
@@ -51,7 +52,7 @@ export const factsSince = (request: string | undefined): FactsSince => {
         return false
       }
       hasEnded ||= mayEnd(fact)
-      // A cancellation ends no turn that begins later.
+      // A cancellation does not end a turn that begins later.
       if (fact.type === 'TurnClaimed') cancelled = undefined
       if (fact.type === 'TurnCancelled') cancelled = fact
       return true
@@ -83,7 +84,7 @@ export const outcomeOf = async (
     const calls = await chat.waiting()
     return calls.length > 0 ? { outcome: 'waiting', calls } : undefined
   }
-  // A new request may not be seen yet by a reader of another node.
+  // A reader connected to another node of the database may not see a new request yet.
   if (!since.hasEnded()) return undefined
   const { by, reason } = since.cancelled()?.data ?? {}
   return since.cancelled() ? { outcome: 'cancelled', by, reason } : finishedOutcome(reply)

@@ -61,7 +61,7 @@ export const turnPath = ({ position: first, message }: AskedAt): TurnPath => {
     outcome: async (position) => {
       const { isOn, reply } = last()
       if (isOn) return reply && isFinal(messageOf(reply)) ? finishedOutcome(reply) : undefined
-      // The same write may say it again.
+      // The write that contains the rewind may also append a copy of the message, so all its events must be seen first.
       return rewound && first + places.length > (await position()) ? rewoundBy(rewound) : undefined
     },
   }

@@ -95,7 +95,7 @@ export async function* turnTold(
       const token = tokens.take()
       if (token) {
         if (order.passes(token)) yield { event: token.type, data: token }
-        // What was told before comes before what is recorded.
+        // Live events that were sent earlier must precede the recorded event.
         await breath()
         continue
       }

@@ -3,7 +3,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { crc32, createDeflateRaw } from 'node:zlib'
 
-// A folder as a ZIP archive (APPNOTE 6.3.10), in pieces as they are taken. Without ZIP64: it is for less than 4 GB.
+// ZIP archives of folders (APPNOTE 6.3.10), made piece by piece as they are read. ZIP64 is not supported: archives must be below 4 GB.
 
 const version = 20
 /** Flags of a ZIP entry: names are in UTF-8; sizes and checksum follow the content. */

@@ -5,6 +5,6 @@ export const download = ({ blob, name }: Pick<DownloadFile, 'blob' | 'name'>): v
   link.href = URL.createObjectURL(blob)
   link.download = name
   link.click()
-  // The browser may look at it a moment later.
+  // The browser may read the URL a moment later.
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
 }

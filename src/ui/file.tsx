@@ -12,7 +12,7 @@ import { hrefs } from './url.ts'
 import { listenForKeys } from './use-keys.ts'
 import { count } from './words.ts'
 
-// The page as one file, which `palimpsest export --format html` writes: the same page, without a server.
+// Entry point of the single-file page that `palimpsest export --format html` writes: the same page, without a server.
 
 /** Shows the time at which the file was made, the number of its events, and the number of redacted places. */
 const CopyNote = ({ file: { events, written, redacted } }: { readonly file: EmbeddedFile }) => (

@@ -1,4 +1,4 @@
-// Every key in one table: what is handled, the sheet of keys and the palette are made of it.
+// Table of all keys, used for handling keys, for the key list and for the command palette.
 
 /** Sections of the key list, in display order. */
 export const topics = ['Move', 'Look', 'Find', 'Act', 'Page'] as const

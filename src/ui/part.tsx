@@ -4,7 +4,8 @@ import { openSheet, setComing } from './sheet.tsx'
 import { toThrowable } from './source/source.ts'
 import { holdKeys } from './use-keys.ts'
 
-// Parts of the page that are loaded when they are first needed. The server may be gone by then, or a newer one runs, whose parts have other names.
+// Parts of the page that are loaded on first use. By then, the server may have stopped, or a newer version may run, whose files have
+// other names.
 
 const lost = (): Error =>
   toThrowable({
@@ -31,7 +32,7 @@ export const openPart = <A,>(loading: Promise<A>, sheetOf: (loaded: A) => Compon
     setComing(false)
     release()
   }
-  // It is drawn by then.
+  // By then, the sheet has been rendered.
   void loading.then(() => setTimeout(done), done)
 }
 

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { holder } from './source/embedded/form.ts'
 import { type PageAddress, placeIn } from './url.ts'
 
-// Where the page is: the address, and who is told when it changes.
+// Address of the page, and the listeners that are called when it changes.
 
 const listeners = new Set<() => void>()
 const tell = (): void => {
@@ -50,7 +50,7 @@ export const usePlace = (): PageAddress => {
   const [place, setPlace] = useState(here)
   useEffect(() => {
     const listener = (): void => setPlace(here())
-    // Going back leads where it leads, despite what was about to be noted.
+    // Back and Forward cancel a pending change of the address.
     const left = (): void => {
       clearTimeout(resting)
       hasReturned = true

@@ -1,4 +1,4 @@
-// What this browser remembers of how somebody likes the page. Nothing of conversations.
+// Display settings of the user, stored in the browser. They contain no data of conversations.
 
 export interface DisplaySettings {
   readonly theme: 'system' | 'light' | 'dark'
@@ -13,7 +13,7 @@ export const setting = <N extends keyof DisplaySettings>(name: N): DisplaySettin
   try {
     return (localStorage.getItem(nameOf(name)) as DisplaySettings[N] | null) ?? defaults[name]
   } catch {
-    // A browser that keeps nothing.
+    // The browser does not allow storage.
     return defaults[name]
   }
 }
@@ -22,7 +22,7 @@ export const set = <N extends keyof DisplaySettings>(name: N, value: DisplaySett
   try {
     localStorage.setItem(nameOf(name), value)
   } catch {
-    // It is not kept, and is so for now.
+    // The browser does not allow storage, so the setting is not kept.
   }
 }
 

@@ -2,7 +2,7 @@ import { type ComponentChildren, Fragment } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Bar } from './states.tsx'
 
-// Sheets: what is laid over the page for a moment. One at a time; Escape closes it, and the focus returns to where it was.
+// Sheets: modal dialogs over the page, one at a time. Escape closes a sheet, and the focus returns to where it was before.
 
 let show: ((content: ComponentChildren | undefined) => void) | undefined
 
@@ -29,11 +29,11 @@ export const SheetHost = () => {
     if (content === undefined && next !== undefined) before.current = document.activeElement
     setShown(({ nth: last }) => ({ content: next, nth: last + 1 }))
   }
-  // Only once the dialog has left the page can anything beside it take the focus.
+  // Elements outside the dialog can receive the focus only after the dialog has been removed.
   useLayoutEffect(() => {
     if (content === undefined && before.current instanceof HTMLElement) before.current.focus()
   }, [content])
-  // Each is a new one, although the one before may have been of the same kind.
+  // The key makes every sheet a new component, even if the previous sheet was of the same kind.
   return (
     <>
       <Bar isBusy={isComing} />
@@ -54,12 +54,12 @@ export interface SheetProps {
 export const Sheet = ({ title, children, actions, class: own = '', onClose }: SheetProps) => {
   const dialog = useRef<HTMLDialogElement>(null)
   const isPressedOutside = useRef(false)
-  // At once: what is typed next is meant for it.
+  // A layout effect, because the next keystroke is meant for the sheet.
   useLayoutEffect(() => {
     dialog.current?.showModal()
   }, [])
   const close = (): void => {
-    // The browser tells that it was closed a moment later: by then another sheet may be open.
+    // The browser sends `close` with a delay. By then, another sheet may be open.
     if (!dialog.current) return
     onClose?.()
     closeSheet()
@@ -70,7 +70,7 @@ export const Sheet = ({ title, children, actions, class: own = '', onClose }: Sh
       class={`sheet ${own}`}
       aria-label={title}
       onClose={close}
-      // At once: what is typed next is meant for the page.
+      // Closes the sheet immediately, because the next keystroke is meant for the page.
       onCancel={(event) => {
         event.preventDefault()
         close()

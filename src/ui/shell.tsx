@@ -28,10 +28,10 @@ interface ShellProps {
 /** Shows the current page with its sheets, toasts and sign-in form. */
 export const Shell = ({ source, onUnauthorized }: ShellProps) => {
   const [refused, setRefused] = useState<AccessRefusal>()
-  // Of what is asked at once, the first answer says why.
+  // If several concurrent requests are refused, the first response gives the reason.
   onUnauthorized((why) => setRefused((before) => before ?? why))
   const place = usePlace()
-  // A sheet is about what was under it.
+  // A sheet belongs to the page on which it was opened.
   useLayoutEffect(closeSheet, [place.path])
   const signedIn = (): void => {
     forgetSession()
@@ -105,7 +105,7 @@ const Routed = ({ source, path, search }: { readonly source: ApiSource } & PageA
         <Skeleton />
       </Plain>
     )
-  // Another conversation or bisection is another page; another position is not.
+  // A different conversation or bisection is a new page; a different position is not.
   const { id = '', bisection = '' } = route.params
   const key = `${route.path} ${id} ${bisection}`
   return <Shown key={key} source={source} params={route.params} search={search} />

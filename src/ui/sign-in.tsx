@@ -12,7 +12,7 @@ export const signInByFragment = async (source: ApiSource): Promise<void> => {
   const token = new URLSearchParams(location.hash.slice(1)).get('token')
   if (token === null) return
   history.replaceState(null, '', location.pathname + location.search)
-  // A token that is not valid: the form is shown by the next answer.
+  // If the token is invalid, the next refused request shows the form.
   await signIn(source, token).catch(() => undefined)
 }
 

@@ -1,7 +1,7 @@
 import type { PathOf, QueryOf } from '../server/client/api.ts'
 import { type ApiPath, fillPath } from '../server/client/api-path.ts'
 
-// What the page shows is in its address: a link to it is a link to this view.
+// Addresses of the page. An address encodes the whole view, so a link to it is a link to the view.
 
 /** Panes of the conversation page: both columns, the full history only, or the effective history only. */
 export const panes = ['both', 'all', 'model'] as const
@@ -119,7 +119,8 @@ export const hrefs = {
   /**
    * Returns the address of a bisection.
    *
-   * @param bisection id of the bisection; if undefined, the function returns the address of the page that lists all bisections and has a form for a new one
+   * @param bisection id of the bisection; if undefined, the function returns the address of the page that lists all bisections and has
+   *   a form for a new one
    */
   bisect: (
     id: string,

@@ -64,7 +64,7 @@ export const holdKeys = (): (() => void) => {
   held = own
   return () => {
     if (held === own) held = undefined
-    // As if it were typed now: no other way serves fields of numbers as well.
+    // Inserted as if typed now, because no other way also works for number fields.
     if (own.length > 0 && document.activeElement?.closest('dialog[open]'))
       document.execCommand('insertText', false, own.join(''))
   }

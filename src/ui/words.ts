@@ -1,6 +1,6 @@
 import type { EventKind } from '../core.ts'
 
-// Numbers, sizes, times and kinds as words.
+// Formatting of numbers, sizes, times and event kinds.
 
 const grouped = new Intl.NumberFormat('en')
 const short = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })

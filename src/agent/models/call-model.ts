@@ -71,7 +71,7 @@ const [firstWait, longestWait] = [500, 8_000]
 export const longestTimer = 2 ** 31 - 1
 
 /**
- * Returns the milliseconds to wait before a retry: the time that the API asked for, else half a second, doubled with each retry up to 8
+ * Returns the milliseconds to wait before a retry: the time that the API requested, else half a second, doubled with each retry up to 8
  * seconds. The doubled wait is shortened at random by up to a quarter, so that callers that failed together do not retry together.
  */
 export const waitBefore = (error: ModelError, tries: number, random = Math.random()): number => {

@@ -6,7 +6,7 @@ import { inspect } from 'node:util'
  */
 export const errorText = (error: unknown): string => {
   try {
-    // Both may be of any type.
+    // The name and the message may be of any type.
     if (error instanceof Error) return [error.name, error.message].map(String).join(': ')
     return typeof error === 'string' ? error : inspect(error)
   } catch {

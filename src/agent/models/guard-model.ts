@@ -12,14 +12,14 @@ const isEither = (value: unknown): value is E.Either<unknown, unknown> =>
 /** Wraps a user-supplied model: a call ends when its signal aborts, and the model's replies and token counts are checked. */
 export const guardModel = (model: Model): Model => ({
   ...model,
-  // It may change: what is asked next is in the form that was learned.
+  // A getter, because the form may change: later requests use the form that the model has learned.
   get form() {
     return model.form
   },
   call: async (request, options = {}) => {
     const { signal } = options
     try {
-      // A copy: the model may change what it is given.
+      // A copy, because the model may change its argument.
       const asked = model.call(structuredClone(request), options)
       const answer: unknown = await orAborted(asked, signal)
       if (isFailure(answer)) return answer as Awaited<typeof asked>

@@ -124,7 +124,7 @@ export interface Model {
    * - `ModelFailed`: refused, or broken off; `retryable` if the reason may be transient, `retryAfter` in milliseconds;
    * - `ContextExceeded`: too long for the model; the context is then made smaller;
    * - `ModelStalled`: nothing arrived for `stallTimeout` milliseconds;
-   * - `ModelAborted`: its signal aborted.
+   * - `ModelAborted`: the signal aborted.
    */
   readonly call: (request: ModelRequest, options?: CallOptions) => Promise<Either<ModelError, Reply>>
   /** Returns the exact number of input tokens of a request; `ModelFailed` if the API does not count tokens. */

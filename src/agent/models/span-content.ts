@@ -3,7 +3,7 @@ import { isBlock } from '../../events/blocks.ts'
 import type { Attributes } from '../telemetry/open-telemetry.ts'
 import type { ModelRequest, Reply } from './model.ts'
 
-// What was said, in the form that the conventions for GenAI have for it: messages of parts, as JSON.
+// Content of requests and replies in the form of OpenTelemetry's GenAI conventions: messages with parts, as JSON.
 
 const partOf = (block: Block): object => {
   if (isBlock(block, 'text')) return { type: 'text', content: block.text }

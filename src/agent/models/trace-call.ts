@@ -63,7 +63,7 @@ const tell = (span: SpanHandle, answer: Answer): void => {
   }
   const error = answer.left
   span.set(used(error.usage))
-  // Somebody wanted it so.
+  // An abort is intentional, so the span does not count as failed.
   if (error._tag === 'ModelAborted') span.set({ 'error.type': error._tag })
   else span.failed(errorType(error))
 }

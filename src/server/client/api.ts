@@ -17,7 +17,7 @@ import type * as reads from '../routes/reads.ts'
 import type * as turns from '../routes/turns.ts'
 import type * as workers from '../routes/workers.ts'
 
-// What may be asked of a server and what it answers, as its routes say: nothing is described twice, and nothing of the server is loaded.
+// Types of requests and responses, derived from the routes: nothing is declared twice, and no code of the server is loaded.
 
 /** Routes that are not in the route table. A page uses them to read which access its token gives, or to exchange a token for a session. */
 type SessionRoute =

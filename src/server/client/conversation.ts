@@ -65,7 +65,7 @@ export const conversation = (server: Transport, id: string): ConversationClient 
     ...createReadingMethods(server, id),
     ...createInvestigatingClient(server, id),
     render: (options) => get('/conversations/{id}/request', of, { ...options }),
-    // The answer is what `of` says.
+    // The type of the response depends on `of`.
     diff: (options: DiffOptions & { readonly of?: Subject }) =>
       get<never, '/conversations/{id}/diff'>('/conversations/{id}/diff', of, { ...options }),
     hidden: async (markers) =>

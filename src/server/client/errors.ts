@@ -47,7 +47,7 @@ export const unsendable = (cause: unknown): Error =>
     },
   )
 
-/** Makes the error for a server that does not answer, or whose answer is not that of a Palimpsest server. */
+/** Makes the error for a server that does not answer, or whose response does not have the form that `palimpsest serve` uses. */
 export const unavailable = (store: string, message: string, cause?: unknown): Error =>
   withTag('StoreUnavailable', message, { store, cause })
 

@@ -46,7 +46,7 @@ export const openClient = (url: string, options: ClientOptions = {}): Client => 
       }
       const query = { order: sort ?? 'begun', beginning, limit: 200, cursor }
       const ask = (): Promise<Page> => get('/conversations', {}, query)
-      // In any other order than the store's own, the server lists only what is indexed.
+      // In any order other than the store's own, the server lists only indexed conversations.
       const page: Page = await (isFirst && (sort === 'id' || sort === 'activity') ? whole(ask) : ask())
       yield* page.items
       cursor = page.next

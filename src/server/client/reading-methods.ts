@@ -57,7 +57,7 @@ export const createReadingMethods = (
   const full = async ({ last, before, at, abandoned }: FullOptions = {}) => {
     const entries: Entry[] = []
     for (let end = before, from = at; ;) {
-      // What is no number of entries, the server refuses.
+      // If `last` is not an integer, the server rejects it.
       const left = last === undefined ? most : last - entries.length
       const limit = Number.isInteger(left) ? Math.min(most, left) : left
       type Page = { readonly at: number; readonly next?: number; readonly items: readonly Entry[] }

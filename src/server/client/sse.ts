@@ -58,7 +58,7 @@ const silence = 40_000
 
 /** An event stream that is requested again when its connection breaks. */
 export interface ResumableStream {
-  /** Requests the stream after the message with this id; undefined: from where the request says. */
+  /** Requests the stream after the message with this id or, if undefined, from the position that the request specifies. */
   readonly open: (lastId: string | undefined, signal: AbortSignal) => Promise<Response>
   /** Converts the data of a message `problem`, with which a server ends a stream, to an error. */
   readonly errorOf: (problem: unknown) => Error

@@ -4,7 +4,7 @@ import { type SseRequest, isPassing, type Transport, wait } from './transport.ts
 
 /**
  * Yields the messages of an event stream until the signal aborts, across broken connections. Throws errors that the server returns, and
- * `StoreUnavailable` if the stream breaks more often in sequence than the configured number of retries.
+ * `StoreUnavailable` if the stream breaks more times in a row than the configured number of retries.
  */
 export async function* resumeStream(
   { open, url, retries }: Transport,

@@ -175,8 +175,8 @@ export interface ConversationClient extends Pick<Conversation, Same>, Investigat
    */
   readonly follow: (options?: StreamOptions) => AsyncIterable<ConversationEvent>
   /**
-   * Requests a turn from workers and yields its messages, ending with the outcome. Without a message, the conversation is answered as
-   * it is. Resumes by itself after a broken connection; leaving the loop does not cancel the turn. Throws `StaleContext`,
+   * Requests a turn from workers and yields its messages, ending with the outcome. Without a message, the existing history is answered.
+   * Resumes by itself after a broken connection; leaving the loop does not cancel the turn. Throws `StaleContext`,
    * `ConversationNotFound`.
    */
   readonly turn: (

@@ -36,7 +36,7 @@ export async function* gather(
     places += own.places
     return own.value
   }
-  // The data of notes have shapes of their own.
+  // The `data` of a note has a schema of its own.
   const answers = clean(await answersOf(store, chat, at), ['data'])
   const head: Pick<EmbeddedFile, 'form' | 'conversation' | 'answers' | 'written'> = {
     form: 2,

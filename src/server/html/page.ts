@@ -5,7 +5,7 @@ import { holder } from '../../ui/source/embedded/form.ts'
 import { builtFolder } from '../page.ts'
 import { hashOf, headOf } from './head.ts'
 
-// One file that opens without a server: the page's script and style sheet, and one conversation.
+// Self-contained HTML file that opens without a server: the page's script and style sheet, and one conversation.
 
 /**
  * Script that unpacks and runs the code of the page. The code is compressed to a third of its size. It runs only if its hash is in the
@@ -70,7 +70,7 @@ export async function* htmlPage(
     'trusted-types palimpsest dompurify',
   ].join('; ')
   const json = inScript(data)
-  // What it cannot have is known before anything is written.
+  // Reads the first piece now, so that an error is thrown before anything is written.
   const begun = await json.next()
   yield `${headOf({ title, policy, style })}
 <body>

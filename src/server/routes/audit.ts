@@ -9,7 +9,7 @@ import { evidenceOf, exportCommand } from '../evidence.ts'
 import { ofConversation } from '../parameters.ts'
 import { route } from '../route.ts'
 
-// What proves to others that conversations are what they were. docs/audit.md, docs/evidence.md.
+// Proofs that conversations have not been changed since they were recorded. docs/audit.md, docs/evidence.md.
 
 const inTurn = lane()
 
@@ -49,7 +49,7 @@ export const standing = route({
     inTurn(leaving, async () => {
       const last = await lastOf(store, id)
       const found = await standingIn(store, id)
-      // That a sealed conversation is gone is what there is to say of it.
+      // If a sealed conversation is gone, the response reports that.
       if (last < 0 && !found.ledger?.heads.length) throw toError(conversationNotFound(id))
       return { body: { conversation: id, last, ...found } }
     }),
@@ -99,7 +99,7 @@ export const verification = route({
         const receipts = await receiptsOf(chat)
         return { body: { ...body, ...(discrepancy && { discrepancy }), receipts } }
       } catch (error) {
-        // What cannot be read is said already.
+        // The discrepancy already explains why the events cannot be read.
         if (!discrepancy) throw error
         return { body: { ...body, discrepancy } }
       }

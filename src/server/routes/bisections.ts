@@ -11,7 +11,7 @@ import { ofConversation, whole } from '../parameters.ts'
 import { requestError } from '../problem.ts'
 import { type Identity, route } from '../route.ts'
 
-// Since which event a conversation is wrong, asked of people. docs/investigate.md.
+// Bisections by hand: people judge positions, to find the event with which a conversation went wrong. docs/investigate.md.
 
 const inTurn = lane()
 const errors = ['ConversationNotFound', 'TooLong', 'Overloaded'] as const

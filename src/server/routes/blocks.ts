@@ -5,7 +5,7 @@ import { requestError } from '../problem.ts'
 import { route } from '../route.ts'
 import { eventAt } from './tags.ts'
 
-// Content of any length, as bytes.
+// Content blocks and blobs of any length, as bytes.
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -30,7 +30,7 @@ const pictureIn = (source: unknown) => {
   if (type !== 'base64' || typeof data !== 'string') return undefined
   const bytes = Buffer.from(data, 'base64')
   const isShown = typeof media === 'string' && pictures.has(media)
-  // What is not written as usual could not be told from its bytes.
+  // If the base64 is not canonical, it could not be restored from the bytes.
   if (bytes.toString('base64') !== data) return undefined
   return { type: isShown ? media : 'application/octet-stream', bytes }
 }

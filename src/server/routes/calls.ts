@@ -6,7 +6,7 @@ import { requestError } from '../problem.ts'
 import { route } from '../route.ts'
 import { callShape, sentShape } from '../shapes/calls.ts'
 
-// The calls of a model: what it was sent, and what proves it.
+// Model calls: the requests that were sent, and the receipts that prove them.
 
 const errors = ['ConversationNotFound', 'CallOutOfRange', 'UnknownRenderer', 'NotFound', 'TooLong'] as const
 
@@ -30,7 +30,7 @@ export const calls = route({
   errors: ['ConversationNotFound'],
   handle: async ({ params, query, store }) => {
     const { items, next } = await store.catalogue.calls(params.id, query)
-    // The receipt is beside it.
+    // The receipt is already a field of the call.
     const said = items.map(({ origin, ...its }) => {
       const { context: _, ...rest } = origin
       return { ...its, origin: rest }

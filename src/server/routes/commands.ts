@@ -14,7 +14,7 @@ import { route } from '../route.ts'
 import { awaitedShape, decidedShape } from '../shapes/workers.ts'
 import { linkShape, noteShape, previewShape, saidShape, writtenShape } from '../shapes/write-shapes.ts'
 
-// What writes to one conversation. Who acts is the token's identity, never the body's word.
+// Operations that write to one conversation. The actor is always the owner of the token; the request body cannot set it.
 
 const envelope = {
   commandId: z

@@ -92,7 +92,7 @@ export const list = route({
     const found = isOwn ? await store.catalogue.find(query) : undefined
     const { q, has, actor, model, order } = query
     const isPlain = [q, has, actor, model].every((one) => one === undefined) && plainOrders.has(order)
-    // Who only wants to see what there is need not wait until it is indexed.
+    // A list without filters need not wait until everything is indexed.
     const isFound = found && (found.isComplete || !isPlain || query.cursor !== undefined)
     const { next, ...body } = isFound
       ? await withOverviews(store, found)
@@ -176,7 +176,7 @@ export const get = route({
     const { position, hash } = await chat.end()
     const then = { at: position }
     const { head, ...shown } = await shownIn(chat, then)
-    // One after the other: each may read all that is shown.
+    // Sequentially, because each call may read the whole effective history.
     const queued = await chat.queued(then)
     const waiting = await chat.waiting(then)
     const body = {

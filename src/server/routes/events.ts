@@ -10,7 +10,7 @@ import { eventPartShape, eventShape } from '../shapes/history.ts'
 import { acceptsEvents, checkAccepts, eventStream } from '../sse.ts'
 import { eventAt, immutableResponse } from './tags.ts'
 
-// Events, as they were recorded and as they are.
+// Recorded events, and live streams of new ones.
 
 export const allEvents = route({
   method: 'get',

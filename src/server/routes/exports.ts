@@ -103,7 +103,7 @@ const begun = async (flow: AsyncGenerator<string, void>): Promise<AsyncGenerator
         length += piece.length
         if (length < slice) continue
         length = 0
-        // Everybody else has a turn, however fast this is taken.
+        // Lets other work run, even if the client reads without a pause.
         await turn()
       }
     } finally {

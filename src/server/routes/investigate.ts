@@ -8,7 +8,7 @@ import { ofCall, ofConversation } from '../parameters.ts'
 import { requestError } from '../problem.ts'
 import { route } from '../route.ts'
 
-// What a recorded conversation tells. docs/investigate.md.
+// Analyses of recorded conversations. docs/investigate.md.
 
 const inTurn = lane()
 const errors = ['ConversationNotFound', 'TooLong', 'Overloaded'] as const
@@ -41,7 +41,7 @@ export const costs = route({
     inTurn(leaving, async () => {
       const command = `cost ${id}`
       await openBounded(store, id, command)
-      // Its subagents may be longer.
+      // The conversations of its subagents may be longer than the limit.
       const together = readTogether(store, command)
       const body = await cost(together.store, { conversation: id })
       together.refuse()

@@ -16,7 +16,7 @@ import {
 } from '../shapes/lookups.ts'
 import { immutableResponse } from './tags.ts'
 
-// What the index beside the store answers.
+// Operations that are answered from the index beside the store.
 
 const notFound = ['ConversationNotFound', 'OutOfRange'] as const
 

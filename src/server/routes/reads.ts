@@ -11,7 +11,7 @@ import { entryShape, itemShape, repairShape, requestShape } from '../shapes/hist
 import { linkShape, noteShape } from '../shapes/write-shapes.ts'
 import { immutableResponse } from './tags.ts'
 
-// What reads one conversation. What was true at a position stays true: such answers have strong ETags.
+// Operations that read one conversation. A view at a position never changes, so its response has a strong ETag.
 
 const notFound = ['ConversationNotFound', 'OutOfRange'] as const
 

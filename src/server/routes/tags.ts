@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Conversation } from '../../index.ts'
 import type { JsonResponse } from '../route.ts'
 
-// What was true at a position stays true: such answers have strong ETags.
+// Strong ETags for views at a position, which never change.
 
 /**
  * Returns the event at a position, or undefined if the conversation does not have that position. The event identifies the whole history

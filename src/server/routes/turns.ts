@@ -17,7 +17,7 @@ import { type TurnRequest, turnTold } from '../turn-stream.ts'
 import { isFinal } from '../../agent/workers/seen-event.ts'
 import { eventAt } from './tags.ts'
 
-// Asking workers for a turn, and what they tell of it.
+// Requests for a turn of the workers, and the live events that workers report.
 
 const { messages, after } = commandSchemas.append.shape
 
@@ -123,7 +123,7 @@ export const tell = route({
   }),
   answers: { 200: z.object({}) },
   handle: ({ body: { worker, events }, relay }) => {
-    // Of these shapes; what is in them is the worker's word.
+    // Only the shapes of the events are checked; their content is trusted.
     relay.hear(worker, events as readonly ServedEvent[])
     return Promise.resolve({ body: {} })
   },

@@ -5,7 +5,7 @@ import { commandIdOf } from '../preconditions.ts'
 import { route } from '../route.ts'
 import { stepShape, workerShape } from '../shapes/workers.ts'
 
-// Who works on what, and what people tell workers.
+// Workers and their steps, and the commands that control them.
 
 const done = { 200: z.object({}) }
 const reason = z.strictObject({ reason: z.string().optional() })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { conversationIdSchema } from '../../events/ids.ts'
 
-// What the API answers about audits: the shapes that the library has, as schemas. More fields may come.
+// Response schemas for audits, which match the library's types. Responses may have further fields.
 
 const position = z.int().min(-1).describe('0-based; -1 is before the first event')
 const count = z.int().min(0)

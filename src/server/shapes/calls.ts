@@ -3,7 +3,7 @@ import { pricesAsOf } from '../../index.ts'
 import { receiptStates } from '../calls.ts'
 import { count, origin, position } from './parts.ts'
 
-// Calls of models.
+// Response schemas for model calls.
 
 export const callShape = z
   .looseObject({

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { entryShape, fateShape } from './history.ts'
 import { count, position } from './parts.ts'
 
-// How two positions differ.
+// Response schemas for differences between two positions.
 
 export const diffShape = z
   .looseObject({

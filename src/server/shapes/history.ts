@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type ConversationEvent, coversSchema, dataSchemas, metadataSchema } from '../../events/events.ts'
 import { awaits, count, message, origin, position, time } from './parts.ts'
 
-// Events, and what is seen of them.
+// Response schemas for events and for the histories derived from them.
 
 const cuts = z
   .array(z.object({ block: count, field: z.string(), length: count }))

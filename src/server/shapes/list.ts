@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { conversationIdSchema } from '../../events/ids.ts'
 import { count } from './parts.ts'
 
-// Conversations, as lists have them.
+// Response schema for a conversation in a list.
 
 const overviewShape = z
   .looseObject({

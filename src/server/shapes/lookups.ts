@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { count, position, time } from './parts.ts'
 
-// What the index beside the store answers.
+// Response schemas for operations that are answered from the index beside the store.
 
 const upTo = {
   last: position.describe('Last position of the conversation'),

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { AnyBlock, Block } from '../../events/blocks.ts'
 import { messageSchema, originSchema } from '../../events/events.ts'
 
-// What several answers have. The answers of the API have the shapes of the library, as schemas. More fields may come.
+// Schemas that several responses share. They match the library's types. Responses may have further fields.
 
 export const position = z.int().min(-1).describe('0-based; -1 is before the first event')
 export const time = z.iso.datetime().describe('UTC')

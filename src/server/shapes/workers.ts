@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { count, position } from './parts.ts'
 
-// What waits for a person or a worker, and who works on what.
+// Response schemas for waiting calls, steps and workers.
 
 export const awaitedShape = z
   .looseObject({

@@ -3,7 +3,7 @@ import { conversationIdSchema } from '../../events/ids.ts'
 import { eventData, eventType } from './history.ts'
 import { awaits, count, position } from './parts.ts'
 
-// What commands, notes and links wrote, or would.
+// Response schemas for commands, dry runs, notes and links.
 
 export const writtenShape = z
   .looseObject({

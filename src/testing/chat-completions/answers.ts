@@ -92,7 +92,7 @@ export const createAnswers = (options: ChatCompletionsOptions): ((body: unknown)
     if (said.fault?.kind === 'error' && (said.fault.after === undefined || !isStream))
       return { failure: chatFailures.overloaded, model }
     const cached = cachedOf(body.model, prompt, model)
-    // The same request may be sent again, and get another answer.
+    // The id depends on `n`, because a repeated request may get a different answer.
     const id = digest(`${asked}${n}`).slice(0, 22)
     return { completion: finish(said, { body, model, prompt, cached, id }), reply: said, model, body }
   }

@@ -11,7 +11,7 @@ import {
   tooShort,
 } from './body.ts'
 
-// The content of messages: a text, or a list of parts, of which each role has its own.
+// Rules for the content of messages: a text, or a list of parts. The types of parts depend on the role.
 
 const partTypes: Readonly<Record<string, readonly string[]>> = {
   system: ['text'],

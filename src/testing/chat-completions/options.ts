@@ -27,7 +27,7 @@ const newest: ChatModel = {
 const defaultModels: Readonly<Record<string, Partial<ChatModel>>> = {
   'gpt-5.2': {},
   'gpt-4.1': { contextWindow: 1_047_576, maxOutput: 32_768, maxTokens: true },
-  // As compatible endpoints have them: the reasoning is told, and wanted back with calls.
+  // Like a model of a compatible endpoint: replies include their reasoning, which must be sent back with tool calls.
   'compatible-reasoner': {
     contextWindow: 131_072,
     maxOutput: 65_536,

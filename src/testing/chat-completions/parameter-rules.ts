@@ -14,7 +14,7 @@ import {
   tooShort,
 } from './body.ts'
 
-// Everything in a request but its messages.
+// Rules for all parameters of a request except the messages.
 
 const parameters = [
   'model messages tools tool_choice parallel_tool_calls stream stream_options max_tokens max_completion_tokens',

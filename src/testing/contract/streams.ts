@@ -57,7 +57,7 @@ export const streams: readonly ContractRule[] = [
     run: async (store) => {
       const written = [event(), event('', 'Truncated'), event(), event('', 'Rewound'), event('', 'Truncated')]
       await right(store.append({ stream: 'a', events: written, expected: -1 }))
-      // A store that would have to read all events to count them answers undefined.
+      // A store that would have to read all events to count them returns undefined.
       if ((await right(store.count('a', 'MessageAppended', 1))) === undefined) return
       const counts = async (type: string): Promise<readonly (number | undefined)[]> =>
         Promise.all([-1, 0, 1, 2, 3, 4, 99].map((through) => right(store.count('a', type, through))))

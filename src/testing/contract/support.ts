@@ -13,7 +13,7 @@ import {
   type RecordedEvent,
 } from '../../store/port.ts'
 
-// What the cases of the contract share.
+// Helpers that the rules of the contract share.
 
 /** A rule of the store port, with its test on a complete store. `run` throws if the store breaks the rule. */
 export interface ContractRule {

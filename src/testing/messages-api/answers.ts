@@ -46,7 +46,7 @@ export const createAnswers = (
     if (said.fault?.kind === 'error' && (said.fault.after === undefined || !isStream))
       return { failure: failures.overloaded }
     const billed = cache.bill(body.model, input, model)
-    // The same request may be sent again, and get another answer.
+    // The id depends on `n`, because a repeated request may get a different answer.
     const id = digest(`${asked}${n}`).slice(0, 22)
     const message = finish(said, { request, model, billed, id }, signer)
     const marks = marksOf(message.content)

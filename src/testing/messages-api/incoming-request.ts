@@ -71,6 +71,6 @@ const invalid = (message: string): ApiFailure => ({ status: 400, type: 'invalid_
 /** Reports whether a body contains a lone surrogate, which JSON can escape but UTF-8 cannot encode. */
 export const hasLoneSurrogate = (text: string, body: unknown): boolean => {
   if (!/\\u[dD][89a-fA-F]/.test(text)) return false
-  // Whole characters may be escaped too; `stringify` escapes halves only.
+  // Complete characters may be escaped, too, but `stringify` escapes only lone surrogates.
   return /(?<!\\)(\\\\)*\\ud[89a-f]/.test(JSON.stringify(body))
 }

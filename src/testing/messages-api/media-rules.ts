@@ -108,7 +108,7 @@ const readers: readonly ((file: Buffer) => File | undefined)[] = [
   (file) => {
     if (!startsWith(file, 'RIFF') || !startsWith(file, 'WEBPVP8', 8)) return undefined
     const type = 'image/webp'
-    // The third letter tells the kind: lossy, lossless or extended.
+    // The character after `VP8` names the format: lossy (a space), lossless (`L`) or extended (`X`).
     switch (file.toString('latin1', 15, 16)) {
       case ' ':
         return { type, width: file.readUInt16LE(26) % 0x4000, height: file.readUInt16LE(28) % 0x4000 }
@@ -127,7 +127,7 @@ const readers: readonly ((file: Buffer) => File | undefined)[] = [
     let at = 2
     while (file.readUInt8(at) === 0xff) {
       const code = file.readUInt8(at + 1)
-      // Frames are C0 to CF, but for three other tables; FF fills up.
+      // Frame headers are C0 to CF, except C4, C8 and CC, which are other segments; FF is padding.
       if (code >= 0xc0 && code <= 0xcf && code !== 0xc4 && code !== 0xc8 && code !== 0xcc)
         return { type: 'image/jpeg', height: file.readUInt16BE(at + 5), width: file.readUInt16BE(at + 7) }
       at += code === 0xff ? 1 : 2 + file.readUInt16BE(at + 2)

@@ -32,7 +32,7 @@ const piecesOf = ({ body, tools, system, parts }: ParsedRequest): readonly Piece
   let until = 0
   const add = (tokens: number): number => (until += tokens)
   let message = -1
-  // Another one of these, and the cache has tools and system only.
+  // If one of these changes, only the tools and the system prompt can be read from the cache.
   const along = lazyCanonical({ thinking: body.thinking, tool_choice: body['tool_choice'] })
   const pieces: Piece[] = [
     ...tools.map((tool) => ({

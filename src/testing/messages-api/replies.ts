@@ -11,7 +11,8 @@ export interface Fault {
    * - `drop`: the connection breaks;
    * - `stall`: nothing more is sent, and the connection stays open;
    * - `end`: the stream ends as if it were complete;
-   * - `error`: an `overloaded_error`, sent as an event in a stream; before any event, and for an answer without streaming, the status is 529.
+   * - `error`: an `overloaded_error`, sent as an event in a stream; before any event, and for an answer without streaming, the status
+   *   is 529.
    */
   readonly kind: 'drop' | 'stall' | 'end' | 'error'
   /**

@@ -116,7 +116,7 @@ const strings = new Map<string, readonly string[]>(
 const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-// The problems these return begin with the rest of the path.
+// The problems that these functions return begin with the rest of the path.
 
 const blockProblem = (block: unknown): string | undefined => {
   if (!isObject(block)) return ': Input should be an object'
@@ -185,7 +185,7 @@ const blocksOf = (content: string | readonly ApiBlock[]): readonly ApiBlock[] =>
 export const readRequest = (body: ApiRequest): ParsedRequest => {
   const turns: { role: ApiRole; message: number; parts: PlacedBlock[] }[] = []
   for (const [message, { role, content }] of body.messages.entries()) {
-    // An empty string is an empty content, not an empty text.
+    // An empty string is empty content, not an empty text block.
     const blocks = content === '' ? [] : blocksOf(content)
     const parts = blocks.map((block, at) => ({ role, block, text: lazyCanonical(block), message, at }))
     const last = turns.at(-1)

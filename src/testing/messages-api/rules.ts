@@ -15,8 +15,8 @@ import {
 } from './request.ts'
 import { toolRules } from './tool-rules.ts'
 
-// The predicates 1–10, 13 and 14 of a valid request, which depend on the request alone (5–8 are in tool-rules.ts), each with the API's own
-// text where it is known. 11 and 12 need the server's signatures.
+// Predicates 1–10, 13 and 14 of a valid request, which depend on the request alone (5–8 are in tool-rules.ts), each with the API's own
+// error message where it is known. Predicates 11 and 12 need the server's signatures.
 
 /**
  * A rule for requests. Returns the problem with a request; undefined if it complies.
@@ -119,7 +119,7 @@ const places: Readonly<Record<string, ReadonlySet<string>>> = {
     'compaction',
     ...serverResults,
   ]),
-  // A compaction here has its own error.
+  // A compaction passes this rule, because predicate 13 has a separate error for it.
   system: new Set(['text', 'compaction']),
   tool_result: new Set(['text', 'image', 'document', 'search_result', 'tool_reference']),
 }
@@ -246,7 +246,7 @@ export const ttlOf = (block: Readonly<Record<string, unknown>>): '5m' | '1h' | u
 }
 
 const rules: readonly Rule[] = [
-  // An empty text with a breakpoint is refused for its breakpoint.
+  // First, because an empty text with a breakpoint is refused because of its breakpoint.
   breakpoints,
   begins,
   roles,

@@ -12,12 +12,12 @@ import {
 } from './request.ts'
 import { isFull } from './rules.ts'
 
-// A thinking block is valid after the content it was produced after. Its signature, sealed with an HMAC, covers:
+// A thinking block is valid only after the same content as when it was produced. Its signature, sealed with an HMAC, covers:
 // - everything before it except thinking: system, tools, and every block with its role;
-// - the thinking block before it. In a request, that one or none must precede it: thinking may be left out from the start;
+// - the previous thinking block. In a request, either that block or none may precede it: thinking may be omitted from the beginning;
 // - its own text;
-// - its reply, and how many thinking blocks that has: the latest message with thinking must be complete.
-// So a block left out in the middle invalidates the next one; blocks left out at the end go unnoticed.
+// - its reply, and the number of thinking blocks in the reply: the latest message with thinking must be complete.
+// So a block omitted in the middle invalidates the next one; blocks omitted at the end are not noticed.
 
 interface Claim {
   readonly before: string
@@ -125,7 +125,7 @@ export const signatures = (secret: string, foreign: boolean): Signatures => {
       return content.map((block) => {
         if (isFull(block)) {
           const { signature: _, ...rest } = block
-          // What comes after it was produced after it alone.
+          // The compaction replaces everything before it: later content is bound to the compaction only.
           if (hash) hash = extend(beginning(request), spoken(block))
           previous = ''
           return { ...rest, type: block.type, signature: seal(digest(canonical(rest))) }

@@ -1,11 +1,11 @@
 import type { ApiBlock } from './blocks.ts'
 import { inside, isThinking, textOf } from './request.ts'
 
-// The tokens of this server's models, counted by kinds of characters, so that no estimate by length is right for every text:
-// - letters: a token for every five, or the rest of a word;
-// - digits: one for every three, or the rest of a number;
-// - white space: none for a single blank, else one a run;
-// - every other ASCII character, and every UTF-16 unit beyond ASCII: one.
+// Token counts of this server's models. They depend on the kinds of characters, so that no estimate by length is right for every text:
+// - letters: one token for every five, or for the rest of a word;
+// - digits: one token for every three, or for the rest of a number;
+// - white space: no token for a single space, otherwise one for each run;
+// - every other ASCII character, and every UTF-16 code unit beyond ASCII: one token.
 
 const kinds = { letter: 0, digit: 1, space: 2, other: 3 } as const
 /** Maximum number of characters per token, by kind of character. */

@@ -79,7 +79,7 @@ export const failures: readonly ModelCase[] = [
       const waiting = new AbortController()
       const before = scene.received()
       const asked = errorOf(call(scene, { signal: waiting.signal }))
-      // A request that had not arrived would leave its answer to the next one.
+      // If the request were aborted before it arrives, its scripted answer would go to the next request.
       while (scene.received() === before) await sleep(5)
       waiting.abort('enough')
       assert.equal((await asked)._tag, 'ModelAborted')

@@ -10,7 +10,7 @@ import type {
   ReplyEvent,
 } from '../../agent/models/model.ts'
 
-// What the cases of the contract share.
+// Helpers that the cases of the contract share.
 
 /** Scripted answer of a model's endpoint to one request. */
 export interface ModelAnswer {

@@ -72,7 +72,7 @@ export const ActSheet = ({ acting, draft: given, done }: ActSheetProps) => {
             type="button"
             class="primary"
             autofocus={draft.act === 'rewind' && draft.way !== undefined}
-            // Not `disabled`: it could not have the focus while the sheet opens.
+            // Not `disabled`, because a disabled button cannot receive the focus when the sheet opens.
             aria-disabled={!isReady}
             onClick={() => isReady && confirm()}
           >

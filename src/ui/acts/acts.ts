@@ -2,7 +2,7 @@ import type { BodyOf } from '../../server/client/api.ts'
 import { count, placeOf } from '../words.ts'
 import type { UndoStacks } from './undo-stacks.ts'
 
-// What people do to a conversation: as a draft in a sheet, as a command, and in words. Nothing of it deletes.
+// Commands of users on a conversation: as a draft in a sheet, as a request body, and in words. No command deletes anything.
 
 /** User input for a command on a conversation. */
 export type ActDraft =

@@ -8,7 +8,7 @@ interface FieldsProps {
 export const Fields = ({ draft, change }: FieldsProps) => {
   switch (draft.act) {
     case 'rewind':
-      // An undo says where and why itself.
+      // An undo or redo determines its position and reason itself.
       return draft.way ? null : (
         <div class="inputs">
           <Position isFirst label="to position" value={draft.to} set={(to) => change({ ...draft, to })} />

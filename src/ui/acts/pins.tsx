@@ -5,7 +5,7 @@ import { useActions } from '../use-keys.ts'
 import { count, number } from '../words.ts'
 import { togglePin } from './toggle-pin.ts'
 
-// Places to come back to. They are this tab's: they go when it is closed, and nothing of the conversation is in them.
+// Positions that the user wants to return to. They are stored until the tab is closed, and contain no content of the conversation.
 
 const nameOf = (id: string): string => `palimpsest.pins.${id}`
 
@@ -14,7 +14,7 @@ const pinsOf = (id: string): readonly number[] => {
     const kept: unknown = JSON.parse(sessionStorage.getItem(nameOf(id)) ?? '[]')
     return Array.isArray(kept) ? kept.filter((pin): pin is number => Number.isSafeInteger(pin)) : []
   } catch {
-    // A browser that keeps nothing.
+    // The browser does not allow storage, or the stored text is not JSON.
     return []
   }
 }

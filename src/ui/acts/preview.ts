@@ -2,7 +2,7 @@ import type { ActPreview, BoardStep, ContextStats } from '../source/answers.ts'
 import type { AccessRights } from '../source/source.ts'
 import { count, number } from '../words.ts'
 
-// A dry run, in words.
+// Descriptions of a dry run in words.
 
 /** Figure before and after a command. `change` is signed, and empty if the figure stays the same. */
 export interface Figure {

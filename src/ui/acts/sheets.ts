@@ -1,3 +1,3 @@
-// One part of the page: loaded when the first sheet of an act is opened.
+// Separate part of the code, loaded when the first sheet for a command is opened.
 export { ActSheet } from './act-sheet.tsx'
 export { UndoSheet } from './undo-sheet.tsx'

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 
-// What was done, at the foot of the page, until it is dismissed.
+// Message about the last command at the bottom of the page, shown until it is dismissed.
 
 let show: ((content: ComponentChildren | undefined) => void) | undefined
 

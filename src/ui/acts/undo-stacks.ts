@@ -1,6 +1,6 @@
 import type { UndoableType } from '../../core.ts'
 
-// Undo and redo, as the log has them: rewinds that say so in their reason. So undo works after a reload, and in another browser.
+// Undo and redo, recorded in the log as rewinds whose reason says so. They therefore work after a reload and in another browser.
 
 export interface ActEvent {
   readonly position: number

@@ -19,7 +19,7 @@ export const AuditPage = ({ source, params: { id = '' } }: PageProps) => {
   const checked = useFetched(source, apiOf(id, '/verification'))
   useTitle(`audit ${id}`)
   const last = standing.value?.last
-  // The same says why neither is there.
+  // If both requests failed, only one error is shown, so its button retries both.
   const retry = (): void => {
     standing.retry()
     if (checked.error !== undefined) checked.retry()

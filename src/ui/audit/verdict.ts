@@ -8,7 +8,7 @@ import type {
   StoreLedger,
 } from '../source/answers.ts'
 
-// What all that was found comes to, in plain words.
+// Verdict on a conversation or a store in plain words, derived from all results of the audit.
 
 /**
  * Outcome of an audit. `bad`: something was changed. `open`: no contradiction was found, but not everything is proven. `good`:
@@ -116,7 +116,7 @@ const contradiction = (
       tone: 'bad',
       title: `Event ${number(discrepancy.position)} is not as it was written`,
       words: `It ${chainWords[discrepancy.kind] ?? `is wrong: ${discrepancy.message}`}.`,
-      // No page shows what cannot be read, nor what comes after it.
+      // No page can show an event that cannot be decoded, nor the events after it.
       position: discrepancy.kind === 'undecodable' ? discrepancy.position - 1 : discrepancy.position,
     }
   if (standing?.problem !== undefined)

@@ -1,4 +1,4 @@
-// What somebody types of what a bundle is to hold.
+// Parsers for the fields of the evidence form.
 
 /** Parses positions and ranges separated by commas or spaces: `12, 15-17`. Returns undefined for invalid text. */
 export const positionsIn = (text: string, last: number): readonly number[] | undefined => {

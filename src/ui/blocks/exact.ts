@@ -1,9 +1,9 @@
-// Text as it is: what cannot be seen is named, what is long is cut with its size, what is very long is laid out in pieces.
+// Unmodified text: invisible characters are named, long texts are collapsed, and very long texts are laid out in pieces.
 
 /** Visible text, or the name of a character that would be invisible or would change the direction of the text around it. */
 export type ExactPiece = string | { readonly name: string }
 
-// Controls but tab and newline, soft hyphens, marks of direction, zero-width characters, separators, tag characters.
+// Control characters except tab and newline, soft hyphens, direction marks, zero-width characters, separators and tag characters.
 const invisible =
   // oxlint-disable-next-line no-control-regex
   /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u00AD\u061C\u180E\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF\uFFF9-\uFFFB\u{E0000}-\u{E007F}]/gu

@@ -40,7 +40,7 @@ export const createPieceReader = (
   return async () => {
     const before = text.length
     const isFirst = from === 0
-    // What comes before it in the block is passed over.
+    // Skips the part of the block before the value.
     do await readPiece()
     while (text.length === before && from < total && !reader.isDone())
     const isWhole = reader.isDone() || from >= total

@@ -1,8 +1,8 @@
 import DOMPurify from 'dompurify'
 import { Marked } from 'marked'
 
-// Loaded when somebody asks for rendered text. What a model wrote is hostile: HTML in it is shown as text, images as their address,
-// and what marked makes of the rest is sanitised again.
+// Loaded when the user switches to rendered text. Text from a model is untrusted: HTML in it is shown as text, images are shown as
+// their addresses, and the HTML that marked makes of the rest is sanitized.
 
 const escaped = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')

@@ -1,4 +1,4 @@
-// JSON that is read in pieces, as they come.
+// Reader of JSON that arrives in pieces.
 
 type Key = string | number
 
@@ -69,7 +69,7 @@ export const readerAt = (path: Path): ReaderAt => {
     escape.lastIndex = stop
     const [escaped] = escape.exec(text) ?? []
     if (escaped === undefined) {
-      // Its end has not come yet.
+      // The rest of the escape sequence has not arrived yet.
       rest = text.slice(stop)
       text = text.slice(0, stop)
       return stop

@@ -101,7 +101,7 @@ const Compared = ({ source, left, right }: ComparedProps) => {
   const [isLocked, setLocked] = useState(true)
   const error = sides.left.error ?? sides.right.error
   const at = { left: left.at ?? sides.left.value?.at ?? -1, right: right.at ?? sides.right.value?.at ?? -1 }
-  // Where the last move led, although the address does not say so yet.
+  // Target of the last move, which may not be in the address yet.
   const target = useRef(at)
   useEffect(() => {
     target.current = at

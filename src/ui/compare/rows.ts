@@ -1,6 +1,6 @@
 import type { DiffRowEntry } from '../diff/rows.ts'
 
-// Two histories side by side: what both have once, then each by itself.
+// Two histories side by side: common items are shown once, the others in separate columns.
 
 /** Fields of an effective history's item that the comparison reads. */
 export interface CompareItem extends DiffRowEntry {
@@ -45,7 +45,7 @@ export const compareRows = <I extends CompareItem>(
   }
   for (const item of left) {
     const place = placeOf.get(keyOf(item))
-    // What comes in another order in the other one is shown apart.
+    // An item that is in a different order in the other history counts as different.
     if (place === undefined || place < next) {
       if (same.length > 0) close(next)
       apart.push(item)

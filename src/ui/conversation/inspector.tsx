@@ -21,7 +21,7 @@ interface InspectorProps {
 
 export const Inspector = ({ here, newest, possible, off, state }: InspectorProps) => {
   const { source, conversation, selected: position, outline } = here
-  // While the position moves, the outline says enough.
+  // While the position moves, the outline is detailed enough.
   const rested = useRested(position, 250)
   const isTold = (of: number): boolean => (newest === 'coming' ? of === here.last : newest?.position === of)
   const path =

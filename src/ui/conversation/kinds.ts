@@ -1,7 +1,7 @@
 import type { AnyBlock } from '../../core.ts'
 import type { ShownEntry, ClippedItem } from '../source/answers.ts'
 
-// What a message is, in words and in a colour.
+// Labels and colours of messages.
 
 export type ItemTone = 'user' | 'assistant' | 'call' | 'result' | 'condensed' | 'truncated' | 'system'
 
@@ -70,7 +70,7 @@ export const lengthOf = (item: ClippedItem | ShownEntry): number => {
     const wholes = new Map(
       cuts?.flatMap((cut) => (cut.block === index ? [[cut.field, cut.length] as const] : [])),
     )
-    // What a picture's `source` has cut is named `data`.
+    // For an image, the server reports the clipped data of `source` under the name `data`.
     const lengthIn = ([field, value]: [string, unknown]): number =>
       wholes.get(field === 'source' ? 'data' : field) ?? stringsIn(value)
     return sum + Object.entries(block).reduce((own, entry) => own + lengthIn(entry), 0)

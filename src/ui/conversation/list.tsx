@@ -62,8 +62,8 @@ export const List = ({ rows, around, selected, onSelect, place, show }: ListProp
     if (index >= 0) virtual.scrollToIndex(index, { align })
   }
 
-  // Another position is looked at from its end, where its own event is; what is added while somebody reads does not move it, and what
-  // takes room below (a call that waits) does not cover it.
+  // When the position changes, the list scrolls to its end, where the event at that position is. Rows that are added later do not move
+  // the rows in view, and elements that appear below the list, such as waiting calls, do not cover them.
   useLayoutEffect(() => {
     if (rows.length === 0) return
     const isOther = shown.current !== place
@@ -77,7 +77,7 @@ export const List = ({ rows, around, selected, onSelect, place, show }: ListProp
     if (show?.align === 'auto' && row) requestAnimationFrame(() => focusRow(scroller.current, show.index))
   }, [place, rows, show, virtual.scrollRect?.height])
 
-  // What comes in below (calls that wait for somebody) or above takes room from the list, not from what is held.
+  // Elements that appear above or below the list, such as waiting calls, make it smaller, but the held row or end stays in view.
   useEffect(() => {
     const watching = new ResizeObserver(() => keep.current())
     if (scroller.current) watching.observe(scroller.current)
@@ -103,7 +103,8 @@ export const List = ({ rows, around, selected, onSelect, place, show }: ListProp
       onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
         const isUp = scrollTop < scrolled.current
         scrolled.current = scrollTop
-        // What brings a held row into sight scrolls, too; out of sight only somebody else does, as the browser's own search.
+        // Scrolling the held row into view also triggers this event. The row is out of view only after another scroll, for example by
+        // the browser's search.
         if (typeof held.current === 'object') {
           const { key } = held.current
           const row = starts[rows.findIndex((one) => keyOfRow(one) === key)]
@@ -111,7 +112,7 @@ export const List = ({ rows, around, selected, onSelect, place, show }: ListProp
           return
         }
         if (scrollTop + clientHeight > scrollHeight - 24) held.current = 'end'
-        // Rows that were measured may have taken the end away from where it was: nobody has scrolled then.
+        // Otherwise, the end may have moved because rows were measured, without a scroll by the user.
         else if (isUp) held.current = undefined
       }}
     >

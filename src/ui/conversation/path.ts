@@ -1,6 +1,6 @@
 import type { OutlineRewind } from '../source/answers.ts'
 
-// Which positions are on the path, from the rewinds alone: a path is a few stretches, however long the log is.
+// Paths, computed from the rewinds alone: a path consists of a few ranges, regardless of the length of the log.
 
 /** Range of positions, inclusive at both ends. */
 export interface PathRange {

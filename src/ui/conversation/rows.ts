@@ -2,7 +2,7 @@ import { isIn, type Jump, type Paths } from './path.ts'
 import type { Pane } from '../url.ts'
 import type { RequestRepair, OutlineRestore, ShownEntry, ClippedItem } from '../source/answers.ts'
 
-// The rows of the page: what happened beside what the model sees. A row is one text where both agree, and two where they differ.
+// Rows of the page: the full history next to the effective history. An entry that is in both is shown once.
 
 export type MarkerItem = Exclude<ClippedItem, { readonly kind: 'message' }>
 
@@ -84,7 +84,7 @@ export const pieceWith = (
   const first = items[0]?.position ?? -1
   const known = before?.entries ?? []
   const earlier = known.filter((entry) => entry.position < first)
-  // What is hidden by a nested marker is known by what comes after it.
+  // Entries that a nested marker hides can be identified only if that marker, which comes after them, is loaded.
   const all = [...earlier, ...items, ...known.filter((entry) => entry.position >= until)]
   return {
     entries: isGroup ? entriesHiddenBy(all, position) : all.filter((entry) => entry.position >= from),
@@ -109,7 +109,7 @@ export interface RowsInput {
 
 export const rowsOf = (shown: RowsInput): readonly HistoryRow[] => {
   const { items, at } = shown
-  // Between the items, by position.
+  // Rows between the items, in order of position.
   const beside = [...jumpRows(shown), ...restoredRows(shown)].toSorted(
     (one, other) => one.position - other.position,
   )
@@ -237,7 +237,7 @@ const isSeen = ({ kind }: HistoryRow): boolean => kind === 'same' || kind === 'g
  */
 export const entriesHiddenBy = (entries: readonly ShownEntry[], marker: number): readonly ShownEntry[] => {
   const hidden = new Set([marker])
-  // From the last one: a marker comes after what it hides.
+  // Backwards, because a marker comes after the entries that it hides.
   for (const { position, status, by } of entries.toReversed())
     if ((status === 'condensed' || status === 'truncated') && by !== undefined && hidden.has(by))
       hidden.add(position)

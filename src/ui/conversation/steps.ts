@@ -3,7 +3,7 @@ import type { ApiSource } from '../source/source.ts'
 import type { OutlineResponse, OverviewResponse } from '../source/answers.ts'
 import { apiOf } from '../url.ts'
 
-// Where the keys lead, from the outline of what is around a position.
+// Targets of the navigation keys, from the loaded part of the outline.
 
 /** Reports whether a letter in the outline stands for a user message, which begins a turn. */
 const isTurn = (letter: string | undefined): boolean => letter === 'u'

@@ -57,7 +57,7 @@ export const useMoves = (source: ApiSource, id: string, sight: Sight): Moves => 
     drag(to)
     target.current = to
     const href = hrefs.conversation(id, { ...view, at: to, sel: undefined })
-    // Back leads to where the dragging began, not to every pixel of it.
+    // The Back button returns to the position before a drag, not to each position during it.
     if (isSame) goWhenAtRest(href)
     else go(href)
   }
@@ -75,7 +75,7 @@ export const useMoves = (source: ApiSource, id: string, sight: Sight): Moves => 
     show,
     jump,
     move,
-    // From where the last move led, although it may not be drawn yet.
+    // Moves from the target of the last move, which may not be shown yet.
     moveBy: (by) => {
       const isMoving = performance.now() - moved.current < together
       const from = isMoving ? (target.current ?? at) : at

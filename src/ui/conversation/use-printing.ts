@@ -5,7 +5,7 @@ import { useEffect, useState } from 'preact/hooks'
 export const usePrinting = (): boolean => {
   const [isPrinting, setPrinting] = useState(false)
   useEffect(() => {
-    // The browser takes its picture right after its event: what it leads to is drawn at once.
+    // The browser captures the page right after this event, so the change must be rendered synchronously.
     const set = (value: boolean) => (): void => {
       options.debounceRendering = (draw) => draw()
       setPrinting(value)

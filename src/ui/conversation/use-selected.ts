@@ -49,7 +49,7 @@ const isOwn = ({ kind }: HistoryRow): boolean => kind !== 'jump' && kind !== 're
 const useBrought = (rows: readonly HistoryRow[], sel: number | undefined) => {
   const wanted = useRef<number | undefined>(sel)
   const [brought, setBrought] = useState<Brought>()
-  // Who goes back sees the row again that was selected there.
+  // After Back, the row that was selected in that view is scrolled into view again.
   useEffect(() => {
     const back = (): void => {
       wanted.current = viewOf(here().search).sel
@@ -57,7 +57,7 @@ const useBrought = (rows: readonly HistoryRow[], sel: number | undefined) => {
     addEventListener('popstate', back)
     return () => removeEventListener('popstate', back)
   }, [])
-  // What is brought to the top stays there while the rest of the view comes in.
+  // A row that was scrolled to the top stays there while the rest of the view loads.
   const held = useRef({ position: -1, until: 0 })
   useEffect(() => {
     const now = performance.now()

@@ -38,7 +38,7 @@ export const useSight = (source: ApiSource, id: string, search: string): Sight =
   const view = useMemo(() => viewOf(search), [search])
   const [dragged, drag] = useState<number>()
   const [attempt, setAttempt] = useState(0)
-  // Where the first answer is, if the address does not say it: what is around it is asked for then.
+  // Position of the first response. If the address names no position, the outline is requested around this one.
   const [answered, setAnswered] = useState<number>()
   const first = useRef<number | undefined>(undefined)
   const asked = dragged ?? view.at
@@ -51,7 +51,7 @@ export const useSight = (source: ApiSource, id: string, search: string): Sight =
   useEffect(() => setAnswered((before) => before ?? answer?.at), [answer?.at])
   const last = known ?? answer?.at
   const at = asked ?? following ?? answer?.at
-  // The rows of another position stay until the next ones are there; if these do not come, they are in the way.
+  // The rows of the previous position stay until the next ones arrive. If the request fails, they are removed.
   const value = error === undefined || answer?.at === at ? answer : undefined
   useEffect(() => drag(undefined), [search])
 

@@ -1,6 +1,6 @@
 import { queryOf } from '../url.ts'
 
-// What is compared, as the address of the page says it.
+// Ends and subject of a comparison, as given in the address of the page.
 
 /** Conversation and position at one end of a comparison. */
 export interface DiffEnd {

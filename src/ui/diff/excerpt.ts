@@ -1,7 +1,7 @@
 import { count } from '../words.ts'
 import type { DiffRowEntry } from './rows.ts'
 
-// An entry in a line.
+// One-line descriptions of entries.
 
 export interface ExcerptEntry extends DiffRowEntry {
   readonly role?: string | undefined

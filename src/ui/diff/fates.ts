@@ -1,6 +1,6 @@
 import type { DiffRow, DiffRowEntry } from './rows.ts'
 
-// The full histories of two positions: what happened to each entry between them.
+// Changes of the entries between the full histories at two positions.
 
 type Fate = 'kept' | 'came' | 'left' | 'turned'
 interface Fated<E extends DiffRowEntry> {

@@ -53,7 +53,7 @@ const sentFrom = async (
     const { body: _, ...plain } = call
     return { request: bodyOf(plain), body: call.body, call: { name: nameOf(found), state: call.state } }
   } catch (error) {
-    // A file may have been written without its calls.
+    // A saved file may not contain the calls.
     if (problemOf(error).status === 404) return undefined
     throw error
   }

@@ -3,7 +3,7 @@ import { type ExcerptBlock, kindOf, type ExcerptEntry } from './excerpt.ts'
 import type { DiffRow } from './rows.ts'
 import type { DiffRun } from './words.ts'
 
-// How two requests differ.
+// Differences between two requests.
 
 /** Request setting (`model`, `max_tokens` …) before and after, as JSON; undefined where it is absent. */
 export interface Setting {

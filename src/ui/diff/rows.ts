@@ -1,4 +1,4 @@
-// The difference of two positions as rows: what left, what came in its place, what stayed, and the events that made it so.
+// Differences between two positions as rows: entries that were removed, added or kept, and the events that caused the changes.
 
 export interface DiffRowEntry {
   readonly kind: 'message' | 'summary' | 'truncation'

@@ -1,6 +1,6 @@
 import { diffArrays, diffWordsWithSpace } from 'diff'
 
-// Loaded when a pair that changed is shown.
+// Loaded when the first changed text or list is shown.
 
 /** Piece of text that is common to both texts (`same`), or only in the first (`left`) or second (`came`) one. */
 export interface DiffPiece {

@@ -33,7 +33,7 @@ export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: P
   const asked = value?.result.type === 'ask' ? value.result.position : undefined
   const range = fetched && rangeFor(fetched, asked)
   const { value: outline, retry: again } = useFetched(source, range && apiOf(id, '/outline', range))
-  // The index beside the store still catches up.
+  // The index beside the store is still catching up.
   const isIndexing =
     outline?.indexed !== undefined &&
     outline.problem === undefined &&
@@ -57,7 +57,7 @@ export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: P
       } catch (problem) {
         const { detail, status } = problemOf(problem)
         setRefusal(detail)
-        // Somebody else has answered.
+        // Another user has answered in the meantime.
         if (status === 409) setAnswered(await source.get(path).catch(() => value))
       } finally {
         setSending(false)
@@ -66,7 +66,7 @@ export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: P
     void send()
   }
   const isAsked = asked !== undefined && off === undefined
-  // Of a long conversation the kinds may be known later.
+  // In a long conversation, the kind of the event may be loaded later.
   const what = outline && asked !== undefined ? named[kindOf(outline.kinds[asked - outline.from])] : undefined
   useActions({
     isGood: isAsked ? () => say('good') : undefined,

@@ -1,7 +1,7 @@
 import { duration } from '../words.ts'
 import type { Break } from '../source/answers.ts'
 
-// What broke the prompt cache, in words.
+// Causes of prompt cache breaks, in words.
 
 const words: Readonly<Record<string, string>> = {
   model: 'another model',

@@ -1,4 +1,4 @@
-// How calls lie in a plot of tokens: pure, so that it can be tested without a browser.
+// Layout of model calls in a plot of tokens, as pure functions that can be tested without a browser.
 
 /** Model call on a curve: the position of its reply, and its tokens. */
 export interface Point {

@@ -1,7 +1,7 @@
 import type { BodyOf } from '../../server/client/api.ts'
 import { number } from '../words.ts'
 
-// A policy as somebody edits it, and as it stands in an address.
+// Policies as edited in the form and as encoded in the address.
 
 /** Fields of the policy form as typed. An empty field stands for its default. */
 export interface PolicyDraft {

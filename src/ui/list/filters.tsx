@@ -76,9 +76,9 @@ interface TypedProps {
 /** Shows a search field that applies its value when the user pauses typing. */
 const Typed = ({ name, label, value, set, class: own = '', field }: TypedProps) => {
   const [typed, setTyped] = useState(value)
-  // What was asked for last: when it comes back, somebody may have typed on.
+  // Last value that was applied. When it comes back as `value`, the user may have typed more.
   const told = useRef(value)
-  // What else is asked for may have changed since it was typed.
+  // Newest `set`, because the other filters may have changed since the user typed.
   const tell = useRef(set)
   tell.current = set
   useEffect(() => {

@@ -2,7 +2,7 @@ import { apiPathOf } from '../../server/client/api-path.ts'
 import type { ConversationListResponse, ConversationListRow } from '../source/answers.ts'
 import { queryOf } from '../url.ts'
 
-// The conversations as rows: forks under their parents, curves as lines.
+// Conversations as rows of the list: forks below their parents, curves as SVG paths.
 
 export interface ListRow {
   readonly overview: ConversationListRow
@@ -27,7 +27,7 @@ export const nestForks = (items: readonly ConversationListRow[]): readonly ListR
     const own = forks.get(row.overview.id) ?? []
     waiting.push(...own.map((overview) => ({ overview, depth: depth + 1 })).toReversed())
   }
-  // Whose parents are each other's forks stand under nobody; they are not lost.
+  // Forks whose parents form a cycle were not reached above; they are appended.
   const shown = new Set(rows.map(({ overview }) => overview.id))
   return [...rows, ...items.filter(({ id }) => !shown.has(id)).map((overview) => ({ overview, depth: 0 }))]
 }
@@ -158,8 +158,8 @@ export const updateList = (
 })
 
 /**
- * Returns the range of rows to render, as half-open indices: the visible rows and 8 more on each side. `height` is the height of a row; all
- * sizes are in CSS pixels.
+ * Returns the range of rows to render, as half-open indices: the visible rows and 8 more on each side. `height` is the height of a row;
+ * all sizes are in CSS pixels.
  */
 export const inSight = (
   rows: number,

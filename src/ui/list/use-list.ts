@@ -95,7 +95,7 @@ export const useList = (source: ApiSource, asked: ListPageQuery): ListState => {
     }
     void ask()
   }
-  // What is still being indexed is asked for again, until the reader has scrolled on.
+  // While the index is incomplete, the first page is requested again, until the user has scrolled to further pages.
   useEffect(() => {
     if (listed?.isComplete !== false || listed.problem !== undefined || listed.items.length > page)
       return undefined
@@ -104,7 +104,7 @@ export const useList = (source: ApiSource, asked: ListPageQuery): ListState => {
   }, [listed])
   const leave = useRef((): void => undefined)
   leave.current = () => {
-    // The first page of what is asked for now may still be missing: then the rows are of what was asked before.
+    // Until the first page of the current query has loaded, the rows belong to the previous query.
     const isOfPath = missed.current !== undefined || (!isBusy && error === undefined)
     left = listed && isOfPath ? { path, session: sessionNumber(), listed } : undefined
   }

@@ -1,4 +1,4 @@
-// The palette: every action by name, and places by number or id.
+// Command palette: actions by name, and targets by number or id.
 
 /** Action or target listed in the command palette. */
 export interface PaletteCommand {

@@ -72,7 +72,7 @@ export const Palette = () => {
   const choose = (choice: Choice | undefined): void => {
     if (!choice) return
     closeSheet()
-    // What it does may open a sheet of its own, once this one is gone.
+    // Deferred, because the action may open another sheet after this one has closed.
     setTimeout(choice.choose)
   }
   const move = (by: number): void => {

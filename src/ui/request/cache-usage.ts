@@ -1,6 +1,6 @@
 import { inOrder, type Parts } from './parts.ts'
 
-// What of a request was read from the prompt cache, what was written to it, and what was neither.
+// Parts of a request that were read from the prompt cache, written to it, or neither.
 
 /** Token counts reported by the API for a model call. */
 export interface CacheUsage {

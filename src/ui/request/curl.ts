@@ -1,6 +1,6 @@
 import { secretsIn } from './parts.ts'
 
-// A request as a command of a shell.
+// Requests as shell commands.
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 

@@ -2,7 +2,7 @@ import { number } from '../words.ts'
 import { nameOf } from './call.ts'
 import type { CallListResponse } from '../source/answers.ts'
 
-// Where a call is among the others.
+// Place of a call among the calls of its conversation.
 
 /** Names of the previous and next calls, and the total number of calls as text (`of 1,000+`). */
 export interface CallPlace {
@@ -28,7 +28,7 @@ export const placeOf = (name: string, all: CallListResponse | undefined): CallPl
     const beyond = all?.next === undefined || nth === undefined ? undefined : String(nth + 1)
     return { previous: names[index - 1], next: names[index + 1] ?? beyond, of, nth: shown }
   }
-  // The one that is being made, or one after the first thousand.
+  // The call is pending, or it is not among the first thousand.
   const previous =
     all?.next === undefined ? names.at(-1) : nth !== undefined && nth > 1 ? String(nth - 1) : undefined
   const next = all?.next === undefined || nth === undefined ? undefined : String(nth + 1)

@@ -30,7 +30,7 @@ export const CallPage = ({ source, params: { id = '', call: name = '' }, search 
   const { value: now } = useFetched(source, apiPathOf('/conversations/{id}', { id }))
   const { previous, next, of, nth } = placeOf(name, all)
   const to = (other: string | undefined) => (other === undefined ? undefined : () => go(hrefOf(other)))
-  // Where the request was made: a rewind there has the call made again.
+  // Position from which the request was made. After a rewind to it, the call is made again.
   const at = value?.receipt?.position ?? (value?.position ?? 1) - 1
   const answer = value?.position
   const whyPath = source.isLive ? whyPathOf(id, value) : undefined
@@ -59,7 +59,7 @@ export const CallPage = ({ source, params: { id = '', call: name = '' }, search 
       >
         <Crumb id={id} at={answer} />
       </Header>
-      {/* The call before stays until the next one is there. */}
+      {/* The previous call stays until the next one is loaded. */}
       <main class="plain request" aria-busy={isBusy}>
         {!isThere && <h1 class="sr-only">Request</h1>}
         {error !== undefined && <Failed error={error} retry={retry} />}

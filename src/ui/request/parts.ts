@@ -1,4 +1,4 @@
-// The request of a call as parts: tools, system prompt, messages, each block with its place, in the order in which the model reads them.
+// Requests as parts: tools, system prompt and messages, each block with its path, in the order in which the model reads them.
 
 export interface ApiRequestBlock {
   readonly type?: string | undefined

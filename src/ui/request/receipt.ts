@@ -1,6 +1,6 @@
 import type { CallResponse, ReceiptState } from '../source/answers.ts'
 
-// What is known of a request: whether it is the one that was sent.
+// Labels that say whether a rebuilt request is the one that was sent.
 
 export interface ReceiptLabel {
   readonly state: ReceiptState

@@ -1,7 +1,7 @@
 import type { WhyResponse } from '../source/answers.ts'
 import { number } from '../words.ts'
 
-// What the API tells of why a model was shown what it was shown, in lines to read.
+// The API's explanation of a call, as lines of text.
 
 type Difference = WhyResponse['differences'][number]
 

@@ -1,6 +1,6 @@
 import type { AnswerOf, PathOf } from '../../server/client/api.ts'
 
-// The answers of the API by the names that the page has for them. Their types are those of the server's schemas.
+// Names that the page uses for the API's responses. Their types are derived from the server's schemas.
 
 type Answer<T extends PathOf<'get'>> = AnswerOf<'get', T>
 

@@ -1,4 +1,4 @@
-// Where the page's data come from: a server, or the file that the page is in. Both answer the same paths with the same shapes.
+// Sources of the page's data: a server, or the file that contains the page. Both return the same types for the same paths.
 
 import type { AnswerOf, BodyOf, PathOf } from '../../server/client/api.ts'
 import type { ApiPath } from '../../server/client/api-path.ts'

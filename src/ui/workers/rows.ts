@@ -1,6 +1,6 @@
 import type { BoardStep, BoardWorker } from '../source/answers.ts'
 
-// Who works on what, and what waits for whom, as the page tells it.
+// Workers and steps, grouped and described for the page.
 
 /** Steps by state, each list starting with the step that has been in its state longest. */
 export interface Board {

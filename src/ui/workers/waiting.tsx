@@ -16,7 +16,7 @@ import { ago } from '../words.ts'
 interface WaitingCallsProps {
   readonly source: ApiSource
   readonly id: string
-  /** Calls that wait, if the caller has already loaded them. */
+  /** Waiting calls, if the parent component has already loaded them. */
   readonly waiting?: readonly WaitingCallItem[]
   /** Reason why the user cannot decide; undefined if decisions are enabled. */
   readonly off: string | undefined

@@ -52,7 +52,7 @@ export const anthropicModel = (
     call: (request, options = {}) =>
       streamCall(
         {
-          // Asynchronous, as a client that is not set up throws.
+          // An async function, so that the exception of a client that is not configured becomes a rejection.
           begin: async (signal) => begin(callBody(request), signal),
           eventsOf: (event) => [event as ReplyEvent],
           dialect: anthropicDialect,

@@ -46,7 +46,7 @@ export const chunkReader = (
   }
 
   const said = ({ delta, finish_reason: reason }: Fields): readonly ReplyEvent[] => {
-    // Some endpoints have an empty one in every chunk.
+    // Some endpoints send an empty finish reason in every chunk.
     if (typeof reason === 'string' && reason !== '') finish = reason
     if (!isFields(delta)) return []
     const { content, refusal, tool_calls: made, function_call: legacy } = delta
@@ -96,7 +96,7 @@ export const chunkReader = (
       if (isFields(fields['usage'])) usage = fields['usage']
       const choices = Array.isArray(fields['choices']) ? (fields['choices'] as unknown[]) : []
       const first = choices.filter(isFields).find(({ index = 0 }) => index === 0)
-      // Azure begins with a chunk that has no choice, and no id.
+      // Azure begins with a chunk without choices or an id.
       return first ? [...beginning(fields), ...said(first)] : []
     },
     ending: () => {
@@ -133,7 +133,7 @@ const broken: ReadonlySet<string> = new Set([
 
 const stopReasonOf = (finish: string, calls: Pick<WrittenCalls, 'isAny' | 'areWhole'>): string => {
   switch (finish.toLowerCase()) {
-    // Some endpoints say that a reply with calls just stopped.
+    // Some endpoints return `stop` for a reply with tool calls.
     case 'stop':
     case 'tool_calls':
     case 'function_call':

@@ -30,7 +30,7 @@ const tooLong = new RegExp(
     // Mistral, Z.ai, Bedrock, and others.
     'prompt contains \\d+ tokens.* too large|prompt exceeds max length',
     '(prompt|input|request) (is )?too (long|large)',
-    // OpenAI, of the number of messages.
+    // OpenAI, for too many messages.
     "'messages': array too long",
   ].join('|'),
   'i',

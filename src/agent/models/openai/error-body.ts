@@ -35,7 +35,7 @@ export const withReadableErrors = (client: OpenAiClient): OpenAiClient => {
 const withError = async (response: Response): Promise<Response> => {
   if (response.ok) return response
   const { status, statusText, headers } = response
-  // If it breaks off, the status is still worth telling.
+  // If the body breaks off, the status is still reported.
   const text = await response.text().catch(() => '')
   return new Response(restored(text), { status, statusText, headers })
 }

@@ -57,7 +57,7 @@ export const openAiModel = (client: OpenAiClient, options: OpenAiOptions = {}): 
       const streamed = chatCallBody(request, form)
       const answer = await streamCall(
         {
-          // Asynchronous, as a client that is not set up throws.
+          // An async function, so that the exception of a client that is not configured becomes a rejection.
           begin: async (signal) => {
             const { completions } = withReadableErrors(client).chat
             const begun = await completions.create(streamed, { signal, maxRetries: 0 }).withResponse()

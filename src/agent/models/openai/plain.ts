@@ -7,7 +7,7 @@ export async function* chunksOf({ data, response }: StreamResponse): AsyncIterab
   const { body, headers } = response
   const isStream = headers.get('content-type')?.includes('text/event-stream') === true
   if (isStream || !body || body.locked) return yield* data
-  // The type alone does not tell: some servers send a stream as JSON, or name no type.
+  // The content type is not reliable: some servers declare a stream as JSON, or declare no type.
   const { isJson, whole } = await peeked(body)
   if (isJson) return yield completionIn(await textOf(whole, headers), headers)
   Object.defineProperty(response, 'body', { value: whole })
@@ -25,7 +25,7 @@ const peeked = async (
     if (done) break
     begins = new TextDecoder().decode(value).trimStart()
   }
-  // Settles only with the other one.
+  // Not awaited: cancelling one branch settles only once the other one is cancelled, too.
   chunks.cancel().catch(() => undefined)
   return { isJson: begins.startsWith('{') || begins.startsWith('['), whole }
 }
@@ -62,7 +62,7 @@ const jsonIn = (text: string): unknown => {
   }
 }
 
-// With the headers, as errors of the connection and of the API have them: the first is worth a retry.
+// Both errors have `headers`, like the SDK's errors of the connection and of the API. The first one is worth a retry.
 const brokenOff = (headers: Headers, cause?: unknown): Error =>
   Object.assign(new Error('it broke off', { cause }), { headers })
 

@@ -125,7 +125,7 @@ const begins = ({ id, name, json }: Part, known: Writing): boolean => {
 }
 
 const isWhole = (json: string): boolean => {
-  // Most often, that is enough to know.
+  // A cheap check, which decides in most cases.
   if (!json.trimEnd().endsWith('}')) return false
   try {
     return isFields(JSON.parse(json))

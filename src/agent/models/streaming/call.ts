@@ -76,7 +76,7 @@ export const streamCall = async (
   }
   try {
     await orAborted(read(), watched.signal)
-    // If the connection is closed properly half way, the stream ends like a complete one.
+    // If the connection is closed properly halfway, the stream ends like a complete one.
     const reply = draft.whole()
     return reply ? E.right(reply) : E.left(failed(undefined))
   } catch (error) {

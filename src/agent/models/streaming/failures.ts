@@ -83,7 +83,7 @@ export const failureOf = (
 ): ModelError => {
   if (signal?.aborted) return { ...modelAborted(signal), ...given(broken) }
   const { status, type, code, requestID } = (error ?? {}) as SdkError
-  // Some SDKs put the status first.
+  // Some SDKs put the status at the beginning of the message.
   const message =
     error === undefined ? 'it broke off' : messageOf(error).replace(new RegExp(`^${status} `), '')
   const told: ApiErrorDetails = { status, type, code, message }
@@ -116,7 +116,7 @@ const messageOf = (error: unknown): string => {
 
 const given = ({ partial, usage }: PartialReply): PartialReply => ({
   ...(partial && { partial }),
-  // Some APIs count at the end only.
+  // Some APIs report usage only at the end.
   ...(usage && Object.keys(usage).length > 0 && { usage }),
 })
 
@@ -128,7 +128,8 @@ const retryIn = (
 ): Pick<ModelFailed, 'retryable' | 'retryAfter'> => {
   const { headers } = error
   const should = headers?.get('x-should-retry')
-  // If it says nothing: the connection, or, if no event had come, a client that is not set up.
+  // If the dialect cannot tell, a connection error is worth a retry. An error without `headers`, before any event, comes from a client
+  // that is not configured.
   const passes = isPassing ?? ('headers' in error || usage !== undefined)
   const retryAfter = headers ? waitIn(headers) : undefined
   return {

@@ -28,14 +28,14 @@ export const watch = (caller: AbortSignal | undefined, timeout: number): CallWat
     isStalled = true
     controller.abort(new Error(`nothing arrived for ${timeout} ms`))
   }
-  // Where the process itself stood still (a debugger, long work), timers ring before what has arrived meanwhile is read.
+  // After the process was blocked (by a debugger or long work), timers fire before data that has arrived meanwhile is read.
   const timer = setTimeout(() => (round = setImmediate(stall)), Math.min(timeout, longestTimer))
   if (caller?.aborted) abort()
   else caller?.addEventListener('abort', abort, { once: true })
   return {
     signal: controller.signal,
     alive: () => {
-      // A timer that has fired would start again.
+      // `refresh` would restart a timer that has already fired.
       if (controller.signal.aborted) return
       clearImmediate(round)
       timer.refresh()

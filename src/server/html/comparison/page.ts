@@ -16,7 +16,7 @@ export const comparisonPage = (policies: readonly ReplayReport[]): string => {
   const names = calls.map(({ call, position }) =>
     call === undefined ? `reply at ${position}` : `call ${call}`,
   )
-  // Places of marks are attributes; nothing else may be a style.
+  // Marks are positioned by `style` attributes; all other styles must be in the hashed style sheet.
   const policy = `default-src 'none'; img-src data:; style-src-elem ${hashOf(style)}; style-src-attr 'unsafe-inline'; base-uri 'none'; form-action 'none'`
   return `${headOf({ title: `What if: ${id}`, policy, style })}
 <body>

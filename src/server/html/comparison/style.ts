@@ -1,7 +1,7 @@
 /** CSS classes of the curves, in the order of the policies. The first one is for the recorded policy. */
 export const inks: readonly string[] = ['p0', 'p1', 'p2', 'p3', 'p4', 'p5']
 
-// The inks are those of the page (src/ui/theme.css).
+// The colours are the same as in the page (src/ui/theme.css).
 export const style = `:root{color-scheme:light dark;--ground:light-dark(#fdfcfa,#141518);--panel:light-dark(#f6f4ef,#1b1d21);--ink:light-dark(#211f1b,#e9e6df);--faint:light-dark(#68635a,#a09b92);--line:light-dark(#e4e0d7,#2d3036);--p0:light-dark(#211f1b,#e9e6df);--p1:light-dark(#1c5bb8,#84b3ff);--p2:light-dark(#b0261c,#ff938a);--p3:light-dark(#0b6e63,#54ccb9);--p4:light-dark(#6a3fc0,#bda6ff);--p5:light-dark(#8f5600,#eeb258)}
 *{box-sizing:border-box}
 html{background:var(--ground);color:var(--ink);-webkit-text-size-adjust:100%}

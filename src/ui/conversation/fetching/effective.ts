@@ -39,7 +39,7 @@ export const useEffective = (
     const asking = new AbortController()
     const ask = async (): Promise<void> => {
       lastAsked.current = performance.now()
-      // At the first look nobody moves yet.
+      // Only the first request includes the repairs, because the position is not moving then.
       const repairs = known.current.size === 0 ? true : undefined
       try {
         const answer = await wholeEffective(source, id, { at, repairs }, asking.signal, (part) =>
@@ -52,7 +52,7 @@ export const useEffective = (
         if (!asking.signal.aborted) setState((before) => ({ ...before, error, isBusy: false }))
       }
     }
-    // Who moves on is busy already: nothing is drawn for that.
+    // While the position moves, the state is busy already and stays the same, so that nothing is redrawn.
     setState((before) => (before.isBusy ? before : { ...before, isBusy: true }))
     const timer = setTimeout(() => void ask(), Math.max(0, lastAsked.current + every - performance.now()))
     return () => {

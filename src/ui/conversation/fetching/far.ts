@@ -21,7 +21,7 @@ export const stepFar = async (
   for (;;) {
     const next = by > 0 ? to + 1 : from - 1
     if (next < 0 || next > outline.last) return undefined
-    // The overview knows where there is no marker at all.
+    // The overview shows which ranges contain no markers or rewinds; they are skipped.
     const begin = kind === 'mark' && overview ? markedFrom(overview, next, by) : next
     if (begin === undefined) return undefined
     from = by > 0 ? begin : Math.max(0, begin - part)

@@ -42,7 +42,7 @@ export const useOutline = (source: ApiSource, id: string, at: number | undefined
       setLast((before) => Math.max(before ?? -1, got.last))
       setError(undefined)
       if (got.problem !== undefined) return
-      // The index still catches up, or this was the first look at a long conversation.
+      // The index is still catching up, or this was the first response for a long conversation.
       if (got.to < Math.min(to, got.last) || (around ?? got.last) > got.to)
         setTimeout(() => signal.aborted || setAttempt(attempt + 1), got.indexed === undefined ? 0 : 250)
     }
@@ -57,7 +57,7 @@ export const useOutline = (source: ApiSource, id: string, at: number | undefined
   }, [source, id, isThere, isThere ? 0 : around, isThere ? 0 : end, attempt])
 
   const isLong = end !== undefined && end >= firstLook
-  // Of a conversation that grows, the overview is fetched again once in a while.
+  // While a conversation grows, its overview is fetched again every 500 events.
   const size = isLong ? Math.floor(end / Math.max(100, firstLook / 4)) : undefined
   useEffect(() => {
     if (!isLong) return undefined

@@ -1,6 +1,6 @@
 import type { OutlineResponse } from '../../source/answers.ts'
 
-// Which part of an outline is there, and which is to be.
+// Ranges of the outline to load.
 
 /** Number of events above which only a part of the outline is fetched, around the current position. */
 export const wholeOutline = 20_000

@@ -26,7 +26,7 @@ export const usePieces = (
     const { items } = await source.get(apiOf(id, '/full', query))
     if (asked.current.get(keyOf(one)) !== at) return
     const isFull = items.length === wanted
-    // What is closed is fetched again if it is opened again.
+    // Entries of collapsed sections are dropped, and fetched again when the section is expanded again.
     const there = new Set([...open.current.values()].map(keyOf)).add(keyOf(one))
     setPieces((before) => {
       const others = [...before].filter(([key_]) => there.has(key_))

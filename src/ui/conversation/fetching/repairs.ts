@@ -23,7 +23,7 @@ export const useRepairs = (
       const path = apiOf(id, '/effective', query)
       setFound(await source.get(path, { signal: asking.signal }))
     }
-    // It is an addition: without it everything else is still true.
+    // Errors are ignored, because the rest of the page is correct without the repairs.
     const timer = setTimeout(() => void ask().catch(() => undefined), 400)
     return () => {
       clearTimeout(timer)

@@ -20,7 +20,7 @@ export const useHidden = (
       const path = apiOf(id, '/hidden', { markers: some })
       const { items } = await source.get(path).catch(() => ({ items: [] }))
       const told = new Map(items.map((hidden) => [hidden.marker, hidden]))
-      // What is not indexed yet is asked for with the next markers.
+      // Markers that are not indexed yet are requested again together with the next ones.
       for (const marker of some) if (!told.has(marker)) asked.current.delete(marker)
       setKnown((before) => new Map([...before, ...told]))
     }

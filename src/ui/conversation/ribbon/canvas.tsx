@@ -20,7 +20,7 @@ export const Canvas = ({ width, height, draw, of, from = 0, to = width }: Canvas
       const context = current?.getContext('2d')
       if (!current || !context || width === 0) return
       const ratio = devicePixelRatio
-      // That clears it.
+      // Setting the size clears the canvas.
       current.width = width * ratio
       current.height = height * ratio
       context.setTransform(ratio, 0, 0, ratio, 0, 0)

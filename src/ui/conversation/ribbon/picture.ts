@@ -3,8 +3,8 @@ import type { OutlineResponse } from '../../source/answers.ts'
 import type { Colours } from './colours.ts'
 import type { Scale } from './scale.ts'
 
-// The ribbon, from top to bottom: brackets over what markers cover, bars on the path, those that a rewind left below it with its arc,
-// and the tokens of the context.
+// The ribbon, from top to bottom: brackets over the slices of markers, bars of events on the path, bars of abandoned events with the
+// arrows of the rewinds, and the curve of context tokens.
 
 /** Heights and gaps of the ribbon's rows, in CSS pixels. */
 export const layout = { brackets: 16, bars: 20, lane: 18, gap: 8, curve: 40, height: 104 } as const

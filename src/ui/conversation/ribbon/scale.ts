@@ -1,4 +1,4 @@
-// How positions lie on the ribbon. One position is 1.4 px wide at least, or it is noise. A bar is 14 px wide at most, or it is a slab.
+// Horizontal scale of the ribbon. Positions narrower than 1.4 px would look like noise, and bars wider than 14 px like slabs.
 
 const least = 1.4
 const most = 28
@@ -49,7 +49,7 @@ const windowAt = (position: number, last: number, shown: number, before: number 
 
 /** Returns the x coordinate of a position in an overview, as a fraction of the overview's width from 0 to 1. */
 export const overviewAt = (first: readonly number[], last: number, position: number): number => {
-  // The parts are of about the same length: where a position lies among them.
+  // Finds the bucket that contains the position by binary search. All buckets have the same width.
   let low = 0
   let high = first.length
   while (low < high) {

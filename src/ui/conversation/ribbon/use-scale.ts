@@ -23,7 +23,7 @@ export const useScale = (
       : next
   }, [last, width, at, isDragging])
   before.current = scale.first
-  // What is drawn with it is drawn again when it is another one.
+  // An equal scale must be the same object, because a new object would cause a redraw.
   const kept = useRef(scale)
   if (!isSameScale(kept.current, scale)) kept.current = scale
   return kept.current

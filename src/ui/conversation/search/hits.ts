@@ -11,7 +11,7 @@ export interface SearchState {
   /** Completeness of the hits. `all`: there are no others; `more`: others exist; `so far`: the search continues. */
   readonly extent: 'all' | 'more' | 'so far'
   readonly error: unknown
-  /** True while the hits are those of the previous query. */
+  /** True while the hits still belong to the previous query. */
   readonly isStale: boolean
 }
 

@@ -26,7 +26,7 @@ export const Search = ({ finding, words, current }: SearchProps) => {
   const { found, asked, close, goTo } = finding
   const { hits, title, error, isStale } = found
   const field = useRef<HTMLInputElement>(null)
-  // At once: what is typed next is meant for it.
+  // A layout effect, because the next keystroke is meant for the field.
   useLayoutEffect(() => {
     if (asked > 0) field.current?.select()
   }, [asked])
@@ -89,7 +89,7 @@ const Found = ({ hit: { position, kind, excerpt, now, then } }: { readonly hit: 
 
 const Marked = ({ before, match, after }: Excerpt) => (
   <span class="excerpt" dir="auto">
-    {/* On a narrow screen, what was found is not pushed out of it. */}
+    {/* Hidden on narrow screens, so that the match stays visible. */}
     <span class="far">
       <Exact text={before.slice(0, -near)} />
     </span>

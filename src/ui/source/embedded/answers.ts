@@ -7,7 +7,7 @@ import { filterList } from './list.ts'
 import { outlineOf, overviewOf } from './outline.ts'
 import { searchEmbedded } from './search.ts'
 
-// The reads of the API, computed from embedded events by the functions that the server computes them with.
+// API responses, computed from the embedded events with the same functions as on the server.
 
 /** API request to an embedded file, with its path parameters and query. */
 interface Question {

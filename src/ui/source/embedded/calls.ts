@@ -3,7 +3,7 @@ import { everyCall, type ModelCall, type UnprovenCall } from '../../../agent/rec
 import { requestOfCall } from '../../../agent/receipts/remade.ts'
 import type { EmbeddedFile } from './form.ts'
 
-// The calls of a model, as the server's `calls` and `sent` say them: receipts are in the events, and requests are made again from these.
+// Model calls in the format of the server's `calls` and `sent` routes: receipts are read, and requests rebuilt, from the events.
 
 type AnyCall = ModelCall | UnprovenCall
 

@@ -1,6 +1,6 @@
 import type { ConversationEvent } from '../../../core.ts'
 
-// What `palimpsest export --format html` puts into a page: one conversation, and what only its store knows of it.
+// Data that `palimpsest export --format html` embeds in a page: one conversation, and facts about it that only its store has.
 
 /** Id of the HTML element that contains the embedded file as JSON. */
 export const holder = 'palimpsest-data'

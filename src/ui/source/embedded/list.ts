@@ -2,7 +2,7 @@ import { type ConversationEvent, foundIn, type Log } from '../../../core.ts'
 import type { EmbeddedFile } from './form.ts'
 import { titleOf } from './title.ts'
 
-// The list of a file: its one conversation, if that is looked for, as the server's list says it.
+// List of an embedded file, in the format of the server's list: its only conversation, if the query matches it.
 
 const traits: Readonly<Record<string, ConversationEvent['type']>> = {
   condensed: 'Condensed',

@@ -1,4 +1,5 @@
 import { config } from 'zod'
 
-// Before any schema is made: it would try whether it may turn texts into code, which the policy of the page forbids and reports.
+// Must run before any schema is made: zod would test whether it may compile text to code, which the page's content security policy
+// forbids and reports.
 config({ jitless: true })

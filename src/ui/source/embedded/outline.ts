@@ -1,7 +1,7 @@
 import { kindOf, type Log, type MarkerOutline } from '../../../core.ts'
 import type { EmbeddedFile } from './form.ts'
 
-// What the ribbon and the curve draw, as the server's `outline` and `overview` say it.
+// Data for the ribbon and the curve, in the format of the server's `outline` and `overview` routes.
 
 const markersIn = (events: Log): readonly MarkerOutline[] =>
   events.flatMap(({ position, type, data }): readonly MarkerOutline[] =>

@@ -1,5 +1,5 @@
-// The translation's face: a rendered request in the form of OpenAI's Chat Completions API. It is frozen with a version, as the renderer is
-// (docs/adr/0021): receipts are checked with the translation that made their requests.
+// Entry point of the translation of rendered requests to OpenAI's Chat Completions API. Each version of it is frozen, as with the
+// renderer (docs/adr/0021): receipts are checked with the translation that made their requests.
 
 import { type Effective, messagesOf as messagesIn } from '../../../../projections/effective.ts'
 import type { ModelRequest } from '../../model.ts'
@@ -78,7 +78,8 @@ const placed = (
   for (const item of effective.items)
     for (const { content } of messagesIn(item))
       for (const block of content) positions.set(block, item.position)
-  // What the renderer has changed is another object: then it is near what it has not.
+  // A block that the renderer has changed is a new object, whose position is not known. It gets the position of the first known block
+  // of its message or, if there is none, of an earlier message.
   let near = 0
   const nearest = messages.map(
     ({ content }) => (near = positions.get(content.find((block) => positions.has(block)) ?? {}) ?? near),

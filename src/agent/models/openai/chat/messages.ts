@@ -40,7 +40,7 @@ export const messagesOf = (rendered: readonly RenderedMessage[], form: ChatForm)
           block: undefined,
         })
       }
-      // What came between them has no place here.
+      // User messages may follow each other, because a message between them may have no counterpart in this API.
       if (message.role === 'user' && last?.role === 'user') {
         messages[messages.length - 1] = joined(last, message)
         notes.push({

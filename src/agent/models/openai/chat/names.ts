@@ -2,8 +2,8 @@ import { hash } from 'node:crypto'
 import { isFields } from '../../../../events/json.ts'
 import type { ModelRequest } from '../../model.ts'
 
-// Ids and names as the API accepts them. What it refuses is replaced by something that depends on nothing else, so that a request begins
-// as the one before it did.
+// Ids and names that the API accepts. A replacement depends only on the id or name that it replaces, so that a request has the same
+// beginning as the previous one.
 
 const longestId = 40
 const shortHash = (text: string, length: number): string => hash('sha256', text, 'base64url').slice(0, length)

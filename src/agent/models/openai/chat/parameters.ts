@@ -45,14 +45,14 @@ const counterpart = (
       return { [form.limit ?? 'max_completion_tokens']: value }
     case 'stop_sequences':
       return Array.isArray(value) && value.length > 0 ? { stop: value.slice(0, mostStops) } : undefined
-    // With tools only, whether they are of this API or of the other.
+    // Allowed only in requests with tools, in the form of either API.
     case 'tool_choice':
       return hasTools ? choiceOf(value) : undefined
     case 'parallel_tool_calls':
       return hasTools ? { [name]: value } : undefined
     case 'thinking':
       return isMessagesThinking(value) ? undefined : { [name]: value }
-    // The user's name is all that it may hold there; here it is a list of its own, for what is stored.
+    // In the Messages API, `metadata` has only a user id. In Chat Completions, it has any fields, for stored completions.
     case 'metadata':
       return isFields(value) && Object.keys(value).join() === 'user_id' ? undefined : { [name]: value }
     case 'service_tier':

@@ -4,8 +4,8 @@ import { memo } from '../../../../projections/memo.ts'
 import type { Effective, Item } from '../../../../projections/effective.ts'
 import type { ChatForm, ChatMessage } from './types.ts'
 
-// A provider's reasoning is stored as thinking without a signature, which no renderer sends: other APIs never see it. Where its provider
-// wants it back, it goes through the renderer as a field of a block of the same message.
+// A provider's reasoning is stored as thinking without a signature, which no renderer sends, so that other APIs never see it. If its
+// provider wants it back, it passes through the renderer as a field of another block of the same message.
 
 /** Origin of the reasoning in a thinking block that was stored from a Chat Completions reply. */
 export interface ReasoningOrigin {
@@ -28,7 +28,7 @@ export const withReasoning = (effective: Effective, { reasoning }: ChatForm): Ef
     ? { ...effective, items: effective.items.map((item) => carrying(item, reasoning.provider)) }
     : effective
 
-// The same item has the same object each time: what the renderer remembers of it depends on that.
+// Memoized, so that an item yields the same object each time: the renderer's cache depends on that.
 const carrying = memo((item: Item, provider): Item => {
   if (item.kind !== 'message' || item.role !== 'assistant') return item
   const content = moved(item.content, provider)
