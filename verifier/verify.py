@@ -8,16 +8,16 @@ def parse(text):  # Python itself refuses long numbers and deep nesting, each ve
     brackets, deep = re.sub(r'"[^"]*"|[^][{}"]+', '', re.sub(r'\\.', '', text := text.decode())), 0
     for it in brackets: need((deep := deep + (1 if it in '[{' else -1)) <= 1400, 'a value is nested more than 1,400 levels deep')
     return json.loads(text, parse_constant=int, parse_int=lambda it: int(it) if len(it) < 16 else float(it))
-def there(path): return need(path.is_file(), f'there is no {path.name}: this is not a whole bundle') or path
+def there(path): return need(path.is_file(), f'there is no {path.name}: the bundle is incomplete') or path
 def look(folder):  # Mistakes are no forgeries.
     need(folder.exists(), 'there is no such folder', NotChecked)
-    need(folder.is_dir(), 'this is a file: unpack it, and name the folder that was in it', NotChecked)
+    need(folder.is_dir(), 'this is a file: unpack it, and specify the folder inside it', NotChecked)
     if not (folder / 'bundle.json').is_file():
-        hint = 'name one of the folders in it' if any((it / 'bundle.json').is_file() for it in folder.iterdir()) else 'this is no bundle'
+        hint = 'name one of the folders in it' if any((it / 'bundle.json').is_file() for it in folder.iterdir()) else 'this is not a bundle'
         raise NotChecked(f'there is no bundle.json: {hint}')
     for path in (folder / name for name in FILES if (folder / name).is_file()):
         with open(path, 'rb') as file: line, end, _ = file.read(2**16).partition(b'\n')
-        need(not (end and line.endswith(b'\r')), f'{path.name} has lines that end in CR LF: get the bundle as it was written', NotChecked)
+        need(not (end and line.endswith(b'\r')), f'{path.name} has lines that end in CR LF: get an unmodified copy', NotChecked)
 def sha256(text): return hashlib.sha256(text).digest()
 def of(kind, value): return {kind: value}[type(value)]  # A value of another kind than in a bundle is a LookupError.
 def inner(value, name, missing): return missing if of(dict, value).get(name) is None else value[name]
@@ -65,7 +65,7 @@ def withheld(lines):
     state, length, rest, stated = re.fullmatch(r'([0-9a-f]{64}) ([0-9]{1,15})\n((?:[0-9a-f]{2}){1,138})\n([0-9a-f]{64})\n', lines).groups()
     rest, prev = bytes.fromhex(rest), re.search(rb'[,{]"prev":(?:null|"([0-9a-f]{64})")}\Z', bytes.fromhex(rest))[1]
     is_so = (int(length) - len(rest)) % 64 == 0 and finished(bytes.fromhex(state), rest, int(length)).hex() == stated
-    need(is_so, 'what is here of a withheld event does not have the hash that is given')
+    need(is_so, 'the remaining data of a withheld event does not match its stated hash')
     return stated, prev and prev.decode()
 def receipts_in(type, data):  # Digests of the requests that an event is the answer to
     if type not in (b'MessageAppended', b'Condensed') or b'"digest"' not in data: return []
@@ -82,7 +82,7 @@ def events_in(path, what):  # Each of them, with its hash, that of the one befor
         while four := [line for line in (file.readline() for _ in range(4)) if line]:
             need(len(four) == 4 and four[3].endswith(b'\n'), f'{path.name} ends in the middle of an event')
             found, before, time = opened(four) if four[0] != b'\n' else (*withheld(b''.join(four[1:]).decode()), None)
-            need(before == prev, f'{what} {count} was not written after the one before it: changed, missing or added')
+            need(before == prev, f'{what} {count} does not contain the hash of the one before it: an event was changed, removed or added')
             yield count, [line[:-1] for line in four], found, prev, time
             count, prev = count + 1, found
 def check_chain(folder, manifest):
@@ -91,20 +91,20 @@ def check_chain(folder, manifest):
         if not id: left_out.append(count)
         elif type == b'Forked':
             at, first = parse(data)['from'], count
-            need(count and (number(at['position']), at['hash']) == (count - 1, prev), f'event {count} was forked from something else')
+            need(count and (number(at['position']), at['hash']) == (count - 1, prev), f'event {count} is not forked from the one before it')
         elif digests := receipts_in(type, data): receipts[count] = digests
         hashes.append(found)
         if time: times = [*times[:1], time]
     head = hashes[-1] if hashes else None
     for name, fact in {'first': first, 'last': len(hashes) - 1, 'head': head, 'withheld': left_out}.items():
-        need(manifest[name] == fact, f'bundle.json says something else than events.txt: {name}')
+        need(manifest[name] == fact, f'bundle.json contradicts events.txt: {name}')
     return hashes, receipts, times
 def check_turns(folder, turns):
     hashes, left_out, decisions = [], [], 0
     for count, (id, type, _, _), found, _, _ in events_in(folder / 'turns.txt', 'event of its turns'):
         hashes.append(found), [] if id else left_out.append(count)
         decisions += bool(id) and type == b'CallDecided'
-    need((turns['events'], turns['withheld']) == (len(hashes), left_out), 'bundle.json says something else than turns.txt: turns')
+    need((turns['events'], turns['withheld']) == (len(hashes), left_out), 'bundle.json contradicts turns.txt: turns')
     return hashes, decisions
 def lines_of(path):
     *lines, rest = there(path).read_bytes().split(b'\n')
@@ -115,11 +115,11 @@ def check_requests(folder, manifest, receipts):
     for request in map(parse, lines_of(folder / 'requests.jsonl')):
         position, numbers = number(request['position']), numbers[:number(request['keep'])] + [*map(number, of(list, request['add']))]
         digest = sha256(b''.join(parts[i] for i in numbers)).hex()
-        need(digest in receipts.get(position, []), f'a request is not what the receipt in event {position} says was sent')
-        need((position, digest) not in shown, f'the request of the receipt in event {position} is here twice')
+        need(digest in receipts.get(position, []), f'a request does not match the receipt in event {position}')
+        need((position, digest) not in shown, f'the request for the receipt in event {position} occurs twice')
         used.update(numbers), shown.add((position, digest)), digests.add(digest)
     need(used == set(range(len(parts))), 'parts.txt has parts that are in no request')
-    need(manifest['requests'] == len(shown), 'bundle.json says something else than requests.jsonl: requests')
+    need(manifest['requests'] == len(shown), 'bundle.json contradicts requests.jsonl: requests')
     return [position for position in receipts if not digests.issuperset(receipts[position])]
 def decoded(text): return {base64.b64encode(code := base64.b64decode(text)).decode(): code}[text]  # There is one spelling of a code.
 def key_from(text):
@@ -130,27 +130,27 @@ def check_note(checkpoint, key):  # The key has signed it (C2SP signed-note, tlo
     text, origin, size, root, marks = re.fullmatch(rf'({top})\n((?:\u2014 [^\s+]{{1,200}} .{{6}}[^=\n].*\n){{1,100}})', checkpoint).groups()
     root, marks = decoded(root), [(signer, decoded(mark)) for _, signer, mark in (line.split(' ') for line in marks[:-1].split('\n'))]
     own = [is_signed(public, text.encode(), mark[4:]) for signer, mark in marks if (signer, mark[:4]) == (name, id)]
-    need(own, f'the checkpoint is not of {name} and its key {id.hex()}: the key is of another ledger, or of another time', NotChecked)
+    need(own, f'the checkpoint is not signed by key {id.hex()} of {name}: the key belongs to another ledger or time', NotChecked)
     need(origin == name and all(own), 'the checkpoint of the ledger is not signed by the key that was given')
     return int(size), root
 def check_leaf(leaf, tree, place):
     found = root_of(sha256(b'\0' + leaf.encode()), number(place['index']), tree[0], [*map(decoded, of(list, place['proof']))])
-    need(found == tree[1], f'entry {number(place["index"])} of the signed ledger is of something else than what is here')
+    need(found == tree[1], f'entry {number(place["index"])} of the signed ledger does not match the bundle')
 def check_entries(entries, first, chains, tree):  # How many events of each chain are sealed
     (id, events), (turns, _), sealed, last = *chains.items(), {}, -1
     for one in entries:
         name, revision, position, index = of(str, one['name']), number(one['revision']), number(one['position']), number(one['index'])
         is_of_parent = position < first and revision <= position and re.fullmatch(ID, name)
         is_placed = position == revision + first if name == id else position == revision if name == turns else is_of_parent
-        need(is_placed and index > last, 'entries.jsonl has an entry in a wrong place')
+        need(is_placed and index > last, 'entries.jsonl has an entry in the wrong place')
         chain = chains.get(name, events)
-        need(position < len(chain), f'entry {index} of the ledger is of an event that is not here')
+        need(position < len(chain), f'entry {index} of the ledger is for an event that is not in the bundle')
         check_leaf(f'{name}\n{revision}\n{chain[position]}\n', tree, one)
         sealed[name], last = max(sealed.get(name, 0), revision + 1), index
     return sealed.get(id, 0) and first + sealed[id], sealed.get(turns, 0)
 def check_ledger(folder, manifest, chains, key):  # Why it is not proven, if it is not; how many events of each chain are
-    if manifest['ledger'] is None: return 'there is no ledger: whoever can write to the store could have made all of this', (0, 0)
-    if not key: return 'no key was given: whoever can write to the store could have made all of this', (0, 0)
+    if manifest['ledger'] is None: return 'there is no ledger: anyone who can write to the store could have fabricated all of this', (0, 0)
+    if not key: return 'no key was given: anyone who can write to the store could have fabricated all of this', (0, 0)
     for one in of(list, parse(there(folder / 'keys.json').read_bytes())['rotations']):
         try: check_leaf('key\n' + one['key'] + '\n', check_note(one['checkpoint'], key), one)
         except (Broken, NotChecked): continue  # It is of keys before the one that was given.
@@ -158,13 +158,13 @@ def check_ledger(folder, manifest, chains, key):  # Why it is not proven, if it 
     tree, place, first = check_note(there(folder / 'checkpoint.txt').read_bytes().decode(), key), manifest['ledger'], manifest['first']
     if manifest['is_2']: entries = [*map(parse, lines_of(folder / 'entries.jsonl'))]
     else: entries = [{**place, 'name': manifest['conversation'], 'position': first + place['revision']}]
-    need(not manifest['is_2'] or place['entries'] == len(entries), 'bundle.json says something else than entries.jsonl: entries')
+    need(not manifest['is_2'] or place['entries'] == len(entries), 'bundle.json contradicts entries.jsonl: entries')
     proven = check_entries(entries, first, chains, tree)
     print(f'  sealed in the ledger {key[0]}, in a checkpoint of {tree[0]} entries that is signed with {key[3]}')
-    if manifest['is_2']: print(f'  entries for what is here: {len(entries)}; time of the checkpoint, as the store says: {place["sealed"]}')
+    if manifest['is_2']: print(f'  entries for this bundle: {len(entries)}; checkpoint time according to the store: {place["sealed"]}')
     newer, of_turns = manifest['last'] + 1 - max(proven[0], first), manifest['turns']['events'] - proven[1]
     what = f'{newer} events' if newer else of_turns and f'{of_turns} events of its turns'
-    return what and f'the last {what} are newer than what the ledger holds', proven
+    return what and f'the last {what} are newer than the ledger', proven
 HIDDEN = '[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]'
 def clear(text): return re.sub(HIDDEN, '\ufffd', text)
 def texts_of(type, data):
@@ -184,10 +184,10 @@ def show(folder, chains, proven):  # What is proven, as a transcript
 def manifest_in(text):  # Format 2 has what the turns of the conversation recorded, and each entry of the ledger.
     manifest = parse(text)
     version = re.fullmatch(r'palimpsest evidence ([1-9][0-9]{0,8})', str(manifest['format']))
-    need(version, 'bundle.json names a format that is not known here')
-    need(int(version[1]) <= 2, f'this is {version[0]}: take a newer verify.py', NotChecked)
+    need(version, 'bundle.json names an unknown format')
+    need(int(version[1]) <= 2, f'this is {version[0]}: get a newer verify.py', NotChecked)
     is_2 = manifest['is_2'] = version[1] == '2'
-    need(re.fullmatch(ID, manifest['conversation']), 'bundle.json names what cannot be a conversation')
+    need(re.fullmatch(ID, manifest['conversation']), 'bundle.json names an invalid conversation id')
     place, turns = inner(manifest, 'ledger', None), of(dict, manifest['turns']) if is_2 else {'events': 0, 'withheld': []}
     if place is not None:
         place = {name: number(of(dict, place)[name]) for name in (('entries',) if is_2 else ('revision', 'index'))}
@@ -202,15 +202,15 @@ def check(folder, key, is_shown=False):
     look(folder)
     manifest = manifest_in(there(folder / 'bundle.json').read_bytes())
     hashes, receipts, times = check_chain(folder, manifest)
-    print(f'  {manifest["last"] + 1} events of {manifest["conversation"]}, each written after the one before it')
+    print(f'  {manifest["last"] + 1} events of {manifest["conversation"]}, each with the hash of the one before it')
     if times: print(f'  recorded from {times[0]} to {times[-1]}')
     turns, decisions = check_turns(folder, manifest['turns']) if manifest['is_2'] else ([], 0)
-    if turns: print(f'  {len(turns)} events of its turns, each written after the one before it; decisions on calls: {decisions}')
+    if turns: print(f'  {len(turns)} events of its turns, each with the hash of the one before it; decisions on calls: {decisions}')
     missing, left_out = check_requests(folder, manifest, receipts), (manifest['withheld'], manifest['turns']['withheld'])
-    print(f'  {manifest["requests"]} requests, each what its receipt says was sent')
+    print(f'  {manifest["requests"]} requests, each matching its receipt')
     if left_out[0]: print(f'  left out: the events {left_out[0]}')
     if left_out[1]: print(f'  left out: the events of its turns {left_out[1]}')
-    if missing: print(f'  left out: the requests that the receipts in the events {missing} are of')
+    if missing: print(f'  left out: the requests for the receipts in the events {missing}')
     chains = {manifest['conversation']: hashes, f'stream turns-{manifest["conversation"]}': turns}
     doubt, proven = check_ledger(folder, manifest, chains, key)
     if is_shown: show(folder, chains, proven)
@@ -233,6 +233,6 @@ if __name__ == '__main__':
         except Broken as problem: code, verdict = 1, f'BROKEN: {problem}'
         except NotChecked as problem: code, verdict = 2, f'NOT CHECKED: {problem}'
         except OSError: code, verdict = 2, 'NOT CHECKED: a file cannot be read'
-        except Exception: code, verdict = 1, 'BROKEN: what comes next is missing, or not in the form of a bundle'
+        except Exception: code, verdict = 1, 'BROKEN: the data for the next check is missing or malformed'
         codes.add(code), print(f'  {verdict}', flush=True)
     sys.exit(next(code for code in (1, 2, 4, 3, 0) if code in codes))

@@ -326,7 +326,7 @@ export const catalogueOf = (
 
 const limit = {
   is: (value: unknown) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 1_000,
-  needed: 'is 1 to 1,000',
+  needed: 'must be a whole number from 1 to 1,000',
 }
 const fatesFields = {
   at: kinds.first,

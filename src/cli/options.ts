@@ -39,7 +39,7 @@ export const callName = (text: string): CallName => {
   return name
 }
 /** Rule for a worker's name. The worker's id, which consists of the name and a UUID, is part of a stream name. */
-export const nameRule = 'has 1 to 163 characters of A–Z a–z 0–9 . _ : -'
+export const nameRule = 'must have 1 to 163 characters from A–Z a–z 0–9 . _ : -'
 export const workerName = (text: string): string => {
   if (!/^[A-Za-z0-9._:-]{1,163}$/.test(text)) throw new InvalidArgumentError(`It ${nameRule}.`)
   return text

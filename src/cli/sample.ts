@@ -23,6 +23,6 @@ const parameters = { thinking: { type: 'adaptive' }, max_tokens: 800 }
 const refused = async () =>
   E.left({
     _tag: 'ModelFailed' as const,
-    message: 'The sample has no model: run a worker of your own for it.',
+    message: 'The sample has no model: run your own worker for it.',
   })
 const nobody: Model = { call: refused, countTokens: refused }

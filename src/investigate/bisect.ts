@@ -128,7 +128,7 @@ export const bisect = async (chat: BisectedChat, options: BisectOptions): Promis
   const notes = await chat.notes()
   const begun = again ? undefined : bisectionIn(notes, asked)
   if (mark && !begun)
-    throw toError(invalidInput('mark', 'answers no question: ask first which position to judge'))
+    throw toError(invalidInput('mark', 'answers no question: first begin the bisection without it'))
   const reliability = options.reliability ?? (begun ? reliabilityIn(begun) : 1)
   // Of two who begin the same at the same time, both get the one bisection.
   const once = again ? {} : { commandId: `bisection ${digestOfAsked(asked)}` }

@@ -10,7 +10,9 @@ import { type Identity, type AccessScope, scopes } from './route.ts'
 // Access tokens, in a file that holds only the hashes of the tokens.
 
 const entrySchema = z.strictObject({
-  name: z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, { error: 'has 1 to 64 characters of A–Z a–z 0–9 . _ -' }),
+  name: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{1,64}$/, { error: 'must have 1 to 64 characters from A–Z a–z 0–9 . _ -' }),
   scopes: z.array(z.enum(scopes)).min(1),
   /** SHA-256 of the token, in hex. */
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
@@ -41,7 +43,7 @@ const read = (file: string): readonly Entry[] => {
     throw isMissing(error) ? error : problem(file, fileUnreadable('it', error).message)
   }
   const checked = check(fileSchema, given)
-  if (E.isLeft(checked)) throw problem(file, `is not one (${checked.left.message}): ${advice}`)
+  if (E.isLeft(checked)) throw problem(file, `has the wrong form (${checked.left.message}): ${advice}`)
   return checked.right.tokens
 }
 const existing = (file: string): readonly Entry[] => {

@@ -79,7 +79,7 @@ export const api = (settings: ServerSettings): ServerApi => {
       if (!identity.scopes.includes(scope))
         throw requestError('Forbidden', `this needs a token with the scope ${scope}`, { scope })
       if (isReadOnly && method !== 'get' && scope !== 'read')
-        throw requestError('ReadOnly', 'this server only reads')
+        throw requestError('ReadOnly', 'this server is read-only')
       return identity
     },
     mayStill: (asked, scope) => identityOf(asked)?.scopes.includes(scope) === true,

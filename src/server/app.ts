@@ -73,7 +73,7 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
   server.get(`${basePath}/openapi.json`, (c) => withEveryHeader(c).json(documented()))
   server.get('/healthz', (c) => c.json({ status: 'alive' }))
   server.get('/readyz', async (c) => {
-    if (ending?.aborted) return fail(requestError('Ending', 'this server ends'))
+    if (ending?.aborted) return fail(requestError('Ending', 'this server is stopping'))
     const isReady = await Promise.race([answers(), sleep(readyWithin, false, { ref: false })])
     return isReady ? c.json({ status: 'ready' }) : fail(toError(silent(store.url)))
   })
@@ -134,7 +134,7 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
     const allow = methodsAt(path).join(', ')
     return allow === ''
       ? fail(requestError('NotFound', `there is no ${path}: ${basePath}/openapi.json lists all paths`))
-      : fail(requestError('MethodNotAllowed', `${path} takes ${allow}`), { allow })
+      : fail(requestError('MethodNotAllowed', `${path} accepts only ${allow}`), { allow })
   })
   server.onError((error) => fail(error))
   return server

@@ -11,7 +11,7 @@ export const lastSeen = (headers: HeaderFields): number | undefined => {
   const id = headers.get('last-event-id')
   if (id === null) return undefined
   if (!/^\d{1,16}$/.test(id))
-    throw requestError('InvalidRequest', 'Last-Event-ID is the id of an event of this stream')
+    throw requestError('InvalidRequest', 'Last-Event-ID must be the id of an event in this stream')
   return Number(id)
 }
 

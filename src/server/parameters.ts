@@ -3,7 +3,7 @@ import { conversationIdSchema } from '../events/ids.ts'
 
 // Schemas of path and query parameters, which convert texts to numbers and flags.
 
-const wholeText = z.string().regex(/^-?\d{1,16}$/, { error: 'is a whole number' })
+const wholeText = z.string().regex(/^-?\d{1,16}$/, { error: 'must be a whole number' })
 
 /** Makes the schema of an integer, given as text, from `least` through `most`. */
 export const whole = (least: number, most = Number.MAX_SAFE_INTEGER) =>

@@ -23,7 +23,7 @@ describe.skipIf(noBrowser !== '')(`the audit page${noBrowser}`, () => {
     const { store } = scene
     const { page } = await looking(scene, `/c/${id}/audit`)
     const says = (title: string) => page.getByRole('heading', { level: 1, name: title }).waitFor()
-    await says('The hash chain fits, and nothing else proves it')
+    await says('The hash chain is intact, but nothing else proves it')
     await page.getByText('palimpsest audit init').waitFor()
     await expect.poll(() => page.getByRole('list', { name: 'Calls' }).getByRole('link').count()).toBe(23)
     const signer = await newSigner()
@@ -32,7 +32,7 @@ describe.skipIf(noBrowser !== '')(`the audit page${noBrowser}`, () => {
     await says('Not sealed yet')
     await store.audit.seal({ signer })
     await page.reload()
-    await says('Sealed through 48, and kept only here')
+    await says('Sealed through 48, but kept only here')
     await store.audit.seal({ signer, anchors: [fileAnchor(join(temporaryFolder(), 'elsewhere/'))] })
     await page.reload()
     await says('Unchanged since it was sealed, to its last event')
@@ -72,7 +72,7 @@ describe.skipIf(noBrowser !== '')(`the audit page${noBrowser}`, () => {
     afterAll(() => rm(folder, { recursive: true, force: true }))
 
     test.each([
-      [1, 'Event 1 was not written after the one before it'],
+      [1, 'Event 1 does not contain the hash of the one before it'],
       [5, 'Event 48 differs from what was sealed'],
     ])('in way %i of the demo says so loudly', async (way, title) => {
       const tampering = tamperings[way - 1]
@@ -139,7 +139,7 @@ describe.skipIf(noBrowser !== '')(`since when it is wrong${noBrowser}`, () => {
     await page.getByRole('heading', { level: 1, name: 'Since 30, a summary' }).waitFor()
     const [found] = await scene.store.conversation(id).notes({ kind: 'palimpsest/bisection' })
     expect(found?.data).toMatchObject({ good: 2, bad: 44 })
-    await page.getByRole('link', { name: 'since when' }).click()
+    await page.getByRole('link', { name: 'bisect' }).click()
     await page.getByRole('link', { name: '2 to 44' }).waitFor()
   })
 
@@ -157,7 +157,7 @@ describe.skipIf(noBrowser !== '')(`since when it is wrong${noBrowser}`, () => {
     const asks = (position: number) =>
       page.getByRole('heading', { level: 1, name: `Is it still good at ${position}?` }).waitFor()
     await asks(29)
-    await page.getByRole('link', { name: 'since when' }).click()
+    await page.getByRole('link', { name: 'bisect' }).click()
     await page.getByRole('link', { name: '0 to 20' }).click()
     const asked = title.getByRole('link')
     const before = await asked.textContent()

@@ -328,10 +328,10 @@ describe.skipIf(noBrowser !== '')(`a page${noBrowser}`, () => {
         })),
       )
     const { page } = await looking(scene, '/c/one/compare?with=other')
-    await page.getByText('Of one the first 1,000 of 1,002 items are compared.').waitFor()
-    await page.getByText('Of other the first 1,000 of 1,002 items are compared.').waitFor()
+    await page.getByText('Only the first 1,000 of 1,002 items of one are compared.').waitFor()
+    await page.getByText('Only the first 1,000 of 1,002 items of other are compared.').waitFor()
     await page.goto(`${scene.url}/c/one/diff?from=1001&to=other:1001`)
-    await page.getByText('Of other the first 1,000 of 1,002 items are compared.').waitFor()
+    await page.getByText('Only the first 1,000 of 1,002 items of other are compared.').waitFor()
   })
 
   test('says that the server is gone, also while one stands still', async () => {

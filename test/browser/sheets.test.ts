@@ -53,7 +53,7 @@ describe.skipIf(noBrowser !== '')(`a sheet${noBrowser}`, () => {
     await sheet(page, 'Rewind').getByText('Rewound to 45').waitFor()
     await chat.configure({ model: 'claude-sonnet-5-5' })
     await page.keyboard.press('Control+Enter')
-    await sheet(page, '1 event came meanwhile').getByRole('button', { name: 'Cancel' }).click()
+    await sheet(page, '1 event arrived in the meantime').getByRole('button', { name: 'Cancel' }).click()
     await noSheet(page)
     await expect.poll(() => button.evaluate((node) => node.matches(':focus'))).toBe(true)
   })

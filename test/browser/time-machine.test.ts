@@ -158,7 +158,7 @@ describe.skipIf(noBrowser !== '')(`the time machine${noBrowser}`, () => {
     await rewind.getByText('Rewound to 45').waitFor()
     await chat.configure({ model: 'claude-sonnet-5-5' })
     await rewind.getByRole('button', { name: /^Rewind/ }).click()
-    const stale = sheet(page, '1 event came meanwhile')
+    const stale = sheet(page, '1 event arrived in the meantime')
     await stale.getByText('Nothing has been written').waitFor()
     expect(await chat.position()).toBe(last + 1)
     await stale.getByRole('button', { name: /anyway, at 49/ }).click()

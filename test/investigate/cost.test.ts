@@ -215,7 +215,7 @@ describe('cost', () => {
         [
           '3 calls with speed: fast: the price is unknown',
           '1 call with fewer output tokens recorded than the reply has: the true cost is higher',
-          '2 calls without recorded usage: not in the sums\n',
+          '2 calls without recorded usage: not included in the sums\n',
         ].join('\n'),
       )
     }))

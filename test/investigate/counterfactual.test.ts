@@ -252,7 +252,7 @@ test('replay --call says what it would send, sends nothing without a yes, and pr
       code: 2,
       stdout: '',
       stderr: expect.stringMatching(
-        /^to send: 6 requests, about .* tokens of input and .* of output, \d\.\d{4} USD at the most\nerror: nothing was sent: give --yes\n$/,
+        /^to send: 6 requests, about .* tokens of input and .* of output, \d\.\d{4} USD at most\nerror: nothing was sent: give --yes\n$/,
       ),
     })
     expect(api.requests.length).toBe(sent)
@@ -266,7 +266,7 @@ test('replay --call says what it would send, sends nothing without a yes, and pr
         [''],
       ],
     ])
-    expect(stderr).toContain('control: 1 of 1 make the calls that the log has\nagent: 0 of 1 make')
+    expect(stderr).toContain('control: 1 of 1 make the recorded calls\nagent: 0 of 1 make')
     expect(api.requests.length).toBe(sent + 2)
     expect(await shell('palimpsest replay c --call 2', directory)).toMatchObject({ code: 2 })
     expect(await replayed('--free')).toMatchObject({ code: 2 })

@@ -209,7 +209,7 @@ test('palimpsest work --relay tells a server that wants a token, and works on if
   let errors = ''
   stranger.child.stderr?.on('data', (chunk: Buffer) => (errors += chunk.toString()))
   expect((await ask('b')).at(-1)?.data).toMatchObject({ outcome: 'done' })
-  await expect.poll(() => errors).toContain('does not take what the model writes (HTTP 401)')
+  await expect.poll(() => errors).toContain("rejects the model's output (HTTP 401)")
 })
 
 test('of workers that tell a server it knows those that were heard lately, and not more than ten thousand', () => {

@@ -63,7 +63,7 @@ describe('palimpsest serve', () => {
         ['text.json', 'is not JSON: create one with palimpsest token create'],
         [
           'other.json',
-          'is not one (name: is unknown: expected one of tokens): create one with palimpsest token create',
+          'has the wrong form (name: is unknown: expected one of tokens): create one with palimpsest token create',
         ],
       ] as const)
         expect((await says(`serve --token-file ${file}`)).stderr).toBe(
@@ -73,7 +73,7 @@ describe('palimpsest serve', () => {
       expect(JSON.parse(stdout)).toMatchObject({ name: 'ann', scopes: ['read', 'write'] })
       expect((await says('token list')).stdout).toMatch(/^ann\tread write\t2/)
       expect((await says('token create ann')).stderr).toContain('has a token named ann')
-      expect((await says('token create "a b"')).stderr).toContain('name: has 1 to 64 characters')
+      expect((await says('token create "a b"')).stderr).toContain('name: must have 1 to 64 characters')
       expect((await says('token revoke ann')).stdout).toBe('the token of ann is no longer valid\n')
       expect((await says('token revoke ann')).code).toBe(1)
     }))

@@ -40,9 +40,9 @@ const titled = (standing: ConversationAuditResponse, checked: VerificationRespon
 
 describe('what proves a conversation', () => {
   test('is said from the least to the most', () => {
-    expect(titled(unsealed)).toEqual(['open', 'The hash chain fits, and nothing else proves it'])
+    expect(titled(unsealed)).toEqual(['open', 'The hash chain is intact, but nothing else proves it'])
     expect(titled(ledger([]))).toEqual(['open', 'Not sealed yet'])
-    expect(titled(ledger([head(9)]))).toEqual(['open', 'Sealed through 9, and kept only here'])
+    expect(titled(ledger([head(9)]))).toEqual(['open', 'Sealed through 9, but kept only here'])
     expect(titled(ledger([head(9), head(5)], [anchor(6)]))).toEqual([
       'open',
       'Unchanged since it was sealed, through 5',
@@ -65,16 +65,13 @@ describe('what proves a conversation', () => {
     const chain = { position: 7, kind: 'chain', message: 'x' }
     expect(titled(unsealed, { ...right, discrepancy: chain })).toEqual([
       'bad',
-      'Event 7 was not written after the one before it',
+      'Event 7 does not contain the hash of the one before it',
     ])
     const end = { position: 7, kind: 'end', message: 'x' }
     // What cannot be read cannot be looked at.
     const unreadable = { position: 4, kind: 'undecodable', message: 'x' }
     expect(verdictOf(unsealed, { ...right, discrepancy: unreadable }, false).position).toBe(3)
-    expect(titled(unsealed, { ...right, discrepancy: end })).toEqual([
-      'bad',
-      'Event 7 is not as it was written',
-    ])
+    expect(titled(unsealed, { ...right, discrepancy: end })).toEqual(['bad', 'There is a problem at event 7'])
     expect(titled({ ...unsealed, problem: 'x' })).toEqual(['bad', 'The ledger contradicts itself'])
     expect(titled(ledger([head(9, 'gone'), head(5)]))).toEqual(['bad', 'Event 9 was sealed but is missing'])
     const findings = [
@@ -92,7 +89,7 @@ describe('what proves a conversation', () => {
     expect(storeVerdict(undefined).command).toContain('audit init')
     expect(storeVerdict({ ...store, size: 0, anchors: [] }).title).toBe('Nothing is sealed yet')
     expect(storeVerdict({ ...store, anchors: [], exposedSince: 'beginning' }).title).toBe(
-      'Sealed, and kept only here',
+      'Sealed, but kept only here',
     )
     expect(storeVerdict({ ...store, unsealed: 2, exposedSince: anchor(3).time }).words).toContain(
       '2 conversations were',

@@ -45,7 +45,7 @@ export const parse = (bytes: Uint8Array): unknown => {
 /** Returns the path of a file in a bundle. Throws `BrokenBundleError` if the path does not exist or is not a file. */
 export const fileIn = async (folder: string, name: string): Promise<string> => {
   const path = join(folder, name)
-  requireThat(await isFile(path), `there is no ${name}: this is not a whole bundle`)
+  requireThat(await isFile(path), `there is no ${name}: the bundle is incomplete`)
   return path
 }
 

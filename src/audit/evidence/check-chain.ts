@@ -65,7 +65,7 @@ export async function* chainIn(
     const event = eventOf(lines)
     requireThat(
       event.prev === before,
-      `${what} ${position} was not written after the one before it: changed, missing or added`,
+      `${what} ${position} does not contain the hash of the one before it: an event was changed, removed or added`,
     )
     yield { ...event, position, before }
     before = event.hash
@@ -86,7 +86,7 @@ export const checkChain = async (folder: string, manifest: ReadManifest): Promis
       const from = field(parse(data), 'from')
       const isSo =
         position > 0 && numberIn(field(from, 'position')) === position - 1 && field(from, 'hash') === before
-      requireThat(isSo, `event ${position} was forked from something else`)
+      requireThat(isSo, `event ${position} is not forked from the one before it`)
       first = position
     } else {
       const digests = receiptsIn(type, data)
@@ -97,10 +97,7 @@ export const checkChain = async (folder: string, manifest: ReadManifest): Promis
   }
   const facts = { first, last: hashes.length - 1, head: hashes.at(-1) ?? null, withheld }
   for (const [name, fact] of Object.entries(facts))
-    requireThat(
-      isDeepStrictEqual(field(manifest, name), fact),
-      `bundle.json says something else than events.txt: ${name}`,
-    )
+    requireThat(isDeepStrictEqual(field(manifest, name), fact), `bundle.json contradicts events.txt: ${name}`)
   return { hashes, withheld, receipts, span }
 }
 
@@ -125,7 +122,7 @@ export const checkTurns = async (folder: string, { turns }: ReadManifest): Promi
   }
   requireThat(
     isDeepStrictEqual(turns, { events: hashes.length, withheld }),
-    'bundle.json says something else than turns.txt: turns',
+    'bundle.json contradicts turns.txt: turns',
   )
   return { hashes, withheld, decisions }
 }
@@ -145,7 +142,7 @@ const eventOf = (lines: Lines): Read => {
     const opened = openWithheld(textFrom(joined([type, data, metadata])))
     if (opened === undefined) throw new BundleFormatError()
     if (!opened)
-      throw new BrokenBundleError('what is here of a withheld event does not have the hash that is given')
+      throw new BrokenBundleError('the remaining data of a withheld event does not match its stated hash')
     return { ...opened, isWithheld: true, type: '', data }
   }
   const stated = parse(metadata)

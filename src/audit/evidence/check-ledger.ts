@@ -79,7 +79,7 @@ export const checkLedger = async (
   return {
     ledger,
     proven,
-    ...(what !== undefined && { problem: `the last ${what} are newer than what the ledger holds` }),
+    ...(what !== undefined && { problem: `the last ${what} are newer than the ledger` }),
   }
 }
 
@@ -91,7 +91,7 @@ const entriesIn = async (
 ): Promise<readonly unknown[]> => {
   if ('revision' in place) return [{ ...place, name: conversation, position: first + place.revision }]
   const entries = (await linesOf(folder, files.entries)).map((line) => parse(line))
-  requireThat(entries.length === place.entries, 'bundle.json says something else than entries.jsonl: entries')
+  requireThat(entries.length === place.entries, 'bundle.json contradicts entries.jsonl: entries')
   return entries
 }
 
@@ -115,10 +115,10 @@ const checkEntries = (
         : name === ofTurns
           ? position === revision
           : position < first && revision <= position && isConversationId(name)
-    requireThat(isPlaced && index > before, 'entries.jsonl has an entry in a wrong place')
+    requireThat(isPlaced && index > before, 'entries.jsonl has an entry in the wrong place')
     const hash = (name === ofTurns ? turns : events)[position]
     if (hash === undefined)
-      throw new BrokenBundleError(`entry ${index} of the ledger is of an event that is not here`)
+      throw new BrokenBundleError(`entry ${index} of the ledger is for an event that is not in the bundle`)
     checkLeaf(`${name}\n${revision}\n${hash}\n`, tree, entry)
     sealed.set(name, Math.max(sealed.get(name) ?? 0, revision + 1))
     before = index
@@ -127,7 +127,7 @@ const checkEntries = (
   return { events: own === undefined ? 0 : first + own, turns: sealed.get(ofTurns) ?? 0 }
 }
 
-const anybody = 'whoever can write to the store could have made all of this'
+const anybody = 'anyone who can write to the store could have fabricated all of this'
 
 /** Returns the rotation's key if `key` signed the rotation, otherwise `key`. */
 const replaced = (key: VerifierKey, rotation: unknown): VerifierKey => {
@@ -152,7 +152,7 @@ const checkNote = (text: string, key: VerifierKey): LedgerCheckpoint => {
   const signers = signersOf(note, [key])
   requireThat(
     E.isLeft(signers) || signers.right.length > 0,
-    `the checkpoint is not of ${key.name} and its key ${key.id}: the key is of another ledger, or of another time`,
+    `the checkpoint is not signed by key ${key.id} of ${key.name}: the key belongs to another ledger or time`,
     UncheckedBundleError,
   )
   const isSigned = checkpoint.origin === key.name && E.isRight(signers)
@@ -165,7 +165,7 @@ const checkLeaf = (leaf: string, { size, root }: LedgerCheckpoint, place: unknow
   const index = numberIn(field(place, 'index'))
   const proof = listIn(field(place, 'proof'))
   const isIn = checkInclusion({ leaf: leafHash(leaf), index, size, root, proof: proof.map(decoded) })
-  requireThat(isIn, `entry ${index} of the signed ledger is of something else than what is here`)
+  requireThat(isIn, `entry ${index} of the signed ledger does not match the bundle`)
 }
 
 const decoded = (text: unknown): Buffer => {

@@ -33,16 +33,13 @@ export const checkRequests = async (
     }
     const digest = hashed.digest('hex')
     const isSent = receipts.get(position)?.includes(digest) === true
-    requireThat(isSent, `a request is not what the receipt in event ${position} says was sent`)
+    requireThat(isSent, `a request does not match the receipt in event ${position}`)
     const name = `${position} ${digest}`
-    requireThat(!shown.has(name), `the request of the receipt in event ${position} is here twice`)
+    requireThat(!shown.has(name), `the request for the receipt in event ${position} occurs twice`)
     shown.add(name)
     digests.add(digest)
   }
   requireThat(used.size === parts.length, 'parts.txt has parts that are in no request')
-  requireThat(
-    manifest.requests === shown.size,
-    'bundle.json says something else than requests.jsonl: requests',
-  )
+  requireThat(manifest.requests === shown.size, 'bundle.json contradicts requests.jsonl: requests')
   return [...receipts.keys()].filter((position) => !receipts.get(position)?.every((one) => digests.has(one)))
 }

@@ -15,17 +15,17 @@ export const look = async (folder: string): Promise<void> => {
   requireThat(kind !== undefined, 'there is no such folder', UncheckedBundleError)
   requireThat(
     kind === 'folder',
-    'this is a file: unpack it, and name the folder that was in it',
+    'this is a file: unpack it, and specify the folder inside it',
     UncheckedBundleError,
   )
   if (!(await isFile(join(folder, files.manifest)))) {
-    const hint = (await holdsBundles(folder)) ? 'name one of the folders in it' : 'this is no bundle'
+    const hint = (await holdsBundles(folder)) ? 'name one of the folders in it' : 'this is not a bundle'
     throw new UncheckedBundleError(`there is no ${files.manifest}: ${hint}`)
   }
   for (const name of checkedFiles)
     requireThat(
       !(await hasOtherLineEnds(join(folder, name))),
-      `${name} has lines that end in CR LF: get the bundle as it was written`,
+      `${name} has lines that end in CR LF: get an unmodified copy`,
       UncheckedBundleError,
     )
 }

@@ -33,7 +33,7 @@ export const manifestFrom = (bytes: Uint8Array): ReadManifest => {
   const value = parse(bytes)
   const isSecond = versionIn(field(value, 'format')) === newest
   const conversation = textIn(field(value, 'conversation'))
-  requireThat(isConversationId(conversation), 'bundle.json names what cannot be a conversation')
+  requireThat(isConversationId(conversation), 'bundle.json names an invalid conversation id')
   const turns = isSecond ? field(value, 'turns') : { events: 0, withheld: [] }
   const place = optional(value, 'ledger')
   const ledger = place === undefined ? undefined : isSecond ? secondPlace(place) : firstPlace(place)
@@ -58,8 +58,8 @@ export const manifestFrom = (bytes: Uint8Array): ReadManifest => {
 const versionIn = (format: unknown): number => {
   const [named, version] =
     (typeof format === 'string' && /^palimpsest evidence ([1-9][0-9]{0,8})$/.exec(format)) || []
-  requireThat(named !== undefined, 'bundle.json names a format that is not known here')
-  requireThat(Number(version) <= newest, `this is ${named}: take a newer verify.py`, UncheckedBundleError)
+  requireThat(named !== undefined, 'bundle.json names an unknown format')
+  requireThat(Number(version) <= newest, `this is ${named}: get a newer verify.py`, UncheckedBundleError)
   return Number(version)
 }
 

@@ -60,19 +60,19 @@ const verdictOn = async (
   const manifest = manifestFrom(await bytesIn(folder, files.manifest))
   const { conversation, requests, isSecond } = manifest
   const { hashes: events, withheld, receipts, span } = await checkChain(folder, manifest)
-  found.push(`${events.length} events of ${conversation}, each written after the one before it`)
+  found.push(`${events.length} events of ${conversation}, each with the hash of the one before it`)
   if (span) found.push(`recorded from ${span.from} to ${span.to}`)
   const turns = isSecond ? await checkTurns(folder, manifest) : noTurns
   if (turns.hashes.length > 0)
     found.push(
-      `${turns.hashes.length} events of its turns, each written after the one before it; decisions on calls: ${turns.decisions}`,
+      `${turns.hashes.length} events of its turns, each with the hash of the one before it; decisions on calls: ${turns.decisions}`,
     )
   const missing = await checkRequests(folder, manifest, receipts)
-  found.push(`${requests} requests, each what its receipt says was sent`)
+  found.push(`${requests} requests, each matching its receipt`)
   if (withheld.length > 0) found.push(`left out: the events ${listOf(withheld)}`)
   if (turns.withheld.length > 0) found.push(`left out: the events of its turns ${listOf(turns.withheld)}`)
   if (missing.length > 0)
-    found.push(`left out: the requests that the receipts in the events ${listOf(missing)} are of`)
+    found.push(`left out: the requests for the receipts in the events ${listOf(missing)}`)
   const hashes = { events, turns: turns.hashes }
   const { ledger, proven, problem } = await checkLedger(folder, manifest, hashes, key)
   if (ledger) found.push(...ledgerLines(ledger))
@@ -89,7 +89,7 @@ const ledgerLines = ({ origin, key, size, entries, sealed }: SealedIn): readonly
   `sealed in the ledger ${origin}, in a checkpoint of ${size} entries that is signed with ${key}`,
   ...(sealed === undefined
     ? []
-    : [`entries for what is here: ${entries}; time of the checkpoint, as the store says: ${sealed}`]),
+    : [`entries for this bundle: ${entries}; checkpoint time according to the store: ${sealed}`]),
 ]
 
 const listOf = (positions: readonly number[]): string => `[${positions.join(', ')}]`
@@ -102,7 +102,7 @@ export const verdictOfError = (error: unknown): Pick<EvidenceVerification, 'verd
   const isMalformed =
     error instanceof BundleFormatError || error instanceof SyntaxError || isOf('code', error)
   if (isMalformed)
-    return { verdict: 'broken', problem: 'what comes next is missing, or not in the form of a bundle' }
+    return { verdict: 'broken', problem: 'the data for the next check is missing or malformed' }
   throw error
 }
 

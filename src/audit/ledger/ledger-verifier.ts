@@ -85,7 +85,7 @@ export const createLedgerVerifier = (
           ledger(
             from > edge.size
               ? `entries ${edge.size} to ${from - 1} are missing`
-              : `entries from ${from} on come again after ${edge.size} entries`,
+              : `entries from ${from} on are repeated after ${edge.size} entries`,
           ),
         ],
         completed: [],

@@ -40,12 +40,12 @@ export const addAuditExport = (audit: Command, shell: Shell): void => {
     .addHelpText(
       'after',
       `
-A bundle holds the events to the byte, with those of the conversations that
-it was forked from, and every request to a model. README.md in it says how to
-check it without palimpsest. A conversation that is no longer what was sealed
-is refused.
+A bundle contains the events byte for byte, including those of the
+conversations that it was forked from, and every request to a model. Its
+README.md says how to check it without palimpsest. A conversation that differs
+from what was sealed is refused.
 Before anything is written, the store records who exports what, and why;
-palimpsest audit exports lists it. What is refused is not recorded.
+palimpsest audit exports lists it. Refused exports are not recorded.
 
 Examples:
   palimpsest audit export task-42 --out evidence --reason "complaint 7"
@@ -140,7 +140,7 @@ const omissions = ({ omitted }: Pick<Evidence, 'omitted'>): readonly string[] =>
 
 const reasons: Readonly<Record<Evidence['omitted'][number]['why'], string>> = {
   withheld: 'they show withheld content',
-  'not-chosen': 'they were not asked for',
+  'not-chosen': 'they were not requested',
   differs: 'rebuilt from the log, they differ from the requests sent (verify --receipts says where)',
   receipt: 'their receipts cannot be used (verify --receipts says why)',
 }
@@ -154,6 +154,6 @@ const calls = (text: string): Options['calls'] => {
 
 const positions = (text: string): readonly number[] => {
   if (!/^\d{1,15}(,\d{1,15})*$/.test(text))
-    throw new InvalidArgumentError('It must be positions with commas between them, such as 12,15.')
+    throw new InvalidArgumentError('It must be positions separated by commas, such as 12,15.')
   return text.split(',').map(Number)
 }

@@ -80,7 +80,9 @@ const remarksOn = ({
     ...(uncounted > 0
       ? [`${plural(uncounted, 'call')} without recorded usage: their cache reads are unknown`]
       : []),
-    ...(inherited > 0 ? [`${plural(inherited, 'inherited call')}: look at what was forked`] : []),
+    ...(inherited > 0
+      ? [`${plural(inherited, 'inherited call')}: see the conversation that was forked`]
+      : []),
     ...advice.map((line) => `advice: ${line}`),
     ...(resuming ? [resumingText(resuming)] : []),
   ]

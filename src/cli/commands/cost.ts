@@ -23,7 +23,7 @@ export const addCost = (program: Command, shell: Shell): void => {
   )
   program
     .command('cost [id]')
-    .description('add up tokens and money, with the subagents, or of all conversations')
+    .description('add up the tokens and cost of a conversation and its subagents, or of all')
     .option('--all', 'every conversation of the store')
     .addOption(
       new Option('--by <what>', 'a row for each of these')
@@ -36,9 +36,10 @@ export const addCost = (program: Command, shell: Shell): void => {
       `
 Counts every call of a model that has an answer, on every branch, once: the
 calls of a fork's parent count for the parent. The cost of a reply that calls
-several tools is divided among them. "≥" before an amount says that a price or
-usage is missing, or lower than what the reply says. What is missing is printed
-on standard error, with "not counted: …" for conversations that cannot be read.
+several tools is divided among them. "≥" before an amount means that a price or
+usage is missing, or that fewer output tokens were recorded than the reply has.
+Standard error lists what is missing, with "not counted: …" for conversations
+that cannot be read.
 
 In a pipe, each line is name, calls (of a tool: how often it was called),
 input, cache reads, cache writes, output, US dollars, and of a conversation the
@@ -130,9 +131,13 @@ const missingIn = ({ total, problems, conversations }: Cost): readonly string[] 
           `${plural(cut, 'call')} with fewer output tokens recorded than the reply has: the true cost is higher`,
         ]
       : []),
-    ...(uncounted > 0 ? [`${plural(uncounted, 'call')} without recorded usage: not in the sums`] : []),
-    ...(inherited > 0 ? [`${plural(inherited, 'inherited call')}: counted for what was forked`] : []),
-    ...(repeated > 0 ? [`${plural(repeated, 'repeated call')}: counted where they came first`] : []),
+    ...(uncounted > 0
+      ? [`${plural(uncounted, 'call')} without recorded usage: not included in the sums`]
+      : []),
+    ...(inherited > 0
+      ? [`${plural(inherited, 'inherited call')}: counted for the conversation that was forked`]
+      : []),
+    ...(repeated > 0 ? [`${plural(repeated, 'repeated call')}: counted where they first occurred`] : []),
     ...problems.map(({ id, problem }) => `not counted: ${id}: ${problem}`),
   ]
 }

@@ -74,7 +74,7 @@ export const addDeny = (program: Command, shell: Shell): void => {
     .addHelpText(
       'after',
       `
-The tool is not run, and the model is told who has refused it, and why.
+The tool is not run, and the model is told who refused it and why.
 
 Examples:
   palimpsest deny task-42 toolu_1 --by ann

@@ -17,15 +17,15 @@ export const addDoctor = (program: Command, { surroundings }: Shell): void => {
     .addHelpText(
       'after',
       `
-Exit code 1 if there is a problem.
-A ledger, if there is one: whether a checkpoint was ever kept elsewhere. An
-index beside an SQLite file: its pages.
-SQLite: file, permissions, schema, integrity, columns (a sample), durability,
-free space, recorded secrets, the time a durable append takes.
-EventStoreDB: connection, credentials, version, append limit, clock, round
-trips, settings that drop events, secrets in the first 1,000 configurations. It
-writes a megabyte to a stream palimpsest-doctor-…, which the database drops
-after a minute.
+Exit code 1 if there is a problem. It checks
+- of a ledger: whether a checkpoint was ever kept elsewhere
+- of an index beside an SQLite file: its pages
+- of SQLite: file, permissions, schema, integrity, columns (a sample),
+  durability, free space, recorded secrets, the time a durable append takes
+- of EventStoreDB: connection, credentials, version, append limit, clock, round
+  trips, settings that drop events, secrets in the first 1,000 configurations.
+  This writes a megabyte to a stream palimpsest-doctor-…, which the database
+  drops after a minute.
 
 Examples:
   palimpsest doctor

@@ -36,8 +36,8 @@ anthropic:  the body of a Messages API request
 markdown:   a document with every message, and with what was hidden and why
 html:       the page of \`palimpsest serve\` about this conversation, in a file
             that opens without a server
-vcon, prov: for other programs, as IETF drafts and W3C PROV have it; what of
-            them is covered: docs/interchange.md
+vcon, prov: for other programs, in the formats of IETF drafts and W3C PROV;
+            docs/interchange.md says what they cover
 
 Examples:
   palimpsest export task-42 > task-42.jsonl

@@ -21,7 +21,7 @@ export const addFull = (program: Command, shell: Shell): void => {
     .option('--last <n>', 'only the newest n entries', several)
     .option('--before <position>', 'only entries before this position (with --last: to page back)', position)
     .option('--abandoned', 'include abandoned branches')
-    .option('--notes', 'include notes and links, each after the entry it was added after')
+    .option('--notes', 'include notes and links, each below the entry that was the last when it was added')
     .addHelpText(
       'after',
       '\nExamples:\n  palimpsest full task-42 --abandoned\n  palimpsest full task-42 --last 50\n  palimpsest full task-42 | grep condensed',

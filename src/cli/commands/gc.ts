@@ -22,9 +22,9 @@ export const addGc = (program: Command, shell: Shell): void => {
       'after',
       `
 Content larger than 64 KiB is stored once, outside its event. An interrupted
-append may leave content that no event refers to. With less than a day, make
-sure that nobody is writing: the event that refers to new content may not be
-written yet.
+append may leave content that no event refers to. With --older-than below 24,
+make sure that nobody is writing: the event that refers to new content may not
+be written yet.
 
 Examples:
   palimpsest gc --dry-run

@@ -59,7 +59,7 @@ const mayBeSent = async (host: Host, plan: SamplePlan, isYes: boolean): Promise<
 }
 
 const planText = ({ requests, isFree, tokens, output, usd }: SamplePlan): string => {
-  const cost = usd === undefined ? 'no price' : `${usdText(usd)} USD at the most`
+  const cost = usd === undefined ? 'no price' : `${usdText(usd)} USD at most`
   const least = isFree ? 'at least ' : ''
   return `to send: ${least}${plural(requests, 'request')}, about ${tokensText(tokens)} of input and ${tokensText(output)} of output, ${cost}${isFree ? ' for the first reply' : ''}`
 }
@@ -93,5 +93,5 @@ const saidIn = ({ content, waiting }: Sample): string => {
 const sums = ({ samples }: Counterfactual): readonly string[] =>
   [...Map.groupBy(samples, ({ kind }) => kind)].map(([kind, all]) => {
     const same = all.filter(({ isSameCalls }) => isSameCalls).length
-    return `${kind}: ${same} of ${all.length} make the calls that the log has`
+    return `${kind}: ${same} of ${all.length} make the recorded calls`
   })

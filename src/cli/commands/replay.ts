@@ -53,9 +53,10 @@ export const addReplay = (program: Command, shell: Shell): void => {
 A policy is { "name", "context": { "window", … } as of a turn, "mode":
 "condense", "truncate" or "keep", "summaryTokens", "clearResults":
 { "keepLast" }, "cache": "5m" or "1h" }.
-Answers stay the recorded ones. A summary that would have been written is a text
-of that size, unless the recorded policy wrote one for the same messages: then
-that one is used. Counts are the API's if a request is the same, else estimates.
+Answers stay as recorded. A summary that the policy would have written is
+replaced by a text of summaryTokens, or by the recorded summary if there is one
+of the same messages. Counts are the API's if a request is the same, else
+estimates.
 
 Each line of a policy is a call: position of the reply, number, tokens, of these
 read from the cache, US dollars, messages hidden, what was done before it, and
@@ -71,10 +72,10 @@ With --call, models are called: with what the agent would send in that call and,
 as a control, with the recorded request, --samples times each. The plan is
 printed first and must be confirmed; without a terminal, nothing is sent unless
 --yes is given. Each sample is a fork, labelled "counterfactual"; each line
-is its kind, the fork, whether the request and the calls of tools are those of
-the log, how it ended, input, output, US dollars, and what the model said. With
---free the agent continues until its turn ends, or until it calls a tool that
-the log has no result for.
+is its kind, the fork, whether the request and the tool calls match the log,
+how it ended, input, output, US dollars, and what the model said. With --free,
+the agent continues until its turn ends, or until it calls a tool for which the
+log has no result.
 
 Examples:
   palimpsest replay task-42 --policy small.json

@@ -82,7 +82,7 @@ export const addCancel = (program: Command, shell: Shell): void => {
     .addHelpText(
       'after',
       `
-What is complete is recorded. A turn that begins later is not cancelled.
+Completed content is recorded. A turn that begins later is not cancelled.
 
 Examples:
   palimpsest cancel task-42

@@ -39,13 +39,13 @@ export const addServe = (program: Command, shell: Shell): void => {
     .addHelpText(
       'after',
       `
-Listens on this machine only, where everybody may do everything, unless a token
-file is given: \`palimpsest token create\` makes it. Other addresses need one.
-The access log, a line of JSON for each request, goes to the standard error.
+Listens on this machine only. Without a token file, everybody there may do
+everything; \`palimpsest token create\` creates one. Other addresses require one.
+The access log, a line of JSON for each request, goes to standard error.
 With --work, a worker runs in this process: the API then streams what the model
 writes as it is written. \`palimpsest work --help\` says what the module exports.
-With --patrol, what an audit finds is an event of the store, a metric, and a
-line of the log.
+With --patrol, each audit's findings are an event in the store, a metric and a
+line in the log.
 On SIGTERM or SIGINT, requests in progress are answered, then the server ends.
 
 Examples:

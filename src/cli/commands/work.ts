@@ -44,17 +44,17 @@ export const addWork = (program: Command, shell: Shell): void => {
       `
 The module's default export returns the options of a turn for a conversation:
   export default ({ id, chat }) => ({ client, model: 'claude-opus-5-5', tools })
-or is an object with that as \`turn\`, and other options of a worker.
+or is an object with that function as \`turn\`, and other options of a worker.
 
 Only conversations for which somebody has asked for an answer are served
 (\`append --answer\`, or \`answer: true\` in a program), unless --answer-all is
 given, in which case imported sessions and forks are answered, too. A
-process that dies is started again, and others take over its steps at once. Of
-two processes or more, one more stands by: it takes the place of one that dies,
-and tries alone what two have died of.
+process that dies is started again, and others take over its steps at once. With
+two or more processes, an additional one stands by: it replaces one that dies,
+and is the only one to retry a step on which two have died.
 With --relay, \`palimpsest serve\` at that URL streams what the model writes as it
-is written. It is never recorded; if the server is away, all that is lost is
-that. The token needs the scope write.
+is written. This stream is never recorded; if the server is down, only the
+stream is lost. The token needs the scope write.
 On SIGTERM or SIGINT, only steps in progress finish; a second signal ends
 all processes at once (exit code 1).
 

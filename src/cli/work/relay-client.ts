@@ -55,7 +55,7 @@ export const createRelayClient = ({
       const body = JSON.stringify({ worker, events })
       const { ok, status } = await fetch(target, { method: 'POST', headers, body, signal })
       if (!ok && !hasSaid)
-        says(`${url} does not take what the model writes (HTTP ${status}): it is only recorded`)
+        says(`${url} rejects the model's output (HTTP ${status}): it is recorded, but not streamed`)
       hasSaid ||= !ok
       return ok
     } catch {

@@ -64,5 +64,5 @@ export const summaryDiffers = async (
 const ownAndBuiltIn = { agent: 'ran a custom summarizer', log: 'asked a model' }
 const builtInAndOwn = { agent: 'asked a model', log: 'ran a custom summarizer' }
 
-const ended: ModelError = { _tag: 'ModelFailed', message: 'the recorded requests are another' }
+const ended: ModelError = { _tag: 'ModelFailed', message: 'the recorded requests differ' }
 const refused: ModelError = { _tag: 'ContextExceeded', message: 'as recorded' }

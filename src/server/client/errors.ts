@@ -57,5 +57,8 @@ export const errorOf = (problem: unknown, store: string, status: number): Error 
   const { type: _, title: __, status: ___, tag, detail, ...data } = fields as Record<string, unknown>
   return typeof tag === 'string'
     ? withTag(tag, String(detail), data)
-    : unavailable(store, `${store} answers with HTTP ${status}, not in the form that palimpsest serve uses`)
+    : unavailable(
+        store,
+        `${store} answered with HTTP ${status}, not in the form that palimpsest serve uses: check the URL`,
+      )
 }

@@ -15,7 +15,7 @@ export async function* resumeStream(
   const again = async (error: unknown): Promise<void> => {
     const isBroken = error instanceof TypeError
     if (error !== undefined && (tries >= retries || !(isBroken || isPassing(error))))
-      throw isBroken ? unavailable(url, `the stream of ${url} broke off`, error) : error
+      throw isBroken ? unavailable(url, `the stream from ${url} was interrupted`, error) : error
     await wait(tries++, signal)
   }
   const stream = messagesAfter({

@@ -88,7 +88,7 @@ export const transport = (given: string, options: ClientOptions): Transport => {
         try {
           return (await answer.json()) as A
         } catch (error) {
-          throw unavailable(url, `the response of ${url} broke off`, error)
+          throw unavailable(url, `the response from ${url} was interrupted`, error)
         }
       } catch (error) {
         if (!isPassing(error) || tries >= retries || init.signal?.aborted) throw error

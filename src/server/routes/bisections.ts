@@ -164,5 +164,5 @@ export const verdicts = route({
 
 const notAsked = ({ result }: BisectionView, position: number): string =>
   result.type === 'ask'
-    ? `the bisection does not ask about position ${position}, or it has been judged: judge ${result.position} next`
+    ? `the bisection does not ask about position ${position}, or that position has been judged: judge ${result.position} next`
     : `the bisection does not ask about position ${position}: it has ended`

@@ -73,7 +73,7 @@ export const block = route({
   },
 })
 
-const sha256 = z.string().regex(/^[0-9a-f]{64}$/, { error: 'is a SHA-256 in hex' })
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/, { error: 'must be a SHA-256 in hex' })
 
 export const blob = route({
   method: 'get',

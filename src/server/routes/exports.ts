@@ -34,7 +34,7 @@ export const exported = route({
       .array(text)
       .max(100)
       .default([])
-      .describe('Texts to replace by [redacted]; not for the palimpsest format'),
+      .describe('Texts to replace with [redacted]; not for the palimpsest format'),
   }),
   answers: {},
   media: ['application/octet-stream'],
@@ -53,7 +53,7 @@ export const download = route({
     format,
     calls: flag.default(false).describe(withCalls),
     at: whole(0).optional().describe('Last position to include. Default: the last one'),
-    redact: text.optional().describe('Text to replace by [redacted]; not for the palimpsest format'),
+    redact: text.optional().describe('Text to replace with [redacted]; not for the palimpsest format'),
   }),
   answers: {},
   media: ['application/octet-stream'],

@@ -24,7 +24,8 @@ export const outline = route({
   method: 'get',
   path: '/conversations/{id}/outline',
   name: 'outline',
-  summary: 'Returns the outline, events without their content, in columns: at most 100,000 at a time',
+  summary:
+    'Returns the outline (the events without their content) in columns, at most 100,000 events at a time',
   scope: 'read',
   params: ofConversation,
   query: z.strictObject({
@@ -168,7 +169,7 @@ export const searchIn = route({
   path: '/conversations/{id}/search',
   name: 'searchIn',
   summary:
-    'Searches a conversation for a text; says of each hit whether the model sees it now and saw it at the next reply',
+    'Searches a conversation for a text, and reports for each hit whether the model sees it now and saw it at the next reply',
   scope: 'read',
   params: ofConversation,
   query: z.strictObject(wanted),

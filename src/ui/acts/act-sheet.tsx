@@ -165,7 +165,7 @@ const StaleSheet = ({ acting, stale, title, isSending, anyway }: StaleSheetProps
   const changes = effectiveChanges(useFetched(acting.source, path).value)
   return (
     <Sheet
-      title={`${count(stale.came, 'event')} came meanwhile`}
+      title={`${count(stale.came, 'event')} arrived in the meantime`}
       class="wide"
       actions={
         <>
@@ -178,7 +178,9 @@ const StaleSheet = ({ acting, stale, title, isSending, anyway }: StaleSheetProps
         </>
       }
     >
-      <p class="faint">Nothing has been written. This is what has changed for the model since you looked.</p>
+      <p class="faint">
+        Nothing has been written. This is what has changed for the model since you last looked.
+      </p>
       {changes && <DiffRows id={acting.id} changes={changes} />}
     </Sheet>
   )

@@ -76,8 +76,8 @@ export const EvidenceSheet = ({ source, id, last }: EvidenceSheetProps) => {
       }
     >
       <p class="faint">
-        A ZIP archive with <bdi>{id}</bdi> and all that it was forked from, to the byte. Everything in it can
-        be read, except what you withhold.
+        A ZIP archive with <bdi>{id}</bdi> and everything that it was forked from, byte for byte. Whoever has
+        it can read everything in it except what you withhold.
       </p>
       <form
         id="evidence"
@@ -109,8 +109,8 @@ export const EvidenceSheet = ({ source, id, last }: EvidenceSheetProps) => {
       {!withheld && <p class="refusal">Give positions from 0 to {number(last)}.</p>}
       {chosen === undefined && <p class="refusal">Give one call, or the first and the last.</p>}
       <p class="faint">
-        Of a withheld event, the archive has the hash and the last bytes of its metadata. Requests that show
-        the event are left out.
+        For a withheld event, the archive contains its hash and the last bytes of its metadata. Requests that
+        show the event are left out.
       </p>
       <div role="status">{told && <Saved told={told} />}</div>
       {told && withheld && (

@@ -96,17 +96,17 @@ const Chain = ({
 }) => (
   <section aria-busy={isBusy}>
     <h2>Hash chain</h2>
-    {!checked && isBusy && <p class="faint">Every event is read …</p>}
+    {!checked && isBusy && <p class="faint">Reading every event …</p>}
     {checked && !checked.discrepancy && (
       <p>
-        {count(checked.events, 'event')} of its own, {checked.events === 1 ? '' : 'each '}written after the
+        {count(checked.events, 'event')} of its own, {checked.events === 1 ? '' : 'each '}with the hash of the
         one before it.
       </p>
     )}
     {checked?.discrepancy && (
       <>
         <p>
-          {count(checked.events, 'event')} as written, then something is wrong: what comes after it is not
+          {count(checked.events, 'event')} unchanged, then there is a problem: the events after it are not
           checked.
         </p>
         <p class="faint">{checked.discrepancy.message}</p>

@@ -25,7 +25,7 @@ export const StoreAuditPage = ({ source }: PageProps) => {
         {value?.ledger && <LedgerFacts ledger={value.ledger} />}
         {value?.ledger && (
           <p class="faint aside">
-            This is what the store says of itself.{' '}
+            This is what the store reports about itself.{' '}
             <code>palimpsest audit verify --anchor PLACE --key KEY</code> reads everything, and compares it
             with what is kept elsewhere and with the key that you were given.
           </p>
@@ -79,12 +79,12 @@ const LedgerFacts = ({ ledger }: { readonly ledger: StoreLedger }) => (
 )
 
 const exposure = ({ exposedSince }: StoreLedger) => {
-  if (exposedSince === undefined) return 'nothing could be rewritten unseen'
+  if (exposedSince === undefined) return 'nothing could be rewritten unnoticed'
   if (exposedSince === 'beginning')
-    return 'everything could be rewritten unseen by anyone who also has the key'
+    return 'everything could be rewritten unnoticed by anyone who also has the key'
   return (
     <>
-      what was written since <When time={exposedSince} /> could be rewritten unseen
+      what was written since <When time={exposedSince} /> could be rewritten unnoticed
     </>
   )
 }

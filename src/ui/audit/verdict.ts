@@ -28,13 +28,13 @@ export interface AuditVerdict {
 
 const chainWords: Readonly<Record<string, string>> = {
   undecodable: 'cannot be read as an event',
-  view: 'carries a table of contents that is not what the model saw there',
+  view: 'lists other items than the model saw there',
   marker: 'hides or restores something that was not shown there',
   content: 'has large content that is missing or damaged',
   end: 'is where the conversation should continue: its last events were changed or removed',
-  note: 'is a note that is not as it was written',
-  turn: 'is a record of a turn that is not as it was written',
-  inbox: 'is a message that waited, and is not as it was written',
+  note: 'is a note that was changed after it was written',
+  turn: 'is a record of a turn that was changed after it was written',
+  inbox: 'is a queued message that was changed after it was written',
 }
 /** Kinds of discrepancy in side streams, where positions do not refer to events of the conversation. */
 const beside: ReadonlySet<string> = new Set(['note', 'turn', 'inbox'])
@@ -107,14 +107,14 @@ const contradiction = (
   if (discrepancy?.kind === 'chain' && discrepancy.position > 0)
     return {
       tone: 'bad',
-      title: `Event ${number(discrepancy.position)} was not written after the one before it`,
+      title: `Event ${number(discrepancy.position)} does not contain the hash of the one before it`,
       words: `Event ${number(discrepancy.position - 1)} or ${number(discrepancy.position)} was changed, or events between them were removed or moved.`,
       position: discrepancy.position,
     }
   if (discrepancy)
     return {
       tone: 'bad',
-      title: `Event ${number(discrepancy.position)} is not as it was written`,
+      title: `There is a problem at event ${number(discrepancy.position)}`,
       words: `It ${chainWords[discrepancy.kind] ?? `is wrong: ${discrepancy.message}`}.`,
       // No page can show an event that cannot be decoded, nor the events after it.
       position: discrepancy.kind === 'undecodable' ? discrepancy.position - 1 : discrepancy.position,
@@ -128,7 +128,7 @@ const contradiction = (
       title: rewritten.isGone
         ? `Event ${number(rewritten.through)} was sealed but is missing`
         : `Event ${number(rewritten.through)} differs from what was sealed`,
-      words: `Every hash matches the previous event, so somebody has recomputed them. What was changed or removed is among the events ${rangeOf(rewritten)}.`,
+      words: `Every hash matches the previous event, so somebody has recomputed them. Events were changed or removed in the range ${rangeOf(rewritten)}.`,
       position: rewritten.through,
     }
   const [finding] = receipts?.findings.filter(({ kind }) => kind !== 'missing') ?? []
@@ -139,7 +139,7 @@ const differing = ({ call, position, message }: VerificationFinding): AuditVerdi
   tone: 'bad',
   title:
     call === undefined
-      ? `The reply at ${number(position)} does not fit its receipt`
+      ? `The reply at ${number(position)} does not match its receipt`
       : `Call ${number(call)} sent a request that differs from the log`,
   words: message,
   position,
@@ -149,7 +149,7 @@ const proven = ({ last, ledger }: ConversationAuditResponse): AuditVerdict => {
   if (!ledger)
     return {
       tone: 'open',
-      title: 'The hash chain fits, and nothing else proves it',
+      title: 'The hash chain is intact, but nothing else proves it',
       words:
         'The store has no ledger. Anyone who can write to the database could rewrite this conversation and compute every hash again.',
       command: 'palimpsest audit init',
@@ -161,14 +161,14 @@ const proven = ({ last, ledger }: ConversationAuditResponse): AuditVerdict => {
       tone: 'open',
       title: 'Not sealed yet',
       words:
-        'The ledger does not contain this conversation. Until it does, the conversation could be rewritten unseen.',
+        'The ledger does not contain this conversation. Until it does, the conversation could be rewritten unnoticed.',
       command: 'palimpsest audit seal --anchor PLACE',
     }
   const kept = lastAnchored(heads, anchors)
   if (!kept)
     return {
       tone: 'open',
-      title: `Sealed through ${number(sealed.position)}, and kept only here`,
+      title: `Sealed through ${number(sealed.position)}, but kept only here`,
       words:
         'No checkpoint that covers it is kept elsewhere. Anyone who can write to the database and has the key could rewrite both.',
       command: 'palimpsest audit seal --anchor PLACE',
@@ -203,13 +203,13 @@ export const storeVerdict = (ledger: StoreLedger | undefined): AuditVerdict => {
     return {
       tone: 'open',
       title: 'Nothing is sealed yet',
-      words: `The ledger has begun. ${count(unsealed, 'conversation')} could be rewritten unseen.`,
+      words: `The ledger has begun. ${count(unsealed, 'conversation')} could be rewritten unnoticed.`,
       command: 'palimpsest audit seal --anchor PLACE',
     }
   if (anchors.length === 0)
     return {
       tone: 'open',
-      title: 'Sealed, and kept only here',
+      title: 'Sealed, but kept only here',
       words:
         'No checkpoint was ever kept elsewhere: anyone with the database and the key could rewrite everything.',
       command: 'palimpsest audit seal --anchor PLACE',

@@ -133,7 +133,7 @@ const buttons: Partial<Record<Action, string>> = {
   undo: 'Undo',
   audit: 'Audit',
   tokens: 'Tokens and cache',
-  bisect: 'Since when …',
+  bisect: 'Bisect …',
 }
 
 const Field = ({ name, children }: { readonly name: string; readonly children: ComponentChildren }) => (

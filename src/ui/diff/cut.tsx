@@ -10,6 +10,6 @@ interface CutProps {
 export const Cut = ({ shown, id }: CutProps) =>
   shown && shown.total > shown.items.length ? (
     <p class="faint">
-      {`Of ${id} the first ${number(shown.items.length)} of ${number(shown.total)} items are compared.`}
+      {`Only the first ${number(shown.items.length)} of ${number(shown.total)} items of ${id} are compared.`}
     </p>
   ) : null

@@ -43,7 +43,7 @@ export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: P
     const timer = setTimeout(again, 250)
     return () => clearTimeout(timer)
   }, [outline])
-  useTitle(`since when ${id}`)
+  useTitle(`bisect ${id}`)
   const say = (verdict: BisectionAnswer): void => {
     if (asked === undefined || isSending || off !== undefined) return
     setSending(true)
@@ -79,7 +79,7 @@ export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: P
       <Header>
         <Crumb id={id}>
           <a href={hrefs.bisect(id)} class="faint">
-            since when
+            bisect
           </a>
         </Crumb>
       </Header>
@@ -89,7 +89,7 @@ export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: P
         {value && (
           <>
             <p class="faint">
-              {value.question === 'by hand' ? 'Since when is it wrong?' : value.question} All was well at{' '}
+              {value.question === 'by hand' ? 'When did it go wrong?' : value.question} All was well at{' '}
               <At id={id} position={value.good} />, and no longer at <At id={id} position={value.bad} />.
             </p>
             <Outcome id={id} value={value} />

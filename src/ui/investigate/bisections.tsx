@@ -25,7 +25,7 @@ export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProp
   const [refusal, setRefusal] = useState<string>()
   const [isBeginning, setBeginning] = useState(false)
   const off = offBecause(source.isLive, useSession(source))
-  useTitle(`since when ${id}`)
+  useTitle(`bisect ${id}`)
   const { tag, events, limit }: Partial<SourceProblem> = error === undefined ? {} : problemOf(error)
   const isTooLong = tag === 'TooLong'
   const isReady = isPosition(good) && isPosition(bad) && off === undefined && !isBeginning
@@ -50,11 +50,11 @@ export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProp
       <Bar isBusy={isBusy || isBeginning} />
       <Header>
         <Crumb id={id}>
-          <span class="faint">since when</span>
+          <span class="faint">bisect</span>
         </Crumb>
       </Header>
       <main class="plain investigate">
-        <h1>Since when is it wrong?</h1>
+        <h1>When did it go wrong?</h1>
         {isTooLong && <TooLong {...{ id, events, limit }} good={good} bad={bad} />}
         {!isTooLong && (
           <p>

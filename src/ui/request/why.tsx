@@ -30,8 +30,8 @@ export const WhyView = ({ source, id, path }: WhyViewProps) => {
   return (
     <div class="why-call">
       {derived && <p class="faint">{describeDerived(derived)}</p>}
-      <Part title="Needed, and hidden" lines={value.needed.map((one) => neededLine(one, to))}>
-        {value.needed.length === 0 && 'The answer names nothing that only hidden messages have.'}
+      <Part title="Needed but hidden" lines={value.needed.map((one) => neededLine(one, to))}>
+        {value.needed.length === 0 && 'The answer names nothing that only hidden messages contain.'}
       </Part>
       <Part
         title={before === undefined ? 'What it was shown' : `Changed since ${beforeText(before)}`}

@@ -23,7 +23,7 @@ export const embeddedSource = (file: EmbeddedFile): ApiSource => ({
 })
 
 const notHere = (path: string): SourceProblem => ({
-  title: 'This file does not have that',
+  title: 'This file does not contain that',
   detail: `It is a copy of one conversation; ${path} is only available from its store.`,
   status: 404,
 })

@@ -254,9 +254,9 @@ describe(`what is not in the form of a bundle${onlyPython}`, () => {
     async () => {
       const folder = temporaryFolder()
       const [long, other] = ['x'.repeat(200), '0'.repeat(64)]
-      const malformed = 'BROKEN: what comes next is missing, or not in the form of a bundle'
+      const malformed = 'BROKEN: the data for the next check is missing or malformed'
       const unproven =
-        'NOT PROVEN: there is no ledger: whoever can write to the store could have made all of this'
+        'NOT PROVEN: there is no ledger: anyone who can write to the store could have fabricated all of this'
       const cases: readonly (readonly [Change, string])[] = [
         [hidden(`{"a":"${long}","prev":null}`, endOf), unproven],
         [hidden('{"prev":null}', endOf), unproven],

@@ -195,7 +195,7 @@ describe('a bundle', () => {
       rmSync(join(folder, name))
       expect(await verifyEvidence(folder)).toMatchObject({
         verdict: 'broken',
-        problem: `there is no ${name}: this is not a whole bundle`,
+        problem: `there is no ${name}: the bundle is incomplete`,
       })
     }
     const folder = join(temporaryFolder(), 'evidence')
@@ -203,7 +203,7 @@ describe('a bundle', () => {
     rmSync(join(folder, 'bundle.json'))
     expect(await verifyEvidence(folder)).toMatchObject({
       verdict: 'unchecked',
-      problem: 'there is no bundle.json: this is no bundle',
+      problem: 'there is no bundle.json: this is not a bundle',
     })
   })
 
@@ -237,7 +237,7 @@ describe('a bundle', () => {
     await chat.evidence({ folder: now, ledger: proof })
     expect(await verifyEvidence(now, key)).toMatchObject({
       verdict: 'unproven',
-      problem: 'the last 1 events are newer than what the ledger holds',
+      problem: 'the last 1 events are newer than the ledger',
     })
   })
 })

@@ -86,7 +86,7 @@ const mistakes: Readonly<Record<string, readonly [make: () => string, problem: R
       writeFileSync(join(folder, 'file'), '')
       return folder
     },
-    /^there is no bundle\.json: this is no bundle$/,
+    /^there is no bundle\.json: this is not a bundle$/,
   ],
   'all line ends converted': [
     () => {
@@ -105,7 +105,7 @@ const mistakes: Readonly<Record<string, readonly [make: () => string, problem: R
   ],
   'a newer format': [
     () => withFormat('palimpsest evidence 99'),
-    /^this is palimpsest evidence 99: take a newer verify\.py$/,
+    /^this is palimpsest evidence 99: get a newer verify\.py$/,
   ],
 }
 
@@ -129,7 +129,7 @@ describe(`what somebody got wrong is not checked, and never called broken${onlyP
     const other = verifierKey(name, publicBytes(publicKey) as Buffer)
     const ours = await verifyEvidence(made, other)
     expect(ours).toMatchObject({ verdict: 'unchecked' })
-    expect(ours.problem).toContain(`not of ${name} and its key ${other.id}`)
+    expect(ours.problem).toContain(`not signed by key ${other.id} of ${name}`)
     if (!python) return
     const { status, said } = judged([made], keyText(other))
     expect(said.get(made)).toEqual(verdictLines(ours))

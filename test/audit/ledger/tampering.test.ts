@@ -545,7 +545,7 @@ describe('what contradicts the ledger is not exported as evidence', () => {
     const verified = await verifyEvidence(out, right(parseKey(key)))
     expect(verified).toMatchObject({
       verdict: 'broken',
-      problem: 'entry 1 of the signed ledger is of something else than what is here',
+      problem: 'entry 1 of the signed ledger does not match the bundle',
     })
     if (python) expect(judged([out], key).said.get(out)).toEqual(verdictLines(verified))
   })
@@ -716,7 +716,7 @@ describe('what the chain does not show, the sealed ledger does', () => {
     const found = []
     for await (const finding of (await again.open()).audit.verify())
       if (finding.type === 'problem') found.push(finding.message)
-    expect(found[0]).toBe('entries from 0 on come again after 2 entries')
+    expect(found[0]).toBe('entries from 0 on are repeated after 2 entries')
   })
 
   it('the ledger written again by somebody without the key, or removed', async () => {

@@ -41,7 +41,7 @@ export const timestampAnchor = ({ url, trust, timeout = 30_000 }: TimestampOptio
   const noted = (checkpoint: string): E.Either<AnchorFailed, SignedNote> =>
     pipe(
       parseNote(checkpoint),
-      E.mapLeft((error) => failed('was given no checkpoint', error)),
+      E.mapLeft((error) => failed('received something that is not a checkpoint', error)),
     )
   const checked = (reply: Buffer, text: string) =>
     pipe(checkTimestamp(reply, text, trusted.right), TE.mapLeft(failed))

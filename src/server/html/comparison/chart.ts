@@ -63,5 +63,5 @@ const roundedUp = (value: number): number => {
 
 const summaryOf = ({ name, values }: ChartSeries, textOf: (value: number) => string): string => {
   const most = values.reduce((a, b) => Math.max(a, b), 0)
-  return `${name} at the most ${textOf(most)}, at the end ${textOf(values.at(-1) ?? 0)}`
+  return `${name}: at most ${textOf(most)}, at the end ${textOf(values.at(-1) ?? 0)}`
 }
