@@ -1,5 +1,5 @@
-// What audits need besides `store.audit`: signers, anchors, and the checks for verifiers of a proof. A subpath of its own, so that
-// programs that seal nothing load none of it.
+// Functions for audits in addition to `store.audit`: signers, anchors, and the checks for verifiers of a proof. They have a separate
+// subpath, so that programs that seal nothing do not load them.
 
 import * as E from 'fp-ts/lib/Either.js'
 import { toPromise } from './api/promises.ts'

@@ -1,4 +1,4 @@
-// The types of `palimpsest/core`, which `types.ts` has, too.
+// The types of `palimpsest/core`, which `types.ts` also exports.
 
 export type { Command, ConversationCommand, NewMessage } from './commands/command.ts'
 export type { CommandRejection } from './commands/rejections.ts'

@@ -1,5 +1,5 @@
-// The core that everything rests on: functions of events alone, without a store, a driver or an SDK; some remember what they have
-// computed. It runs wherever zod, fp-ts and node:crypto do.
+// The core of the library: functions of events alone, without a store, a driver or an SDK; some cache their results. It runs wherever
+// zod, fp-ts and node:crypto do.
 
 export type * from './core-types.ts'
 

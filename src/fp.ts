@@ -1,4 +1,4 @@
-// The library as values: TaskEithers instead of promises, and all of `palimpsest/core`.
+// The library with TaskEithers instead of promises, and all of `palimpsest/core`.
 
 import './needed-node.ts'
 

@@ -24,7 +24,8 @@ import { openStore as openTask, type StoreOptions } from './api/open.ts'
  *
  * An open `StoreAdapter` may be given in place of a URL; closing the returned store closes it.
  *
- * Rejects with `InvalidInput`, `UnknownScheme` or a `StoreError`; every error has a `_tag`, a message that suggests what to do, and data.
+ * Rejects with `InvalidInput`, `UnknownScheme` or a `StoreError`; every error has a `_tag`, a message that suggests what to do, and
+ * data.
  *
  * @example
  * const store = await openStore('sqlite:conversations.db')

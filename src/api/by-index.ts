@@ -55,7 +55,9 @@ async function* byActivity(
   for await (const info of infos({ beginning })) if (!seen.has(info.id)) yield info
 }
 
-/** Lists conversations in the store's order, with details from the index. Once the index proves incomplete, it is not consulted again. */
+/**
+ * Lists conversations in the store's order, with details from the index. Once the index proves incomplete, it is not consulted again.
+ */
 async function* asNamed(sources: Sources, options: ListOptions): AsyncGenerator<ConversationInfo, void> {
   let isComplete = true
   for await (const page of sources.pages(options)) {

@@ -81,7 +81,7 @@ export interface ConversationMethods<W extends ResultStyle, Forked>
    */
   readonly cancel: (options?: CancelOptions) => MethodResult<W, CancelError, void>
   /**
-   * Lists the messages waiting in the inbox, in the order in which they were said. With `at`, lists the messages that were waiting when
+   * Lists the messages waiting in the inbox, in the order in which they were sent. With `at`, lists the messages that were waiting when
    * the conversation ended at that position. Errors: a `StoreError`.
    *
    * @example
@@ -162,7 +162,7 @@ export const taskConversation = (chat: ConversationHandle): TaskConversation => 
     calls: () => modelCalls(chat),
     sent: (call) => loadSentCall(chat, call),
     verifyReceipts: () => verifyReceipts(chat),
-    // Few programs need it.
+    // Loaded when it is called, because few programs need it.
     evidence: (options) => async () => {
       const { exportEvidence } = await import('../audit/evidence/export.ts')
       return exportEvidence(chat, options)()

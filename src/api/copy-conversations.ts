@@ -24,7 +24,8 @@ const optionFields = { from: kinds.anything, to: kinds.anything, ids: kinds.anyt
  * Copies conversations between two stores of any kind, byte for byte and at the same positions, and verifies the copies. The copy may
  * be interrupted at any moment: running it again continues where it stopped.
  *
- * The result has the outcome of each conversation: check `error`. The whole copy fails if a store cannot be opened or the source cannot be read.
+ * The result has the outcome of each conversation: check `error`. The whole copy fails if a store cannot be opened or the source cannot
+ * be read.
  */
 export const copyConversations = (
   options: CopyConversations,

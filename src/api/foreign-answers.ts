@@ -1,8 +1,8 @@
 import type { TypedError } from '../result/typed-error.ts'
 import type { AllPage, StreamChanges, FindResult, KeptEnd, RecordedEvent } from '../store/port.ts'
 
-// What is wrong with what somebody's own store answered, in words; undefined if nothing is. The types promise it, and JavaScript does
-// not keep the promise. What costs a look at every byte is left to the contract in palimpsest/testing.
+// Functions that describe the fault in an answer of a user-defined store; undefined if the answer is valid. The types exclude such
+// faults, but JavaScript does not enforce types. Checks that would read every byte are left to the contract in palimpsest/testing.
 
 type Fault = string | undefined
 type Fields = Readonly<Record<string, unknown>>

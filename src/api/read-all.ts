@@ -47,7 +47,7 @@ export const readers = (events: EventStore): Pick<TaskStore, 'readAll' | 'follow
     const prefixes = beginnings.map(streamOf)
     const isFromNow = from === 'now' && given === undefined
     const after = isFromNow ? await end(prefixes) : given
-    // A reader that is cut off before the first event continues here.
+    // Yielded so that a reader that is interrupted before the first event can continue from here.
     if (isFromNow && after !== undefined) yield { type: 'checkpoint', checkpoint: after }
     const following: FollowOptions = {
       prefixes,

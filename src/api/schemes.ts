@@ -63,7 +63,9 @@ const esdb: Scheme<EventStore> = {
   },
 }
 
-/** Built-in URL schemes. The copies of the library in a process do not share them, because another version may store data differently. */
+/**
+ * Built-in URL schemes. The copies of the library in a process do not share them, because another version may store data differently.
+ */
 const builtIn: ReadonlyMap<string, Scheme<EventStore>> = new Map([
   ['memory', memory],
   ['sqlite', sqlite],

@@ -33,7 +33,7 @@ export const patiently = async <A>({ stderr }: Host, url: string, opening: Promi
 }
 
 /**
- * Returns the folder for the index of a store, or undefined if the index is stored beside the store. The index of a store on a server
+ * Returns the folder for the index of a store, or undefined if the index is stored next to the store. The index of a store on a server
  * needs a folder of its own.
  */
 export const indexFolder = ({ env }: Host, url: string): string | undefined => {

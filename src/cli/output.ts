@@ -36,8 +36,9 @@ export type Screen = Writable & {
 /**
  * Makes an `Output` that writes to a stream. Once the reader has closed the stream, writes are dropped.
  *
- * @param isAll true if the command does nothing but write: once the reader has closed the stream, the next write throws the reason of `unread`
- * @param env its `COLUMNS` overrides the width reported by the terminal
+ * @param isAll true if the command does nothing but write: once the reader has closed the stream, the next write throws the reason of
+ * `unread`
+ * @param env environment, whose `COLUMNS` overrides the width reported by the terminal
  */
 export const outputOn = (
   stream: Screen,
@@ -46,7 +47,7 @@ export const outputOn = (
 ): Output => {
   const { isTTY: isTerminal = false } = stream
   const colors = pc.createColors(isTerminal && pc.isColorSupported)
-  // A terminal without a size says 0.
+  // A terminal of unknown size reports 0.
   const known = [env['COLUMNS'], stream.columns]
     .map(Number)
     .find((each) => Number.isInteger(each) && each > 0)
@@ -74,7 +75,7 @@ export const outputOn = (
       if (isTerminal) await line(parts)
     },
     json: async (value, isPretty = isTerminal) => {
-      // What is short is written at once, with its line end: others may write lines meanwhile.
+      // A short value is written at once, together with its line end, because other code may write lines meanwhile.
       let before = ''
       for (const piece of jsonPieces(value, isPretty)) {
         if (before !== '') await text(before)

@@ -69,7 +69,9 @@ const placeOf = (error: unknown, path: string): string | undefined => {
 const tornPlace = (path: string): string | undefined =>
   placesIn(spawnSync(process.execPath, ['--check', path], { encoding: 'utf8' }).stderr).at(0)
 
-/** Extracts the source locations of files from a stack trace. For a syntax error, the location is on the first line, before the message. */
+/**
+ * Extracts the source locations of files from a stack trace. For a syntax error, the location is on the first line, before the message.
+ */
 const placesIn = (stack: string): readonly string[] => {
   const [, first] = /^((?:file:)?[^\s:].*:\d+)\n/.exec(stack) ?? []
   const frames = [

@@ -42,7 +42,7 @@ export const run = async (argv: readonly string[], host: Host): Promise<number> 
   } catch (thrown) {
     if (!(thrown instanceof CommanderError)) return report(failureOf(thrown), { isJson, hide, host })
     if (thrown.exitCode === 0) return 0
-    // Commander has written its message already, unless it was kept from it.
+    // Commander has already written its message, unless `--json` suppressed it.
     return isJson ? report(usage(usageMessage(thrown)), { isJson, hide, host }) : 2
   }
 }
@@ -69,7 +69,7 @@ const programOf = ({ isJson, hide, host, fail }: Telling & Pick<CommandContext, 
     )
     .version(version, '--version')
     .addOption(
-      // The value may hold a password.
+      // The help shows a description instead of the value, which may contain a password.
       new Option('--store <url>', 'the store to use').default(
         defaultStore(host),
         'PALIMPSEST_STORE, else sqlite:palimpsest.db',
@@ -93,7 +93,7 @@ const programOf = ({ isJson, hide, host, fail }: Telling & Pick<CommandContext, 
     })
     .exitOverride()
   addCommands(program, shellOf(program, host, fail))
-  // Commands that were there before do not inherit it, with its place among these.
+  // Added after the other commands, so that they do not inherit it together with its group.
   program.addHelpCommand(new Command('help').argument('[command]').description('show help for a command'))
   return program
 }

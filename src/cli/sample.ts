@@ -15,7 +15,7 @@ export const loadSample = async (store: Store): Promise<void> => {
   const isOpen = last?.kind === 'message' && last.content.some(({ type }) => type === 'tool_use')
   if (!isOpen || (await chat.waiting()).length > 0) return
   const publish = { idempotent: true, approve: true, run: () => 'Published.' }
-  // It asks for the approval, and ends before it calls a model.
+  // The turn requests the approval and ends before it calls a model.
   await chat.turn({ client: nobody, model: 'claude-opus-5-5', parameters, run: { publish } })
 }
 

@@ -56,7 +56,7 @@ export const pad = (text: string, columns: number): string =>
 /** Cuts a text to a number of columns, ending it with an ellipsis if it was longer. */
 export const cutToWidth = (text: string, columns: number): string => {
   if (columns === Infinity) return text
-  // Room for long clusters; what is longer still is cut anyway.
+  // Leaves room for long grapheme clusters; a text with even longer ones is cut anyway.
   const start = text.slice(0, columns * 16)
   if (start.length === text.length && widthOf(text) <= columns) return text
   let kept = ''

@@ -1,8 +1,8 @@
 import type { Configuration, Covers, EventData, Event, Origin, Policy, Role } from '../events/events.ts'
 import type { NewContent, NewMessage } from '../events/new-message.ts'
 
-// The commands on a conversation, as types. They have names for the same reason as the data of events; that they say what the schemas in
-// command.ts check is itself checked by the compiler (test/types/schemas.ts).
+// The commands on a conversation, as types. They have names for the same reason as the data of events. The compiler checks that they
+// match the schemas in command.ts (test/types/schemas.ts).
 
 /** Conditions under which a command is refused because events were written since it was computed. */
 interface Fenced {
@@ -92,7 +92,9 @@ export interface RewindCommand extends Fenced {
   readonly to?: number | undefined
   /** Position of a message: the conversation is rewound to right before this message. */
   readonly before?: number | undefined
-  /** Number of user turns to rewind, back to right before a user message. Messages that contain only tool results do not count as turns. */
+  /**
+   * Number of user turns to rewind, back to right before a user message. Messages that contain only tool results do not count as turns.
+   */
   readonly turns?: number | undefined
   readonly reason?: string | undefined
 }

@@ -15,7 +15,7 @@ import type { CommandType, Selection } from './command-types.ts'
 export type { NewMessage } from '../events/new-message.ts'
 export type { Command, CommandType, ConversationCommand, Selection, Summary } from './command-types.ts'
 
-// The schemas of the commands on a conversation: mistakes in JavaScript or JSON are named as well. What each field means, the types say.
+// Schemas of the commands on a conversation, which also report mistakes in JavaScript and JSON. The types describe the fields.
 
 const position = z.int().min(0)
 const positionOrStart = z.int().min(START)

@@ -95,7 +95,7 @@ export type ViewBasis = Pick<ShownState, 'last' | 'sinceView' | 'named'> & {
 export const withLastView = (events: readonly Event[], state: ViewBasis): readonly Event[] => {
   const edit = events.at(-1)
   const before = events.slice(0, -1)
-  // After a rewind the layout differs; a later marker has a view.
+  // After a rewind the layout differs, so no view is added; a later marker will have one.
   if (edit?.type !== 'Condensed' || before.some(({ type }) => type === 'Rewound')) return events
   const layout = draftOf(state.effective.layout)
   for (const [index, event] of before.entries())

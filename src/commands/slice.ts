@@ -55,7 +55,7 @@ function* explicitSlice(
   if (from < 0) return E.left(notShown(conversation, covers.first, 'item', positions))
   if (to === 0) return E.left(notShown(conversation, covers.last, 'item', positions))
   if (to <= from) return E.left(invalidInput('covers', 'first comes after last'))
-  // The API has already hidden what comes before its compaction, and what was open there has ended.
+  // The API has already hidden everything before its compaction, and the calls that were open there have ended.
   if (summary.some(({ content }) => content.some(isCompaction))) return E.right({ from, to })
   const calls = yield* callsIn(effective)
   const parted = [...new Set([...partedCalls(calls, from), ...partedCalls(calls, to, from)])]
@@ -113,7 +113,9 @@ const endsTurn = ({ role, content }: Message): boolean =>
       isCompaction(block) || (role !== 'assistant' && isBlock(block, 'text') && block.text.trim() !== ''),
   )
 
-/** Returns the slice that a selection describes, with its ends moved to safe cuts. If possible, it hides slightly more rather than less. */
+/**
+ * Returns the slice that a selection describes, with its ends moved to safe cuts. If possible, it hides slightly more rather than less.
+ */
 function* settle(effective: Effective, selection: Selection): SliceGenerator<Slice> {
   const { items } = effective
   const calls = yield* callsIn(effective)
@@ -123,7 +125,7 @@ function* settle(effective: Effective, selection: Selection): SliceGenerator<Sli
   let { from, to } = wished
   while (from < wished.to && !isSafe(from)) from++
   if (from >= wished.to) return { from, to: from }
-  // The last item stays, unless the caller keeps none.
+  // The last item stays, unless `keepLast` is 0.
   const end = keepLast > 0 ? items.length - 1 : items.length
   while (to <= end && !isSafe(to, from)) to++
   if (to > end) for (to = wished.to; to > from && !isSafe(to, from);) to--

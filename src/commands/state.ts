@@ -41,7 +41,7 @@ export interface CommandTarget {
   readonly event?: ConversationEvent | undefined
   /** Head of the conversation after the command, for a rewind or an undo. */
   readonly head?: number
-  /** HistoryLayout slots that the marker replaced, for a restore. */
+  /** Layout slots that the marker replaced, for a restore. */
   readonly replaced?: readonly Slot[] | undefined
 }
 

@@ -71,7 +71,7 @@ export const branches = ({ offset, layoutAt, replacedBy }: Before): BranchLayout
   async function* moveTo(target: number): Fallible<StoreError, void> {
     const ahead: number[] = []
     let to = target
-    // From the two tips down to where the paths meet, or to what was before.
+    // Move down from both positions to where the paths meet, or to before `offset`.
     while (to !== head && Math.max(to, head ?? to) >= offset)
       if (head === undefined || to > head) {
         ahead.push(to)

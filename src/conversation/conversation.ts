@@ -62,7 +62,9 @@ export interface ConversationHandle
   readonly changes: Changes
   /** Reads the events currently recorded after an existing position, in order. */
   readonly later: (position: number) => Fallible<ReadError, readonly ConversationEvent[]>
-  /** Returns the position of the event at a revision of the conversation's own stream; undefined until this handle has read the lineage. */
+  /**
+   * Returns the position of the event at a revision of the conversation's own stream; undefined until this handle has read the lineage.
+   */
   readonly positionOf: (revision: number) => number | undefined
   /** Tells the handle that the conversation exists and is not a fork, so its lineage need not be read. */
   readonly isNoFork: () => void
@@ -87,7 +89,7 @@ export const conversation = (
   id: string,
 ): ConversationHandle => {
   const checkedId = isConversationId(id) ? E.right(id) : check(conversationIdSchema, id)
-  // An invalid id may not even be a text: what is beside it belongs to no conversation.
+  // An invalid id may not even be a string, so its side streams belong to no conversation.
   const name = E.isRight(checkedId) ? id : ''
   const own: Own = { saw: (...read) => handler.saw(name, ...read) }
   const { record, ...writer } = createWriter(handler, id, checkedId)

@@ -58,7 +58,7 @@ export const streamsBeside = (conversation: string): readonly string[] =>
 export async function* verifyBeside(store: EventStore, conversation: string): Fallible<StoreError, Found> {
   const all = besideOf(conversation)
   let notes = 0
-  // At once: most conversations have none of them, and a store may be far away.
+  // Read in parallel, because most conversations have none of these streams and the store may be remote.
   const chains = await Promise.all(all.map((beside) => run(verifyChain(store, beside))))
   for (const [index, { kind, name }] of all.entries()) {
     const chain = chains[index]

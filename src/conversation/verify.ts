@@ -54,7 +54,9 @@ export interface VerificationReport {
  * Reads a conversation's own stream from its first event and recomputes every `prev` and every `view`, then verifies the conversation's
  * notes, turns and inbox. The parents of a fork are separate conversations; in them, only the event at the fork position is checked.
  *
- * Memory: one page of events, the layout of the effective history, and the slots that each marker hides. Every event is read once, however often the conversation was rewound. Events of a fork's parents are read as far back as a marker's slice reaches, once for all forks.
+ * Memory: one page of events, the layout of the effective history, and the slots that each marker hides. Every event is read once,
+ * however often the conversation was rewound. Events of a fork's parents are read as far back as a marker's slice reaches, once for all
+ * forks.
  */
 export async function* verify(
   all: EventStore,
@@ -120,7 +122,7 @@ const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefine
       const { effective } = yield* loadEffective(reading, position)
       return draftOf(effective.layout)
     },
-    // Whether it is shown, the restore finds out.
+    // The marker may be one that is not shown; applying the restore checks that.
     replacedBy: async function* (marker): Fallible<StoreError, readonly Slot[] | undefined> {
       const event = yield* unwrap(eventAt(reading, marker))
       if (!event || !isMarker(event)) return undefined
@@ -183,7 +185,7 @@ const viewProblem = (event: Event, position: number, draft: LayoutDraft): LogDis
   const view = viewIn(event)
   if (!view) return undefined
   const { toolsFrom, ...now } = viewOf(draft)
-  // Views of before there was this field are right without it.
+  // Views older than this field are valid without it.
   const wanted = 'toolsFrom' in view && toolsFrom !== undefined ? { ...now, toolsFrom } : now
   if (isDeepStrictEqual(view, wanted)) return undefined
   return {

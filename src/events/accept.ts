@@ -2,9 +2,9 @@ import { type AnyBlock, isKnownBlockType } from './blocks.ts'
 import { isoTime } from './events.ts'
 import { type Fields, isFields } from './json.ts'
 
-// The shapes that nearly every stored event has, recognised without zod, whose first use in a process takes longer than loading a
-// whole effective history. These checks only ever say yes: what they do not recognise is for the schemas to judge, and to name.
-// That they never say yes where a schema says no is a property test.
+// Checks that recognise the shapes of nearly all stored events without zod, whose first use in a process takes longer than loading a
+// whole effective history. They only accept: any value that they do not recognise is left to the schemas, which describe the fault.
+// A property test shows that they never accept a value that a schema refuses.
 
 const isText = (value: unknown): boolean => typeof value === 'string'
 const isName = (value: unknown): boolean => typeof value === 'string' && value !== ''

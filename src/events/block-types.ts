@@ -1,7 +1,7 @@
 import type { Fields } from './json.ts'
 
-// The content blocks of the Anthropic Messages API, as types. What one may write is closed, so that the compiler catches a misspelt
-// type or field; what is read may have more fields than these, as it is kept verbatim.
+// The content blocks of the Anthropic Messages API, as types. The input types allow no unknown fields, so that the compiler
+// catches a misspelt type or field. Blocks that are read may have further fields, because blocks are stored verbatim.
 
 interface Cacheable {
   readonly cache_control?: unknown

@@ -3,8 +3,8 @@ import type { AnyBlock, Block, KnownBlocks, TextBlock, UnknownBlock } from './bl
 
 export type { AnyBlock, Block, BlockSource, TextBlock, ToolResultBlock } from './block-types.ts'
 
-// The content blocks of the Anthropic Messages API. A schema here only checks: what is stored is the value that was given,
-// so unknown fields and unknown block types survive verbatim (signatures and future block types depend on it).
+// The content blocks of the Anthropic Messages API. The schemas only check; the given value itself is stored. Therefore
+// unknown fields and unknown block types survive verbatim (signatures and future block types depend on it).
 
 const present = z.unknown().refine((value) => value !== undefined, { error: 'is required' })
 const typed = z.object({ type: z.string().min(1) })
@@ -13,10 +13,10 @@ const shapes = {
   text: z.object({ text: z.string() }),
   image: z.object({ source: typed }),
   document: z.object({ source: typed }),
-  // A thinking block is valid by its signature, but recorders of other models' sessions have none to store.
+  // The API needs the signature, but sessions recorded with other models have none.
   thinking: z.object({ thinking: z.string(), signature: z.string().optional() }),
   redacted_thinking: z.object({ data: z.string() }),
-  // `input` should be an object; a model's broken call is stored as it was, and render wraps it.
+  // `input` should be an object. A model's malformed input is stored unchanged; render wraps it in an object.
   tool_use: z.object({ id: z.string().min(1), name: z.string().min(1), input: present }),
   tool_result: z.object({
     tool_use_id: z.string().min(1),
@@ -58,5 +58,7 @@ export const blockSchema = typed.loose().superRefine((block, context) => {
   for (const { path, message } of issues) context.addIssue({ code: 'custom', path, message })
 }) as z.ZodType<AnyBlock> as z.ZodType<Block>
 
-/** Reports whether a value is a block with the required fields of its type. Blocks nested in other blocks are stored without this check. */
+/**
+ * Reports whether a value is a block with the required fields of its type. Blocks nested in other blocks are stored without this check.
+ */
 export const isWellShaped = (value: unknown): value is Block => blockSchema.safeParse(value).success

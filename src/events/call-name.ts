@@ -1,6 +1,8 @@
 import { z } from 'zod'
 
-/** Name of a model call: its number, from 1. If its reply has no receipt, the name is `p` and the position of the reply, such as `p17`. */
+/**
+ * Name of a model call: its number, from 1. If its reply has no receipt, the name is `p` and the position of the reply, such as `p17`.
+ */
 export type CallName = number | `p${number}`
 
 const rule = 'must be the number of a call, from 1, or p followed by the position of a reply, such as p17'

@@ -18,7 +18,7 @@ export const parseWith = <S extends z.ZodType>(
 ): E.Either<InvalidInput, z.infer<S>> => {
   const { data, error } = schema.safeParse(value)
   const issues = (error?.issues ?? []).map(deepest)
-  // A field that is misspelt is missing, too.
+  // A misspelt required field is also reported as missing, so the unknown field takes precedence.
   const first = issues.find(({ keys }) => keys !== undefined) ?? issues[0]
   const issue = first && named(first, schema)
   return issue ? E.left(invalidInput(pathText(issue.path), issue.message)) : E.right(data as z.infer<S>)

@@ -17,7 +17,7 @@ import { ownMetadata, ownTime } from './own-metadata.ts'
 import { piecesOf } from './pieces.ts'
 import { currentSchema, upcast } from './upcast.ts'
 
-/** An event as a store holds it: the JSON texts are exactly the bytes that were written. */
+/** An event in its stored form: the JSON texts are exactly the bytes that were written. */
 export interface StoredEvent {
   readonly id: string
   readonly type: string
@@ -84,7 +84,9 @@ export const encodeAs = (
     : E.right({ id, type: event.type, data, metadata: JSON.stringify(metadata) })
 }
 
-/** Maximum total length of an event's strings, in characters. Writing this much takes a second or two, during which nothing else runs. */
+/**
+ * Maximum total length of an event's strings, in characters. Writing this much takes a second or two, during which nothing else runs.
+ */
 export const mostText = 64 * 1024 * 1024
 
 const tooMuchText = (length: number): EventTooLarge =>

@@ -34,7 +34,7 @@ export const invalidInput = (path: string, problem: string): InvalidInput => ({
 /**
  * Creates an `EventTooLarge` error.
  *
- * @param what a sentence without its full stop that names the data and the exceeded limit
+ * @param what sentence, without a full stop, that names the data and the exceeded limit
  */
 export const eventTooLarge = (what: string, bytes: number, limit: number): EventTooLarge => ({
   _tag: 'EventTooLarge',

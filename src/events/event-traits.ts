@@ -1,7 +1,6 @@
 import type { EventType } from './event-types.ts'
 
-// What the types of events have in common and what tells them apart, in one table: a new type that is right here is right wherever only
-// its traits are asked for.
+// The traits of all event types, in one table. Once a new type has its traits here, all code that depends only on traits handles it.
 
 /** Kind of effect that an event has on the content that the model sees. */
 type EventEffect = 'message' | 'marker' | 'restore' | 'rewind' | 'configuration' | 'none'

@@ -1,8 +1,8 @@
 import type { Block } from './block-types.ts'
 import type { Fields } from './json.ts'
 
-// The data and metadata of events, as types. They have names, so that an editor shows these and not forty lines of fields; that they
-// say what the schemas in events.ts check is itself checked by the compiler (test/types/schemas.ts).
+// The data and metadata of events, as types. They have names, so that an editor shows a name and not forty lines of fields. The
+// compiler checks that they match the schemas in events.ts (test/types/schemas.ts).
 
 export type Role = 'user' | 'assistant' | 'system'
 
@@ -88,7 +88,7 @@ export interface View {
    * any.
    */
   readonly toolsFrom?: number | undefined
-  /** Ranges of messages that were said while content was hidden that has since been restored. */
+  /** Ranges of messages that were recorded while content was hidden that has since been restored. */
   readonly restored?: readonly Span[] | undefined
 }
 
@@ -139,7 +139,7 @@ interface Sealable {
   readonly sealed?: undefined
 }
 
-/** A message was said. */
+/** A message was appended. */
 export interface MessageAppendedData extends Message, Sealable {
   /** Id of the message. Default: the event's id. */
   readonly messageId?: string | undefined

@@ -26,8 +26,8 @@ export type {
   View,
 } from './event-types.ts'
 
-// Every event of the model; event-types.ts says what the fields are. The schemas only check: what is stored is the value that was
-// given, unknown fields included.
+// Schemas of all events; event-types.ts describes the fields. The schemas only check; the given value itself is stored, including its
+// unknown fields.
 
 /** The position before a conversation's first event. */
 export const START = -1
@@ -41,7 +41,7 @@ export type DeepReadonly<T> = unknown extends T
 
 const position = z.int().min(0)
 const count = z.int().min(0)
-// Erasure will seal an event's content and keep its envelope; the key is spoken for from the first release on.
+// Erasure will seal an event's content and keep its envelope. The key is reserved from the first release on.
 const sealed = z.never({ error: 'the key "sealed" is reserved' }).optional()
 
 export const messageSchema = z.object({

@@ -4,7 +4,7 @@ import { decodeAs, encodeAs, type StoredEvent } from './codec.ts'
 import type { DecodeFailed, EventTooLarge, InvalidInput } from './errors.ts'
 import type { DeepReadonly, Metadata } from './events.ts'
 
-// Facts are events in streams beside the conversations' own: notes, inboxes, what turns and workers do.
+// Facts are events in streams other than the conversations' own: notes, inboxes, and the records of turns and workers.
 
 type Schemas = Readonly<Record<string, z.ZodType>>
 
@@ -23,7 +23,7 @@ export interface FactEnvelope {
   readonly metadata: Metadata
 }
 
-// Types by name, as declarations of the package that repeat them would import a file of fp-ts that is not there.
+// Named types, because the declarations of the package would otherwise repeat them and import a file of fp-ts that does not exist.
 /** Encodes a fact in the same way as `encode` encodes an event. */
 export type EncodeFact<S extends Schemas> = (
   fact: FactOf<S, keyof S>,

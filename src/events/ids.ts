@@ -1,7 +1,7 @@
 import { hash, randomUUID } from 'node:crypto'
 import { z } from 'zod'
 
-// `.` and `..` are no names in an address, however they are escaped.
+// `.` and `..` cannot be segments of a URL path, even if they are escaped.
 const idPattern = /^(?!\.{1,2}$)[A-Za-z0-9._:-]{1,200}$/
 
 /** Schema of a conversation id: 1–200 characters of `A–Z a–z 0–9 . _ : -`; not `.` or `..`. */
@@ -29,14 +29,14 @@ export const [notesStreamOf, notedIn] = streams('notes-')
 /** Conversions between a conversation id and the stream of the conversation's turns: tools started, calls waiting, decisions. */
 export const [turnsStreamOf, turnedIn] = streams('turns-')
 /**
- * Conversions between a conversation id and the stream of its inbox: user messages said while the model is busy, until they are in the
+ * Conversions between a conversation id and the stream of its inbox: user messages sent while the model is busy, until they are in the
  * conversation.
  */
 export const [inboxStreamOf, queuedIn] = streams('inbox-')
 /** Conversions between a worker id and the stream in which the worker reports that it is alive. */
 export const [workerStreamOf, workerOf] = streams('worker-')
 
-// Event ids derive from it: fixed for ever. What only reads, as a page does, is built without it.
+// Event ids are derived from the namespace, so it must never change. Code that only reads, such as a page, is built without it.
 const namespace = /* @__PURE__ */ Buffer.from('7d1b6a0e6c3d5c0f9d6f0b6c0a4c2e51', 'hex')
 /** Placeholder for the 16 bytes of the namespace. */
 const room = ' '.repeat(16)

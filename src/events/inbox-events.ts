@@ -3,14 +3,14 @@ import { START } from './events.ts'
 import { type Codec, codecOf, type FactOf, type FactEnvelope } from './facts.ts'
 import { newMessage } from './new-message.ts'
 
-// What the user says while the model is busy, until it is moved into the conversation. In a stream of its own (ADR 24).
+// Messages that the user sends while the model is busy, until they are moved into the conversation, in their own stream (ADR 24).
 
 /** Last position of the conversation known to the writer. */
 const at = z.int().min(START)
 
 const inboxSchemas = {
   /**
-   * A message was said while the model was busy. It is appended to the conversation under the command id of this event, so it is moved
+   * A message was sent while the model was busy. It is appended to the conversation under the command id of this event, so it is moved
    * only once.
    */
   Queued: z.object({ messages: z.array(newMessage).min(1), at }),

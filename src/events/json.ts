@@ -38,7 +38,7 @@ export const mostLevels = 1_400
  */
 export const parseBoundedJson = (text: string, levels: number = mostLevels): unknown => {
   const value: unknown = JSON.parse(text)
-  // A level takes two characters.
+  // Each level takes at least two characters.
   if (text.length > 2 * levels && isDeeper(value, levels))
     throw new SyntaxError(`nested deeper than ${levels} levels`)
   return value
@@ -86,7 +86,7 @@ const copy = (value: unknown, open: object[]): Json => {
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value
   if (typeof value === 'number') {
     if (!Number.isFinite(value)) throw new NotJson(`${value} is not a JSON number`)
-    // JSON knows one zero.
+    // `JSON.stringify` writes -0 as 0.
     return value === 0 ? 0 : value
   }
   if (typeof value !== 'object')
@@ -118,7 +118,7 @@ const copyArray = (array: readonly unknown[], open: object[]): Json => {
 
 const copyObject = (object: object, open: object[]): Json => {
   const prototype: unknown = Object.getPrototypeOf(object)
-  // The prototype of a plain object, of this realm or another, has none itself.
+  // The prototype of a plain object has no prototype itself, in this realm or another.
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null)
     throw new NotJson(`${nameOf(object)} is not plain JSON`)
   refuseToJson(object)

@@ -3,7 +3,7 @@ import { START } from './events.ts'
 import { type Codec, codecOf, type FactOf, type FactEnvelope } from './facts.ts'
 import { conversationIdSchema } from './ids.ts'
 
-// Facts beside a conversation. They are in a stream of their own (ADR 20), so they are no part of the conversation's log.
+// Facts about a conversation. They have their own stream (ADR 20), so they are not part of the conversation's log.
 
 const at = z.int().min(START)
 const text = z.string().min(1)
@@ -13,7 +13,8 @@ const sealed = z.never({ error: 'the key "sealed" is reserved' }).optional()
  * Schemas of facts about a conversation that are recorded outside its own stream.
  *
  * 1. `at` is the conversation's last position known to the writer: the fact was noted after the event at that position.
- * 2. The notes and links of a conversation form one stream, chained by `prev` like the conversation's own; its first event has `prev` null.
+ * 2. The notes and links of a conversation form one stream, chained by `prev` like the conversation's own; its first event has `prev`
+ *    null.
  * 3. A link names its target: a conversation, a text, or both.
  */
 export const noteSchemas = {

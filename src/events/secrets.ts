@@ -1,7 +1,7 @@
 import { pathText } from './json.ts'
 
-// Parameters of a request may hold secrets (`mcp_servers[].authorization_token`). They are sent, and never recorded: a reference
-// stands for each, by its place.
+// Parameters of a request may contain secrets (`mcp_servers[].authorization_token`). Secrets are sent but never recorded: each is
+// replaced by a reference that gives its path.
 
 /** Matches the names of fields whose text value is a secret, with any separator between words. */
 const secretName =
@@ -68,7 +68,9 @@ export const referencesIn = (value: unknown): readonly string[] => {
   return references
 }
 
-/** Minimum length of a text that is treated as a repetition of a secret. Shorter texts occur by chance, so they are not searched for. */
+/**
+ * Minimum length of a text that is treated as a repetition of a secret. Shorter texts occur by chance, so they are not searched for.
+ */
 const leastEcho = 4
 
 /** Returns the forms in which a text may repeat a secret: verbatim, without its scheme (`Bearer`), and as encoded in JSON or a URL. */
@@ -85,13 +87,13 @@ const echoesOf = (secret: string): readonly string[] => {
 /** Returns a value with references in place of the secrets that its texts repeat; the same value if no secrets are given. */
 export const withoutEchoes = <A>(value: A, secrets: ReadonlyMap<string, string>): A => {
   const paths = new Map(
-    // The first of several places that hold the same.
+    // If several paths have the same secret, the first one is used.
     [...secrets]
       .toReversed()
       .flatMap(([path, secret]) => echoesOf(secret).map((echo) => [echo, path] as const)),
   )
   if (paths.size === 0) return value
-  // One may begin with another; and a reference is not searched again.
+  // One text may begin with another, so the longest is tried first. One pass, so that inserted references are not searched.
   const longestFirst = [...paths.keys()].toSorted((one, other) => other.length - one.length)
   const echo = new RegExp(longestFirst.map((text) => RegExp.escape(text)).join('|'), 'g')
   const at = (inner: unknown): unknown => {

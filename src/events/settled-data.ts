@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { DeepReadonly } from './events.ts'
 import { type Codec, codecOf } from './facts.ts'
 
-// What workers know at a place of the store, so that a new one need not read what comes before it (ADR 27).
+// State of the workers at a checkpoint of the store, so that a new worker need not read the events before it (ADR 27).
 
 const count = z.int().min(0)
 const text = z.string().min(1)

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { askingShape, isoTime, START } from './events.ts'
 import { type Codec, codecOf, type DataOf, type FactOf, type FactEnvelope } from './facts.ts'
 
-// What the turns of a conversation do besides saying something. It is in a stream of its own (ADR 21): none of it is history.
+// Events other than messages that the turns of a conversation record. They have their own stream (ADR 21) and are not history.
 
 /** Last position of the conversation known to the writer. */
 const at = z.int().min(START)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type Codec, codecOf, type FactOf } from './facts.ts'
 
-// What a worker says of itself, in a stream of its own: one for all conversations that it serves (ADR 26).
+// Reports of a worker about itself, in its own stream: one for all conversations that it serves (ADR 26).
 
 const count = z.int().min(0)
 const by = z.string().min(1)
@@ -14,7 +14,7 @@ const workerSchemas = {
   WorkerBeat: z.object({ slots: count, busy: count, standby: z.literal(true).optional() }),
   /** The worker has ended. The worker itself reports this, or a person or program that knows that the worker's process has ended. */
   WorkerStopped: z.object({ reason: z.string().optional() }),
-  /** The worker was asked to begin no step until it is resumed. */
+  /** The worker must begin no step until it is resumed. */
   WorkerPaused: z.object({ by, reason: z.string().optional() }),
   WorkerResumed: z.object({ by, reason: z.string().optional() }),
 }

@@ -4,7 +4,7 @@ import { type ConversationEvent, contentOf, messageOf } from '../events/events.t
 import type { Item } from './effective.ts'
 import type { Entry } from './full.ts'
 
-// Long strings of blocks cut down for a first look: a page of a conversation costs what it shows of it.
+// Cuts long strings in blocks for a first look, so that the cost of a page depends on the content it shows, not on the content stored.
 
 /** A field of a block that was cut down to its beginning. */
 export interface ClippedField {

@@ -1,7 +1,7 @@
 import { eventTraits, type TypeOfEffect } from '../events/event-traits.ts'
 import { contentOf, type Event, type EventType } from '../events/events.ts'
 
-// What can be drawn of a conversation without its content, in columns: an index makes it, or a holder of the events.
+// The data for drawing a conversation without its content, in columns. It is computed by an index, or from the events themselves.
 
 /**
  * Kind of an event, as one letter: `u` user message, `r` user message with tool results, `a` assistant message, `c` assistant message

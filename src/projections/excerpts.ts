@@ -18,7 +18,7 @@ export const textsOf = (event: ConversationEvent): readonly string[] => {
   while (open.length > 0) {
     const value = open.pop()
     if (typeof value === 'string') texts.push(value)
-    // One by one: a list may be longer than a call can have arguments.
+    // One by one, because a list may have more elements than a call can have arguments.
     else if (typeof value === 'object' && value !== null)
       for (const inner of saidIn(value).toReversed()) open.push(inner)
   }

@@ -65,7 +65,7 @@ function* fatesAt(log: Log, at: number): Generator<void, readonly (EntryState | 
   const fates: (EntryState | undefined)[] = []
   const decided: Fates = {
     set: (position, fate) => {
-      // Without a gap, which would make it slow.
+      // Leave no gaps: sparse arrays are slow.
       while (fates.length < position) fates.push(undefined)
       fates[position] = fate
     },
@@ -144,7 +144,7 @@ export function* rewindsAt(
     left.push(undefined)
     if (++steps % sliceLength === 0) yield
     if (log[position]?.type !== 'Rewound') continue
-    // From the two tips down to where the two paths meet: one side is left, the other is entered again.
+    // Walk from both tips to where the paths meet: the events on one side leave the path, those on the other side return to it.
     let from = within(parent(log, position))
     let to = within(resolve(log, position))
     while (from !== to) {

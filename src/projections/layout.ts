@@ -25,8 +25,8 @@ export interface Slot {
  * 1. The positions of the messages in `slots` ascend; a marker takes the place of the items that it hides.
  * 2. `configured` is the position of the current `Configured` event, `configuration` its data.
  * 3. `promptSince` ≤ `configured`: system, tools and model have been the same since the event at `promptSince`.
- * 4. `toolsFrom` is set if the current configuration has no tools: the position of the last `Configured` event that had tools, which are
- *    `formerTools`; `START` if no `Configured` event had any.
+ * 4. `toolsFrom` is set if the current configuration has no tools: the position of the last `Configured` event that had tools, which
+ *    are `formerTools`; `START` if no `Configured` event had any.
  * 5. The ranges in `restored` ascend and do not overlap.
  */
 export interface HistoryLayout {
@@ -42,7 +42,7 @@ type Tools = NonNullable<Configuration['tools']>
 
 export const emptyLayout: HistoryLayout = { slots: [], restored: [] }
 
-/** An layout that `evolve` changes in place; `evolve` must be its only owner. */
+/** A layout that `evolve` changes in place; `evolve` must be its only owner. */
 export interface LayoutDraft {
   slots: Slot[]
   configured?: number
@@ -87,7 +87,7 @@ export const evolve = (
     case 'Configured':
       configure(draft, event.position, event.data)
       return undefined
-    // A path has jumped at every Rewound.
+    // A path contains no `Rewound` events: it has already jumped to their targets.
     case 'Rewound':
       return undefined
   }
@@ -117,9 +117,9 @@ const restore = (
   return slots
 }
 
-// The ends of a span are only markers and restores, so joined spans hold the same messages.
+// Spans begin and end at markers and restores, never at messages, so joining spans does not change which messages they contain.
 const addSpan = (spans: readonly Span[], span: Span): Span[] => {
-  // They ascend, so those to join are the last ones.
+  // Spans ascend, so the spans to join are the last ones.
   const first = spans.findLastIndex(({ before }) => before <= span.after) + 1
   const { after = span.after } = spans[first] ?? {}
   return spans.toSpliced(first, spans.length, { after: Math.min(after, span.after), before: span.before })
@@ -145,14 +145,14 @@ const configure = (draft: LayoutDraft, at: number, next: Configuration): void =>
 export const toolsIn = (configuration: Configuration | undefined): Tools | undefined =>
   configuration?.tools?.length ? configuration.tools : undefined
 
-/** An layout folded from a whole path, with the slots that each marker on the path replaced. */
+/** A layout folded from a whole path, with the slots that each marker on the path replaced. */
 export interface Fold {
   readonly layout: HistoryLayout
   readonly replaced: ReadonlyMap<number, readonly Slot[]>
 }
 
 /**
- * Folds every event of the path at `at`, beginning with the first one. This is the reference that every other computation of an layout
+ * Folds every event of the path at `at`, beginning with the first one. This is the reference that every other computation of a layout
  * must match.
  *
  * @param seen called with each event of the path and the slots that the event hid or brought back
@@ -186,7 +186,7 @@ export function* foldInSlices(log: Log, at: number, seen?: FoldObserver): Genera
  */
 export const maxGap = 32
 
-/** Returns the view of an layout, that is, the table of contents that marker events carry. The same layout always has the same view. */
+/** Returns the view of a layout, that is, the table of contents that marker events carry. The same layout always has the same view. */
 export const viewOf = ({ slots, configured, promptSince, toolsFrom, restored }: HistoryLayout): View => {
   const items: Segment[] = []
   let open: { first: number; last: number } | undefined

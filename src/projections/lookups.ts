@@ -1,7 +1,7 @@
 import type { EventKind } from './columns.ts'
 import type { Excerpt } from './excerpts.ts'
 
-// What is looked up of conversations: an index answers it, or a holder of the events.
+// Results of lookups in conversations. They are computed by an index, or from the events themselves.
 
 /**
  * Visibility of an entry to the model. `shown`; `hidden` by the event at `by`: a marker, the restore that undid a marker, or the

@@ -1,9 +1,9 @@
-// The caches of pure functions: what `src` remembers by object is remembered here. Blocks, items, receipts and the contents of messages
-// never change, and a history that grows keeps the ones it has, so what was computed from one need not be computed again.
+// The caches of pure functions: everything that `src` caches by object is cached here. Blocks, items, receipts and the contents of
+// messages never change, and a growing history keeps the same objects, so a value computed from an object need not be computed again.
 //
-// The functions stay pure. A cache answers only for the very object that it was asked about before, so it gives what would be computed:
-// only time tells the difference. Of each object it keeps what was computed last, as long as the object is in use (a WeakMap), so memory
-// is bounded by what the program itself holds.
+// The functions stay pure. A cache returns a value only for the very object from which the value was computed, so callers see a
+// difference in time only. For each object, it keeps only the last value, and only while the object is in use (a WeakMap), so its
+// memory is bounded by the memory that the program itself uses.
 
 /**
  * Memoizes a function by object, keeping one value for each object: the value for the variant requested last.

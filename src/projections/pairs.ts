@@ -56,7 +56,7 @@ export function* toolCallsInSlices(effective: Effective): SliceGenerator<readonl
   }
   for (const item of effective.items) {
     for (const said of utterancesIn(item, true, true)) hear(talk, said)
-    // An item may say much.
+    // One item may contain many messages.
     yield
   }
   return [
@@ -149,7 +149,7 @@ const hearAssistant = (talk: Talk, said: Utterance, all: Utterance['content']): 
   const { position } = said
   const isSameReply = said.reply === reply?.reply
   const isPart = isSameReply && said.reply !== undefined
-  // Calls in a row are made side by side, and recorded one by one.
+  // Consecutive calls are made in parallel and recorded one by one.
   const isBeside = (): boolean =>
     isPart || (!late.wereSent(said) && !open.wereSent(said) && all.some(({ type }) => type === 'tool_use'))
   const isJoined = talk.last === 'assistant' && (open.size() === 0 || isBeside())

@@ -1,6 +1,7 @@
 import { type Fields, isFields } from '../events/json.ts'
 
-// What is in a picture's first bytes, and what the Messages API takes of pictures: each of these limits is published ("Vision", 2026-11).
+// Reads type and size from a picture's first bytes, and checks pictures against limits of the Messages API, all of which are published
+// ("Vision", 2026-11).
 
 /** Maximum width or height of a picture, in pixels. */
 const maxSide = 8_000
@@ -20,7 +21,7 @@ export interface PictureFacts {
  * padded. Returns the same text if it already has this form; undefined if it contains no base64.
  */
 export const base64In = (given: string): string | undefined => {
-  // Nearly all are well formed, and large: nothing is copied then.
+  // Nearly all texts already have this form. They are large, so they are not copied.
   if (given.length % 4 === 0 && isBase64.test(given)) return given
   const digits = given
     .replace(/^data:[^,]*,/, '')
@@ -33,7 +34,9 @@ export const base64In = (given: string): string | undefined => {
 }
 const isBase64 = /^[A-Za-z0-9+/]+={0,2}$/
 
-/** Reads the type and size of a picture from its first bytes, without decoding it. Returns undefined if these bytes do not contain both. */
+/**
+ * Reads the type and size of a picture from its first bytes, without decoding it. Returns undefined if these bytes do not contain both.
+ */
 export const pictureIn = (base64: string): PictureFacts | undefined => {
   const file = bytesIn(base64)
   if (file.text(0, 8) === '\x89PNG\r\n\x1a\n')
@@ -156,7 +159,7 @@ const jpegIn = (file: Bytes): PictureFacts | undefined => {
     const marker = file.big(at, 2)
     if (marker < 0xff_01) return undefined
     if (marker === 0xff_ff) {
-      // Markers may be filled up with this byte.
+      // Markers may be preceded by fill bytes of this value.
       at++
       continue
     }

@@ -1,4 +1,4 @@
-// Long work in slices, so that the caller can do other things in between. The result does not depend on it.
+// Long computations run in slices, so that the caller can do other work in between. The slicing does not affect the result.
 
 /** A computation that runs in slices of work and yields to its caller after each slice. */
 export type SliceGenerator<A> = Generator<void, A>

@@ -21,7 +21,7 @@ export const timeline = (log: Log, at = lastOf(log)): readonly TimelineEntry[] =
 export function* timelineInSlices(log: Log, at = lastOf(log)): Generator<void, readonly TimelineEntry[]> {
   const shown = yield* pathInSlices(log, at)
   let next = 0
-  // By position: a map of a million takes long to grow.
+  // An array by position, because a map takes long to grow to a million entries.
   const branchOf: (number | undefined)[] = []
   const tips: number[] = []
   const entries: TimelineEntry[] = []

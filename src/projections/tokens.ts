@@ -1,6 +1,7 @@
 import { type Block, isBlock, isWellShaped } from '../events/blocks.ts'
 
-// Bytes per token, for current models: prose and code, dense JSON. A picture's tokens depend on its size; these are those of a large one.
+// Bytes per token of current models, for prose and code, and for dense JSON. Tokens of a picture depend on its size; this is the number
+// for a large picture.
 const proseBytes = 3.3
 const jsonBytes = 2
 const pictureTokens = 1_600

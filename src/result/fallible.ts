@@ -17,8 +17,8 @@ export async function* unwrap<E, A>(
 }
 
 /**
- * Returns the result of work that throws typed errors, such as an iteration that throws `E`. A typed error ends the calling generator; any
- * other error is a bug and is rethrown.
+ * Returns the result of work that throws typed errors, such as an iteration that throws `E`. A typed error ends the calling generator;
+ * any other error is a bug and is rethrown.
  */
 export async function* catchTyped<E extends TypedError, A>(work: () => Promise<A>): Fallible<E, A> {
   try {

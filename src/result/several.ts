@@ -1,6 +1,6 @@
 /**
  * Does `work` on each item and yields the results in the order of the items. Works on up to `atOnce` items concurrently, because
- * requests to a distant store take long. Throws the first failure when the failed item's turn comes. Work in progress at that moment,
+ * requests to a remote store are slow. Throws the first failure when the failed item's turn comes. Work in progress at that moment,
  * or when the iteration is abandoned, runs to its end.
  */
 export async function* several<A, B>(
@@ -11,7 +11,7 @@ export async function* several<A, B>(
   const under: Promise<B>[] = []
   for await (const thing of things) {
     const working = work(thing)
-    // Those who wait for it are told; nobody does yet.
+    // Prevents an unhandled rejection; the error is thrown where the promise is awaited.
     working.catch(() => undefined)
     under.push(working)
     const oldest = under.length < atOnce ? undefined : under.shift()

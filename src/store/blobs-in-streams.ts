@@ -108,7 +108,7 @@ export const blobsInStreams = (log: EventLog, index: StreamIndex): BlobStore => 
     const events = [{ id: randomUUID(), type: 'BlobRemoved', data, metadata: '{}' }]
     const stream = blobPrefix + sha256
     const removed = await log.append({ stream, events, expected: seal.revision })()
-    // A blob that is put in the meantime stays.
+    // A blob that was put again in the meantime is kept.
     if (E.isLeft(removed) && removed.left._tag !== 'Conflict') yield refused(log.url, removed.left)
   }
 
@@ -159,7 +159,7 @@ const isVisible = (stream: string): boolean => !stream.startsWith(blobPrefix)
 /**
  * Returns up to `limit` stream names, omitting blob streams and reading further pages as needed.
  *
- * @param list returns a page of at most `limit` names after the last name of the previous page
+ * @param list function that returns a page of at most `limit` names after the last name of the previous page
  */
 const visibleNames = (
   list: (last: string | undefined) => TE.TaskEither<StoreError, readonly string[]>,

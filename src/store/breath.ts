@@ -10,7 +10,7 @@ let turn: Promise<void> | undefined
  */
 export const breath = (): Promise<void> | undefined => {
   const passed = performance.now() - since
-  // Before it, by a clock that was moved: for the one who moved it, time has passed.
+  // A negative time means that the clock was set back. A pause is then due.
   if (passed >= 0 && passed < longest) return undefined
   turn ??= new Promise((resolve) =>
     setImmediate(() => {

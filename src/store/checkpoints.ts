@@ -11,7 +11,7 @@ export interface NumberedCheckpoint {
 /**
  * Returns the checkpoint for a position in a store.
  *
- * @param mark makes the checkpoint invalid in other stores
+ * @param mark text that makes the checkpoint invalid in other stores
  */
 export const checkpointAt = (position: number, mark: string): Checkpoint => `${position}-${mark}`
 

@@ -22,7 +22,7 @@ export const gapIn = (
 ): DecodeFailed | undefined => {
   const isForwards = direction === 'forwards'
   const first = isForwards ? from : Math.min(from, events[0]?.revision ?? from)
-  // A loop over indices: every page that is read passes here, and `entries` makes two objects for each event.
+  // A loop over indices, because every page read is checked here, and `entries` would create two objects for each event.
   for (let index = 0; index < events.length; index++) {
     const event = events[index] as RecordedEvent
     const revision = isForwards ? first + index : first - index

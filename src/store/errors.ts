@@ -63,7 +63,9 @@ export interface Conflict {
   readonly actual: number
 }
 
-/** The append has an unknown outcome: its events may have been written or not. Repeat the command under the same command id to find out. */
+/**
+ * The append has an unknown outcome: its events may have been written or not. Repeat the command under the same command id to find out.
+ */
 export interface OutcomeUnknown {
   readonly _tag: 'OutcomeUnknown'
   readonly message: string

@@ -1,7 +1,7 @@
 import type { StoredEvent } from '../events/codec.ts'
 
-// How the metadata of a stored event begins if the layers above the adapters have changed it. The metadata of other events must not begin
-// so.
+// Beginnings of the metadata of stored events that the layers above the adapters have changed. The metadata of other events must not
+// begin with any of them.
 
 /** Beginning of the metadata of an event that is part of a write of several appends. */
 export const partMark = '{"$part":'

@@ -62,7 +62,9 @@ export const isListOf = (list: unknown, is: (value: unknown) => boolean): boolea
 export const asNow = <O>(options: O): O =>
   typeof options === 'object' && options !== null && !Array.isArray(options) ? { ...options } : options
 
-/** Returns the error for the first option with an unknown name; undefined if all names are known. Ignores options that are undefined. */
+/**
+ * Returns the error for the first option with an unknown name; undefined if all names are known. Ignores options that are undefined.
+ */
 export const unknownOption = (options: object, known: readonly string[]): InvalidInput | undefined => {
   for (const [name, value] of Object.entries(options))
     if (value !== undefined && !known.includes(name)) return invalidInput(name, unknownField(name, known))

@@ -5,7 +5,7 @@ import { breath } from './breath.ts'
 import { isOfEvent, type StoreError } from './errors.ts'
 import { type AllRange, type EventStore, largePage, type RecordedEvent, streamPage } from './port.ts'
 
-// Results longer than a page, page by page. An error is the last thing that comes.
+// Reads of results longer than a page, page by page. An error is the last item that is yielded.
 
 type Pages<A, Errors = StoreError> = AsyncGenerator<E.Either<Errors, readonly A[]>, void>
 
@@ -52,7 +52,7 @@ export async function* backwards(
     if (page.right.length === 0) return
     for (const event of page.right) yield E.right(event)
     next = (page.right.at(-1)?.revision ?? 0) - 1
-    // Not after the last page: most streams have one, and its reader must not wait for the event loop.
+    // Not after the last page: most streams have only one page, and its reader must not wait for the event loop.
     if (next >= 0) await breath()
   }
 }

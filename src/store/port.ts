@@ -43,7 +43,9 @@ export interface AppendRequest {
    * but the outcome may be `taken`, which does not say whether this append or a repeat wrote the events.
    */
   readonly repeat?: 'none' | 'first' | 'each' | 'silent'
-  /** Marks the events as part of a write of several appends. Adapters ignore this property: `withWholeWrites` stores it in the metadata. */
+  /**
+   * Marks the events as part of a write of several appends. Adapters ignore this property: `withWholeWrites` stores it in the metadata.
+   */
   readonly part?: WritePart
 }
 
@@ -109,7 +111,9 @@ export interface AllPage {
 export interface StreamChanges {
   /** Current checkpoint; undefined in a store without events, and in a store that cannot determine it. */
   readonly checkpoint: Checkpoint | undefined
-  /** Names of the streams; undefined if any stream may have been written, because no checkpoint was given or too much was written since. */
+  /**
+   * Names of the streams; undefined if any stream may have been written, because no checkpoint was given or too much was written since.
+   */
   readonly streams: ReadonlySet<string> | undefined
 }
 
@@ -266,9 +270,8 @@ export interface StreamIndex {
     limit: number,
   ) => TaskEither<StoreError, readonly string[]>
   /**
-   * Returns those of the given streams that were certainly never written, and therefore not deleted either. May omit streams for which
-   * finding out would cost more than a few reads. Only useful in stores in which reading a missing stream costs as much as any other
-   * read.
+   * Returns the given streams that were certainly never written, and therefore not deleted either. May omit streams for which finding
+   * out would cost more than a few reads. Only useful in stores in which reading a missing stream costs as much as any other read.
    */
   readonly neverBegun?: (streams: readonly string[]) => TaskEither<StoreError, ReadonlySet<string>>
   /** Returns the streams with a name prefix that were written since a checkpoint returned by `changed`. */

@@ -6,7 +6,7 @@ export const holdsSecret = (data: string): boolean => {
   try {
     return secretsIn((JSON.parse(data) as { readonly parameters?: unknown }).parameters).size > 0
   } catch {
-    // Unreadable events are for verify to report.
+    // `verify` reports unreadable events.
     return false
   }
 }

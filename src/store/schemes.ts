@@ -47,7 +47,7 @@ export const unknownScheme = (scheme: string, registered: readonly string[]): Un
   registered,
 })
 
-// A single letter is a drive of Windows.
+// A single letter is a Windows drive.
 const schemeName = /^[a-z][a-z0-9+.-]+$/
 
 /** Returns the scheme of a URL; undefined if the URL has no valid scheme. */

@@ -3,8 +3,7 @@ import { endsStream } from './pages.ts'
 import { type EventStore, type StreamRange, type RecordedEvent, streamPage } from './port.ts'
 
 /**
- * Returns those of the given streams that were certainly never begun; empty if the store cannot tell, in which case the streams must be
- * read.
+ * Returns the given streams that were certainly never begun; empty if the store cannot tell, in which case the streams must be read.
  */
 export const neverBegun = async (
   store: Pick<EventStore, 'neverBegun'>,

@@ -83,7 +83,7 @@ export const tailOf = (source: TailSource): Tail => {
       const { at, common } = run
       const page = await source.page({ after: at, limit: streamPage, prefixes: [common] })
       if (E.isLeft(page) || source.isClosed()) return end(run, E.isLeft(page) ? page.left : undefined)
-      // A listener has joined meanwhile whose streams were not in this page.
+      // A listener has joined in the meantime whose streams this page does not include.
       if (common !== run.common) continue
       for (const event of page.right.events) handOut(run, event)
       if (positionOf(page.right.checkpoint) > positionOf(run.at)) run.at = page.right.checkpoint

@@ -10,8 +10,8 @@ import type { StoreError } from '../store/errors.ts'
 import { type EventStore, type RecordedEvent, streamPage } from '../store/port.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
 
-// What workers know depends on the order of what was recorded in a conversation and beside it. A copy keeps it since the last final reply:
-// what is older means nothing to them any more.
+// Workers depend on the order in which the events of a conversation and of its side streams were recorded. A copy keeps this order from
+// the last final reply on; workers no longer need the order of older events.
 
 /** A stream up to and including a revision. */
 export interface CopySegment {
@@ -81,7 +81,7 @@ const reader = <A extends Fact>(
   async function* next(): Fallible<StoreError, void> {
     const { value } = await events.next()
     const decoded = value && decodeFact(yield* unwrap(value))
-    // What is wrong with it, the verification of the copy tells.
+    // The verification of the copy reports any problem with the event.
     fact = decoded && E.isRight(decoded) ? decoded.right : undefined
     if (fact) seen(fact)
     hasBegun = true
@@ -126,7 +126,7 @@ export async function* orderOf(store: EventStore, { id, offset, last }: Own): Fa
     },
   )
   const notes = yield* endOf(notesStreamOf(id))
-  // Newest first. Readers take it that notes begin after their conversation.
+  // Newest first. Readers assume that notes begin after their conversation.
   const stretches: CopySegment[] = [inbox.whole, turns.whole, notes, own]
   let final: ConversationEvent | undefined
   let rest = Math.max(turns.whole.last, inbox.whole.last)

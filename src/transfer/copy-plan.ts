@@ -81,7 +81,7 @@ async function* look(store: EventStore, id: string): Fallible<CopyError, Planned
     const { last, unfinished } = yield* readStreamEnd(store, stream)
     if (unfinished && !last) return yield importUnfinished(id)
     const end = last?.revision ?? -1
-    // Read after the conversation: of the calls that are copied, everything is known that was started until then.
+    // The side streams are read after the conversation, so that they contain everything started so far for the calls that are copied.
     const { ahead, ...found } = yield* orderOf(store, { id, offset, last: end })
     if (ahead > offset + end && looks < maxLooks) continue
     return { parent: from?.conversation, ...found }

@@ -57,7 +57,7 @@ async function* copyOnce(from: EventStore, to: EventStore, copy: StreamCopy): Fa
   const { id, stream, last } = copy
   const there = yield* readStreamEnd(to, stream)
   const { unfinished = there.last } = there
-  // A target that is longer has everything of the source, or another history.
+  // A longer target contains all events of the source, or has a different history.
   const begun = Math.min(unfinished?.revision ?? -1, last)
   if (begun >= 0) yield* checkSame(from, to, { id, stream, revision: begun })
   if (there.unfinished && begun === last) return yield importUnfinished(id)
@@ -109,7 +109,7 @@ async function* appendRest(
     const next = reached + 1 + page.length
     ahead = next <= copy.last ? pageAt(next) : undefined
     for (const events of batchesOf(page, batchEvents, most)) {
-      // Commands that are repeated after the move must be found there as they were here.
+      // Commands that are repeated after the move must be found in the target as in the source.
       const isLast = reached + events.length >= copy.last
       const isAlone = isLast && reached + 1 === first
       const part = { from: first, ...(isLast && { last: true as const }) }

@@ -85,7 +85,7 @@ async function* copyPlanned(
   let added = 0
   for (const [index, { stream, last }] of stretches.entries()) {
     const isLast = !stretches.some((later, at) => at > index && later.stream === stream)
-    // An earlier copy has come further.
+    // An earlier copy has already gone further.
     if (!isLast && (yield* reached(to, stream)) >= last) continue
     const count = (written: number): void => {
       added += written
@@ -94,7 +94,7 @@ async function* copyPlanned(
     const copied = yield* copyStream(from, to, { id, stream, last, wrote: count })
     if (stream === streamOf(id)) events = copied
   }
-  // It works on the source: nobody waits for it here.
+  // The holder works on the source, so nothing in the target should wait for it.
   if (holder !== undefined && added > 0) {
     const reason = `${id} was copied from another store`
     yield* tell(to, actor, holder, { type: 'WorkerStopped', data: { reason } })

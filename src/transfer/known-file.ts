@@ -13,8 +13,9 @@ import type { ImportResult } from './import-result.ts'
 import { mayBeOwn } from './read-any.ts'
 import { type OpenSession, readFileBytes } from './read-session.ts'
 
-// What an import notes in the store: the file, by its bytes, and where its conversations ended. A stream is only ever added to, and each
-// event has the hash of the one before it, so while the same event is at that place, all that the file says is there (ADR 43).
+// The record of an import in the store: a digest of the file's bytes, and the last events of its conversations. A stream is only ever
+// appended to, and each event contains the hash of the event before it, so as long as the same event is at the recorded revision, all
+// content of the file is in the store (ADR 43).
 
 /** Minimum size of a file whose import is recorded in the store, in bytes. Smaller files can be read and planned again quickly. */
 const leastBytes = 64 * 1024
@@ -56,7 +57,7 @@ export const fileDigest = (options: SessionOptions): FileDigest => {
         yield piece
       }
     },
-    // Nobody knows what a registered format makes of a file the next time.
+    // A registered format may read the same file differently the next time.
     stream: () => (length < leastBytes || mayBeOwn(options) ? undefined : prefix + hash.copy().digest('hex')),
   }
 }

@@ -127,8 +127,8 @@ async function* checkAll(
 }
 
 /**
- * Prepares those events of a stored conversation that the store does not have yet, to be written unchanged. Events that the store
- * already has must be the same.
+ * Prepares the events of a stored conversation that the store does not have yet, to be written unchanged. Events that the store already
+ * has must be the same.
  */
 export async function* prepareStored(
   store: LargeContentStore,
@@ -194,6 +194,6 @@ async function* readThere(
 /** Returns the time recorded in a file, or the fallback if that is not a valid time. */
 export const timeOr = (time: string | undefined, otherwise: Date): Date => {
   const recorded = time !== undefined && isoTime.test(time) ? new Date(time) : otherwise
-  // What looks like a time need not be one: the 99th month.
+  // A text of this form may still be invalid: the 99th month.
   return Number.isNaN(recorded.getTime()) ? otherwise : recorded
 }

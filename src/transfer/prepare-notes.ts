@@ -67,8 +67,8 @@ export async function* prepareNotes(
 }
 
 /**
- * Prepares those stored notes of a file that the conversation does not have yet, to be written unchanged. Notes that it already has
- * must be the same.
+ * Prepares the stored notes of a file that the conversation does not have yet, to be written unchanged. Notes that it already has must
+ * be the same.
  */
 export async function* prepareStoredNotes(
   store: LargeContentStore,

@@ -62,7 +62,7 @@ export const readApart = async (
   })
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
   const send = (piece: Uint8Array | string | null): void => worker.postMessage(piece)
-  // Where the pieces fail first, nobody waits for an answer.
+  // If the pieces fail first, nothing awaits the answer.
   answered.catch(() => undefined)
   try {
     for await (const piece of pieces) send(piece)

@@ -6,7 +6,7 @@ import type { ReaderResult, ShelvedPlan, ReaderTask } from './read-apart.ts'
 import { readSession, readText } from './read-session.ts'
 import { fileShelf, isTemporaryFileFailed } from './shelf.ts'
 
-// The thread of `readApart`: pieces of a file come in, then null; where the actions are goes out.
+// The thread of `readApart`. It receives the pieces of a file, then null, and sends back the places of the actions on the shelf.
 
 const port = parentPort ?? new MessageChannel().port1
 const { options, lent } = workerData as ReaderTask

@@ -105,9 +105,10 @@ const openFile = (): File => {
   const folder = mkdtempSync(join(tmpdir(), 'palimpsest-import-'))
   const file = openSync(join(folder, 'content'), 'wx+', 0o600)
   const remove = (): void => rmSync(folder, { recursive: true, force: true })
-  // Removed at once, so nothing is left even if the process is killed. On Windows, which keeps open files, when the shelf is closed.
+  // Removed at once, so that nothing is left even if the process is killed; on Windows, where open files cannot be removed, when the
+  // shelf is closed.
   if (process.platform !== 'win32') remove()
-  // A large file takes a while to close, once it is removed.
+  // Closing a large file that was removed takes a while.
   const closeLater = (): void => close(file, remove)
   return { ...fileOf(file), close: closeLater }
 }

@@ -39,10 +39,11 @@ const batchBytes = 512 * 1024
 
 /**
  * Writes the additions to all these conversations, all or nothing. If they fit into a single append, they are written in one.
- * Otherwise, the events are marked as parts of a write (`Append.part`), and the last event marks the write complete. For several
+ * Otherwise, the events are marked as parts of a write (`AppendRequest.part`), and the last event marks the write complete. For several
  * conversations, a record that is written after all of their events marks them complete.
  *
- * @param wrote called after each append with the addition and the number of events added; events of another writer do not count
+ * @param wrote function called after each append with the addition and the number of events added; events of another writer do not
+ * count
  */
 export async function* writeAll(
   store: EventStore,
@@ -51,7 +52,7 @@ export async function* writeAll(
 ): Writing<void> {
   const changed = additions.filter(({ events, open }) => events.length > 0 || open)
   const torn = changed.find(({ events, open }) => events.length === 0 && open?.last === undefined)
-  // What is there is part of more than this file holds.
+  // The stored events belong to a write that includes more than this file.
   if (torn) return yield importUnfinished(torn.id)
   const isOne = changed.length === 1 && changed.some(({ events }) => events.length > 0)
   const adopted = changed.flatMap(({ open }) => (isRecord(open?.last) ? [open.last] : []))
@@ -86,7 +87,9 @@ async function* write(
   }
 }
 
-/** Marks the additions to all these conversations as complete. Each addition becomes complete with the record that its last event names. */
+/**
+ * Marks the additions to all these conversations as complete. Each addition becomes complete with the record that its last event names.
+ */
 async function* recordAll(store: EventStore, changed: readonly Addition[], record: string): Writing<void> {
   const records = Map.groupBy(changed, ({ events, open }) =>
     events.length === 0 && isRecord(open?.last) ? open.last : record,

@@ -5,7 +5,7 @@ import { receiptsOfSummary } from './summary-request.ts'
 export interface ModelCall {
   /** Number of the call, from 1, in the order of the answers. Answers on abandoned branches and in inherited events count as well. */
   readonly number: number
-  /** Position of the event that holds the answer. */
+  /** Position of the event that contains the answer. */
   readonly position: number
   /** Purpose of the call: a reply in the conversation, or a summary. */
   readonly kind: 'reply' | 'summary'
@@ -23,7 +23,7 @@ export interface UnprovenCall {
   readonly isMissing: boolean
 }
 
-/** Returns the calls whose answers an event holds, according to its receipt: one call for a reply, or all calls made for a summary. */
+/** Returns the calls that an event answers, according to its receipt: one call for a reply, or all calls made for a summary. */
 const callsOf = (event: ConversationEvent, first: number): readonly ModelCall[] => {
   if (event.type !== 'MessageAppended' && event.type !== 'Condensed') return []
   const { origin } = event.data
@@ -33,7 +33,7 @@ const callsOf = (event: ConversationEvent, first: number): readonly ModelCall[] 
     return [{ number: first, position, kind: 'reply', origin, receipt: origin.context }]
   const receipts = receiptsOfSummary(origin.context)
   return receipts.map((receipt, index) => {
-    // The usage of all of them is kept with the last one.
+    // The usage of all calls is recorded with the last one.
     const { usage: _, ...own } = origin
     const isLast = index === receipts.length - 1
     return { number: first + index, position, kind: 'summary', origin: isLast ? origin : own, receipt }
@@ -58,7 +58,7 @@ const summaryOf = (calls: readonly ModelCall[]): AnsweredSummary | undefined => 
   }
 }
 
-/** Returns the summary that an event holds; undefined if it holds no summary with a receipt. */
+/** Returns the summary in an event; undefined if the event has no summary with a receipt. */
 export const answeredSummaryOf = (event: ConversationEvent): AnsweredSummary | undefined =>
   event.type === 'Condensed' ? summaryOf(callsOf(event, 1)) : undefined
 

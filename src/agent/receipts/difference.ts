@@ -18,7 +18,7 @@ export type ReceiptDifference =
   | { readonly kind: 'breakpoints' }
   /** Different request; the receipt does not tell where it differs. */
   | { readonly kind: 'digest' }
-  /** Same request, but its repairs differ from the repairs in the receipt; `repairs` holds the current number of each kind. */
+  /** Same request, but its repairs differ from the repairs in the receipt; `repairs` is the current number of each kind. */
   | { readonly kind: 'repairs'; readonly repairs: ReceiptOptions['repairs'] }
   /** Same request, but the newest container on the path (`newest`) is not the one in the receipt (`named`). */
   | { readonly kind: 'container'; readonly named: string | undefined; readonly newest: string | undefined }

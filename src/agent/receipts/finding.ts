@@ -13,7 +13,7 @@ import { requestOf } from './request.ts'
 export interface ReceiptFinding {
   /** Number of the call; undefined for `missing`, because only calls with a receipt are numbered. */
   readonly call?: number
-  /** Position of the event that holds the answer. */
+  /** Position of the event that contains the answer. */
   readonly position: number
   /**
    * Kind of the `ReceiptDifference`, or: `receipt`, the receipt is unusable; `renderer`, a newer version made the request; `missing`,

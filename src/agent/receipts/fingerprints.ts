@@ -51,7 +51,7 @@ export const fingerprintsOf = ({ chat, tools = [], system = [], messages }: Sent
 const chatPrints = ({ tools = [], messages }: Chat): string =>
   [
     ...tools.map((tool) => fingerprint(tool, 'tool')),
-    // The system prompt is made again for each request.
+    // The first message, usually the system prompt, is a new object in each request, so the reused list begins after it.
     ...messages.slice(0, 1).map((message) => fingerprint(message, message.role)),
     ...printsOfMessages(messages.slice(1), (message) => fingerprint(message, message.role)),
   ].join('')

@@ -20,12 +20,14 @@ interface Hashed {
 }
 const hashes = beginnings<object, Hashed>()
 
-/** Returns the SHA-256 (hex) of the text. Hashing continues from the hash of the previous list as long as the beginning is unchanged. */
+/**
+ * Returns the SHA-256 (hex) of the text. Hashing continues from the hash of the previous list as long as the beginning is unchanged.
+ */
 export const listDigest = ({ before, items, textAt, after, stable }: ListText): string => {
   const begun = hashes.of(items)
   const isSame = begun?.made.before === before && begun.shared >= begun.made.length
   let { length, hash } = isSame ? begun.made : { length: 0, hash: createHash('sha256').update(before) }
-  // Item by item: all texts together are as long as the history.
+  // Hashed item by item, because all texts together are as long as the history.
   const extend = (to: number): Hash => {
     const longer = hash.copy()
     for (; length < to; length++) longer.update(`${length > 0 ? ',' : ''}${textAt(length)}`)

@@ -7,8 +7,8 @@ import type { ReceiptOptions } from './receipt-options.ts'
 import type { RenderedRequest, RequestOptions } from './request.ts'
 
 /**
- * Creates the receipt to record with the reply to a request. It holds enough to remake the request from the log and to prove that the
- * result is the same. Its size does not grow with the conversation.
+ * Creates the receipt to record with the reply to a request. It contains enough to remake the request from the log and to prove that
+ * the result is the same. Its size does not grow with the conversation.
  *
  * @param effective the history that the request was made from; the receipt's position is its position
  * @param along the fields sent with the request that cannot be derived from the log alone

@@ -10,7 +10,7 @@ import type { SentRequest } from './canonical.ts'
 import { checkCall, formIn, requestIn, type Unusable } from './made-again.ts'
 import { asSent, buildRequest } from './build-request.ts'
 
-// The request of a call, made again from a history. It hashes nothing, so that it can be made wherever the events are.
+// Functions that remake the request of a call from a history. They compute no hashes, so that they can run wherever the events are.
 
 /** Request of a call, remade from the log. */
 export interface RemadeCall {

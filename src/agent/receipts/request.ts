@@ -27,9 +27,9 @@ export interface RenderedRequest extends Omit<RenderResult, 'repairs'> {
 
 type Renderer = (effective: Effective, options: Omit<RequestOptions, 'renderer' | 'form'>) => RenderResult
 
-// A receipt is always checked with the renderer that made its request. So before `render` answers anything else, its folder is copied
-// as it is and registered here under its number, and `render` gets the next number; docs/adr/0011-receipts.md. Golden files hold each
-// number to its answers (test/golden/renderers).
+// A receipt is always checked with the renderer that made its request. So before the output of `render` changes, its folder is copied
+// unchanged and registered here under its number, and `render` gets the next number; docs/adr/0011-receipts.md. Golden files check the
+// output of each number (test/golden/renderers).
 export const renderers = { 1: render1, 2: render } as const satisfies Readonly<Record<number, Renderer>>
 const byVersion = new Map<number, Renderer>(
   Object.entries(renderers).map(([version, made]) => [Number(version), made]),

@@ -49,7 +49,7 @@ async function* sent(
     return yield invalidInput('call', 'must be a call number, from 1, or a listed call')
   const call = typeof asked === 'object' ? asked : yield* callOf(chat, asked)
   const ofCall = unusableOf(call)
-  // Before anything is read: a receipt that cannot be used may name no position.
+  // Checked before anything is read, because an unusable receipt may have no valid position.
   yield* unwrap(ofCall(checkCall(call)))
   const effective = yield* unwrap(chat.context({ at: call.receipt.position }))
   const { made, ...remade } = yield* unwrap(ofCall(remadeCall(call, effective)))
@@ -79,7 +79,9 @@ const isCall = (call: unknown): boolean =>
   isFields(call['receipt']) &&
   isFields(call['receipt']['options'])
 
-/** Returns the body of a call as JSON, as this library's adapters send it. Without a receipt, the body has the form of the Messages API. */
+/**
+ * Returns the body of a call as JSON, as this library's adapters send it. Without a receipt, the body has the form of the Messages API.
+ */
 export const bodySent = ({ request, receipt }: Pick<SentCall, 'request'> & Partial<ModelCall>): string => {
   const form = receipt && (formIn(receipt) as ChatForm | undefined)
   return JSON.stringify(form ? chatCallBody(request, form) : callBody(request))

@@ -156,7 +156,7 @@ const isOf = (type: unknown, value: unknown): boolean => {
   if (type === 'array') return Array.isArray(value)
   if (type === 'object') return isFields(value)
   if (type === 'integer') return Number.isInteger(value)
-  // What no version knows is no reason to refuse.
+  // A type that no version of JSON Schema defines is not a reason to refuse.
   return !['string', 'number', 'boolean'].includes(String(type)) || typeof value === type
 }
 

@@ -27,7 +27,7 @@ export interface McpHints {
   readonly idempotentHint?: boolean | undefined
 }
 
-// A type, as early versions want fields of any name.
+// A type alias, not an interface, because early SDK versions require an index signature.
 export type McpCall = {
   readonly name: string
   readonly arguments: { [field: string]: unknown }

@@ -68,7 +68,7 @@ async function* toolsOf(client: McpClient, options: McpOptions): Fallible<McpErr
       callMcp(
         client,
         { name: tool.name, arguments: input as { [field: string]: unknown } },
-        // The turn's own limit counts.
+        // The turn enforces its own time limit.
         { signal, timeout: longestTimer, onprogress: (told) => progress(progressText(told)) },
       ).then(resultOf),
   }))

@@ -38,7 +38,7 @@ export interface ToolContext {
  */
 export type ToolEffect = 'none' | 'idempotent' | 'unsafe'
 
-// Methods, so that a tool may declare the input that its schema promises.
+// Declared as methods, whose parameters are bivariant, so that a tool may declare the input type of its schema.
 interface Methods {
   run(input: unknown, context: ToolContext): unknown
   approve(call: ToolCall): boolean | Promise<boolean>

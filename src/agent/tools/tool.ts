@@ -19,7 +19,7 @@ export interface ToolDefinition {
   readonly [field: string]: unknown
 }
 
-/** Options of a tool with a schema. The JSON Schema for the model is generated from the schema, and every input is checked against it. */
+/** Options of a tool with a schema, which every input is checked against. The JSON Schema for the model is generated from it. */
 export interface ToolOptions<S extends StandardSchema> extends Omit<
   ToolSettings,
   'run' | 'approve' | 'check'
@@ -80,7 +80,7 @@ export const tool = <S extends StandardSchema>(options: ToolOptions<S>): E.Eithe
       return run(await orThrow(madeInput(schema, name, { input, by: context })), context)
     },
     ...(approve !== false && {
-      // A call that would be refused needs nobody's approval.
+      // A call with invalid input is refused in any case, so it needs no approval.
       approve: async (call: ToolCall) => {
         const input = await madeInput(schema, name, { input: call.input, by: call })
         if (E.isLeft(input)) return false

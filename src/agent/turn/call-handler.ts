@@ -108,7 +108,7 @@ export const createCallHandler = (
       const states =
         own && open.every(({ use }) => use === own?.reply) ? noStates(own.end) : yield* statesOf(log, open)
       own = undefined
-      // Somebody else has started them since: their results will come.
+      // Another holder has started these calls since, and will record their results.
       const isStartedHere = ({ use, call }: OpenCall): boolean =>
         states.of(use, call.id).started !== undefined
       if (mayBeElsewhere && open.some(isStartedHere)) return yield lost()
@@ -120,13 +120,13 @@ export const createCallHandler = (
             task: await taskFor(each, states.of(each.use, each.call.id), { ...known, applied, signal: ends }),
           })),
         )
-      // The tool's own function is asked whether a call needs an approval: it may take long.
+      // The tool's own function, which may take a long time, decides whether a call needs approval.
       const { result: planned } = await watch.during(
         { context: now.at, seen: now.at, endedBy: ['lost'] },
         planAll,
       )
       const planFacts = factsOf(planned, waits.keep === true, now.at)
-      // Somebody else has taken the conversation over: the calls are for them to answer.
+      // Another holder has taken over the conversation and answers the calls.
       if (hold.isLost()) return yield lost()
       if (planFacts.length === 0 || signal?.aborted) return planned
       const facts = [...(yield* hold.along(now.at, states.end.revision)), ...planFacts]
@@ -141,7 +141,7 @@ export const createCallHandler = (
   /**
    * Carries out the tasks of the open calls, and records the results.
    *
-   * @returns the remaining calls, or undefined if results were recorded: then there may be more to do
+   * @returns the remaining calls, or undefined if results were recorded, in which case more may be left to do
    */
   async function* answer(
     now: Effective,
@@ -168,10 +168,10 @@ export const createCallHandler = (
     const { result } = await watch.during({ context, seen: now.at, endedBy: ['rewind', 'lost'] }, (signal) =>
       Promise.all(planned.map((each) => finished(each, signal))),
     )
-    // Nobody knows what became of calls that were aborted: the present holder of the conversation answers them.
+    // The outcome of aborted calls is unknown; the conversation's current holder answers them.
     if (hold.isLost()) return yield staleContext(chat.id, now.at, now.at)
     const { signal } = current()
-    // Who continues runs it again, or says that its outcome is not known.
+    // The worker that continues the turn runs such a call again, or reports that its outcome is unknown.
     const isLeft = isLeftToOthers(signal)
     const content = result.flat().filter((block) => !(isLeft && isCutOff(block)))
     if (signal && isLeft && content.length === 0) return yield modelAborted(signal)

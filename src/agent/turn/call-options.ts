@@ -15,7 +15,7 @@ export const askOptionsOf = (options: ResolvedTurnOptions): RetryOptions => {
   }
 }
 
-/** Returns a listener for the stream events of a reply. It passes each event to the caller's listener and to the listeners of the turn. */
+/** Returns a listener for a reply's stream events that passes each event to the caller's listener and to the turn's listeners. */
 const hearing = ({ emit, onEvent }: ResolvedTurnOptions): RetryOptions['onEvent'] => {
   if (emit === unheard) return onEvent
   const grow = deltas(emit)

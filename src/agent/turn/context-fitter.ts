@@ -47,7 +47,7 @@ export const createContextFitter = (
   return {
     step: async function* (now): Fallible<FitError, boolean> {
       const { context: settings, run, signal } = current()
-      // One that has failed is not used again.
+      // A summarizer that has failed is not used again.
       const summarizer = failed ? undefined : current().summarizer
       const refused = isTooLong ? refusal?.error : undefined
       const rest = restFor(run)

@@ -81,7 +81,7 @@ export async function* fit(
     return { type: 'condensed' }
   }
   const error = condensed.left
-  // A summarizer that has missed its deadline was not aborted by the caller.
+  // A missed deadline of the summarizer is also a `ModelAborted`, but not an abort by the caller.
   const isEnd = error._tag === 'StaleContext' || (error._tag === 'ModelAborted' && signal?.aborted)
   return isEnd ? yield error : { type: 'not-condensed', error }
 }
@@ -139,7 +139,7 @@ async function* truncate(
     const why = {
       ...policy,
       ...(failed && { failed: failed._tag }),
-      // A lesson counts once.
+      // The correction of the estimates must count only once.
       ...(index === 0 && learned && { learned }),
     }
     const written = yield* unwrap(chat.truncate({ covers, reason, policy: why, after }))

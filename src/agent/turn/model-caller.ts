@@ -58,7 +58,7 @@ export const createModelCaller = (
   /** Budget error that prevented a retry, if any. */
   let spent: TurnError | undefined
   const onRetry = ({ failed, ...retry }: Retry): boolean => {
-    // Meanwhile the conversation is for any worker, and the slot for another one.
+    // During a long wait, any worker may take the conversation, and another conversation may use the slot.
     if (chat.party.isWorker && retry.wait > longestWait) return false
     const allowed = account.within(failed)
     if (E.isLeft(allowed)) spent = allowed.left
@@ -105,7 +105,7 @@ export const createModelCaller = (
     if (isEnded && why?.why === 'rewind') return yield why.error
     const ending = yield* keep(now, { error, receipt, held })
     if (!isEnded || why?.why !== 'interrupt') return yield ending
-    // The model is asked again, with what the user has said.
+    // The model is called again, with the user's message.
     emit({ type: 'retrying', error, wait: 0, try: 1 })
     return { type: 'interrupted' }
   }
@@ -143,7 +143,7 @@ export const createModelCaller = (
     if (!partial || !keepPartial) return spent ?? error
     const content = partial.content.filter(isCall).map(notRun)
     const results = content.length > 0 ? [{ role: 'user' as const, content }] : []
-    // The last failed call is the one that broke off: the turn's error tells of it.
+    // The last failed call is the one that broke off; the turn's error reports it.
     const said = { ...partial, origin: failures.tellIn(partial.origin, 1) }
     const kept = yield* land(now, [messageOf(said, receipt), ...results], held)
     failures.told(1)
@@ -157,7 +157,7 @@ export const createModelCaller = (
   return ask
 }
 
-/** Receipt of the request, and the user messages that had been deferred until it was sent. */
+/** Receipt of the request, and the user messages that were deferred when it was sent. */
 interface Arrived extends Pick<SendResult, 'receipt'> {
   readonly held: DeferredMessages | undefined
 }

@@ -53,12 +53,12 @@ export interface TurnOptions extends StepOptions {
   /** Time limit of a tool call, in milliseconds. Default 120,000. */
   readonly toolTimeout?: number | undefined
   /**
-   * Maximum size, in bytes, of a tool result that is shown to the model in full. Of a larger result, the model sees the beginning, the
-   * end, and a note on the omitted part, which `resultReader` can read; the full result is recorded. Default: half a byte per token of
-   * the window.
+   * Maximum size, in bytes, of a tool result that is shown to the model in full. If a result is larger, the model sees its beginning,
+   * its end, and a note on the omitted part, which `resultReader` can read; the full result is recorded. Default: half a byte per token
+   * of the window.
    */
   readonly maxResult?: number | undefined
-  /** Milliseconds without any stream event, pings included, after which a model call counts as stalled (`ModelStalled`). Default 60,000. */
+  /** Milliseconds without a stream event, even a ping, after which a model call counts as stalled (`ModelStalled`). Default 60,000. */
   readonly stallTimeout?: number | undefined
   /**
    * Maximum number of retries of a model call that stalled, broke off, or met an overloaded API, a rate limit or a connection error.

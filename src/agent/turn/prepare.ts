@@ -49,10 +49,10 @@ const recordCompaction = (chat: ConversationHandle, { items, at }: Effective): W
   const [first] = items
   const before = items[index - 1]
   if (reply?.kind !== 'message' || !first || !before) return undefined
-  // A single item before the reply that is newer than it has hidden the rest since: the summary, or what replaced it.
+  // If the only item before the reply is a newer marker, everything earlier is already hidden: by the summary, or by its replacement.
   if (index === 1 && before.kind !== 'message' && before.position > reply.position) return undefined
   const content = reply.content.filter(isCompaction).slice(-1)
-  // The call belongs to the reply, which keeps its receipt.
+  // The call's receipt stays with the reply.
   const { context: _, ...origin } = reply.origin ?? {}
   return chat.condense({
     covers: { first: first.position, last: before.position },

@@ -65,14 +65,14 @@ const optionErrors: ReadonlySet<string> = new Set<SettleError['_tag']>([
   'PriceMissing',
 ])
 
-/** Checks the options of a turn and fills in all defaults. It does so synchronously, because the caller may change the objects later. */
+/** Checks the options of a turn and fills in all defaults; synchronously, because the caller may change the objects later. */
 export const settle = (given: TurnOptions): E.Either<SettleError, ResolvedTurnOptions> => {
   const separated = separate(withoutUndefined(given))
   if (E.isLeft(separated)) return separated
   const options = separated.right
   const misplaced = misplacedIn(options)
   if (misplaced) return E.left(misplaced)
-  // Before the schema, which would go through a list of four thousand million holes.
+  // Comes before the schema, which would iterate over all holes of a sparse array, up to four billion.
   const lists = copyJson({ system: options?.system, tools: options?.tools })
   if (E.isLeft(lists)) return E.left(invalidInput(lists.left.path, lists.left.problem))
   const checked = check(optionsSchema, options)
@@ -161,7 +161,7 @@ const summarizerOf = (
   window: number,
 ): E.Either<InvalidInput, Summarizer | undefined> => {
   if (given === false) return E.right(undefined)
-  // A copy: the function may change what it is given.
+  // A copy, because the function may modify its input.
   if (typeof given === 'function')
     return E.right((input) => given({ ...input, effective: structuredClone(input.effective) }))
   const maxTokens = Math.min(mostSummary, Math.ceil(window / 8))

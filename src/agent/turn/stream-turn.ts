@@ -33,13 +33,13 @@ export const streamTurn = (
       try {
         return await events.next()
       } catch (error) {
-        // A reader that left while the next event was awaited knows.
+        // A reader that left while waiting for the next event expects no error.
         if (controller.signal.aborted) return { done: true, value: undefined }
         throw error
       }
     },
     return: () => {
-      // At once: until the next event, a generator would not know.
+      // Aborts at once: the generator itself would not notice the return before the next event.
       controller.abort(new Error('the stream was closed by its reader'))
       return events.return()
     },
@@ -56,7 +56,7 @@ async function* eventsOf(
   if (controller.signal.aborted) return
   const queue = eventQueue()
   const ended = start({ emit: queue.push, signal: controller.signal }).finally(queue.end)
-  // It may reject long before a slow reader comes to it.
+  // Prevents an unhandled rejection: the promise may reject long before a slow reader awaits it.
   ended.catch(() => {})
   try {
     for (let event = await queue.next(); event; event = await queue.next()) yield event

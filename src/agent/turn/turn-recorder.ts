@@ -116,12 +116,12 @@ export const createTurnRecorder = (
       }
       if (!isStale(written) || stale > maxStale) return yield* unwrap(written)
       const later = yield* history()
-      // A configuration changes nothing for the calls, nor does a result of another one.
+      // Neither a configuration nor the result of another call affects these calls.
       if (!said && areOpen(content, later)) {
         before = later
         continue
       }
-      // What was said while the tools ran comes after their results: otherwise the model would be told that the calls have no results.
+      // Messages sent while the tools ran come after the results: otherwise the request would state that the calls have no results.
       const since = yield* saidSince(later, said?.before.at ?? before.at)
       if (!since || !areOpen(content, since.before)) return yield* land(before, [results])
       said = since

@@ -35,7 +35,7 @@ export interface FinalReply {
 export interface TurnResult extends FinalReply, Omit<TurnTotals, 'replies'> {
   /**
    * Reason why the turn ended. `stop`: the model stopped. `stop-when`: `stopWhen` applied to the last step. `tool-choice`: the model
-   * was forced to call a tool, and would be forced again. `waiting`: calls wait for somebody (`waiting`, `pending`).
+   * was forced to call a tool, and would be forced again. `waiting`: calls wait for approval (`waiting`) or for results (`pending`).
    */
   readonly ended: 'stop' | StopCause | 'waiting'
   /** Number of model calls made by this call of `turn`, excluding those for summaries. */

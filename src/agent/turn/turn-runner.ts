@@ -30,8 +30,8 @@ export interface TurnRunner {
  * the reply calls, and records their results; it repeats this until the model stops. Each step is recorded before the next one begins,
  * so if a turn ends early or its process is killed, the next turn resumes there.
  *
- * A reply is recorded right after the history from which it was computed. Later user messages are placed after the reply, and the turn then
- * answers them. If that history was rewound, the turn ends with `StaleContext`.
+ * A reply is recorded right after the history from which it was computed. Later user messages are placed after the reply, and the turn
+ * then answers them. If that history was rewound, the turn ends with `StaleContext`.
  */
 export const createTurnRunner = (chat: ConversationHandle): TurnRunner => {
   const { party, turnLog } = chat
@@ -40,13 +40,13 @@ export const createTurnRunner = (chat: ConversationHandle): TurnRunner => {
   async function* steps(given: TurnOptions, listener?: TurnListener): Fallible<TurnError, TurnResult> {
     const settled = yield* unwrap(settle(given))
     let options = listener ? heardBy(listener, settled) : settled
-    // A good part of the library: only turns wait for it.
+    // Imported only when a turn runs, because it loads a large part of the library.
     const { turn } = await import('./turn.ts')
     const course = newCourse()
     for (;;) {
-      // Who serves a worker has begun to when it claimed the conversation.
+      // A worker has started reading when it claimed the conversation.
       if (!party.isWorker) void history.begin()
-      // What was recorded since a worker's claim, or since it last looked, concerns its turn.
+      // For a worker, facts recorded since its claim, or since it last looked, concern this turn.
       const revision = party.isWorker ? yield* turnLog.seen() : (yield* turnLog.now()).revision
       const { whileHeld, ttl, emit, signal } = options
       const onHeld = (by: string): void => emit({ type: 'held', by })
@@ -65,7 +65,7 @@ export const createTurnRunner = (chat: ConversationHandle): TurnRunner => {
         watch.end()
         await hold.leave(finalReplyOf(turned), watch.cancelled() ? 'done' : reasonOf(turned))
       }
-      // Somebody else has taken the conversation over: what comes of that counts. Nobody takes it back.
+      // Another holder has taken over the conversation, and its outcome counts. This turn does not take the conversation back.
       course.losses++
       if (course.isAsking) emit({ type: 'retrying', error: takenOver, wait: 0, try: 1 })
       if (whileHeld === 'take' && hold.hasClaimed()) options = { ...options, whileHeld: 'wait' }
@@ -96,7 +96,7 @@ const finalReplyOf = (turned: Outcome): number | undefined =>
 const reasonOf = (turned: Outcome): 'done' | 'waiting' | 'free' => {
   if (turned?._tag === 'Right') {
     const { ended, waiting } = turned.right
-    // A worker has to see to it that an approval does not come too late unnoticed.
+    // If an approval can expire, a worker must notice when it does.
     const mayExpire = waiting.some(({ until }) => until !== undefined)
     return ended !== 'waiting' ? 'done' : mayExpire ? 'free' : 'waiting'
   }

@@ -48,7 +48,7 @@ const maxStale = 10
 /**
  * Runs one turn, with options that were resolved when the turn was requested.
  *
- * @param course progress of the same call of `turn` before another holder took over the conversation; that holder may have answered since
+ * @param course progress of this call of `turn` before another holder took over the conversation; that holder may have answered since
  */
 export async function* turn(
   chat: ConversationHandle,
@@ -110,7 +110,7 @@ export async function* turn(
     (isHolding && ended?.stopReason === 'pause_turn') || isHeldBack(held, requestOptionsOf(options))
 
   const requestFor = (now: Effective): E.Either<TurnError, PreparedRequest> => {
-    // Their form may change with what the endpoint refuses.
+    // Computed again each time, because the form may change after the endpoint refuses a request.
     const requestOptions = requestOptionsOf(options)
     const rendered = requestOf(now, requestOptions)
     if (E.isLeft(rendered)) return rendered
@@ -178,7 +178,7 @@ export async function* turn(
     if (open.length > 0 && goesOn(ended)) return yield* answer(asked, { open })
     if (steps.isWaiting()) {
       stopped = yield* heeding(now, () => steps.look(now))
-      // What the user has said meanwhile begins a turn, which is given at once.
+      // A user message that has arrived meanwhile begins a new turn, which runs at once.
       if (stopped && !isHolding && deferralStart(now) === undefined) {
         ended ??= finalReplyAt(chat.id, now)
         return true
@@ -199,13 +199,13 @@ export async function* turn(
     }
     const held = said && hasToWait(said) ? said : undefined
     if (held && held.again.length > 0) {
-      // The request is made of a moment in the log.
+      // A request is built from the history at one position of the log, so the messages are moved first.
       yield* orAgain(moveBack(held, now.at)())
       return false
     }
-    // Before a summary is requested for a turn that has nothing to answer.
+    // Rendered first, so that no summary is requested for a turn that has nothing to answer.
     const rendered = requestFor(held?.before ?? now)
-    // What was held back may have been rewound since.
+    // The deferred messages may have been rewound since.
     if (E.isLeft(rendered) && !goesOn(ended)) return true
     const request = yield* unwrap(rendered)
     yield* unwrap(account.within())
@@ -213,7 +213,7 @@ export async function* turn(
     if (E.isLeft(fitted)) failures.add(fitted.left)
     if ((yield* orAgain(fitted)) !== true) return false
     const reply = yield* ask(now, request, held)
-    // The next call is another one, unless only the context has to become smaller.
+    // The next model call is prepared again, unless the same call is repeated with a smaller context.
     if (reply.type !== 'refused') isPrepared = !prepareStep
     if (reply.type === 'interrupted') isHolding = ended !== undefined
     if (reply.type === 'recorded') {
@@ -226,7 +226,7 @@ export async function* turn(
   /** Moves the contents of the inbox into the conversation, if they may be appended now. Returns true if any messages were moved. */
   async function* takeIn(now: Effective, mail: readonly QueuedMessage[]): Fallible<TurnError, boolean> {
     if (!isPlaceToSpeak(now, mail) || !(yield* moveIn(chat, mail))) return false
-    // What comes after calls that wait is no word between two replies: it may deny them.
+    // Messages after waiting calls are not deferred: they may deny the calls.
     isHolding = ended !== undefined && !isLeftWaiting(ended)
     return true
   }
@@ -254,13 +254,13 @@ export async function* turn(
 
   async function* allSteps(): Fallible<TurnError, TurnResult> {
     for (let isFirst = true; ; isFirst = false) {
-      // At once: on a server, each is a round trip.
+      // In parallel, because each read is a round trip if the store is on a server.
       const [shown, mail] = await Promise.all([run(history()), run(history.mail())])
       let found = yield* unwrap(shown)
       if (yield* takeIn(found, yield* unwrap(mail))) found = yield* history()
       const others = isFirst && course.losses > 0 && !isToDo(found) ? finalReplyAt(chat.id, found) : undefined
       if (others) return yield* answeredBy(others, found)
-      // Before anything is written for a turn that has nothing to answer.
+      // Checked first, so that nothing is written for a turn that has nothing to answer.
       if (isFirst && !(isPrepared && isConfigured(found, current.wanted))) yield* unwrap(requestFor(found))
       const hasFinished = ended !== undefined && !goesOn(ended)
       const now = yield* hold.enter(found, { watch, isFirst, hasFinished })
@@ -272,7 +272,7 @@ export async function* turn(
       }
       stopped = undefined
       const isDone = yield* step(now)
-      // What is queued after this look finds that nobody is busy any more.
+      // A process that queues a message after this check finds that the conversation is no longer busy.
       const late = isDone ? yield* chat.inbox.pending() : []
       if (late.length > 0 && (yield* takeIn(yield* history(), late))) continue
       if (isDone && ended) return turnedAs(ended)

@@ -8,7 +8,9 @@ export interface Untold {
   readonly calls: () => readonly FailedCall[]
   /** Adds the failed calls of an error. */
   readonly add: (error: object) => void
-  /** Adds a failed condense, because no marker records the failure if the context fits anyway. `window` is the context window in tokens. */
+  /**
+   * Adds a failed condense, because no marker records the failure if the context fits anyway. `window` is the context window in tokens.
+   */
   readonly addCondense: (error: CondenseError, window: number) => void
   /** Returns the origin with all failures added, except for the last `except` calls. */
   readonly tellIn: (origin: Origin, except?: number) => Origin

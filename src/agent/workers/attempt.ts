@@ -86,13 +86,13 @@ export const attempt = async (
 ): Promise<AttemptOutcome & { readonly step: string }> => {
   const { chat, worker, step, signal, isLost, give } = hold
   for (let looks = 1; ; looks++) {
-    // The first turn may have begun to read when the worker knew of no other step.
+    // The first turn may have begun to read before the worker learned of a newer step.
     const before = (looks > 1 && step()?.name) || began.name
     const turned = await give(signal)
     const isAgain = E.isLeft(turned) && turned.left._tag === 'StaleContext'
     const isNew = (step()?.name ?? before) !== before
     if (looks < maxLooks && !signal.aborted && (isAgain || (isNew && looksAgain(turned)))) {
-      // Another may have taken over, of whose calls nothing may be said.
+      // If another worker has taken over, this one must not answer that worker's calls.
       const facts = await run(chat.turnLog.after(claimed))
       if (E.isRight(facts) && !isLostIn(facts.right, worker)) continue
     }

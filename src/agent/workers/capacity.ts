@@ -2,8 +2,8 @@ import * as E from 'fp-ts/lib/Either.js'
 import { failuresIn } from '../models/call-model.ts'
 import type { TurnResult, TurnError } from '../turn/turn-result.ts'
 
-// A worker takes fewer steps at once while the API refuses calls because there are too many: half as many after such a refusal, and one
-// more after as many turns in a row as it has slots (additive increase, multiplicative decrease).
+// A worker takes fewer steps at once while the API refuses calls because of a rate limit or overload: half as many after such a
+// refusal, and one more after as many successful turns as it has slots (additive increase, multiplicative decrease).
 
 /** Number of steps that a worker takes at once, as adapted to refusals by the API. */
 export interface Capacity {

@@ -53,7 +53,7 @@ export const createWorker = (
         const { signal = new AbortController().signal } = yield* unwrap(checkOptions(runOptions, fields))
         const settings = settingsOf(yield* unwrap(checked))
         if (!isConversationId(id)) yield invalidInput('name', 'may have only letters, digits and . _ : -')
-        // Twice under one id, each would take the other's steps for its own.
+        // If two runs shared an id, each would take the other's steps for its own.
         if (hasRun)
           yield invalidInput(
             'run',

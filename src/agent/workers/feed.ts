@@ -81,7 +81,7 @@ export const runFeed = async (
         if (followed.type === 'event') take(followed.event)
         after = followed.checkpoint
       }
-      // Without an error it ends only with the store.
+      // Without an error, the loop ends only if the store is closed or the signal aborts.
       return
     } catch (error) {
       lost()

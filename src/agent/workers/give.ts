@@ -30,11 +30,11 @@ export const quietly =
     try {
       listener?.(told)
     } catch {
-      // Nobody is there to be told.
+      // There is nobody to report the error to.
     }
   }
 
-/** Returns the turn runner of a conversation handle. It is reused, so that each turn begins with the history left by the previous one. */
+/** Returns a conversation handle's turn runner. It is reused, so that each turn begins with the history left by the previous one. */
 export const turningOf = memo((chat: ConversationHandle) => createTurnRunner(chat))
 
 const streamed = (
@@ -66,7 +66,7 @@ export const giveTurn = async (
   try {
     const options = await orAborted(optionsOf(), ends)
     const signal = options.signal ? AbortSignal.any([ends, options.signal]) : ends
-    // What is left of a reply that another worker has to give would stand in its way.
+    // A recorded partial reply would hinder the worker that has to produce the reply.
     const own = { ...options, signal, keepPartial: false }
     const given = await (onEvent ? streamed(chat, own, quietly(onEvent)) : turningOf(chat).turn(own)())
     return E.mapLeft((error: TurnError): GivenError =>

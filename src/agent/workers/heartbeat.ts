@@ -41,7 +41,7 @@ export const createHeartbeat = (shift: Shift): WorkerHeartbeat => {
       const data = isStandby(shift)
         ? { slots: 0, busy, standby: true as const }
         : { slots: shift.capacity.slots, busy }
-      // Nobody waits for the store: it may not answer before the next beat is due.
+      // Not awaited, because the store may not respond before the next beat is due.
       const telling = run(tell(store, actor, worker, { type: 'WorkerBeat', data }))
       told = Promise.all([told, telling]).then(() => undefined)
     }

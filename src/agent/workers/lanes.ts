@@ -48,7 +48,7 @@ export const lanes = (): Lanes => {
     const lane: OwnLane = free.get(key) ?? { tenant: tenantOf(step), steps: new Map(), newest: -Infinity }
     const isNew = !lane.steps.has(conversation)
     lane.steps.set(conversation, step)
-    // It was asked for otherwise, or somebody has let go of it: it keeps its place.
+    // The terms of its request have changed, or its holder has released it: the step keeps its place.
     if (isNew && step.waitsSince < lane.newest)
       lane.steps = new Map(
         [...lane.steps].toSorted(([, one], [, other]) => one.waitsSince - other.waitsSince),

@@ -73,7 +73,7 @@ interface PlaceInLine {
 export const lineOf = (known: WorkBoard, me: InLine, now: number) => {
   let others: readonly Living[] | undefined
   return (conversation: string, step: OpenStep): PlaceInLine => {
-    // Most looks find nothing to ask this for.
+    // Computed only when needed: most searches do not need it.
     others ??= livingIn(known, me, now).filter(({ worker }) => worker !== me.worker)
     const last = step.last ?? known.lastClaim(conversation)?.worker
     if (last === me.worker || others.length === 0) return { ahead: [], weight: 0 }

@@ -6,7 +6,8 @@ import type { SeenEvent } from './seen-event.ts'
  * The next work for workers in a conversation: a model call, or the tool calls of its reply. A conversation has no step until an answer
  * is requested.
  *
- * 1. A step is named after the event that created it: a message, a rewind, a decision, a request. A reply that calls tools continues its step.
+ * 1. A step is named after the event that created it: a message, a rewind, a decision, a request. A reply that calls tools continues
+ *    its step.
  * 2. A request holds until the model has finished.
  * 3. A worker that has claimed a step continues with the next one until nothing is left to do: it holds the conversation until then.
  */
@@ -103,7 +104,7 @@ const next = (step: OpenStep, { name, time }: SeenEvent, now: number): OpenStep 
   deaths: undefined,
   since: time,
   ...(step.holder === undefined && { freeAt: now, notBefore: now }),
-  // Who says more while it waits keeps its place.
+  // A step that is already open keeps its place when another event arrives.
   ...(step.stage !== 'open' && { waitsSince: now }),
   overBy: undefined,
 })
@@ -165,7 +166,7 @@ export const evolveStep = (
     case 'TurnRequested':
       return next(step, event, now)
     case 'queued':
-      // Of a parked step nobody else would take it out of the inbox.
+      // No turn of a finished or parked step would take the message out of the inbox.
       return step.stage === 'over' || step.stage === 'parked'
         ? { ...next(step, event, now), hasMail: true }
         : { ...step, hasMail: true }
@@ -193,7 +194,7 @@ export const evolveStep = (
     case 'TurnReleased':
       return released(step, what.data, now)
     case 'TurnParked':
-      // Something was said, rewound or decided since its writer looked: that opens it again.
+      // If the names differ, a message, rewind or decision came after the writer last looked, and opens the step again.
       return what.data.step === step.name
         ? { ...freed(step, now), stage: 'parked', errors: what.data.errors }
         : freed(step, now)
@@ -223,7 +224,7 @@ const released = (
   if (step.holder !== worker) return step
   if (step.isProgram || step.isCancelled) return undefined
   const free = freed(step, now, waitMs)
-  // Said, rewound or decided since the worker looked: somebody has to look again.
+  // If false, a message, rewind or decision came after the worker last looked, and any free worker must look again.
   const isCurrent = known === step.name || step.claimedStep === step.name
   if (reason === 'done' && isCurrent) return undefined
   if (reason === 'waiting' && isCurrent) {
@@ -231,7 +232,7 @@ const released = (
     return { ...free, stage: 'waiting', attempt: 1, expires }
   }
   if (reason === 'failed') return { ...free, errors: withError(step, error ?? 'failed') }
-  // Its error is shown while it is the last one: the next attempt has the same number.
+  // The attempt does not count: the next one has the same number, and if it fails, its error replaces this one.
   return {
     ...free,
     attempt: Math.max(1, step.attempt - 1),

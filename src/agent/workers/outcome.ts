@@ -23,7 +23,7 @@ export type AttemptOutcome =
 
 /** Milliseconds to wait if the API is overloaded and states no time. */
 const overloadWait = 5_000
-/** Minimum wait in milliseconds, regardless of the API: after `retry-after: 0`, a worker would otherwise call the API without a pause. */
+/** Minimum wait in milliseconds: otherwise, a worker would call the API without a pause after `retry-after: 0`. */
 const leastWait = 1_000
 /** Maximum length of a recorded error, in characters: some APIs respond with whole pages, and the size of a stored event is limited. */
 const longestError = 10_000
@@ -63,9 +63,9 @@ export const outcomeOf = (
     return { reason: 'done' }
   if (_tag === 'ModelAborted' && isStopping) return { reason: 'shutdown' }
   const error = `${_tag}: ${message}`.slice(0, longestError)
-  // A model of the program's own may say anything.
+  // A custom model may return any value.
   const wait = retryAfter !== undefined && retryAfter >= 0 ? retryAfter : undefined
-  // Too many calls are no fault of the step: it is tried again as often as it takes.
+  // Rate limits and overload are not the fault of the step: it is retried without limit.
   if (isRefused(turned.left))
     return { reason: 'free', error, waitMs: wholeWait(Math.max(wait ?? overloadWait, leastWait)) }
   if (isOfAll(turned.left)) return { reason: 'free', error, waitMs: accountWait }

@@ -66,7 +66,7 @@ export const pick = (known: WorkBoard, me: Me, now: number): PickResult => {
   const time = me.time()
   const standing = tenantStatusOf(known, time, me.taking())
   const placeOf = lineOf(known, me, now)
-  // What workers may die of is left to the standby, for a while.
+  // Suspect steps are left to the standby worker for `ttl` ms.
   const leave = !me.isStandby && known.lanes.suspects.size > 0 && known.hasStandby(now, me.ttl) ? me.ttl : 0
   let lookAt = Infinity
   let best: Omit<PickResult, 'lookAt'> = { passed: [] }
@@ -90,11 +90,11 @@ export const pick = (known: WorkBoard, me: Me, now: number): PickResult => {
     const free = freeAt(conversation, step, known, me) + (isSuspect(step) ? leave : 0)
     const held = standing.held(conversation, step)
     if (held) return wait(now + (held.until ?? Infinity) - time)
-    // Most steps that are in progress are their holders' for now: who would come before this worker is not asked.
+    // Most steps in progress still belong to their holders, so the order of workers is not computed for them.
     if (free > now) return wait(free)
     const { ahead, weight } = placeOf(conversation, step)
     const waitedFor = ahead.filter(({ isReady }) => isReady)
-    // It has waited long enough for any rank.
+    // The step has waited long enough for a worker of any rank.
     const isLate = now - free >= me.rankWait * known.workers.size
     const at = isLate ? free : free + me.rankWait * waitedFor.length
     if (at > now) return wait(at)
@@ -116,7 +116,7 @@ export const pick = (known: WorkBoard, me: Me, now: number): PickResult => {
       continue
     }
     for (const [conversation, step] of steps) {
-      // None of those that have waited less comes before the best.
+      // No step that has waited less precedes the best one found so far.
       if (best.step && !isBefore(orderOf(step, tenant), order)) break
       consider(conversation, step)
     }

@@ -24,7 +24,7 @@ export interface TenantPolicy {
   readonly budget?: TenantBudget | undefined
 }
 
-/** Allocation of workers to tenants. Use the same policy for all workers, because each worker applies it independently to the same log. */
+/** Allocation of workers to tenants. Use the same policy for all workers, because each applies it independently to the same log. */
 export interface WorkPolicy {
   /** Policies by the `tenant` named in requests; `''` applies to requests without a tenant. */
   readonly tenants?: { readonly [tenant: string]: TenantPolicy } | undefined

@@ -55,7 +55,7 @@ const rosterOf = (known: WorkBoard): Roster => {
       return { conversation, step, attempt, since: known.steps.get(conversation)?.claimedAt ?? heard }
     }),
   }))
-  // A program works on what it has claimed, and on nothing else.
+  // A program has no slots; it is listed only while it holds a step.
   const working = workers.filter((each) => each.slots !== 0 || each.steps.length > 0)
   return { workers: working, steps, claims: known.claims() }
 }

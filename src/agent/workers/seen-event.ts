@@ -5,7 +5,7 @@ import type { TurnEventData, TurnEventType } from '../../events/turn-events.ts'
 import { counterfactualActor } from '../../events/worker-events.ts'
 import type { RecordedEvent } from '../../store/port.ts'
 
-// What workers have to know of stored events, read without loading or decoding any history.
+// Facts that workers need from stored events, read without loading or decoding any history.
 
 /** An event of a conversation or of one of its side streams, as workers see it. */
 export interface SeenEvent {

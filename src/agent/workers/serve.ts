@@ -23,7 +23,7 @@ type LetGo = Parameters<typeof release>[2]
 export const hasSeenClaim = ({ known }: Shift, { conversation, claimed = 0 }: Run): boolean =>
   (known.turnsAt(conversation) ?? -1) >= claimed
 
-/** Waits until the board includes the run's claim, or the run is told to end. */
+/** Waits until the board includes the run's claim, or the run is aborted. */
 const received = (shift: Shift, its: Run): Promise<void> =>
   shift.watch.until(() => hasSeenClaim(shift, its) || its.ends.signal.aborted, Infinity)
 
@@ -42,10 +42,10 @@ export const serve = async (shift: Shift, its: Run, step: OpenStep, signals: Sig
   if (ended.reason !== 'settled') await letGo(shift, its, ended)
   its.isOver = true
   signals.freed(its)
-  // A claim that the board shows only later would look like one that this worker still has to act on.
+  // A claim that reached the board only after this run would look like one that this worker still has to act on.
   await received(shift, its)
   await shift.watch.until(() => !holds(shift, its), patience)
-  // The model has finished, but not by what the log says of it.
+  // The model has finished, but the log does not show it.
   if (holds(shift, its)) await letGo(shift, its, { reason: await leftWith(its), step: ended.step })
 }
 
@@ -57,7 +57,7 @@ const leftWith = async ({ chat, claimed: at = 0 }: Run): Promise<'free' | 'done'
 
 /** Begins the attempt, unless nothing is left to do or the tenant's limit forbids it. */
 const begun = async (shift: Shift, its: Run, step: OpenStep, signals: Signals): Promise<Ended> => {
-  // Its last holder has fallen silent, and so cannot say that it is over.
+  // The turn was cancelled, but its holder fell silent before it recorded that the step is over.
   if (step.isCancelled) return { reason: 'done', step: step.name }
   if (!(await mayBegin(shift, its, step))) return { reason: 'free', step: step.name }
   return traceAttempt(shift.worker, its.conversation, step, () => attempted(shift, its, step, signals))
@@ -96,7 +96,7 @@ const claimed = async (shift: Shift, its: Run, step: OpenStep): Promise<boolean>
   return its.claimed !== undefined
 }
 
-/** Reports whether the claim is within its tenant's limit, taking into account claims that other workers may have made at the same time. */
+/** Reports whether the claim is within its tenant's limit, taking simultaneous claims by other workers into account. */
 const mayBegin = async (shift: Shift, its: Run, step: OpenStep): Promise<boolean> => {
   const { limit } = policyFor(shift.known.policy, tenantOf(step))
   if (limit === undefined) return true
@@ -149,7 +149,7 @@ const letGo = async ({ worker, around, known, over }: Shift, its: Run, how: LetG
   for (;;) {
     const released = await run(release({ chat: its.chat, worker }, its.claimed ?? 0, how, before))
     if (E.isRight(released) || isStoreGone(released) || over.aborted) return
-    // Even if it cannot be recorded, nothing is worked on: the slot is free.
+    // The slot is free even if the release cannot be recorded, because no work is in progress.
     its.isOver = true
     await pause(around.clock, patience, over)
   }

@@ -42,7 +42,7 @@ const forgotten = 1_000
 export const createSnapshotKeeper = ({ worker, settings, around, known }: Shift): SnapshotKeeper => {
   const { conversations, ttl, settleAfter, answerAll } = settings
   const { store, clock } = around
-  // All receive the same events: one of them is the first to write.
+  // All workers receive the same events; because their thresholds differ, one of them writes first.
   const most = settleAfter * (1 + shareOf(worker))
   let at: Checkpoint | undefined
   let received = 0
@@ -61,13 +61,13 @@ export const createSnapshotKeeper = ({ worker, settings, around, known }: Shift)
     if (E.isLeft(now)) return
     const isLast = now.right === end
     end = now.right
-    // Another has settled something of late.
+    // Another worker has recently written a snapshot.
     if (!isLast) return
     const written = await run(writeSettled(around, conversations, settled, end))
     if (E.isRight(written)) end = written.right
   }
 
-  // What nobody has asked for is of no concern to others, and they have settled nothing about it.
+  // The board then includes steps that nobody requested. They do not concern other workers, whose snapshots do not contain them.
   if (answerAll) return { begin: () => Promise.resolve(undefined), received: () => {}, settle: () => {} }
   return {
     begin: async () => {

@@ -6,7 +6,7 @@ import type { Checkpoint } from '../../store/port.ts'
 import { type WorkSnapshot, type CarriedStep, rules } from './work-snapshot.ts'
 import { fieldsIn } from './seen-event.ts'
 
-// A checkpoint of workers as events: one, or several if there are many steps.
+// A snapshot of the board is recorded as one event, or as several if there are many steps.
 
 /** Snapshot of the board at a checkpoint of the store. */
 export interface BoardSnapshot {

@@ -79,7 +79,7 @@ async function* newestSettled(
   const streamOfAll = settledStreamOf([''])
   const own = yield* newestIn(store, stream, conversations)
   const ofAll = stream === streamOfAll ? undefined : yield* newestIn(store, streamOfAll, conversations)
-  // Either is right: the later one leaves less to read.
+  // Both are valid; after the later one, fewer events remain to be read.
   return own && ofAll && ofAll.time > own.time ? ofAll : (own ?? ofAll)
 }
 
@@ -110,8 +110,8 @@ export async function* snapshotsEnd(
 /**
  * Writes a snapshot of the board at a checkpoint.
  *
- * @param end last revision of the snapshot stream. If another worker has written since, the write fails with a `Conflict`, and the other
- * snapshot counts
+ * @param end last revision of the snapshot stream. If another worker has written since, the write fails with a `Conflict`, and the
+ * other snapshot counts
  * @returns the new last revision of the stream
  */
 export async function* writeSettled(

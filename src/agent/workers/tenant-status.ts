@@ -9,7 +9,7 @@ import { endOf, policyFor } from './policy.ts'
  */
 export type HoldReason = 'paused' | 'budget' | 'limit'
 
-/** Reason why a step is held back. `until` is the time at which the reason expires by itself, if it does, in milliseconds since 1970. */
+/** Reason why a step is held back. `until` is the time at which it expires by itself, if it does, in milliseconds since 1970. */
 interface HeldBack {
   readonly why: HoldReason
   readonly until?: number
@@ -60,7 +60,7 @@ export const tenantStatusOf = (
     held: (conversation, step) => {
       if (paused.has(conversation)) return { why: 'paused' }
       const tenant = tenantOf(step)
-      // What a dead worker holds is taken over in its place.
+      // A step taken over from a dead worker is already included in the count.
       return heldWith(tenant, workingFor(tenant) - (isInProgress(step) ? 1 : 0))
     },
     heldFor: (tenant) => heldWith(tenant, workingFor(tenant)),

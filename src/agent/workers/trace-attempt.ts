@@ -27,7 +27,7 @@ export const traceAttempt = <A extends { readonly reason: string; readonly error
     async (span) => {
       const made = await make()
       span?.set({ 'palimpsest.outcome': made.reason })
-      // The tag of the error, of which the rest may repeat what was said.
+      // Only the error's tag, because the rest may quote content of the conversation.
       if (made.reason === 'failed' || made.reason === 'parked')
         span?.failed(made.error?.split(':')[0] ?? made.reason)
       return made

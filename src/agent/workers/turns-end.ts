@@ -56,11 +56,11 @@ const revisionOfClaim = async (
 ): Promise<number | undefined> => {
   const seen = known.turnsAt(chat.id)
   if (seen !== undefined) {
-    // The claim is chained to the event there: its append finds it read.
+    // The claim is chained to the event at this revision, so the handle must have read that event.
     if (!chat.turnLog.isAt(seen)) await run(chat.turnLog.now())
     return seen
   }
-  // Nothing was recorded before the conversation began: if somebody was first, the append is refused.
+  // Nothing was recorded before the conversation began. If another holder was first, the append fails.
   if (isSeenWhole(step) && !refused.wasBlind(chat.id)) return -1
   const end = await run(claimStatusOf(chat.turnLog))
   if (E.isLeft(end)) return undefined
@@ -113,7 +113,7 @@ export const placeOfClaim = async (
   step: OpenStep,
   last: Promise<E.Either<ReadError, number>>,
 ): Promise<ClaimPlace | undefined> => {
-  // At once: on a server, each is a round trip.
+  // In parallel, because each read is a round trip if the store is on a server.
   const [revision, at] = await Promise.all([
     revisionOfClaim(observer, chat, step),
     positionFor(chat, step, last),

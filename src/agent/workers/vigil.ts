@@ -19,7 +19,6 @@ export interface Vigil {
   readonly end: (hasStopped: boolean) => void
 }
 
-// How often it looks, in milliseconds.
 /** Milliseconds between checks of workers that hold conversations. */
 export const often = 25
 /** Milliseconds between checks while no other worker holds a conversation. */

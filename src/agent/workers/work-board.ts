@@ -54,7 +54,7 @@ export interface WorkBoard {
   readonly hasStandby: (now: number, within: number) => boolean
   /** Processes the next event of the store. */
   readonly see: (event: RecordedEvent, now: number) => void
-  /** Treats every worker as heard from at `now`, because beats sent during the disconnection were lost. */
+  /** Treats every worker as alive at `now`, because a worker's silence during the disconnection means nothing. */
   readonly reconnected: (now: number) => void
   /** Forgets workers that hold nothing and have been silent since the given time. */
   readonly forget: (since: number) => void
@@ -119,7 +119,7 @@ export const createWorkBoard = (
     lastClaims.set(conversation, { worker, order: claims++ })
     const step = steps.get(conversation)
     if (step) fair.claimed(tenantOf(step))
-    // A program takes no steps of its own accord.
+    // A program takes no steps from the board, so it has no slots.
     workers.set(worker, { ...(isTurn && { slots: 0 }), ...workers.get(worker), heard, heardAt: now })
   }
 

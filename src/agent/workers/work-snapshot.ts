@@ -1,7 +1,7 @@
 import type { OpenStep } from './open-step.ts'
 import type { PeriodUsage } from './usage-tracker.ts'
 
-// What is known at a place of the store, for an observer that begins there: plain data, which depends on nobody's clock.
+// State of the work board at a checkpoint of the store, for an observer that begins there: plain data, independent of any clock.
 
 /** Version of the rules that derive the board from events. Increment it when they change, or when the snapshot gains a field. */
 export const rules = 8

@@ -65,7 +65,7 @@ export const work = async (
     freed: look,
   }
   const stepIn = (): void => {
-    // At first it says what it is.
+    // A worker that has not caught up yet states its role in its first beat.
     if (isUp) beats.changed()
     look()
   }

@@ -75,7 +75,7 @@ export const verifyFolders = async (
     if (!isSigned) fail()
     if (isJson) continue
     await out.line([folder, 'bold'])
-    // Keys are to be copied: nothing is cut.
+    // Users copy keys, so nothing is cut.
     for (const line of verdictLines(verified)) await out.text(`  ${visible(line)}\n`)
     for (const { witness, time } of cosigned)
       await out.line([

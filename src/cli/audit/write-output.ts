@@ -84,7 +84,7 @@ export const writeStatus = async (out: Output, status: LedgerStatus): Promise<vo
   ]
   for (const [name, value] of lines) {
     const label = [name.padEnd('exposure'.length), 'dim'] as const
-    // A key must be copied: the terminal breaks it.
+    // Users copy the key, so it is not wrapped here; the terminal breaks the line.
     if (name === 'key') await out.text(`${label[0]}  ${visible(value)}\n`)
     else await writeWrapped(out, label, value)
   }

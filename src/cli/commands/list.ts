@@ -70,7 +70,7 @@ const inTree = (conversations: readonly ConversationInfo[]): readonly Leaf[] => 
   const children = Map.groupBy(conversations.filter(isUnder), ({ parent }) => parent)
   const shown = new Set<string>()
   const leaves: Leaf[] = []
-  // Links may lead in a circle: what no root leads to is one.
+  // Links may form cycles, to which no root leads. So all conversations are tried as roots after the real ones.
   for (const root of [...conversations.filter((one) => !isUnder(one)), ...conversations]) {
     const open: Leaf[] = [{ info: root, depth: 0 }]
     for (let leaf = open.pop(); leaf; leaf = open.pop()) {

@@ -60,7 +60,7 @@ export const addQueued = (program: Command, shell: Shell): void => {
     .action(
       shell.look(async ({ store, out, isJson }, id) => {
         const chat = store.conversation(id)
-        // What nobody has begun was mistyped.
+        // Fails if the conversation does not exist, because its id was then mistyped.
         await chat.position()
         const queued = await chat.queued()
         if (isJson) return out.json(queued)

@@ -105,7 +105,7 @@ export const serveUntilEnded = async (
   try {
     const server = await serve({ ...options, store, relay })
     const beside = [inside, sealer, patroller].flatMap((one) => (one ? [one.run(drain.signal)] : []))
-    // Those who wait for it are told; nobody does yet.
+    // Prevents unhandled rejections; the errors are handled where these promises are awaited.
     for (const running of beside) running.catch(() => undefined)
     try {
       await began(server.url)
@@ -113,7 +113,7 @@ export const serveUntilEnded = async (
       if (!drain.signal.aborted) throw toError(workerEnded)
     } finally {
       await server.close()
-      // If one of them has failed, the others are told now.
+      // If one of them has failed, the others end now.
       drain.abort()
       await Promise.race([Promise.allSettled(beside), aborted(end.signal)])
     }
@@ -126,7 +126,7 @@ export const serveUntilEnded = async (
   }
 }
 
-/** Error for a worker that ends without being told to, because the store's file has been replaced. */
+/** Error for a worker that ends without a request to stop, because the store's file has been replaced. */
 const workerEnded = {
   _tag: 'StoreReplaced',
   message: "the worker has ended: the store's file was replaced. Restart the server",

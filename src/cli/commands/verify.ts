@@ -92,7 +92,9 @@ const withoutStack = (thrown: unknown): CliError => {
   return error
 }
 
-/** Turns an error into the outcome of a conversation, so that an unreadable conversation does not stop the verification of the others. */
+/**
+ * Turns an error into the outcome of a conversation, so that an unreadable conversation does not stop the verification of the others.
+ */
 const unreadable =
   (conversation: string) =>
   (thrown: unknown): Outcome => ({ conversation, events: 0, error: withoutStack(thrown) })

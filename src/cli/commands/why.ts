@@ -69,7 +69,9 @@ const write = async (out: Output, found: Why): Promise<void> => {
     )
 }
 
-/** Writes that no receipt proves the request, and lists the fields that the log has not recorded, with their approximate size in tokens. */
+/**
+ * Writes that no receipt proves the request, and lists the fields that the log has not recorded, with their approximate size in tokens.
+ */
 const writeDerived = async (
   out: Output,
   { unrecorded }: NonNullable<Why['derived']>,
@@ -88,7 +90,7 @@ const writeChanges = async (out: Output, found: Why, before: CallName): Promise<
       `  configuration${configuration.event === undefined ? '' : ` at ${configuration.event}`}: ${configuration.fields.join(', ')}`,
       'marker',
     ])
-  // What one event did is one line.
+  // All differences that one event caused are on one line.
   const all = Map.groupBy(
     differences,
     ({ change, because, event }) => `${change} ${because} ${because === 'message' ? '' : event}`,

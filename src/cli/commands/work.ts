@@ -81,10 +81,10 @@ Examples:
         ]
         const sealer = await createSealTask(store, options, host.stderr)
         const stops = abortOnSignals()
-        // Nobody watches any more: as when it is told to end.
+        // If the reader closes the output, the command ends as on a first signal.
         out.unread.addEventListener('abort', () => stops.drain.abort())
         const sealing = sealer?.run(stops.drain.signal)
-        // Workers work on; their watchers are told at once.
+        // A failure of the sealer does not stop the workers; it is reported at once.
         sealing?.catch((error: unknown) =>
           host.stderr.write(`${JSON.stringify({ audit: 'ended', error })}\n`),
         )
@@ -92,7 +92,8 @@ Examples:
         try {
           await supervise({
             processes: options.processes,
-            // What an agent prints is no answer of this command. The store's URL may hold a password.
+            // Output of the agent is not output of this command, so it goes to standard error. The store's URL is passed in the
+            // environment, because it may contain a password.
             start: ({ isReplaced, isSpare }) =>
               fork(
                 fileURLToPath(packageFile('bin/palimpsest.js')),

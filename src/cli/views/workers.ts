@@ -7,8 +7,8 @@ import { writeTable } from './table.ts'
 const recently = 10 * 60 * 1_000
 
 /**
- * Summarizes a roster: the workers, and the number of steps in each state. Unless `isAll`, omits workers without steps that were last
- * heard of over ten minutes ago.
+ * Summarizes a roster: the workers, and the number of steps in each state. Unless `isAll`, omits workers without steps whose last
+ * report is over ten minutes old.
  */
 export const summaryOf = ({ workers, steps }: Roster, isAll: boolean) => {
   const count = (state: OpenStepInfo['state']): number => steps.filter((step) => step.state === state).length
@@ -39,7 +39,7 @@ const rowsOf = (
     String(attempt),
     shown(since),
   ])
-  // In a pipe, each line says it all.
+  // In a pipe, each line is complete.
   const again = isTerminal ? own.map(() => '') : own
   return [[...own, ...(first ?? ['', '', ''])], ...others.map((step) => [...again, ...step])]
 }

@@ -34,7 +34,7 @@ const told = () => {
     if (word === stepInWord) stepsIn.abort()
   })
   process.on('disconnect', end)
-  // The parent of this process may have ended before it listens.
+  // The parent may have ended before this process began to listen.
   if (process.send && !process.connected) end()
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, end)
   return { ends: ends.signal, stepsIn: stepsIn.signal }
@@ -50,7 +50,7 @@ const extra = 2_000
 /**
  * Runs one worker until it is told to stop. Errors are reported to the parent process, not thrown.
  *
- * @param server receives the events of the turns
+ * @param server server that receives the events of the turns
  */
 export const workHere = async (
   store: Store,
@@ -78,7 +78,7 @@ export const workHere = async (
         onStep?.(step)
       },
     })
-    // Before anybody hears of a worker that cannot work.
+    // Checked before the parent process is told about the worker.
     if (!isConversationId(worker.id)) throw toError(invalidInput('name', nameRule))
     const { grace = defaultGrace } = { ...agent, ...given }
     const patience = grace + extra

@@ -28,7 +28,7 @@ const killGroup = (child: ChildProcess): void => {
   try {
     if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
   } catch {
-    // It has ended, or the system has no groups.
+    // The process has ended, or the system has no process groups.
     child.kill('SIGKILL')
   }
 }
@@ -39,7 +39,7 @@ const beginningOf = async (stream: Readable): Promise<string> => {
   try {
     for await (const part of stream.setEncoding('utf8')) if (kept.length < mostKept) kept += String(part)
   } catch {
-    // It was closed here, as its writer took too long.
+    // `commandJudge` has closed the stream, because the command took too long.
   }
   // The end may be in the middle of a character.
   return kept.slice(0, mostKept).toWellFormed()
@@ -58,7 +58,7 @@ export const commandJudge =
       shell: true,
       env: { ...env, PALIMPSEST_CONVERSATION: conversation, PALIMPSEST_POSITION: String(position) },
       stdio: ['pipe', 'pipe', 'pipe'],
-      // A group of its own: what a shell has started holds the pipes open.
+      // A separate process group, so that processes started by the shell can be killed, too: they hold the pipes open.
       detached: true,
     })
     let isLate = false
@@ -66,7 +66,7 @@ export const commandJudge =
     const late = timer(timeout * 1_000, () => {
       isLate = true
       end()
-      // What has left the group is not killed, and may hold the pipes open.
+      // Processes that have left the group are not killed and may hold the pipes open.
       child.stdout.destroy()
       child.stderr.destroy()
     })
@@ -76,7 +76,7 @@ export const commandJudge =
       end()
       process.kill(process.pid, name)
     }
-    // A command need not read all of it.
+    // The command need not read all of its input.
     child.stdin.on('error', () => {})
     child.stdin.end(JSON.stringify(state))
     const [stdout, stderr, [code, signal]] = await Promise.all([

@@ -94,13 +94,13 @@ export const live = ({
   const endIt = (): void => void child.kill('SIGKILL')
   const drainIt = (): void => {
     if (child.connected) child.send(stopWord, () => {})
-    // A process that computes without a pause hears nothing, and cannot end itself.
+    // A process that computes without a pause receives no messages and cannot end itself.
     last = timer(patience + deaf, endIt)
   }
   drain.signal.addEventListener('abort', drainIt)
   end.signal.addEventListener('abort', endIt)
   const ending = async (): Promise<ProcessExit> => {
-    // What it has said is here once the channel is closed.
+    // All messages of the process have arrived once the channel is closed.
     const [[code, signal]] = await Promise.all([once(child, 'exit'), once(child, 'disconnect')])
     clearTimeout(last)
     drain.signal.removeEventListener('abort', drainIt)

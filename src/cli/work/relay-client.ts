@@ -86,7 +86,7 @@ export const createRelayClient = ({
       later(0)
     },
     tell: (served) => {
-      // The result of a turn is recorded, and large.
+      // The result of a turn is large, and it is recorded anyway.
       if (worker === undefined || served.event.type === 'done' || isResting) return
       waiting.push(tellable(served))
       if (waiting.length > most) waiting.shift()

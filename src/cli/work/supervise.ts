@@ -73,14 +73,14 @@ export const supervise = async ({ processes, start, ...watched }: SupervisorOpti
       if (refused) return
       if (drain.signal.aborted) return tellEnded(ended)
       delay = restartDelay(delay, performance.now() - began)
-      // The standby takes its place.
+      // The standby process replaces the one that has ended.
       life = spare
       spare = undefined
       tellEnded(ended, life ? 0 : delay)
       if (life) life.stepIn()
       else await pause(delay)
     }
-    // It has stepped in just when all was to end.
+    // The standby process may have stepped in just as all work was to end.
     await life?.ended
   }
 

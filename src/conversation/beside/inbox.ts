@@ -66,7 +66,7 @@ export const inboxOf = (store: EventStore, actor: Actor, conversation: string): 
         if (event.type === 'Queued') queued.push(event)
         else taken = Math.max(taken, event.data.through)
       }
-      // What comes next is taken.
+      // All earlier messages have already been taken.
       if (event.revision - 1 <= taken) break
     }
     const left = queued.filter(({ revision }) => revision > taken).toReversed()

@@ -66,7 +66,7 @@ export const noteIndex = (store: EventStore): NoteIndex => {
     if (before) return before
     const [own, read] = [known, since]
     const found = yield* glanceAt(store, conversation)
-    // Not what another look may have found to be old.
+    // Not cached if another refresh ran meanwhile, because it may be outdated.
     if (read !== undefined && since === read) own.set(conversation, found)
     return found
   }
@@ -129,7 +129,7 @@ const namesOf = (store: EventStore): Pick<NoteIndex, 'noted'> & { readonly add: 
 export const noNotes: NoteGlance = { titles: [], links: [] }
 
 async function* glanceAt(store: EventStore, conversation: string): Fallible<StoreError, NoteGlance> {
-  // What a fork was forked from has none most often.
+  // The parent of a fork usually has no notes; a single read shows this.
   const stream = notesStreamOf(conversation)
   const first = yield* unwrap(store.read({ stream, from: 0, direction: 'forwards', limit: 1 }))
   if (first.length === 0) return noNotes

@@ -77,7 +77,7 @@ export const noteStore = (store: EventStore, actor: Actor): NoteStore => ({
   index: noteIndex(store),
 })
 
-// What each must be, is for the envelope's own schema to say.
+// The envelope's own schema checks the values.
 const envelopeFields = {
   commandId: kinds.anything,
   actor: kinds.anything,

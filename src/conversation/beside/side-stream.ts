@@ -135,11 +135,11 @@ export const sideStream = <Fact, Recorded>(
       const [given, looked] = await Promise.all([factNow(), run(end())])
       const fact = yield* unwrap(given)
       const after = yield* unwrap(looked)
-      // After the end was read: if somebody writes it from here on, this is a conflict.
+      // Looked up after the end has been read: if another writer records the event from here on, the append conflicts.
       const before = envelope.isNamed ? yield* find(envelope.commandId) : undefined
       if (before) return before
       const { revision } = yield* write([fact], after, envelope, true)
-      // Read, and not taken for what was sent: a repeat of somebody else may have another time.
+      // Read back, because another writer may have recorded the same command with a different time.
       return yield* at(revision)
     })
 

@@ -123,7 +123,7 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
     signal?: AbortSignal,
   ): AsyncGenerator<RecordedTurnFact, void> {
     const end = { from: Number.MAX_SAFE_INTEGER, direction: 'backwards', limit: 1 } as const
-    // Before the facts are read: what is recorded meanwhile comes after it.
+    // Read before the facts, so that facts recorded meanwhile come after its checkpoint.
     const [last] = await orThrow(store.read({ ...end, stream: streamOf(conversation) }))
     const facts: RecordedTurnFact[] = []
     for await (const fact of newest()) {
@@ -154,7 +154,7 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
     if (before.revision !== after) return yield conflict(stream, after, before.revision)
     let { at } = before
     const placed = facts.map(({ type, data }): TurnFact => {
-      // Who reads back from the end stops at what was recorded before a position.
+      // `at` must never decrease, because backward readers stop at the first fact recorded before a position.
       at = Math.max(at, data.at)
       return { type, data: { ...data, at } } as TurnFact
     })

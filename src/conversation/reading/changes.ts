@@ -27,10 +27,10 @@ export const changesOf =
     const after = await placeIn(store, own)
     const follow = async (): Promise<void> => {
       for await (const followed of store.follow({ prefixes, after, signal }))
-        // A prefix may be the name of one stream and the beginning of another's.
+        // The name of one stream may be the beginning of another stream's name.
         if (followed.type === 'event' && prefixes.includes(followed.event.stream)) seen(followed.event)
     }
-    // A handle that is not told finds out when it writes.
+    // Errors are ignored: a handle that receives no reports notices changes when it writes.
     if (after !== undefined && !signal.aborted) follow().catch(() => undefined)
   }
 

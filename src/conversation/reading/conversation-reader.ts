@@ -140,6 +140,8 @@ export interface DiffOptions {
 }
 
 export interface VerifyOptions {
-  /** True to check the whole file as well, like the store's `check`. Default true; set it to false when verifying many conversations. */
+  /**
+   * True to check the whole file as well, like the store's `check`. Default true; set it to false when verifying many conversations.
+   */
   readonly file?: boolean | undefined
 }

@@ -54,7 +54,7 @@ export const chainEndAt = (lineage: Lineage, last: RecordedEvent | undefined): C
   hash: last ? hashOf(last) : null,
 })
 
-/** The end of a conversation, for readers. It has no hash, because computing the first hash in a process takes long. */
+/** The end of a conversation, for readers. It has no hash, because computing the first hash in a process is slow. */
 export interface ConversationEnd extends StreamEnd {
   readonly lineage: Lineage
   /** The newest events of the conversation's own stream, newest first; at most `limit`. */
@@ -81,13 +81,13 @@ export async function* readConversationEnd(
   const lineage = yield* unwrap(loaded)
   const page = yield* unwrap(read)
   if (!lineage && page.length > 0) {
-    // Somebody began it between the two.
+    // Another writer created the conversation between the two reads.
     const begun = yield* unwrap(loadLineage(store, conversation))
     return begun
       ? yield* readConversationEnd(store, conversation, begun, limit)
       : yield eventMissing(stream, 0, page[0]?.revision)
   }
-  // A conversation that is not there yet has the lineage that its first message will give it.
+  // A conversation that does not exist yet has the lineage that its first message will give it.
   const own = { conversation, stream, offset: 0, last: Infinity }
   return { lineage: lineage ?? [own], page, ...(yield* streamEndFrom(store, page[0])) }
 }
@@ -122,7 +122,7 @@ export const headAfter = (
     headBefore = head
     lastType = event.type
     if (event.type !== 'Rewound') head = last + 1 + index
-    // A branch beside the path ends with the way back.
+    // An append to an abandoned branch ends with a rewind to the previous last position.
     else head = event.data.to === last ? known.head : resolved
   }
   return { lineage, revision: revision + events.length, hash, head, headBefore, lastType }

@@ -85,7 +85,7 @@ export const createEventFollower = (
       const { revision } = followed.event
       const position = last + revision - (newest?.revision ?? 0)
       const event = await orThrow(decode(followed.event, { stream, revision, position }))
-      // An import's events are followed once it is complete: some may have been given already.
+      // The events of an import are reported only once it is complete, and some may have been yielded already.
       if (position >= from && position > last) yield event
       if (position >= to) return
     }

@@ -32,7 +32,7 @@ export const lightReader = (store: EventStore, lineage: Lineage): Reader => {
       if (!events.some((event) => event.position === position)) {
         const read = await store.read({ stream, from, direction: 'forwards', limit: streamPage })()
         const decoded = E.isLeft(read) ? read : await decodeAll(read.right, stretch)
-        // Something that nobody asks for may be what is damaged.
+        // The damage may be outside the requested range, so only that range is read.
         if (E.isLeft(decoded)) return plain.page(first, last, direction)
         events = decoded.right.map(lightOf)
         pages.set(key, events)

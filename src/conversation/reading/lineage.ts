@@ -9,7 +9,9 @@ import type { StoreError } from '../../store/errors.ts'
 import type { EventStore, RecordedEvent } from '../../store/port.ts'
 import type { HistoryState } from './moments.ts'
 
-/** A stream that contains events of a conversation: its own stream or, for a fork, the stream of a conversation that it was forked from. */
+/**
+ * A stream that contains events of a conversation: its own stream or, for a fork, the stream of a conversation that it was forked from.
+ */
 export interface StreamSegment {
   readonly conversation: string
   readonly stream: string
@@ -75,7 +77,7 @@ export async function* lineageFrom<Failed>(
     if (!first) return yield parentNotFound(conversation, id)
     const from: Forked['from'] | undefined = yield* unwrap(originOf(first))
     const offset = from ? from.position + 1 : 0
-    // A fork of a fork at a position that the first one has from its own parent leaves nothing of the first one.
+    // If a fork of a fork begins at a position that the first fork inherited, no event of the first fork belongs to the lineage.
     if (offset <= last) lineage.push({ conversation: id, stream, offset, last })
     last = Math.min(last, offset - 1)
     id = from?.conversation

@@ -43,7 +43,7 @@ export async function* loadEffective(
   const passed: ConversationEvent[] = []
   let base: HistoryState | undefined
   let view: View | undefined
-  // A restore without a view (of another program) needs what its marker hid: the walk continues to before that marker.
+  // A restore without a view (written by another program) needs the items that its marker hid, so the walk continues past that marker.
   let needed = Infinity
   const walked = walkBack(reading, at, 0, (event) => {
     base = event.position < needed ? momentAt(event.position) : undefined
@@ -108,7 +108,7 @@ async function* draftFrom(
   const prompt = yield* unwrap(configuration)
   const slots: Slot[] = []
   for (const segment of segments) {
-    // There may be hundreds.
+    // Checked without `unwrap`, because there may be hundreds of segments.
     if (E.isLeft(segment)) return yield segment.left
     for (const event of segment.right) {
       slots.push({ position: event.position, marker: event.type !== 'MessageAppended' })
@@ -139,7 +139,7 @@ async function* readConfiguration(
   if (named.type !== 'Configured') return {}
   const configuration = freeze(named.data)
   if (toolsIn(configuration)) return { configuration }
-  // A view of before there was the field.
+  // The view is older than this field.
   if (toolsFrom === undefined) {
     const walked = walkBack(reading, promptSince - 1, 0, (event) => {
       const hasTools = event.type === 'Configured' && toolsIn(event.data) !== undefined

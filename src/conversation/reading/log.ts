@@ -76,7 +76,7 @@ export const openShown = async (
   if (lineage.right) own.lineage = lineage.right
   const { offset = 0 } = lineage.right?.[0] ?? {}
   const [newest] = page.right
-  // A position in a fork is no revision, there may be no such position, or what is there not count yet: then one has to look closer.
+  // A position in a fork is not a revision, and the event may be missing or part of an unfinished import: `openAt` handles these cases.
   const isIt =
     newest !== undefined && !newest.part && (at === undefined || (offset === 0 && newest.revision === at))
   if (!isIt || !lineage.right) return openAt(store, conversation, at, own)

@@ -46,7 +46,7 @@ export interface Moments {
   readonly tell: (conversation: string, marker: number) => boolean
   /** Remembers a history state, unless it is too large. */
   readonly keep: (conversation: string, moment: HistoryState) => void
-  /** Like `keep`, but in slices, because measuring a large history takes long. */
+  /** Does the work of `keep` in slices, because measuring a large history takes a long time. */
   readonly keeping: (conversation: string, moment: HistoryState) => SliceGenerator<void>
   readonly forget: (conversation: string) => void
 }

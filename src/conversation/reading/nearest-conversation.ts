@@ -19,11 +19,11 @@ export const withNearest = async <Failed extends TypedError>(
 ): Promise<Failed> => {
   if (!('conversation' in error) || typeof error.conversation !== 'string') return error
   const { conversation: id } = error
-  // That the conversation that a fork was made of is missing is said in other words.
+  // The error for the missing parent of a fork has a different message.
   if (error.message !== conversationNotFound(id).message) return error
   const names = await store.newest([streamOf('')], undefined, mostLooked)()
   if (E.isLeft(names)) return error
-  // A store may list a conversation that was never written.
+  // A store may list a conversation that was never written, even the missing one.
   const ids = names.right.map((name) => conversationOf(name) ?? name).filter((other) => other !== id)
   const meant = meantBy(id, ids)
   return meant === undefined ? error : { ...error, message: `${error.message}: did you mean ${meant}?` }

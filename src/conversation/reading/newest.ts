@@ -24,7 +24,7 @@ export interface Newest {
   readonly abandoned: boolean
 }
 
-/** The newest events, and those of them that are on the path. */
+/** Newest events, and the subset that is on the path. */
 interface Read {
   /** Events by position, from `first` on; without `abandoned`, only those on the path. */
   readonly log: Log
@@ -37,7 +37,7 @@ interface Read {
  * all events after them. Of earlier events, reads only those covered by a marker without a view.
  */
 export async function* loadNewest(reading: Reader, asked: Newest): Fallible<StoreError, readonly Entry[]> {
-  // A marker that hid nothing is no entry: then there are fewer than events that could be.
+  // A marker that hid nothing is not an entry, so a read may yield too few entries; the next one then reads more events.
   for (let wanted = asked.last; ; wanted *= 2) {
     const read = asked.abandoned ? readAll : readPath
     const { log, first, path } = yield* read(reading, asked, wanted)

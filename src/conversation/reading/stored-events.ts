@@ -90,7 +90,7 @@ const parentOf = async (store: EventStore, conversation: string): Promise<string
   const stream = streamOf(conversation)
   const [first] = await orThrow(store.read({ stream, from: 0, direction: 'forwards', limit: 1 }))
   if (!first) throw toError(conversationNotFound(conversation))
-  // Only its beginning is read here: what cannot be decoded is exported as it is.
+  // Only the origin is needed here; an event that cannot be decoded is exported unchanged.
   const origin = originOf(first)
   return E.isRight(origin) ? origin.right?.conversation : undefined
 }

@@ -32,7 +32,7 @@ export async function* earlier(
   looked: FindResult,
 ): Fallible<StoreError, WriteResult | undefined> {
   const stream = streamOf(conversation)
-  // What came between the look and the end may be the command's.
+  // Events appended between the lookup and the end may be the command's.
   const isSure = looked.revision !== undefined || looked.through >= end.revision
   const { revision } = isSure ? looked : yield* unwrap(findEarlier(store, conversation, envelope))
   if (revision === undefined) return undefined

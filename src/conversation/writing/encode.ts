@@ -19,7 +19,7 @@ export interface CommandEnvelope {
    * blocks of the reply.
    */
   readonly interrupts?: true | undefined
-  /** Asks a worker (`store.worker`) to answer: `true`, or an object with a tenant and a priority. Default: no worker is asked. */
+  /** Requests an answer from a worker (`store.worker`): `true`, or an object with a tenant and a priority. Default: no request. */
   readonly answer?: AnswerFlag | undefined
 }
 /** An envelope with all defaults filled in. */
@@ -52,7 +52,9 @@ export type WrittenEvent<T extends EventType = EventType> = {
     readonly position: number
     readonly id: string
     readonly type: K
-    /** Data of the event. Absent if the command was given a `commandId`, because another call with that id may have written the event. */
+    /**
+     * Data of the event. Absent if the command was given a `commandId`, because another call with that id may have written the event.
+     */
     readonly data?: EventData[K]
   }
 }[T]
@@ -138,7 +140,7 @@ export const encodeChain = (
   const metadata = metadataOf(envelope)
   let hash = prev
   for (const event of events) {
-    // A new UUID is as good an id as one derived from it.
+    // If the caller gave no command id, the new UUID itself is the id of the first event.
     const isOwn = !isNamed && chain.length === 0
     const id = isOwn ? commandId : eventId(stream, commandId, chain.length)
     const stored = encode(event, id, { ...metadata, prev: hash })

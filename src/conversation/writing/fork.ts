@@ -98,7 +98,7 @@ export const forks = (store: EventStore, ends: LruCache<StreamHead>): Forks => {
     const target = { lineage: [own], revision: -1, hash: null }
     const forked = await run(forkAt(conversation, command, envelope, target))
     if (E.isRight(forked) || forked.left._tag !== 'Conflict') return forked
-    // There is such a conversation, maybe by the same command: a second look tells.
+    // The conversation exists, perhaps because of the same command: read its end and try again.
     const there = await run(readChainEnd(store, command.id))
     return E.isLeft(there) ? there : run(forkAt(conversation, command, envelope, there.right))
   }

@@ -107,13 +107,13 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
   /** Reads the conversation's end, together with as many of the events before it as the command is expected to need. */
   async function* look(conversation: string, command: ConversationCommand): Fallible<WriteError, Seen> {
     const before = ends.get(conversation)
-    // Until it is known.
+    // Forgotten until the current end has been read.
     ends.forget(conversation)
     const limit = isAppend(command) ? 1 : aheadOf(conversation, command)
     const read = yield* readConversationEnd(store, conversation, before?.lineage, limit)
     const known = headFrom(yield* chainEndOf(conversation, read), read.last?.type)
     if (before && !continues(known, before)) moments.forget(conversation)
-    // One that is not there yet may begin as a fork.
+    // Not remembered if the conversation does not exist yet, because it may be created as a fork.
     if (known.revision >= 0) ends.set(conversation, known)
     return { known, page: read.page }
   }
@@ -155,8 +155,8 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     if (after) moments.keep(conversation, after)
   }
 
-  // What runs after a wait for the disk runs with cold caches: an append that asks nothing waits for nothing but its write, and no
-  // function waits for this one only to tidy up after it.
+  // Code that runs after a wait for the disk finds the CPU caches cold. Therefore an append that needs no read waits only for its
+  // write, and no function waits for this one only to clean up after it.
   const carryOut = async (
     conversation: string,
     command: ConversationCommand,
@@ -189,7 +189,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
                 command,
               ),
             )
-        // What is refused may be right by what others have written since.
+        // A command refused at the remembered end may be valid after events that others have written since.
         if (remembers && (E.isLeft(decided) || decided.right.events.length === 0)) continue
         if (E.isLeft(decided)) return decided
         const first = lastPosition(known) + 1
@@ -198,7 +198,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
         if (E.isLeft(chain)) return chain
         const appended = await append(conversation, known, chain.right, envelope.isNamed)
         if (E.isRight(appended)) {
-          // A repeat is another writer's: what is there has its hash, not ours.
+          // For a repeat, another writer stored the events, so the stored hash is not ours.
           if (appended.right === 'written') note(conversation, known, decided.right, chain.right)
           else ends.forget(conversation)
           const own = envelope.isNamed ? [] : decided.right.events
@@ -218,11 +218,11 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
   }
 
   return {
-    // A command is refused for reasons of its own: the type of each decider says for which.
+    // Each type of command has its own rejections, given by the type of its decider.
     handle: ((...asked) => orNearest(store, () => inTurn(...asked))()) as Handler['handle'],
     saw: (conversation, lineage, last, moment) => {
       const { revision = -1 } = ends.get(conversation) ?? {}
-      // What this process has written since is newer.
+      // The remembered end may be newer, because this process has written since the read.
       if (revision < last.revision) ends.set(conversation, headFrom(chainEndAt(lineage, last), last.type))
       if (moment && sizeOf(moment.effective, mostSeen) <= mostSeen) moments.keep(conversation, moment)
     },

@@ -5,7 +5,8 @@ interface Turn {
 /**
  * A piece of asynchronous work.
  *
- * @param done must be called when the work ends, even on failure. It is a callback so that no function has to wait for the work only to clean up after it
+ * @param done callback to be called when the work ends, even on failure; a callback, so that no function has to wait for the work only
+ * to clean up after it
  */
 type Work<A> = (done: () => void) => Promise<A>
 

@@ -3,8 +3,8 @@ import type { BlockInput } from '../../events/block-types.ts'
 import type { Covers, Event, EventData, Origin, Policy, Role } from '../../events/events.ts'
 import type { CommandEnvelope } from './encode.ts'
 
-// What the methods of a conversation take. Closed, and of alternatives exactly one, so that the compiler names what a method would
-// refuse at run time; the schemas of commands/command.ts check the same for those who write JavaScript.
+// Inputs of the methods of a conversation. The types allow no unknown fields and exactly one of several alternatives, so that the
+// compiler reports what a method would refuse at run time. The schemas in commands/command.ts check the same for JavaScript callers.
 
 /** Content of a message. A string is shorthand for one text block. */
 type Content = string | readonly BlockInput[]

@@ -41,14 +41,14 @@ export async function* previewOf(
   const moments = momentsOf()
   const { events } = yield* decideOn(conversation, { reading, known, moments }, command)
   const position = lastPosition(known)
-  // What was looked at to decide is not read again.
+  // A history that was loaded for the decision is not read again.
   const now = yield* loadEffective(reading, position, true, (at) => moments.at(conversation, at))
   const preview = { conversation, position, events, before: now.effective }
   const chain = yield* unwrap(encodeChain(conversation, known.hash, events, nobody))
   const written = yield* unwrap(placeEvents(conversation, known, chain))
   const last = written.at(-1)
   if (last?.type === 'Rewound') {
-    // Where it leads is there already.
+    // The history at the target of the rewind is already stored.
     const { effective: there } = yield* loadEffective(reading, last.data.to)
     return { ...preview, after: { ...there, at: last.position } }
   }

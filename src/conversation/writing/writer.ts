@@ -241,7 +241,7 @@ export const createWriter = (
           : run('append', { ...given.right, messages: undefined }, { messages: messages.right })()
       }
       if (options !== undefined || E.isLeft(checkedId) || !areUnedited(messages.right)) return appendChecked()
-      // Nearly all messages are valid: those that cannot be encoded are checked by the schema, which says what is wrong where.
+      // Nearly all messages are valid. Only if they cannot be encoded are they checked by the schema, which locates the fault.
       return handler
         .handle<'append'>(id, { type: 'append', messages: messages.right }, {})
         .then((answer) =>

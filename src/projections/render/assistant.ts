@@ -49,7 +49,7 @@ const partOf = (page: RequestDraft, said: Utterance, cleaned: readonly Block[]):
   const before = { waiting, used: ids, isSameMessage: isJoined }
   const { content, served, opened } = pairServerTools(cleaned, said.content, before, position, report)
   const callers = callersIn(content)
-  // Parts of a reply without a name may follow one another, too.
+  // Consecutive parts without a reply id may also belong to one reply.
   const isSame = isJoined && said.reply === reply?.reply && (isPart(page, said) || reply?.paused === false)
   const lost = isSame ? [] : [...waiting.values()].filter(({ id }) => !served.has(id) && !callers.has(id))
   const parts = [...held, { said, content }]

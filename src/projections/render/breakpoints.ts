@@ -86,7 +86,7 @@ export const placeBreakpoints = (
     const content = placed[index] ?? []
     const last = Math.min(at, content.length - 1)
     const part = content[last]
-    // A compaction block has to be sent back as it was; thinking cannot carry a breakpoint.
+    // A compaction block must be sent back unchanged; thinking cannot carry a breakpoint.
     if (part && part['type'] !== 'compaction' && !ttlOf(part))
       placed[index] = marked(content, `${last} ${ttl}`)
   }

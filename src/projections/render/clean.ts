@@ -9,7 +9,7 @@ import type { Role } from '../../events/events.ts'
 import { cleanMedia, isMedium } from './media.ts'
 import type { Report } from './repairs.ts'
 
-// Which blocks are allowed where, and what the API refuses inside a block, regardless of its surroundings.
+// The blocks that are allowed in each place, and the parts of a block that the API refuses regardless of the surroundings.
 
 const serverResults = [
   'web_search_tool_result',

@@ -19,7 +19,9 @@ export interface MessageDraft {
   thinks: boolean
 }
 
-/** Adds content to the last message if it has this role, and returns that message. Otherwise adds a new message and returns undefined. */
+/**
+ * Adds content to the last message if it has this role, and returns that message. Otherwise adds a new message and returns undefined.
+ */
 export const addTo = (
   drafts: MessageDraft[],
   role: Role,
@@ -89,7 +91,7 @@ export const joinDrafts = (
     const all = drafts.filter((draft) => draft.role === role)
     for (const { content } of all)
       for (let last = content.at(-1); last && without.has(last); last = content.at(-1)) content.pop()
-    // Where only answers were, nothing is left to join to.
+    // A message that contained only dropped answers is empty now, so nothing can be joined to it.
     const [first, ...others] = all.filter(({ content }) => content.length > 0)
     if (!first) return []
     for (const draft of others) {

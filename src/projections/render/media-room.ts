@@ -7,7 +7,7 @@ import type { MessageDraft } from './drafts.ts'
 import { inPlaceOf, isMedium, maxData } from './media.ts'
 import type { Report } from './repairs.ts'
 
-// How many images and documents a request may hold, and which give way: docs/adr/0042-images-give-way.md.
+// Limits the images and documents in a request by replacing the oldest ones: docs/adr/0042-images-give-way.md.
 
 /** Maximum width or height of an image, in pixels, in a request with more than `many` images. */
 const maxSideOfMany = 2_000

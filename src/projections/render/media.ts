@@ -4,7 +4,7 @@ import { memo } from '../memo.ts'
 import { base64In, dataOf, pictureIn, tooLarge } from '../pictures.ts'
 import type { RepairKind, Report } from './repairs.ts'
 
-// Images and documents, each by itself as the API takes it; media-room.ts has how many a request may hold.
+// Checks single images and documents against the rules of the API. media-room.ts limits their number in a request.
 
 /**
  * Maximum number of characters of media in a request. The API accepts 32 MB; the remaining 4 MB are for the rest of the request and are
@@ -71,7 +71,9 @@ const documentSubstitute = (block: Block): Substitute | undefined => {
   return { ...first, block: { ...block, source: { ...source, content: kept } } as Block }
 }
 
-/** Returns the text block that is sent in place of a block. The text is part of the rendered bytes: changing it breaks prompt caches. */
+/**
+ * Returns the text block that is sent in place of a block. The text is part of the rendered bytes: changing it breaks prompt caches.
+ */
 export const inPlaceOf = (block: Block, begin: string, problem?: string): Block => {
   const { type, title } = block
   const name = typeof title === 'string' && title !== '' ? [type, title] : [type]

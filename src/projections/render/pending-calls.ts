@@ -2,7 +2,7 @@ import type { Block } from '../../events/blocks.ts'
 import type { UnansweredCall } from '../waiting-calls.ts'
 import type { Report } from './repairs.ts'
 
-// What waits for a result in a request while it is written.
+// Calls and server tool uses that have no result yet while a request is being written.
 
 /** A tool call in the request that has no result yet. */
 export interface PendingToolCall extends UnansweredCall {

@@ -63,7 +63,9 @@ const maxMessages = 100_000
 export const render = (effective: Effective, options: RenderOptions = {}): RenderResult =>
   atOnce(finishing(effective, options))
 
-/** Writes the messages that remain, then the parts that depend on the whole request. Each pass over all messages is one slice of work. */
+/**
+ * Writes the messages that remain, then the parts that depend on the whole request. Each pass over all messages is one slice of work.
+ */
 function* finishing(effective: Effective, options: RenderOptions): Generator<void, RenderResult> {
   const repairs: Repair[] = []
   const report: Report = (kind, position, detail) => repairs.push({ kind, position, detail })
@@ -98,7 +100,7 @@ function* finishing(effective: Effective, options: RenderOptions): Generator<voi
     ...(isFormer && { tool_choice: { type: 'none' } }),
     messages: messages.map(({ role }, index) => ({
       role: role as RequestMessage['role'],
-      // The next request shares it.
+      // The next request shares this array.
       content: freeze((limited[index] ?? []) as RequestBlock[]),
     })),
     repairs,
@@ -222,7 +224,7 @@ const renderEnd = (effective: Effective, options: RenderOptions): RenderResult =
   const found = items.findIndex((item, index) => index > half && isStart(item))
   const start = found < 0 ? half + 1 : found
   const position = items[start]?.position ?? 0
-  // Thinking is not valid without what came before it. With this prompt, all of it counts as older.
+  // Thinking is invalid without the content before it. With this `promptSince`, all thinking counts as older than the prompt.
   const cut = {
     ...effective,
     items: items.slice(start),

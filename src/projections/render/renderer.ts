@@ -1,5 +1,5 @@
-// The renderer's face: everything that the rest of the library reads of it. The folder is copied for a new version (ADR 11), so
-// nothing outside imports another file of it.
+// The renderer's public interface: everything of it that the rest of the library uses. The folder is copied for a new version (ADR 11),
+// so files outside it import no other file of it.
 
 export { type RenderResult, render, renderInSlices as rendering, type RenderOptions } from './render.ts'
 export type { Repair } from './repairs.ts'

@@ -14,7 +14,9 @@ export type RepairKind =
   | 'input-wrapped'
   /** A server tool use without its result in the same turn, or a result without its use, was left out. */
   | 'server-tool-dropped'
-  /** Thinking was left out: the content before it has changed since, its message is incomplete or ends with it, or it has no signature. */
+  /**
+   * Thinking was left out: the content before it has changed since, its message is incomplete or ends with it, or it has no signature.
+   */
   | 'thinking-dropped'
   /** A text without a visible character was left out. */
   | 'blank-dropped'

@@ -1,8 +1,8 @@
 import type { Fields } from '../../events/json.ts'
 
-// A request as types that the SDK of the API takes, `messages` and `beta.messages` alike, without a cast. Not by the SDK's own types,
-// which differ between its versions, and which a program that does not use it lacks. The arrays are mutable to the compiler, as the
-// SDK wants them; those that are kept are frozen.
+// The types of a request. Both `messages` and `beta.messages` of the API's SDK accept them without a cast. The SDK's own types are not
+// used, because they differ between SDK versions and are missing in programs without the SDK. The arrays are mutable to the compiler,
+// as the SDK requires; arrays that are cached are frozen.
 
 export interface RequestText extends Fields {
   readonly type: 'text'

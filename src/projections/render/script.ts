@@ -34,7 +34,7 @@ interface End {
   readonly block: Block | undefined
 }
 
-// A history that grows keeps its items, and a transcript only adds at its end, so what was written of a history's beginning is continued.
+// A growing history keeps its items, and a transcript is only appended to, so the transcript of a beginning can be continued.
 const scripts = beginnings<Item, Begun>()
 
 /**
@@ -45,7 +45,7 @@ const scripts = beginnings<Item, Begun>()
 export const scriptOf = (effective: Effective, systemMessages: boolean, notes: boolean): Script => {
   const { script, repairs, end } = writeItems(effective, systemMessages, notes, effective.items.length)
   const [message, at] = end?.place ?? [0, 0]
-  // It may have been left out since.
+  // The summary may have been left out since it was written.
   const isThere = end && script.messages[message]?.content[at] === end.block
   return { script, repairs, summary: isThere ? end.place : undefined }
 }

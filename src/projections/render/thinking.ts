@@ -18,7 +18,7 @@ export const prefixUnchanged = ({ layout }: Effective): ((item: Item) => boolean
   const { restored, promptSince = -1 } = layout
   /** Reports whether some content that has been restored since was hidden when the message was written. */
   const wasHidden = (position: number, since: number): boolean => {
-    // They ascend and do not overlap: of those that begin before it the last one ends last.
+    // The ranges ascend and do not overlap: of the ranges that begin before the message, the last one ends last.
     let [from, to] = [0, restored.length]
     while (from < to) {
       const middle = (from + to) >> 1
@@ -33,7 +33,7 @@ export const prefixUnchanged = ({ layout }: Effective): ((item: Item) => boolean
       return false
     }
     const { position, origin } = item
-    // A reply that was broken off: its thinking may be incomplete.
+    // The reply was interrupted: its thinking may be incomplete.
     if (origin?.context && origin.stopReason === null) return false
     const since = origin?.context?.position ?? position - 1
     return since >= youngestMarker && since >= promptSince && !wasHidden(position, since)

@@ -5,7 +5,9 @@ import type { Configuration } from '../../events/events.ts'
 import { isCompaction, isServerUse, isThinking } from './clean.ts'
 import type { Block } from '../../events/blocks.ts'
 
-/** The tools of a request. `isFormer` is true if the tools are no longer configured and are sent only because calls to them are shown. */
+/**
+ * The tools of a request. `isFormer` is true if the tools are no longer configured and are sent only because calls to them are shown.
+ */
 export interface RequestToolset {
   readonly tools?: Configuration['tools']
   readonly isFormer: boolean

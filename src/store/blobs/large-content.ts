@@ -64,7 +64,7 @@ export interface LargeContentStore extends EventStore {
 
 /**
  * Returns a store that keeps strings above the threshold outside events, deduplicated, but always returns whole events. Texts and
- * hashes are those of the whole events, so a conversation does not depend on the threshold.
+ * hashes always refer to the whole events, so a conversation does not depend on the threshold.
  *
  * @param threshold maximum bytes of a string (UTF-8, including escapes) that stays in its event
  */
@@ -114,7 +114,7 @@ export const withLargeContent = (store: EventStore, threshold: number): LargeCon
     if (!kept) return undefined
     const { last, hash } = kept
     const read = await store.read({ stream, from: last, direction: 'forwards', limit: 1 })()
-    // What is kept of an event is known even if the event is damaged.
+    // The recorded end is known even if the event is damaged.
     if (E.isLeft(read)) return read.left._tag === 'DecodeFailed' ? kept : yield read.left
     const [event] = read.right
     if (!event || !isCut(event) || event.revision !== last || hashOf(event) !== hash) return kept
@@ -136,7 +136,7 @@ export const withLargeContent = (store: EventStore, threshold: number): LargeCon
     ...store,
     check: (event) => (arePlain([event], limits) ? E.right(undefined) : planOutside([event], limits)),
     append: (request) => () => {
-      // The adapter checks it, and takes a copy.
+      // The adapter checks and copies the request.
       if (arePlain(request.events, limits)) return store.append(request)()
       const checked = checkAppend(request)
       return E.isLeft(checked) ? Promise.resolve(checked) : tracked(run(appendCut(checked.right)))

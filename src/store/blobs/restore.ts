@@ -40,7 +40,7 @@ const readAll = async (
   const wanted = new Map(references.map((reference) => [keyOf(reference), reference])).entries()
   const contents = new Map<string, Read>()
   const readRest = async (): Promise<void> => {
-    // One iterator for all readers: each takes the next.
+    // All readers share one iterator: each takes the next reference.
     for (const [key, reference] of wanted) {
       contents.set(key, await readOne(blobs, reference))
       await breath()

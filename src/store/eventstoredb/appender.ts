@@ -117,7 +117,7 @@ export const appender = (connection: Connection): StreamAppender => {
       const answer = await attempt(request)
       if (answer.type === 'written') return { revision: answer.revision }
       const final = finalError(settings.url, request, answer)
-      // A refusal (credentials, size) does not tell what became of an earlier attempt.
+      // A rejection (credentials, size) does not reveal the outcome of an earlier attempt.
       if (final && (isFirst || final._tag === 'Conflict')) return yield final
       if (final || connection.closing.aborted || performance.now() + pause > end)
         return yield outcomeUnknown(

@@ -38,7 +38,7 @@ export const blobs = (
 ): BlobStore => {
   async function* newestSeal(sha256: string): Fallible<StoreError, ServerEvent | undefined> {
     const stream = streamOf(sha256)
-    // Most often it is the last event, and all before it are chunks.
+    // The seal is usually the last event, and all events before it are chunks.
     for (let from = Number.MAX_SAFE_INTEGER, limit = 1; ; limit = page) {
       const found = yield* reads.whatIsThere({ stream, from, direction: 'backwards', limit })
       const seal = found.find(isSeal)
@@ -88,7 +88,9 @@ export const blobs = (
     }
   }
 
-  /** Returns the hash, size and time of a blob; undefined if the blob was removed or never written. The directory also lists such blobs. */
+  /**
+   * Returns the hash, size and time of a blob; undefined if the blob was removed or never written. The directory also lists such blobs.
+   */
   async function* infoOf(name: string): Fallible<StoreError, BlobInfo | undefined> {
     const sha256 = name.slice(streamOf('').length)
     const seal = yield* newestSeal(sha256)
@@ -109,7 +111,7 @@ export const blobs = (
   async function* remove(sha256: string, before: Date): Fallible<StoreError, void> {
     const seal = yield* newestSeal(sha256)
     if (!seal || seal.created >= before.getTime()) return
-    // A blob that was put in the meantime has another last event, and stays.
+    // A blob that was put again in the meantime has another last event, and is kept.
     const request = deleteRequest(streamOf(sha256), seal.revision)
     yield* connection.again(
       (client) =>

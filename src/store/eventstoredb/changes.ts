@@ -18,7 +18,7 @@ const most = 16 * 1024 * 1024
 export const changes = (reads: Reads) =>
   async function* (prefix: string, since: Checkpoint | undefined): Fallible<StoreError, StreamChanges> {
     const newest = await run(reads.end())
-    // A user who may not read $all does without.
+    // To a user who may not read $all, the changes are unknown.
     if (E.isLeft(newest))
       return newest.left._tag === 'StoreDenied'
         ? { checkpoint: undefined, streams: undefined }

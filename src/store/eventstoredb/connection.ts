@@ -90,7 +90,7 @@ export const connect = (settings: ConnectionSettings): E.Either<InvalidInput, Co
     const secure = await (securing ??= secureBy(internals))
     const leader = named
     named = undefined
-    // A proxy is the gRPC library's affair: it knows how to get past one.
+    // Connecting through a proxy is left to the gRPC library, which supports proxies.
     const node = secure && !hasProxy() ? await nodeToCall(settings, leader, { secure, signal }) : leader
     internals.resolveUri = node === undefined ? resolveUri : () => Promise.resolve(node)
     const channel = await internals.createChannel()
@@ -113,7 +113,7 @@ export const connect = (settings: ConnectionSettings): E.Either<InvalidInput, Co
     failing.close()
   }
   const leader = (): Promise<StreamsClient> => {
-    // What a broken channel would connect to again may be frozen.
+    // A broken channel would reconnect to the same node, which may be frozen.
     if (newest && !ready.has(newest.getChannel().getConnectivityState(false))) drop(newest)
     if (current) return current
     const opening = within(settings.attempt, ended.signal, open).catch((error: unknown) => {

@@ -31,9 +31,9 @@ export interface Directory {
   /** Returns all names, including those of streams begun in the meantime by a writer of an earlier release. */
   readonly all: () => Listing<readonly string[]>
   /**
-   * Returns those of the given streams that were never begun, based on the entries that `all` or `newest` have read and on one read of
-   * newer entries. The result is empty if not all entries have been read, or if the list is inconclusive: entries were removed, or
-   * streams of earlier releases have no entry.
+   * Returns the given streams that were never begun, based on the entries that `all` or `newest` have read and on one read of newer
+   * entries. The result is empty if not all entries have been read, or if the list is inconclusive: entries were removed, or streams of
+   * earlier releases have no entry.
    */
   readonly neverBegun: (streams: readonly string[]) => Listing<ReadonlySet<string>>
 }
@@ -90,7 +90,7 @@ export const directory = (reads: Reads, append: StreamAppender, { stream, filter
 
   async function* newer(): Listing<void> {
     const found = yield* parts[1].newer()
-    // Streams that somebody has found by a search come in between those that are known.
+    // Streams that another process found by a search belong between the names already read.
     if (found.length > 0) forget()
     const read = yield* parts[0].newer()
     read.forEach(names.newer)
@@ -147,7 +147,7 @@ export const directory = (reads: Reads, append: StreamAppender, { stream, filter
     const event = { id, type: 'StreamBegun', data: JSON.stringify({ stream: name }), metadata: '{}' }
     const written = await run(append({ stream, expected: 'any', events: [event] }))
     if (E.isLeft(written))
-      // An append at any revision meets no conflict.
+      // An append that expects `any` revision cannot conflict.
       return yield written.left._tag === 'Conflict' ? outcomeUnknown(stream, [], written.left) : written.left
     begun.set(name, true)
   }
@@ -222,7 +222,7 @@ const entriesOf = (reads: Reads, stream: string): Part => {
   }
   return {
     isRead: () => oldest === 0,
-    // The server continues the numbers of a stream that was deleted.
+    // The server continues the revisions of a deleted stream.
     isWhole: () => oldest === 0 && !isCut && newest !== undefined && newest >= 0 && entries === newest + 1,
     names: () => names,
     older: async function* (limit): Listing<readonly string[]> {
@@ -233,7 +233,7 @@ const entriesOf = (reads: Reads, stream: string): Part => {
       oldest = read.at(-1)?.revision ?? 0
       return namesIn(read)
     },
-    // Reads the newest one again: where that is gone, others may be gone that never were read.
+    // Reads the newest entry again: if it is gone, entries that were never read may be gone, too.
     newer: async function* (): Listing<readonly string[]> {
       const found: string[] = []
       while (newest !== undefined) {

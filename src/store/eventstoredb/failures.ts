@@ -94,7 +94,7 @@ export const refusedError = (store: string, problem: string, cause?: unknown): S
 export const finalFailure = (store: string, failure: unknown): StoreError | undefined => {
   if (isDenied(failure)) return storeDenied(store, failure)
   const code = fieldOf(failure, 'code')
-  // gRPC has no code for it, only a text.
+  // gRPC has no code for this failure, only a text.
   if (code === unavailableCode && isOfCertificate(failure))
     return refusedError(
       store,

@@ -69,7 +69,7 @@ async function* responsesTo(
   const call = client.read(request, ...connection.callArguments(Infinity))
   const cancel = (): void => call.cancel()
   over.addEventListener('abort', cancel)
-  // A call that is cancelled emits an error, maybe when nobody listens any more.
+  // A cancelled call emits an error, possibly when nothing listens any more.
   call.on('error', () => undefined)
   try {
     yield* call as AsyncIterable<ReadResp>

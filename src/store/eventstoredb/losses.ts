@@ -4,10 +4,10 @@ import type { StoreError } from '../errors.ts'
 import type { ServerEvent } from './responses.ts'
 import type { Reads } from './reads.ts'
 
-// A writer that remembers where a stream ends appends without reading it, and the server continues to number a stream whose events it
-// has dropped. So the stream's metadata, which are small and show this, are read before an append if nothing was read of the stream for
-// a while. A subscription to all metadata would tell at once, but makes the server filter every event for every process, and only
-// administrators may open it; a read with each append costs more than the append.
+// A writer that remembers the end of a stream appends without reading the stream, and the server continues the revisions of a stream
+// whose events it has dropped. So if nothing of the stream was read for a while, the stream's metadata, which is small and reveals such
+// a loss, is read before an append. A subscription to all metadata would report a loss at once, but the server would have to filter
+// every event for every process, and only administrators may open it. A read before each append would cost more than the append.
 
 /** Time after which a stream's metadata is checked again, in milliseconds. */
 const freshness = 1_000
@@ -42,7 +42,8 @@ export const losses = (reads: Reads): Losses => {
   const look = (stream: string): Promise<boolean> =>
     reads.settings(stream).then(
       (settings) => settings !== undefined && trapIn(settings) !== undefined,
-      // Also to a user who may not read them. What this look misses, a later one finds.
+      // A failed check counts as no limit, also for a user who may not read the metadata. A later check finds any loss that this one
+      // misses.
       () => false,
     )
   return {
@@ -51,7 +52,7 @@ export const losses = (reads: Reads): Losses => {
       const { isLimited } = known && isFresh(known) ? known : note(stream, look(stream))
       if (await isLimited) yield* reads.range({ stream, from: 0, direction: 'forwards', limit: 1 })
     },
-    // A later read may be of a part that is left, and tells nothing.
+    // A later read may return only events that still exist, so its success proves nothing.
     seen: (stream, isLost) => {
       if (isLost || !streams.get(stream)) note(stream, Promise.resolve(isLost))
     },
@@ -65,7 +66,7 @@ export const trapIn = ({ data }: ServerEvent): string | undefined => {
       .toString()
       .matchAll(/"(\$maxCount|\$maxAge|\$tb)"\s*:\s*(\d+)/g),
   ]
-  // The largest possible revision: how the server marks a deleted stream.
+  // The server marks a deleted stream with the largest possible revision.
   if (limits.some(([, name, value]) => name === '$tb' && value === String(2n ** 63n - 1n))) return 'deleted'
   return limits.length === 0 ? undefined : limits.map(([, name, value]) => `${name} ${value}`).join(', ')
 }

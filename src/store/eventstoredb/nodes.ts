@@ -9,9 +9,9 @@ import type { Secure } from './secure.ts'
 import type { ConnectionSettings } from './settings.ts'
 import { untilAborted, within } from './within.ts'
 
-// The system accepts connections for a frozen process too. What the gRPC library has begun to connect, and what the client's search for
-// the leader has begun to ask, cannot be ended, and keeps the process alive. So gRPC is only given a node that has just answered us,
-// over sockets of our own, which are gone when their time is up.
+// The operating system accepts connections even for a frozen process. Neither a connection begun by the gRPC library nor a request of
+// the client's search for the leader can be ended, and both keep the process alive. So gRPC is only given a node that has just answered
+// over a socket opened here, which is destroyed when its time is up.
 
 /** Settings for a request to a node. */
 interface Asking {
@@ -51,7 +51,7 @@ export const nodeToCall = async (
 const nameOf = ({ host, port }: Pick<Address, 'host' | 'port'>): string =>
   `${isIP(host) === 6 ? `[${host}]` : host}:${port}`
 
-/** Does nothing; checks that a node answers, which is certain once a session is open. */
+/** Does nothing: the open session already proves that the node answers. */
 const answers = (): Promise<void> => Promise.resolve()
 
 /** Runs several attempts in parallel, returns the result of the first to succeed, and ends the others. */
@@ -88,7 +88,7 @@ const connected = async <A>(
 ): Promise<A> => {
   const socket = connectTcp({ host: address, port })
   let session: ClientHttp2Session | undefined
-  // What breaks a connection that nobody waits for any more.
+  // The connection may fail when nothing waits for it any more.
   socket.on('error', () => undefined)
   try {
     await once(socket, 'connect', { signal })
@@ -116,7 +116,7 @@ const leaderKnownTo = async (session: ClientHttp2Session): Promise<string> => {
     'content-type': 'application/grpc',
     te: 'trailers',
   })
-  // A message is its compression (none), its length in four bytes, and its bytes: here none.
+  // A message consists of a compression flag (none), its length in four bytes, and its bytes (here none).
   call.end(Buffer.alloc(headerLength))
   const answer = Buffer.concat(await call.toArray())
   const members =

@@ -38,7 +38,7 @@ export const probe = async (address: Address, patience: number): Promise<string 
   }
   const { code, message } = await failureOf(connectTcp({ host: address.host, port: address.port }), patience)
   if (code !== undefined) return problems[code] ?? message
-  // A server with TLS answers a TLS greeting, with any certificate; one without hangs up, or waits.
+  // A server with TLS answers a TLS greeting, even with an untrusted certificate; a server without TLS hangs up or waits.
   const greeted = await failureOf(secured(address, { rejectUnauthorized: false }), greetingPatience)
   if (greeted.code === undefined) return 'the server speaks TLS: leave tls=false out of the URL'
   return (await isSilent(address)) ? silent : undefined

@@ -57,7 +57,7 @@ export const reads = (connection: Connection): Reads => {
     const { attempt } = connection.settings
     const call = client.read(request, ...connection.callArguments(Infinity))
     const end = connection.tracked(() => call.cancel())
-    // A call that is cancelled emits an error, when nobody listens any more.
+    // A cancelled call emits an error when nothing listens any more.
     call.on('error', () => undefined)
     const events: ServerEvent[] = []
     let exists = true
@@ -80,7 +80,7 @@ export const reads = (connection: Connection): Reads => {
         timer.refresh()
         if (response.hasStreamNotFound()) exists = false
         const event = eventIn(response)
-        // A filtered read ends only when the server has found one event more, or has searched everything.
+        // A filtered read ends only when the server has found one more event, or has searched everything.
         if (event && events.push(event) === most) break
       }
     } catch (failure) {
@@ -135,7 +135,7 @@ export const reads = (connection: Connection): Reads => {
       if (!found && (yield* isDeleted(range.stream))) return yield historyLost(range.stream, 'it was deleted')
       return found ?? []
     },
-    // A read begins with the event at the place itself, if it passes the filter.
+    // A read includes the event at `after` itself, if that passes the filter.
     all: async function* (filter, after, limit): Read<readonly ServerEvent[]> {
       const most = after ? limit + 1 : limit
       const found = yield* read(readAllRequest(filter, after, most), undefined, { most, maySearch: true })

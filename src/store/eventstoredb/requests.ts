@@ -2,8 +2,8 @@ import shared from '@eventstore/db-client/generated/shared_pb.js'
 import streams from '@eventstore/db-client/generated/streams_pb.js'
 import { type LogPosition, start } from './responses.ts'
 
-// What the server is asked (streams.proto of EventStoreDB), written by the client's generated code. Texts are sent as bytes: the client's
-// own methods would parse and rewrite them, and not always to the same text.
+// Requests to the server (streams.proto of EventStoreDB), built with the client's generated code. Texts are sent as bytes, because the
+// client's own methods would parse and rewrite them, and not always to the same text.
 
 type ReadReq = InstanceType<typeof streams.ReadReq>
 type Options = InstanceType<typeof streams.ReadReq.Options>

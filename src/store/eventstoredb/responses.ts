@@ -3,7 +3,7 @@ import type streams from '@eventstore/db-client/generated/streams_pb.js'
 import type { RecordedEvent } from '../port.ts'
 import { removeStamp } from './stamp.ts'
 
-// What the server answers (streams.proto of EventStoreDB), read by the client's generated code.
+// Responses of the server (streams.proto of EventStoreDB), read with the client's generated code.
 
 export type ReadResp = InstanceType<typeof streams.ReadResp>
 export type BatchAppendResp = InstanceType<typeof streams.BatchAppendResp>

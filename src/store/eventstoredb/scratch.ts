@@ -147,7 +147,7 @@ const clockFinding = (created: number | undefined, sent: number, answered: numbe
   const check = 'clock'
   if (created === undefined)
     return findingOf(check, 'warning', 'the event written to compare the clocks cannot be read: try again')
-  // The event was written at some moment between the two.
+  // The event was written at some time between the request and the response.
   const difference = created - (sent + answered) / 2
   const size = Math.abs(difference)
   const text = `the server's clock is ${(size / 1000).toFixed(1)} s ${difference < 0 ? 'behind' : 'ahead of'} this machine's`

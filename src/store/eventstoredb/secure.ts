@@ -43,7 +43,7 @@ export const secureBy = async (client: ChannelMaker): Promise<Secure | undefined
     _createSecureConnector: (...args: readonly unknown[]): Fields => {
       const connector = connectorTo(...args)
       const { connect } = connector
-      // The library never gives up a handshake that is not answered. Its socket must not keep the process: the waiting call has a timer.
+      // The library never gives up on an unanswered handshake. Its socket must not keep the process alive; the call has a timer.
       return typeof connect === 'function'
         ? Object.assign(connector, {
             connect: (socket: Socket): unknown => Reflect.apply(connect, connector, [socket.unref()]),

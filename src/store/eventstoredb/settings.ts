@@ -29,7 +29,7 @@ const hostPattern = /^(?:\[[^\]]+\]|[^[\]:%]+)(?::\d+)?$/
 
 /** Parameters defined here, which are not passed to the client library. */
 const own = ['maxAppendBytes', 'patience']
-// The client's, as far as they apply here. It would warn about any other, with the whole URL.
+// The parameters of the client library that apply here. The library would warn about any other, printing the whole URL.
 const clients = [
   'tls',
   'tlsCAFile',
@@ -89,7 +89,7 @@ export const esdbSettings = (
   const [, scheme, userinfo, hosts, query = ''] = match ?? []
   if (scheme === undefined || hosts === undefined)
     return E.left(invalidInput('url', 'write it like esdb://user:password@host:2113?tls=true'))
-  // Not repeated in the message: without the @ (or with it encoded) a password looks like a host.
+  // The host is not repeated in the message: if the @ is missing or encoded, a password looks like a host.
   if (!hosts.split(',').every((host) => hostPattern.test(host)))
     return E.left(
       invalidInput(
@@ -107,7 +107,7 @@ export const esdbSettings = (
     )
   const credentials = credentialsIn(userinfo, environment)
   if (E.isLeft(credentials)) return credentials
-  // A + is a plus: only forms write a space that way.
+  // A + is a literal plus: only HTML forms encode a space that way.
   const parameters = new URLSearchParams(query.replaceAll('+', '%2B'))
   for (const [name, value] of parameters) {
     if (!own.includes(name) && !clients.includes(name))

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { StoredEvent } from '../../events/codec.ts'
 
-// The server reports success for events that it has already, and does not say so. An append that somebody else may send as well, byte for
-// byte, therefore stamps its last event: the writer whose stamp is stored has written it. Readers get the metadata without it.
+// The server also reports success for events that it already has, and does not say so. So if another writer may send the same append,
+// byte for byte, the last event of the append is stamped: the writer whose stamp is stored has written the events. Readers get the
+// metadata without the stamp.
 
 const mark = '{"$append":"'
 const stampLength = `${mark}${randomUUID()}"`.length

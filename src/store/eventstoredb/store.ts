@@ -53,7 +53,7 @@ export const openEventStoreDb = (url: string): TaskEither<StoreError | InvalidIn
   task(async function* (): Fallible<StoreError | InvalidInput, EventStore> {
     const connection = yield* unwrap(connect(yield* unwrap(esdbSettings(url))))
     const reading = reads(connection)
-    // Not a stream of the server itself: those are for administrators only.
+    // Not one of the server's own streams, which only administrators may read.
     const range = { stream: 'palimpsest', from: 0, direction: 'forwards', limit: 1 } as const
     const answered = await run(reading.whatIsThere(range))
     if (E.isRight(answered)) return storeOn(connection, reading)
@@ -83,14 +83,14 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
     if (E.isLeft(ready)) return yield unwritten(ready.left)
     const sent = stampEvents(events, repeat !== 'none' && repeat !== 'silent')
     const appended = await run(appending({ stream, events: sent, expected }))
-    // Before it says that there is a conflict, the server has looked whether these events are there: also those of an attempt without an answer.
+    // Before reporting a conflict, the server checks whether it already has these events, including those of an unanswered attempt.
     if (E.isLeft(appended)) return yield appended.left
-    // The server continues the numbers of a stream that was deleted.
+    // The server continues the revisions of a deleted stream.
     if (appended.right.revision !== expected + events.length)
       return yield historyLost(stream, 'it was deleted')
     if (repeat === 'none') return 'written'
     if (repeat === 'silent') return 'taken'
-    // It reports success for events that it has already, and does not say so.
+    // The server also reports success for events that it already has, and does not say so.
     const last = sent.at(-1)
     const from = expected + events.length
     const there = await run(reading.range({ stream, from, direction: 'forwards', limit: 1 }))
@@ -101,8 +101,8 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
 
   /**
    * Adds a stream to the list of streams, unless the stream already exists. An entry written after the stream's first event would make
-   * the stream appear newer than it is, and newer than its notes. Usually the writer has just found the stream missing, and it is not
-   * read again.
+   * the stream appear newer than it is, and newer than its notes. Usually the writer has just found the stream missing; the stream is
+   * then not read again.
    */
   async function* begin(stream: string): Fallible<StoreError, void> {
     const range = { stream, from: 0, direction: 'forwards', limit: 1 } as const
@@ -167,7 +167,7 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
       if (connection.closing.aborted) return E.left(storeClosed(url))
       const checked = checkAppend(request)
       if (E.isLeft(checked)) return checked
-      // Closing waits for it.
+      // `close` waits for this append.
       const appended = run(append(checked.right))
       underWay.add(appended)
       return appended.finally(() => underWay.delete(appended))
@@ -180,7 +180,7 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
         return (yield* unwrap(Promise.resolve(read))).map(recordedEventOf)
       }),
     find: (stream, id) => whenOpen(() => find(stream, id)),
-    // The database counts no events, and keeps no ends.
+    // The database neither counts events nor records the ends of streams.
     count: () => whenOpen(() => unwrap(E.right(undefined))),
     keptEnd: () => whenOpen(() => unwrap(E.right(undefined))),
     streams: (prefix, after, limit) => whenOpen(() => streams(prefix, after, limit)),

@@ -18,7 +18,8 @@ import { memoryBlobs } from './blobs.ts'
  * Creates a store that lives as long as the process. It is the shortest implementation of the port.
  *
  * @param url name of the store in messages
- * @param mark distinguishes the store's checkpoints from those of other stores; pass the same mark for a store refilled with the same appends
+ * @param mark text that distinguishes the store's checkpoints from those of other stores; pass the same text for a store refilled with
+ * the same appends
  */
 export const memoryStore = (url = 'memory:', mark: string = randomUUID()): EventStore => {
   const all: RecordedEvent[] = []

@@ -42,7 +42,7 @@ export const appendStatements = (db: DatabaseSync): AppendStatements => {
     ),
     idAt: db.prepare('SELECT id FROM events WHERE stream = ? AND revision = ?'),
   }
-  // A revision that no number holds must fail the appends to its own stream only, not the whole transaction.
+  // A revision that is too large for a number must fail only the appends to its own stream, not the whole transaction.
   statements.last.setReadBigInts(true)
   const streams = createLruCache<Known>(maxStreams)
 
@@ -70,7 +70,7 @@ export const appendStatements = (db: DatabaseSync): AppendStatements => {
   const write = (request: AppendRequest): AppendAttempt => {
     const { stream, expected } = request
     const known = streams.get(stream)
-    // Events stay, so a revision that was seen is there; the index tells whether another writer has the next.
+    // Events are never removed, so a revision that was seen still exists; the index shows whether another writer has the next one.
     const next = known?.last === expected ? insert(known.id, request) : undefined
     if (known && next !== undefined) return { outcome: written, id: known.id, position: next }
     const found = known?.id ?? idOf(stream)

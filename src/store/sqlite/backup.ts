@@ -23,7 +23,7 @@ import { unusable, versionOf } from './schema.ts'
 type Failure = StoreError | InvalidInput | FileExists
 
 /**
- * Writes everything committed so far to another file. The data is first written to a temporary file beside it, which is then checked,
+ * Writes everything committed so far to another file. The data is first written to a temporary file next to it, which is then checked,
  * flushed to disk and renamed, so that a backup is never partial. Others may write in the meantime; events that they commit after the
  * start are not included.
  */
@@ -44,7 +44,7 @@ export const backupSqlite = async (
     const counted = await checked(store, temporary)
     if (E.isLeft(counted)) return counted
     synced(temporary, 'r+')
-    // A file that somebody else creates under this name in the meantime stays as it is.
+    // A file that another process creates under this name in the meantime is not overwritten.
     if (!force) closeSync(openSync(target, 'wx', 0o600))
     renameSync(temporary, target)
     if (process.platform !== 'win32') synced(dirname(target), 'r')
@@ -82,7 +82,7 @@ const obstacleTo = (path: string, target: string, force: boolean): Failure | und
   if (there?.isDirectory()) return fileExists(target, 'is a folder: name another file')
   if (there && !there.isFile()) return fileExists(target, 'is not a regular file: name another file')
   if (there && !force) return fileExists(target)
-  // SQLite would take its content for a part of the backup.
+  // SQLite would treat its content as part of the backup.
   const left = [`${target}-wal`, `${target}-journal`].find(
     (name) => statSync(name, { throwIfNoEntry: false })?.size,
   )

@@ -25,7 +25,7 @@ export const sqliteBlobs = (
     insert: db.prepare('INSERT INTO blobs (sha256, bytes, time) VALUES (?, ?, ?)'),
     insertChunk: db.prepare('INSERT INTO blob_chunks (sha256, n, chunk) VALUES (?, ?, ?)'),
     chunk: db.prepare('SELECT chunk FROM blob_chunks WHERE sha256 = ? AND n = ?'),
-    // A damaged name would be found again after itself.
+    // Skips damaged names: the page after such a name would return it again.
     list: db.prepare(
       `SELECT sha256, bytes, time FROM blobs
        WHERE sha256 > ? AND sha256 NOT GLOB '*[^0-9a-f]*' AND typeof(sha256) = 'text' ORDER BY sha256 LIMIT ?`,

@@ -6,8 +6,9 @@ import { breath } from '../breath.ts'
 import type { StoreError } from '../errors.ts'
 import { createLruCache } from '../lru.ts'
 
-// Columns that no hash covers decide which events a stream has, in which order, whether a command is a repeat, and which content is
-// removed. All can be derived from the events and the contents, except a stream's `name`, a blob's `time`, and whether an end was emptied.
+// Columns that no hash covers determine which events a stream has, in which order, whether a command is a repeat, and which content is
+// removed. All of them can be derived from the events and the contents, except a stream's `name`, a blob's `time`, and whether a
+// recorded end was cleared.
 
 /** Result of checking the columns that no hash covers. */
 export interface ColumnsReport {
@@ -59,7 +60,7 @@ export const checkColumns = async (path: string, isSample = false): Promise<Colu
         if (problems.length >= mostProblems) break
         await breath()
       }
-      // To count the rows takes one long step, which a look at all of them does not need.
+      // Counting the rows takes one long step, which is not needed if all rows were checked.
       const isWhole = !isSample && problems.length < mostProblems
       const all = isWhole ? count : numberOf(db.prepare(`SELECT count(*) FROM ${table}`))
       looked.push(`${thousands.format(count)} of ${thousands.format(all)} ${name}`)
@@ -79,7 +80,9 @@ export const notAsWritten = (store: string, problems: readonly string[]): StoreE
   store,
 })
 
-/** Result of one step of a check: the number of rows checked, the problems found, and the number of events without the mark `findable`. */
+/**
+ * Result of one step of a check: the number of rows checked, the problems found, and the number of events without the mark `findable`.
+ */
 interface Looked {
   readonly rows: number
   readonly found: readonly string[]
@@ -107,7 +110,9 @@ function* eventProblems(db: DatabaseSync, isSample: boolean): Generator<Looked, 
   )
   const marked = db.prepare('SELECT min(revision) AS first FROM events WHERE stream = ? AND findable = 1')
   const firsts = createLruCache<unknown>(1_000)
-  /** Returns the first revision of a stream with the mark `findable`. Earlier events may be from an import by 0.1.0, which set no mark. */
+  /**
+   * Returns the first revision of a stream with the mark `findable`. Earlier events may be from an import by 0.1.0, which set no mark.
+   */
   const firstMarked = (stream: bigint): unknown => {
     if (firsts.get(`${stream}`) === undefined) firsts.set(`${stream}`, marked.get(stream)?.['first'])
     return firsts.get(`${stream}`)
@@ -222,7 +227,7 @@ const endProblem = (
 }
 
 function* blobProblems(db: DatabaseSync, isSample: boolean): Generator<Looked, void> {
-  // Names of either table, as a changed one is in one of them only.
+  // Names from both tables, because a changed name is in only one of them.
   const next = db.prepare(
     `SELECT min(name) AS name FROM (SELECT min(sha256) AS name FROM blobs WHERE sha256 > ?1
        UNION ALL SELECT min(sha256) FROM blob_chunks WHERE sha256 > ?1)`,

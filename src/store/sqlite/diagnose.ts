@@ -17,7 +17,7 @@ import { currentVersion, unusable, versionOf } from './schema.ts'
 import { sqliteSettings, type SqliteSettings } from './settings.ts'
 import { openSqlite } from './store.ts'
 
-/** Examines an SQLite store without changing it. To time appends, creates a scratch file beside the store and removes it again. */
+/** Examines an SQLite store without changing it. To time appends, creates a scratch file next to the store and removes it again. */
 export const diagnoseSqlite = (url: string): TaskEither<InvalidInput, readonly DiagnosisFinding[]> =>
   task(async function* (): Fallible<InvalidInput, readonly DiagnosisFinding[]> {
     const settings = yield* unwrap(sqliteSettings(url))
@@ -25,7 +25,7 @@ export const diagnoseSqlite = (url: string): TaskEither<InvalidInput, readonly D
     if (file.status === 'problem') return [file]
     const readable = permissions(settings)
     const contents = await contentFindings(settings)
-    // If it is not a store, or damaged, nothing else is worth knowing.
+    // If the file is not a store, or is damaged, no other check is useful.
     if (contents.some(({ status }) => status === 'problem'))
       return [file, ...network(settings), ...contents, ...oldWal(settings)]
     return [
@@ -138,7 +138,7 @@ const durability = ({ synchronous }: SqliteSettings): DiagnosisFinding =>
         `synchronous=${synchronous} in the URL: an append that returned may be lost in a power cut; omit the parameter for a store that matters`,
       )
 
-/** Measures the time of durable appends to a scratch store beside the store. */
+/** Measures the time of durable appends to a scratch store next to the store. */
 const append = async ({ path, synchronous }: SqliteSettings): Promise<DiagnosisFinding> => {
   const check = 'round trip'
   const scratch = join(dirname(path), `palimpsest-doctor-${randomUUID()}.db`)

@@ -21,8 +21,9 @@ export interface StreamEnds {
  * each append one more page. The ends are written with the next append, because with a separate transaction, every writer would have to
  * wait for the disk once more. A process that is killed leaves the ends recorded earlier, which are still valid.
  *
- * @param ride called when the next transaction should write the ends
- * @param due called when the ends should be written at once, because nothing was appended meanwhile or too many ends are waiting
+ * @param ride function called when the next transaction should write the ends
+ * @param due function called when the ends should be written at once, because nothing was appended in the meantime or too many ends are
+ * waiting
  */
 export const streamEnds = (db: DatabaseSync, ride: () => void, due: () => void): StreamEnds => {
   const update = db.prepare('UPDATE streams SET last = ?1, hash = ?2 WHERE id = ?3 AND ifnull(last, -1) < ?1')

@@ -28,7 +28,7 @@ export const codeOf = (error: unknown): number =>
     ? error.errcode & 0xff
     : 0
 
-// The file system's codes, as SQLite's for the same.
+// SQLite's result codes for the same failures, by error code of the file system.
 const codes: Readonly<Record<string, number>> = {
   EACCES: 8,
   EPERM: 8,

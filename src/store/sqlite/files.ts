@@ -93,7 +93,7 @@ const checkpointTime = 60_000
 export const oldWal = ({ path }: SqliteSettings): readonly DiagnosisFinding[] => {
   const [file, log] = [statsOf(path), statsOf(`${path}-wal`)]
   if (!file || !log?.size) return []
-  // If the file system keeps no birth time, Node gives that of the last change.
+  // If the file system records no birth time, Node returns the time of the last change instead.
   const isYounger = file.birthtimeMs !== file.ctimeMs && file.birthtimeMs > log.mtimeMs
   if (!isYounger && file.mtimeMs < log.mtimeMs + checkpointTime) return []
   return [

@@ -28,11 +28,11 @@ export const guardOf = (
   { url, path }: { readonly url: string; readonly path: string },
 ): Guard => {
   const version = db.prepare('PRAGMA user_version')
-  // Every append reads it: an array is made faster than an object.
+  // Every append reads this row, and an array is created faster than an object.
   version.setReturnArrays(true)
-  // The first read opens the files beside it.
+  // The first read opens the -wal and -shm files.
   version.get()
-  // They are beside the file that a link leads to.
+  // If the path is a link, these files are next to the link's target.
   const real = realpathSync(path)
   const files = [path, `${real}-wal`, `${real}-shm`]
   const folders = [...new Set([path, real].map(dirname))]
@@ -41,7 +41,7 @@ export const guardOf = (
   /** State of the folders when the files were last checked; empty while the folders could still change unnoticed. */
   let seen: readonly (Stats | undefined)[] = []
 
-  // Checking the folder costs a third of checking the files, and every removal shows in it.
+  // Checking the folder costs a third of checking the files, and every removal changes the folder.
   const look = (): void => {
     const found = folders.map(statsOf)
     if (found.every((folder, index) => isSame(folder, seen[index]))) return

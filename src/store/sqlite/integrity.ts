@@ -23,7 +23,7 @@ export const countAndCheck = async (
   path: string,
   tables: readonly string[] = [],
 ): Promise<{ readonly problems: readonly string[]; readonly rows: Rows }> => {
-  // Loaded here, as opening a store would wait for it.
+  // Imported here, because otherwise opening a store would wait for the import.
   const { Worker } = await import('node:worker_threads')
   const program = `require('node:worker_threads').parentPort.postMessage((${check.toString()})(...require('node:worker_threads').workerData))`
   const worker = new Worker(program, { eval: true, workerData: [path, mostProblems, tables] })

@@ -9,7 +9,9 @@ import { networkMount } from './network.ts'
 /** Maximum number of open files for names held by other processes. */
 const mostOthers = 50
 
-/** Returns the result of a file operation; undefined if the file system refuses the operation, because a refusal gives no information. */
+/**
+ * Returns the result of a file operation; undefined if the file system refuses the operation, because a refusal gives no information.
+ */
 const unless = <A>(attempt: () => A): A | undefined => {
   try {
     return attempt()
@@ -40,10 +42,11 @@ const isLocked = (db: DatabaseSync): boolean =>
   unless(() => db.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE') ?? true) === true
 
 /**
- * Creates a `Liveness` in which each name is held as a small file beside the store, under an SQLite lock that ends with the process. A
+ * Creates a `Liveness` in which each name is held as a small file next to the store, under an SQLite lock that ends with the process. A
  * suspended process keeps its lock.
  *
- * @returns the `Liveness`; its method `drop` unlocks all names without releasing them, which has the same effect as the end of the process
+ * @returns the `Liveness`; its method `drop` unlocks all names without releasing them, which has the same effect as the end of the
+ * process
  */
 export const sqliteLiveness = (path: string): Liveness & { readonly drop: () => void } => {
   const held = new Set<DatabaseSync>()
@@ -77,14 +80,14 @@ export const sqliteLiveness = (path: string): Liveness & { readonly drop: () => 
     const { db, inode } = openedNow(file)
     if (!isLocked(db)) return undefined
     others.delete(file)
-    // It may have been released since it was opened.
+    // The name may have been released since the file was opened.
     if (inode === undefined || inodeOf(file) !== inode) {
       db.close()
       return undefined
     }
     held.add(db)
     return () => {
-      // Before it is unlocked, so that nobody takes it for one whose process has ended. Windows removes no open files.
+      // Removed before it is unlocked, so that no other process concludes that this one has ended. Windows cannot remove open files.
       unless(() => rmSync(file))
       if (held.delete(db)) db.close()
       unless(() => rmSync(file, { force: true }))
@@ -95,7 +98,7 @@ export const sqliteLiveness = (path: string): Liveness & { readonly drop: () => 
     hold: (name) =>
       unless(() => {
         const file = fileOf(name)
-        // A lock there may not be known to other machines.
+        // A lock on a network file system may be invisible to other machines.
         if (file === undefined || networkMount(dirname(file))) return undefined
         closeSync(openSync(file, 'wx', 0o600))
         const release = hold(file)

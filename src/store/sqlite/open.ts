@@ -62,7 +62,7 @@ const createPrivate = (path: string): void => {
     // Only if it does not exist: closing a file that SQLite has open in this process would drop its locks.
     closeSync(openSync(path, 'wx', 0o600))
   } catch {
-    // Another process has just created it, or SQLite will say why it cannot be created.
+    // Another process has just created it, or SQLite will report why it cannot be created.
   }
 }
 
@@ -82,7 +82,7 @@ const tryOpen = (settings: SqliteSettings, create: boolean): E.Either<StoreError
     db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous}`)
     db.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}; PRAGMA cache_size = -${cachedKib}`)
     migrate(db, version)
-    // From here on we wait without blocking the process.
+    // From here on, waits do not block the process.
     db.exec('PRAGMA busy_timeout = 0')
     return E.right(db)
   } catch (error) {
@@ -92,13 +92,13 @@ const tryOpen = (settings: SqliteSettings, create: boolean): E.Either<StoreError
 
 /**
  * Returns the error for a file that cannot be opened. A file without write permission cannot be opened even for reading, because
- * readers also write to files beside it.
+ * readers also write to files next to it.
  */
 export const openFailure = ({ url, path }: SqliteSettings, error: unknown): StoreError =>
   isUnwritable(path) ? readOnly(url, error) : storeError(url, error)
 
 /**
- * Reports whether the file exists but cannot be written, or no file can be created beside it. SQLite reports either as "unable to
+ * Reports whether the file exists but cannot be written, or no file can be created next to it. SQLite reports either as "unable to
  * open".
  */
 const isUnwritable = (path: string): boolean => {

@@ -54,7 +54,7 @@ export const streamReads = (prepared: (sql: string) => () => StatementSync): Str
     count: prepared(
       `SELECT count(*) AS n FROM events WHERE stream = ? AND type = ? AND revision <= ? AND type <> 'MessageAppended'`,
     ),
-    // With the plus, SQLite leaves the index by revisions, and does not look up each message.
+    // The plus keeps SQLite from using the index by revision, with which it would look up each message.
     others: prepared(
       `SELECT count(*) AS n FROM events WHERE stream = ? AND +revision <= ? AND type <> 'MessageAppended'`,
     ),
@@ -139,7 +139,7 @@ export const streamReads = (prepared: (sql: string) => () => StatementSync): Str
     return typeof last === 'bigint' && typeof hash === 'string' ? { last: Number(last), hash } : undefined
   }
 
-  // A name that is not well-formed UTF-8 reads as another name, after which it comes itself.
+  // A name that is not well-formed UTF-8 is decoded to another name; a page that starts after that name may return it again.
   const streams: StreamReads['streams'] = (prefix, after, limit) => {
     const start = Buffer.from(after)
     const rows = statements.streams().all(after, prefix.length, prefix, limit)

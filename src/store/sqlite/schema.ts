@@ -87,7 +87,9 @@ const isTaken = (db: DatabaseSync, query: string): boolean => {
   }
 }
 
-/** Returns the error for a file whose schema version cannot be used; undefined if the file can be used, after migration if necessary. */
+/**
+ * Returns the error for a file whose schema version cannot be used; undefined if the file can be used, after migration if necessary.
+ */
 export const unusable = (store: string, version: Version): StoreError | undefined => {
   if (version === 'foreign') return corrupt(store, 'is an SQLite database of another program: check the path')
   if (version === 'misshapen')
@@ -112,7 +114,7 @@ export const migrate = (db: DatabaseSync, from: Version): void => {
   db.exec('BEGIN IMMEDIATE')
   try {
     const version = versionOf(db)
-    // Another process may have been faster.
+    // Another process may have migrated the file in the meantime.
     if (typeof version === 'number' && version < currentVersion) {
       for (const step of migrations.slice(version)) db.exec(step)
       db.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${currentVersion}`)

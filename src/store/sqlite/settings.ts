@@ -60,7 +60,7 @@ const problemOf = (name: string): string | undefined => {
   if (name === ':memory:') return 'a store in memory is memory:, not sqlite::memory:'
   if (name.startsWith('file:')) return 'write a path: sqlite:path/to/file.db'
   if (name.includes('\0')) return 'a path cannot contain the character NUL'
-  // sqlite://user:password@host is of another program.
+  // sqlite://user:password@host is a URL of another program.
   if (/^\/\/[^/]*[:@%]/.test(name)) return 'a file has no host, user or password: sqlite:path/to/file.db'
   return undefined
 }

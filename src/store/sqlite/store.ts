@@ -45,7 +45,7 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
   const guard = guardOf(db, settings)
   const changes = pulse()
   const liveness = sqliteLiveness(settings.path)
-  // Prepared at first use: opening a store to look at one thing waits for nothing else.
+  // Created at first use, so that opening a store for one purpose does not wait for anything else.
   let writer: SqliteWriter | undefined
   const prepared = (sql: string): (() => StatementSync) =>
     once(() => {

@@ -1,7 +1,7 @@
 import { realpathSync, watch } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 
-// How long to wait for the next look, in milliseconds.
+// Delays before the next check, in milliseconds.
 /** Delay after the system reports a write to the WAL, in milliseconds. The report arrives before the commit can be read. */
 const soonest = 1
 /** Delay after a commit, in milliseconds; it is short because more commits are likely to follow. */
@@ -59,7 +59,7 @@ export const watchOthers = (
     wait(soonest)
   }
   const look = (): void => {
-    // The last look found nothing. What is written from here on, the system says or this look finds.
+    // The last check found nothing. From here on, the system reports any write, or this check finds it.
     if (gap > soon) unwatch ??= tellOf(path, tell)
     if (isNew()) {
       changed()

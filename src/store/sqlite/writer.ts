@@ -143,7 +143,7 @@ export const sqliteWriter = (
       settleAll(E.isLeft(begun) ? begun : writeAll(waiting))
     }
     const begun = tryBegin()
-    // The ends alone are not worth another wait: without them the file is as after a crash.
+    // The ends alone are not worth another wait: without them, the file is in the same state as after a crash.
     const isWaitedFor = waiting.length > 0 || !isLockedOut
     if (isBusy(begun) && isWaitedFor) void onceFree(timeout, tryBegin).then(finish)
     else finish(begun)
@@ -153,7 +153,7 @@ export const sqliteWriter = (
   const schedule = (): void => {
     if (isScheduled) return
     isScheduled = true
-    // The process gets round to its other work even if appends follow one another without a pause.
+    // Lets the process do other work even if appends follow one another without a pause.
     void (breath() ?? soon).then(flush)
   }
 

@@ -80,7 +80,7 @@ export const inWholeWrites = (store: EventStore): Pick<EventStore, 'readAll' | '
     prefixes: readonly string[],
     after?: Within,
   ): AsyncGenerator<RecordedEvent, void> {
-    // An event whose mark cannot be read is an event like any other.
+    // An event with an unreadable mark is treated like any other event.
     if (!by.part && !isRecord(by.stream)) return yield by
     const stretches = (partsCompletedBy(by) ?? []).filter(({ stream }) => beginsWithOne(stream, prefixes))
     const reached = after ? stretches.findIndex(({ stream }) => stream === after.stream) : 0

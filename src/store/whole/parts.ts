@@ -2,8 +2,8 @@ import type { StoredEvent } from '../../events/codec.ts'
 import { isMarked, partMark } from '../marks.ts'
 import type { WritePart, RecordedEvent } from '../port.ts'
 
-// How an event says in its stored metadata that it is part of a write of several appends. Readers get the event without the mark, byte
-// for byte, so hash chain, exports and copies do not see it.
+// The mark in the stored metadata of an event that is part of a write of several appends. Readers get the event without the mark, byte
+// for byte as appended, so hash chain, exports and copies do not depend on the mark.
 
 /** Reports whether an event can be marked, which requires its metadata to be an object. */
 export const canBeMarked = ({ metadata }: StoredEvent): boolean => metadata.startsWith('{')
@@ -45,7 +45,9 @@ const partIn = (text: string): WritePart | undefined => {
   }
 }
 
-/** Prefix of the names of record streams. An event in a record stream completes a write by naming the streams that the write includes. */
+/**
+ * Prefix of the names of record streams. An event in a record stream completes a write by naming the streams that the write includes.
+ */
 export const recordPrefix = 'import-'
 
 export const isRecord = (stream: unknown): stream is string =>

@@ -9,7 +9,7 @@ export const badLineOf = (text: string, complaint: string): number => {
   const named = /line (\d+)/.exec(complaint)?.[1]
   if (named !== undefined) return Number(named)
   const lines = text.trimEnd().split('\n')
-  // The shortest prefix that is invalid. No JSON token spans two lines, so each cut is between tokens.
+  // Search for the shortest invalid prefix. No JSON token spans two lines, so each cut is between tokens.
   let [good, wrong] = [0, lines.length]
   while (wrong - good > 1) {
     const middle = Math.floor((good + wrong) / 2)

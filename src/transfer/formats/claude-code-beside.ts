@@ -10,7 +10,7 @@ export interface SessionAnnotations {
   /**
    * Returns the session's titles as notes.
    *
-   * @param has reports whether an entry with this uuid is in the file, because a summary may belong to another session
+   * @param has function that reports whether an entry with this uuid is in the file, because a summary may belong to another session
    */
   readonly titles: (has: (uuid: unknown) => boolean) => readonly PlannedNote[]
   /** Id of the tool call that started each subagent, by agent id, in the order in which the file first names the agents. */
@@ -51,7 +51,9 @@ const textIn = ({ type, summary, customTitle, aiTitle }: Fields): string | undef
   return type === 'ai-title' ? stringOf(aiTitle) : undefined
 }
 
-/** Returns the titles in order, without repeated or overridden ones. A title chosen by the user stays until the user chooses another. */
+/**
+ * Returns the titles in order, without repeated or overridden ones. A title chosen by the user stays until the user chooses another.
+ */
 const planned = (
   found: readonly Title[],
   has: (uuid: unknown) => boolean,
@@ -70,7 +72,7 @@ const planned = (
     // The recorder repeats titles.
     if (text === last || isOverruled) continue
     before.set(kind, { count: count + 1, text })
-    // Whether a summary belongs to this session may only show in a longer file.
+    // A summary is not numbered, because only a longer file may show that an earlier summary belongs to this session.
     const ref = `${kind} ${kind === 'summary' ? digest(text) : count + 1}`
     const data = { kind: 'title', data: text }
     titles.push({ ref, ...(time !== undefined && { time }), type: 'Noted', data })

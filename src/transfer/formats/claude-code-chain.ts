@@ -92,8 +92,8 @@ export const link = ({ links }: SessionChain, { uuid }: Fields, node: Parent): v
 }
 
 /**
- * Returns the action after which to place an entry with this parent. If the parent is not in the file (cut off or skipped), the entry is
- * placed after the one before it.
+ * Returns the action after which to place an entry with this parent. If the parent is not in the file (cut off or skipped), the entry
+ * is placed after the one before it.
  */
 export const after = ({ links, notes, head }: SessionChain, uuid: unknown): Parent => {
   if (links.has(uuid)) return endOf(links.get(uuid))
@@ -120,7 +120,7 @@ export const place = (
   if (parent !== head)
     actions.add({ type: 'rewind', ref: `${ref}:rewind`, to: parent?.ref ?? null, ...timed })
   if (parent?.round && parent.round !== round) parent.round.followed = true
-  // Field by field: there is one per message, and an object made by spreading takes half as much memory again.
+  // Field by field, because there is one node per message, and an object made by spreading takes half as much memory again.
   thread.head = {
     ref,
     index: actions.count(),

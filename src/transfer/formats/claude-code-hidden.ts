@@ -15,7 +15,7 @@ import {
 import type { FileEntry } from './source.ts'
 import { blocksOf } from './actions.ts'
 
-// What the client hid in a chain of a session: compactions, each a boundary and a summary, and tool results that it cleared.
+// Content that the client hid in a chain of a session: compactions, each with a boundary and a summary, and cleared tool results.
 
 export const boundary = (thread: SessionChain, fields: Fields): void => {
   const named = after(thread, fields['logicalParentUuid'] ?? undefined)
@@ -24,8 +24,8 @@ export const boundary = (thread: SessionChain, fields: Fields): void => {
 }
 
 /**
- * Returns the action after which to place a summary, so that the path to the summary includes every action that it hides and every action
- * that the client kept.
+ * Returns the action after which to place a summary, so that the path to the summary includes every action that it hides and every
+ * action that the client kept.
  */
 const endOfKept = ({ head, tail, isBefore }: Kept, named: Parent, last: Parent): Parent => {
   if (isBefore) return firstAfter(tail, last) ? last : named
@@ -43,7 +43,7 @@ export const summary = (thread: SessionChain, entry: FileEntry, message: NewMess
   const hidden = isBefore ? lastShown(parent) : lastHidden(parent, head)
   if (marked) notes.mapped('compact_boundary')
   boundaries.delete(marked?.['uuid'])
-  // The file begins with it; what it summarises is elsewhere.
+  // The file begins with the summary; the content that it summarises is not in the file.
   if (!parent || first === undefined || !hidden) return user(thread, entry, message)
   notes.mapped('compaction summary')
   const keeps = !isBefore && hidden !== lastShown(parent)
@@ -65,7 +65,7 @@ const noteCompaction = ({ head, compactions }: SessionChain, hidden: Node): void
   if (!head) return
   const earlier = compactions.get(hidden)
   head.compaction = head
-  // Of what hides the same, the earlier one is hidden, too.
+  // An earlier compaction that hides up to the same action is hidden by the new one, too.
   if (earlier) compactions.set(earlier, head)
   compactions.set(hidden, head)
 }

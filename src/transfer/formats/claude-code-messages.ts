@@ -5,7 +5,7 @@ import { callIds, type Parent, replyBefore, resultIds, type Round } from './clau
 import { type FileEntry, stringOf, timeOf } from './source.ts'
 import { blocksOf } from './actions.ts'
 
-// What was said in a chain of a session: by the user, by tools, and by the model.
+// Messages in a chain of a session: from the user, from tools, and from the model.
 
 export const user = (thread: SessionChain, entry: FileEntry, message: NewMessage): void => {
   thread.notes.mapped('user')
@@ -81,7 +81,7 @@ export const assistant = (
   if (id !== undefined) rounds.set(id, round)
   for (const call of callIds(content)) callers.set(call, round)
   const placed = begin(thread, entry, parent, { round })
-  // After a rewind, if there was one.
+  // Read again, because `begin` may have added a rewind.
   round.index = actions.count()
   actions.add({ type: 'message', ...placed, message: { ...message, content } })
 }

@@ -11,8 +11,8 @@ export interface Node {
   readonly parent: Node | undefined
   readonly round: Round | undefined
   /**
-   * True if the action contains tool results or directly follows an action that does. At these points the client sends prompts typed in the
-   * meantime.
+   * True if the action contains tool results or directly follows an action that does. At these points the client sends prompts typed in
+   * the meantime.
    */
   readonly isAnswer: boolean
   /** For a message of tool results, the id of the call that it answers, or a list of several ids. */
@@ -83,7 +83,10 @@ export const firstAfter = (node: Parent, end: Parent): Parent => {
   return undefined
 }
 
-/** Returns the reply with this id that an action belongs to or answers; undefined if one of the calls has been answered since that reply. */
+/**
+ * Returns the reply with this id that an action belongs to or answers; undefined if one of the calls has been answered since that
+ * reply.
+ */
 export const replyBefore = (node: Parent, id: string, calls: readonly string[]): Round | undefined => {
   for (let each = node; each; each = each.parent) {
     const { round } = each
@@ -102,8 +105,8 @@ export const lastHidden = (parent: Parent, kept: Parent): Parent =>
   lastShown(kept && leadsTo(kept, parent) ? kept.parent : parent)
 
 /**
- * Returns the action that is shown last on a path. Skips edits, because an edit is shown in place of its message. Also skips compactions
- * that keep actions, because such a compaction is shown before the actions that it keeps.
+ * Returns the action that is shown last on a path. Skips edits, because an edit is shown in place of its message. Also skips
+ * compactions that keep actions, because such a compaction is shown before the actions that it keeps.
  */
 export const lastShown = (parent: Parent): Parent => {
   let node = parent

@@ -6,7 +6,9 @@ import { hasAll } from './format.ts'
 interface Foreign {
   /** Description of the format's files, such as "a Codex rollout". */
   readonly name: string
-  /** Reports whether an object has this format. The object is a line, a document, an element of a list, or a message in any of these. */
+  /**
+   * Reports whether an object has this format. The object is a line, a document, an element of a list, or a message in any of these.
+   */
   readonly shows: (fields: Fields) => boolean
   /**
    * True if a supported line format would accept such an object as well. For this reason, the format is tried before the supported

@@ -26,7 +26,7 @@ export function* jsonPieces(value: unknown, isPretty: boolean, depth = 2): Gener
 function* partsOf(value: unknown, isPretty: boolean, depth: number, margin: string): Generator<string> {
   if (depth === 0 || !isPlain(value)) {
     const json = JSON.stringify(value, undefined, isPretty ? 2 : undefined)
-    // A line end in a string is written as \n: those that are there are between values.
+    // A line end in a string is written as \n, so every actual line end is between values.
     return yield isPretty && margin.length > 1 ? json.replaceAll('\n', margin) : json
   }
   const inner = isPretty ? `${margin}  ` : ''

@@ -65,7 +65,7 @@ export const listActions = (
     if (problem !== undefined) notes.bad(line, `message ${index}: ${problem}`)
     else {
       notes.mapped(`message ${kind}`)
-      // An index alone would take another conversation's message, imported under the same id, for this one.
+      // With an index alone, a message of another conversation imported under the same id would be mistaken for this one.
       actions.add({ type: 'message', ref: `${index}-${digest(said)}`, message: said })
     }
   }

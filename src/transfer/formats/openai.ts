@@ -19,7 +19,7 @@ const callFields = ['tool_calls', 'tool_call_id', 'function_call']
 const known = new Set(['role', 'content', 'refusal', 'reasoning_content', ...callFields])
 // A result's name is in its call.
 const knownOfResult = new Set([...known, 'name'])
-// What the file of an experiment has besides the request.
+// Fields that the file of an experiment contains in addition to the request.
 const outcome = ['task_id', 'trial', 'reward', 'info']
 const ids = ['id', 'session_id', 'conversation_id']
 const owned = [...ids, ...outcome, 'messages', 'traj', 'tools', 'functions', 'model']

@@ -119,7 +119,9 @@ const placedIn = (fields: FileEntry['fields']): E.Either<string, Placed> => {
   return E.right({ conversation, revision, stored })
 }
 
-/** Checks that a note continues the conversation's notes read so far, and stores it. The notes of a conversation come after its events. */
+/**
+ * Checks that a note continues the conversation's notes read so far, and stores it. The notes of a conversation come after its events.
+ */
 const followNote = (
   { fields }: FileEntry,
   chains: ReadonlyMap<string, Chain>,
@@ -168,7 +170,7 @@ const forkPrev = (
   let chain = chains.get(from.conversation)
   while (chain && chain.start > from.position) {
     const older: Chain | undefined = chains.get(chain.parent?.conversation ?? '')
-    // Forks that claim to be each other's parents have no event.
+    // Forks that name each other as parents do not contain such an event.
     chain = older && older.start < chain.start ? older : undefined
   }
   const place = chain?.places[from.position - chain.start]

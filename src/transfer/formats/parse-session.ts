@@ -75,7 +75,8 @@ export const sessionReader = (
   let reader = format && readerOf(format, notes, shelf)
   let held: FileLine[] = []
   let looked = 0
-  // Over several lines. Its messages may be one a line, and show less than the whole.
+  // True for a document of several lines. It may have one message per line, and a message reveals less about the format than the whole
+  // document.
   let isDocument = false
 
   const begin = (told: E.Either<ImportError, Format>): void => {
@@ -146,7 +147,7 @@ const readerOf = (format: Format, notes: ImportNotes, shelf: Shelf): FormatReade
   return { plan, finish }
 }
 
-/** Reports whether a conversation has a list of actions. One from a registered format may have anything. */
+/** Reports whether a conversation has a list of actions. A registered format may return anything. */
 const hasActions = ({ actions }: Partial<ConversationPlan>): boolean =>
   typeof actions?.[Symbol.iterator] === 'function'
 

@@ -194,7 +194,7 @@ const configure = (
     ...(Object.keys(parameters).length > 0 && { parameters }),
   }
   notes.mapped(type)
-  // The later versions' header names no model.
+  // The header of later versions names no model.
   const isSame = JSON.stringify(configuration) === JSON.stringify(now)
   return type === 'session' && isSame ? undefined : { type: 'configure', configuration }
 }
@@ -208,7 +208,7 @@ const compact = (fields: Fields, node: Node, { nodes, order, notes }: Context): 
   const path = pathTo(node.parent)
   const kept = nodes.get(stringOf(firstKeptEntryId) ?? '') ?? order[Number(firstKeptEntryIndex)]
   const isKept = kept !== undefined && path.includes(kept)
-  // Among them, an action that an earlier compaction hides means that compaction.
+  // An action among them that an earlier compaction hides stands for that compaction.
   const hidden = path.filter(({ isMessage, index }) => isMessage && (!isKept || index < kept.index))
   const [first, last] = [hidden[0], hidden.at(-1)]
   if (!first || !last) {

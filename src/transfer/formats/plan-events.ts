@@ -21,11 +21,17 @@ export interface PlannedEvent {
 /**
  * Plans the events that the actions of a plan add to a conversation, in order.
  *
- * An action that is already in the log (found by its command id, `import:<format>:<ref>`) adds nothing: importing the same file again adds no event, and a file that has grown adds only its new actions. If an earlier import recorded only part of the last message, the conversation is rewound to before that message and continues with the whole message. If the file now has an entry before those already imported (written late, or left out by an earlier version of the importer), the conversation is rewound to that point, and the entries after it are imported again. An import records the past, so a slice that separates a call from its result is not refused.
+ * An action that is already in the log (found by its command id, `import:<format>:<ref>`) adds nothing: importing the same file again
+ * adds no event, and a file that has grown adds only its new actions. If an earlier import recorded only part of the last message, the
+ * conversation is rewound to before that message and continues with the whole message. If the file now has an entry before those
+ * already imported (written late, or left out by an earlier version of the importer), the conversation is rewound to that point, and
+ * the entries after it are imported again. An import records the past, so a slice that separates a call from its result is not refused.
+ *
+ * Errors: `ImportDiverged` if the log has other messages or rewinds after the part that it shares with the file, or if a marker's slice
+ * is no longer shown.
  *
  * @param log the whole lineage of the conversation, from its first event; empty if it is not in the store
  * @returns events for the positions from `log.length`
- * Errors: `ImportDiverged` if the log has other messages or rewinds after the part that it shares with the file, or if a marker's slice is no longer shown.
  */
 export const planEvents = (
   plan: ConversationPlan,
@@ -61,7 +67,7 @@ export function* planEachEvent(
   const actionOf: number[] = []
   /** Position of the last processed action that is already in the log. */
   let lastKnown: number = START
-  // Of the command ids of actions that are imported again.
+  // Suffix of the command ids of actions that are imported again.
   let suffix = ''
   const idOf = (ref: string): string => `import:${format}:${ref}${suffix}`
   const add = (index: number, event: Event, commandId: string, time: string | undefined): PlannedEvent => {
@@ -145,7 +151,7 @@ function* areOf(
     const { commandId = '' } = log[at]?.metadata ?? {}
     if (!commandId.startsWith(own)) return false
     const ref = commandId.slice(own.length).replace(/(:again)?~.*$/s, '')
-    // An earlier version of the importer may have read a rewind where this one reads none.
+    // An earlier version of the importer may have read a rewind where this one does not.
     if (!refs.has(ref) && !refs.has(ref.replace(/:rewind$/, ''))) return false
     if (at % sliceLength === 0) yield
   }

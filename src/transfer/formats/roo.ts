@@ -143,8 +143,9 @@ const runsOf = (shown: readonly string[], hidden: ReadonlySet<string> = new Set(
 }
 
 /**
- * Returns the actions for a message and the slices that it hides. A single slice that ends right before the message becomes one condense
- * or truncate action. Otherwise, each slice is truncated and the message is added after them; the effective history is the same.
+ * Returns the actions for a message and the slices that it hides. A single slice that ends right before the message becomes one
+ * condense or truncate action. Otherwise, each slice is truncated and the message is added after them; the effective history is the
+ * same.
  */
 const hide = (each: RooMessage, runs: readonly Run[], shown: string[]): readonly ImportAction[] => {
   const { ref, message, marker } = each

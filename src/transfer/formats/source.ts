@@ -49,7 +49,7 @@ export interface FileEntry {
 export const placeIn = ({ line, part = 1 }: FileEntry): string =>
   part === 1 ? `line-${line}` : `line-${line}.${part}`
 
-// Notes of reports.
+// Texts for the notes in reports.
 export const lostParent =
   'the parent of some entries is not in the file: each of them continues from the entry before it'
 export const sameEntry = 'the same entry again'
@@ -132,7 +132,7 @@ export const valuesOfLine = ({ line, text, isOpen }: FileLine, notes: ImportNote
     for (const value of found.values) values.push(value)
     const { problem } = found
     if (problem === undefined) break
-    // What is too deep is whole, and there is nothing after it.
+    // A value that is nested too deeply is complete, and nothing comes after it.
     const whole = tooDeep.test(problem) ? undefined : wholeIn(found.rest)
     if (nulls === '' || found.rest.trim() !== '')
       notes.bad(

@@ -48,7 +48,7 @@ const nothing = { role: 'user', content: [] } as const
 
 export const stage = (log: Log): Stage => {
   const events: ConversationEvent[] = [...log]
-  // Most imports look rarely, if at all.
+  // Computed on demand, because most imports call `look` rarely, if at all.
   let seen: Look | undefined
 
   const add = (event: Event): void => {

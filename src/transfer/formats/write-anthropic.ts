@@ -4,7 +4,7 @@ import { render, type RenderResult, type RenderOptions } from '../../projections
 import { type FormatExporter, leaveAsIs } from './exporter.ts'
 import { jsonPieces } from './json-pieces.ts'
 
-// The fields of a request that a configuration may set. The API refuses the others, which recorders add.
+// The fields of a request that a configuration may set. The API refuses other fields, which recorders add.
 const parameterNames = new Set([
   'max_tokens',
   'temperature',

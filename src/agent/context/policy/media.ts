@@ -33,7 +33,7 @@ export const mediaBlock = (mediaType: string | undefined, data: string): Block |
         source: { type: 'base64', media_type: mediaType, data },
       }
 
-/** Detects the media type from a file's first bytes rather than its name, because the API refuses an image declared with the wrong type. */
+/** Detects a file's media type from its first bytes, not its name, because the API refuses an image declared with the wrong type. */
 export const mediaTypeOf = (bytes: Buffer): string | undefined => {
   const begins = (signature: string, at = 0): boolean =>
     bytes.toString('latin1', at, at + signature.length) === signature

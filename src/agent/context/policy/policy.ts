@@ -56,9 +56,11 @@ const wait = 0.1
  * user's newest turn or the last items, and never separates a tool call from its result. Repeated planning terminates, because each
  * plan makes the history smaller: a slice to condense contains a message, and after a truncation the context fits.
  *
- * Between two attempts to condense, even if the first one failed, messages of at least a tenth of the window must have been added to the log.
+ * Between two attempts to condense, even if the first one failed, messages of at least a tenth of the window must have been added to
+ * the log.
  *
- * @returns `InvalidInput` for invalid settings, `ContextTooLarge` if neither hiding everything that may be hidden nor shortening results helps
+ * @returns the plan; `InvalidInput` for invalid settings; `ContextTooLarge` if neither hiding everything that may be hidden nor
+ * shortening results helps
  */
 export const manageContext = (
   effective: Effective,

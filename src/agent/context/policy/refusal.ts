@@ -13,7 +13,7 @@ export interface ContextRefusal {
 export const refusalOf = ({ message }: { readonly message: string }): ContextRefusal => {
   const [, found, most] = /([\d,]+) tokens > ([\d,]+)/.exec(message) ?? []
   if (found && most) return { tokens: numberOf(found), maximum: numberOf(most) }
-  // With the `max_tokens` of the answer between the two.
+  // Form with `max_tokens` between the two numbers: `input + max_tokens > window`.
   const [, input, window] = /([\d,]+) \+ [\d,]+ > ([\d,]+)/.exec(message) ?? []
   if (input && window) return { tokens: numberOf(input), maximum: numberOf(window) }
   const maximum = limits.exec(message)?.slice(1).find(Boolean)

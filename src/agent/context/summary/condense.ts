@@ -114,7 +114,7 @@ const asked = async (
   }
 }
 
-/** Types of blocks allowed in a summary: they make sense by themselves in a user message. Most others would be omitted from requests. */
+/** Block types allowed in a summary: they make sense by themselves in a user message. Most others would be omitted from requests. */
 const summaryTypes: ReadonlySet<string> = new Set(['text', 'image', 'document'])
 
 /** Fields used to estimate the size of pictures and documents. */

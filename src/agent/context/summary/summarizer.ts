@@ -106,7 +106,7 @@ async function* summarize(
   let { allowed } = limits
   for (;;) {
     const answered = await run(ask(model, { ...limits, allowed, options }, input))
-    // The parts are paid for, though there will be no summary.
+    // The earlier parts cost tokens, although no summary will be recorded.
     if (E.isLeft(answered)) {
       const { _tag, message } = answered.left
       input.failed.push(...paid.map((part) => failedCallOf({ ...part, _tag, message })))
@@ -130,7 +130,7 @@ async function* summarize(
     }
     const { images, longest } = asked
     const sent = { digest, images, ...(longest !== undefined && { longest }) }
-    // The next part is asked for as the endpoint has taken this one.
+    // The next part is requested in the form that the endpoint accepted for this one.
     const { along: taken = along } = asked
     options = {
       ...options,

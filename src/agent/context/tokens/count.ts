@@ -31,7 +31,7 @@ export interface TokenReport extends TokenCount {
 
 /** Reports whether a value looks like an SDK client or a `Model`. */
 export const isClient = (value: unknown): boolean => {
-  // A function has a `call`, too.
+  // Functions are excluded, because every function has a `call` method.
   if (typeof value !== 'object' || value === null) return false
   const {
     call,

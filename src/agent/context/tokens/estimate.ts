@@ -11,7 +11,7 @@ import { pictureIn } from '../../../projections/pictures.ts'
 import { isResultType } from '../../../projections/render/renderer.ts'
 import { tokensByBytes } from '../../../projections/tokens.ts'
 
-// What the API's documentation says about pictures and PDF files; docs/adr/0010-counting-tokens.md.
+// Values for pictures and PDF files from the API's documentation; see docs/adr/0010-counting-tokens.md.
 
 /** Side length, in pixels, of the square that counts as one token of a picture. Partial squares count as whole ones. */
 const patch = 28

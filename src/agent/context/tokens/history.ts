@@ -28,7 +28,7 @@ export const historyTokens = (log: Log): HistoryTokens => {
   const now = effective(log)
   const count = countTokens(now)
   const entries = full(log)
-  // Markers among the messages tell which replies had the same beginning, wherever their slices were.
+  // The markers among the entries show which replies had the same beginning, regardless of where their slices were.
   const { tokens } = measure({ ...now, at: lastOf(log), items: entries }, 0)
   const shown = new Map(count.items.map((item) => [item.position, item.tokens]))
   const items = entries.map(({ position, kind, status }, index) => {

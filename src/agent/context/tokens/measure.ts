@@ -12,7 +12,7 @@ import { type UsageAnchor, anchorsOf } from './usage.ts'
 
 /** Tokens of each item of a history: counted by the API where possible, else estimated. */
 export interface Measure {
-  /** Tokens of each item, by index; `isCounted` tells which of them the API counted. */
+  /** Tokens of each item, by index; `isCounted` is true for each item that the API counted. */
   readonly tokens: readonly number[]
   readonly isCounted: readonly boolean[]
   readonly anchors: readonly UsageAnchor[]
@@ -50,7 +50,7 @@ export const measure = (effective: Effective, start = sentFrom(effective)): Meas
     note(reply.from, reply.to)
   }
   for (const { reply, end, tokens: counted } of gaps) {
-    // An unfinished reply is known only together with what follows it.
+    // The tokens of an unfinished reply are known only together with those of the items after it.
     if (reply.finished) spread(tokens, reply.to, end, Math.max(0, counted - reply.output))
     else spread(tokens, reply.from, end, counted)
     note(reply.to, end)
@@ -78,7 +78,7 @@ export const spread = (tokens: number[], from: number, to: number, total: number
 
 export const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0)
 
-// Replies name the dated model of an alias.
+// If the configured model is an alias, replies name the dated model.
 const isOf = (model: string | undefined, reply: UsageAnchor): boolean =>
   model === undefined || reply.model === undefined || reply.model.startsWith(model)
 
@@ -160,7 +160,7 @@ const gapsOf = ({ items, layout }: Effective, anchors: readonly UsageAnchor[]): 
   return gaps
 }
 
-// This many estimated tokens are taken as exact, so that little evidence moves the estimates little.
+// Number of estimated tokens that are assumed to be exact, so that little evidence changes the estimates only slightly.
 const trust = 2_000
 
 /**
@@ -188,7 +188,7 @@ const correctionOf = (
   }
   for (const { reply, end, tokens } of gaps) {
     const { from, to, output, finished } = reply
-    // The thinking that is shown may be a summary of the real one.
+    // The recorded thinking may be only a summary of the actual thinking.
     if (!finished && isAny(shown, from, to, ({ thinks }) => thinks)) continue
     actual += finished ? Math.max(0, tokens - output) : tokens
     for (let index = finished ? to : from; index < end; index++) estimated += shown[index]?.estimated ?? 0
@@ -201,7 +201,7 @@ const outputOf = (
   shown: readonly Shown[],
   tokens: readonly number[],
 ): number => {
-  // The API has not counted what is left of a reply whose thinking cannot be sent any more.
+  // The API's count does not apply to the rest of a reply whose thinking can no longer be sent.
   const isLess = isAny(shown, from, to, ({ thinks, unchanged }) => thinks && !unchanged)
   if (finished && !isLess) return output
   const estimated = sum(tokens.slice(from, to))

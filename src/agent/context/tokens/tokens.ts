@@ -72,7 +72,7 @@ const promptOf = (effective: Effective, { anchors, tokens, correction }: Measure
   const { system } = configurationOf(effective)
   const { tools } = toolsOf(effective)
   if (system !== undefined || tools !== undefined) return correction * estimatePrompt(system, tools)
-  // It is not recorded, but an earlier context held it, with what a marker has hidden since.
+  // The prompt is not recorded, but an earlier count included it, together with items that a marker has hidden since.
   const asOf = (position: number, held: (item: Item, index: number) => boolean): number =>
     sum(
       items.map((item, index) => {

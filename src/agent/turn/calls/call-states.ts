@@ -8,8 +8,8 @@ import type { OpenCall } from './open-calls.ts'
  * State of a tool call according to the log of turns.
  *
  * 1. A wait has at most one decision, and permits at most one start: a call that needs approval again waits again.
- * 2. A fork shares the calls of inherited replies with other conversations. Each conversation has its own waits, decisions and starts of
- *    such a call.
+ * 2. A fork shares the calls of inherited replies with other conversations. Each conversation has its own waits, decisions and starts
+ *    of such a call.
  */
 export interface CallState {
   /** Newest wait of the call. */

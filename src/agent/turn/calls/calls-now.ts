@@ -51,7 +51,7 @@ export async function* rewindsAfter(
   })
 }
 
-/** Returns the position of the first user message that is in the history `now` but not in the earlier one; Infinity if there is none. */
+/** Returns the position of the first user message in the history `now` that is not in the earlier one; Infinity if there is none. */
 export const firstMessageSince = (now: Effective, { items }: Effective): number => {
   const before = new Set(items.map(({ position }) => position))
   return now.items.find((item) => !before.has(item.position) && isSaid(item))?.position ?? Infinity

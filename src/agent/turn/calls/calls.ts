@@ -96,7 +96,7 @@ export const taskFor = async (
   const wait = isLeft ? undefined : state.wait?.data
   /** True if the call was started under its current permission. */
   const isStarted = !isLeft && state.started !== undefined
-  // Too late for what the user has said before it, unless that is no denial.
+  // A decision after a user message is too late, unless the wait continues despite such messages (`keep`).
   const decided = wait && state.decision?.data
   const decision = decided && (wait.keep || decided.at < said) ? decided : undefined
   const isUnsafe = tool !== undefined && effectOf(tool) === 'unsafe'
@@ -113,7 +113,7 @@ export const taskFor = async (
       'This call has no result: the user said something else. Whether it took effect is not known.',
     )
   }
-  // The caller that it was handed back to may be at work on it.
+  // The caller to which the call was handed back may be working on it.
   if (wait?.why === 'handed-back') return { type: 'wait', why: wait.why, isNew: false }
   if (state.wait?.data.why === 'handed-back') return { type: 'wait', why: 'handed-back', isNew: true }
   if (!wait && above?.wait?.data.why === 'handed-back' && !above.started) return answer(notHere)
@@ -134,13 +134,13 @@ export const taskFor = async (
       return answer(`${how.edited ? `${editNote(how.edited)}\n\n` : ''}${made.left}`)
     return made ? { ...how, made: { value: made.right } } : how
   }
-  // One that has waited is asked about again once that wait was withdrawn.
+  // A started call that never waited is run again at once. A call whose wait was withdrawn needs approval again.
   if (isStarted && !state.wait) return await ready(run)
   if (isApproved) {
     const { by, input, wait: revision } = decision
     const onWait = state.earlier && { onWait: revision }
     const approved: Run = { ...run, isApproved: true, ...onWait, ...(input && { edited: { by, input } }) }
-    // What was shown when it was approved.
+    // The input that was shown for approval.
     return recorded && !input
       ? { ...approved, made: { value: structuredClone(recorded) } }
       : await ready(approved)
@@ -149,22 +149,22 @@ export const taskFor = async (
     return isOver(wait, now)
       ? denied(': nobody approved it in time.')
       : { type: 'wait', why: 'approval', isNew: false, until: wait.until, input: recorded }
-  // Of an import, or of a reply from before starts were recorded.
+  // The reply was imported, or dates from before starts were recorded: the call may have been started.
   if (isUnsafe && !recordsStarts(use) && !state.wait && !above?.wait && !above?.started)
     return answer(interrupted)
   const made = await applied(tool, call.input, signal)
-  // A call that would be refused needs nobody's approval.
+  // A call with invalid input is refused in any case, so it needs no approval.
   if (made && E.isLeft(made)) return answer(made.left)
   const asked = await isAsked(tool, call, made && { value: made.right }, signal)
   if (E.isLeft(asked)) return answer(asked.left)
   if (!asked.right) {
     if (isUnsafe && (startOf(state) || above?.started)) return answer(interrupted)
     if (isUnsafe && above) return answer(notHere)
-    // Under the key under which it was started.
+    // A call that was started in an ancestor keeps the key of that start.
     const how = made ? { ...run, made: { value: made.right } } : run
     return above?.started ? { ...how, isAgain: true, startedIn: above.conversation } : how
   }
-  // Nobody could approve one of them, or change its input, without the others.
+  // Calls with the same id cannot be approved, or have their inputs edited, individually.
   if (isRepeated(use, call.id))
     return answer(
       'Several calls of this reply have the same id, so nobody can approve one of them. Call again.',
@@ -189,7 +189,7 @@ export const createInputParser = (): InputParser => {
   const apply: InputParser = async ({ check }, input, signal) => {
     if (!check) return undefined
     try {
-      // A copy: a schema may pass on parts of what it is given, and the tool may change them.
+      // A copy, because the output of a schema may contain parts of its input, which the tool may modify.
       const made = await orAborted(check(structuredClone(input)), signal)
       return E.mapLeft((error: InvalidInput) => errorText(toError(error)))(made)
     } catch (error) {
@@ -214,7 +214,7 @@ const shownOf = (made: unknown, { input }: ToolUse): Fields | undefined => {
   return text === JSON.stringify(input) || text.length > longestInput ? undefined : copied.right
 }
 
-/** Reports whether the call needs approval. If the tool's own function throws, returns the error text as left, and the call is not run. */
+/** Reports whether the call needs approval. If the tool's own function throws, returns the error text as Left; the call is not run. */
 const isAsked = async (
   tool: ToolSettings,
   { id, name, input }: ToolUse,

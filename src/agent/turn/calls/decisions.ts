@@ -174,7 +174,7 @@ export const createApprovalMethods = (chat: ConversationHandle): ApprovalMethods
       const calls = yield* callsNow(chat, now, found?.wait?.data.at)
       const time = Date.now()
       const problem = found && problemWith(call, found, calls, time)
-      // A rewind withdraws a decision with its wait.
+      // A rewind that withdraws a wait also withdraws its decision.
       if (found?.decision && !isWithdrawn(found, calls.rewinds, time))
         return yield alreadyDecided(chat.id, found.decision)
       if (!found?.wait || problem !== undefined)
@@ -212,7 +212,7 @@ export const createApprovalMethods = (chat: ConversationHandle): ApprovalMethods
       const problem = found ? problemWithWithdrawing(call, found, calls) : 'it has not waited'
       if (!found?.wait || problem !== undefined)
         return yield notWithdrawn(chat.id, call, problem ?? '', found?.started?.metadata.time)
-      // A tool starts at a revision, too: of the two, one comes first.
+      // The start of a tool is appended at an expected revision, too, so only one of the two succeeds there.
       const data = { ...found.wait.data, calls: [call], withdrawn, at: now.at }
       yield* log.append([{ type: 'CallsWaiting', data }], revision)
       return { conversation: chat.id, call, decision: 'withdrawn', by: withdrawn.by }

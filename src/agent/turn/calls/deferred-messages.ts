@@ -32,7 +32,7 @@ export interface DeferredMessages {
   /** History without the user's last messages. If `again` is empty, it equals the log's history at `before.at`. */
   readonly before: Effective
   readonly said: readonly NewMessage[]
-  /** All other events since the first of the user's last messages. Recorded again after `before.at`, they produce the history `before`. */
+  /** Other events since the first of the user's last messages. Recorded again after `before.at`, they produce the history `before`. */
   readonly again: readonly Event<Carried>[]
 }
 
@@ -69,7 +69,7 @@ export const overtakenSince = (now: Effective): number | undefined => {
   return openCalls({ ...now, items: before }).length > 0 ? endOf(before) : undefined
 }
 
-/** Returns the position of the last item that is a message. Edited items are skipped: an edit may be newer than the messages after it. */
+/** Returns the position of the last item that is a message. Skips edited items, because an edit may be newer than later messages. */
 const endOf = (items: readonly Item[]): number =>
   items.findLast(({ kind }) => kind === 'message')?.position ?? START
 
@@ -148,7 +148,7 @@ const taking = (events: readonly ConversationEvent[], next: number): Taken | und
   const from = events[0]?.position ?? Infinity
   for (const event of events) {
     const { type, position } = event
-    // A marker among these that was restored has changed nothing.
+    // A marker in this range that was restored has no effect.
     if (isMarker(event) && restored.has(position)) continue
     if (type === 'Restored') {
       const { marker } = event.data

@@ -59,7 +59,7 @@ export const liveHistory = (chat: ConversationHandle): LiveHistory => {
     return first ? yield* unwrap(first) : yield* chat.inbox.pending()
   }
   async function* read(): Fallible<ReadError, Effective> {
-    // Another turn of the conversation may call it meanwhile.
+    // A copy, because another turn of the conversation may change `known` during the reads.
     const before = known
     const later = before ? yield* chat.later(before.now.at) : []
     const next = before && evolveEffective(before.now, later)
@@ -80,7 +80,7 @@ export const liveHistory = (chat: ConversationHandle): LiveHistory => {
     const mailing = hasMail ? run(chat.inbox.pending()) : nothing
     const last = reading.then(E.map(({ at }) => at))
     begun = { since: chat.party.clock.now(), history: reading, mail: mailing }
-    // A bug in one that nobody comes to need.
+    // Prevents an unhandled rejection, caused by a bug, of a promise that is never awaited.
     for (const each of [reading, mailing, last]) each.catch(() => {})
     return last
   }

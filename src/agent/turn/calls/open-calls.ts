@@ -20,7 +20,7 @@ export const openCalls = (effective: Effective): readonly OpenCall[] => {
   return toolCalls({ ...effective, items: round }).flatMap(({ id, use, result }, index, all) => {
     const item = result === undefined ? round.find(({ position }) => position === use) : undefined
     const content = item?.kind === 'message' ? item.content : []
-    // One reply may have several calls of the same id: the results are those of the first.
+    // A reply may contain several calls with the same id; each result belongs to the first of them without a result.
     const nth = all.slice(0, index).filter((other) => other.id === id && other.use === use).length
     const call = content.filter(isCall).filter((block) => block.id === id)[nth]
     return call ? [{ call, use }] : []

@@ -4,7 +4,7 @@ import { type Block, isBlock } from '../../../events/blocks.ts'
 import type { DeferredMessages } from './deferred-messages.ts'
 import { type OpenCall, openCalls } from './open-calls.ts'
 
-// Results of calls may come beside something else, or after it, in messages of the user. They are the results all the same.
+// User messages may contain tool results together with other content, or after it. These results count like any others.
 
 /** Returns the open calls before the user's messages, except those whose results are in these messages. */
 export const openCallsIn = ({
@@ -26,7 +26,7 @@ export interface SplitMessages {
 }
 
 /**
- * Separates the results of open calls from user messages in which they follow other content, because the model would otherwise be told
+ * Separates the results of open calls from user messages in which they follow other content, because the request would otherwise state
  * that the results are missing.
  *
  * @param isAlone true if a message with results must not have other content

@@ -24,12 +24,12 @@ export const afterOther = ({ final, isAsked, overBy }: TurnDemand): TurnDemand =
 
 export const demandAfter = (before: TurnDemand, event: ConversationEvent): TurnDemand => {
   const { commandId, answer } = event.metadata
-  // What was asked of the parent is not asked of its fork.
+  // A fork does not inherit its parent's requests.
   if (event.type === 'Forked') return { final: event.position, isAsked: answer !== undefined }
   const isOver = before.overBy !== undefined && before.overBy !== commandId
   const isAsked = answer !== undefined || (before.isAsked && !isOver)
   if (isFinal(event)) return { final: event.position, isAsked, overBy: commandId }
-  // What the same command says after the reply is still to be answered.
+  // A user message that the same command recorded after the reply still has to be answered.
   const isOpen = isOver || (event.type === 'MessageAppended' && event.data.role === 'user')
   return { final: before.final, isAsked, ...(!isOpen && { overBy: before.overBy }) }
 }

@@ -168,7 +168,7 @@ export const createTurnClaim = (
     /**
      * Claims the conversation if necessary.
      *
-     * @returns false if the turn had to wait: then the caller must try again
+     * @returns false if the turn had to wait; the caller must then try again
      */
     async function* attempt(): Fallible<HoldError, boolean> {
       const asked = yield* history.asked()
@@ -182,7 +182,7 @@ export const createTurnClaim = (
       const matters = own || other || hasWaited || asked.isAsked || isRequested || openCalls(now).length > 0
       if (!matters || !isToDo(now)) return true
       if (other && !isFirst) {
-        // What this turn knows of its steps is no longer so.
+        // Another holder has continued the conversation, so this turn's view of it is outdated.
         isLost = true
         return yield staleContext(chat.id, now.at, now.at)
       }
@@ -222,7 +222,7 @@ export const createTurnClaim = (
     })
 
   async function* release(revision: number, wanted: Reason): Fallible<ReadError | WriteError, void> {
-    // Something may have been said since the turn looked last: somebody has to look again.
+    // If anything was recorded since the turn last looked, any free worker must look again.
     const isNew = wanted !== 'free' && (yield* history()).at !== seen
     yield* letGo(log, revision, (since) => {
       if (since.some(({ type }) => type === 'TurnClaimed')) return undefined
@@ -263,9 +263,9 @@ export const createTurnClaim = (
       party.holds.delete(name)
       if (!own) return
       const { revision, at } = own
-      // A final reply ends the claims before it: not one that came after it, to look whether there is more to do.
+      // A final reply ends the claims before it, but not a claim made after it to check for more work.
       if (party.isWorker || isLost || (lastFinal !== undefined && at < lastFinal)) return
-      // What cannot be recorded, others conclude from the silence.
+      // If the release cannot be recorded, others infer it from this holder's silence.
       await run(release(revision, reason))
     },
   }

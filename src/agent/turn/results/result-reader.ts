@@ -39,7 +39,7 @@ export const resultReader = (chat: Pick<ConversationHandle, 'events' | 'position
     idempotent: true,
     run: async (input, { maxResult }: ToolContext) => {
       const { call_id: id, from = 0, length = Infinity, block } = input as Input
-      // A model may leave out what its schema requires.
+      // A model may omit fields that the schema requires.
       if (typeof id !== 'string' || id === '')
         throw new Error('call_id is missing: give the id of the call that the note in its result names')
       const result = await resultOf(chat, id)

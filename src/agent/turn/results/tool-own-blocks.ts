@@ -102,7 +102,7 @@ const fileBlocks = (block: Block, source: Fields, given: string): readonly Block
   const bytes = Buffer.from(data, 'base64')
   const mediaType = mediaTypeOf(bytes)
   if (mediaType?.startsWith('image/')) return pictureBlocks(data, mediaType)
-  // Its signature may come after other bytes.
+  // The signature of a PDF file may come after other bytes.
   if (mediaType || bytes.subarray(0, 1_024).includes('%PDF-'))
     return [{ ...block, source: { type: 'base64', media_type: 'application/pdf', data } }]
   const said = utf8Of(bytes)

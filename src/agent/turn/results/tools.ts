@@ -121,7 +121,7 @@ const ran = async (
     emit({ type: 'tool-started', call: id, tool: name, input })
     const context = { id, name, key, maxResult, signal: ends, progress }
     isBegun = true
-    // A copy: the tool may change what it is given.
+    // A copy, because the tool may modify its input.
     const running = made
       ? tool.run(made.value, { ...context, checked: made.value })
       : tool.run(structuredClone(input), context)
@@ -130,7 +130,7 @@ const ran = async (
     return { block: result(call, edited ? withInput(answer, edited) : answer) }
   } catch (error) {
     if (signal?.aborted) return { block: failing(isBegun ? cutOff(tool, ended) : notBegun), why: 'aborted' }
-    // A tool that heeds its signal fails with an error of its own.
+    // A tool that reacts to its signal throws an error of its own, which the message about the time limit replaces.
     if (time.signal.aborted)
       return { block: failing(cutOff(tool, String(time.signal.reason))), why: 'timeout' }
     return { block: failing(errorText(error)), why: errorName(error) }

@@ -17,7 +17,7 @@ export const watchCall = async (
   run: () => Promise<Block>,
 ): Promise<Block> => {
   const start = performance.now()
-  // Listeners get the same blocks that are recorded.
+  // Frozen, because listeners receive the same blocks that are recorded.
   const result = freeze(await run())
   const ms = performance.now() - start
   const [shown = result] = limitResults([result], { bytes, rest }) ?? []

@@ -15,7 +15,7 @@ export type CancelError = NoteError | ReadError
 
 const optionsSchema = z.strictObject({ by: z.string().min(1).optional(), reason: z.string().optional() })
 
-/** Returns a function that cancels the conversation's current turn, if any, in whichever process runs it. Later turns are unaffected. */
+/** Returns a function that cancels the conversation's current turn, if any, in any process. Later turns are unaffected. */
 export const createCancelMethod =
   (chat: ConversationHandle) =>
   (options: CancelOptions = {}): TaskEither<CancelError, void> =>

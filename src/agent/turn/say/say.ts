@@ -110,7 +110,7 @@ export const createSayMethod = (chat: ConversationHandle) => {
     if (isNow && whileBusy === 'reject') return yield busy(chat.id)
     if (isNow && whileBusy === 'enqueue')
       return yield* queued(yield* chat.inbox.queue(messages, at, envelope))
-    // What was said before comes before.
+    // Messages that were queued earlier come first.
     const isMoved = yield* moveIn(chat)
     if (isMoved && whileBusy === 'reject') return yield busy(chat.id)
     if (isNow && whileBusy === 'rollback') return recorded(yield* rollback(messages, envelope))
@@ -135,7 +135,7 @@ export const createSayMethod = (chat: ConversationHandle) => {
   ): TaskEither<SayError, SayResult> =>
     task(async function* (): Says<SayResult> {
       const checked = yield* unwrap(checkedSay(message, options))
-      // In the order in which it was said, as appends; so a process does not compete with itself for the inbox either.
+      // In the order of the calls, like appends. This also keeps a process from competing with itself for the inbox.
       const mine = before.then(() => run(said(checked)))
       before = mine.catch(() => undefined)
       return yield* unwrap(mine)

@@ -96,7 +96,7 @@ export const watchOf = (
   let isLooking = false
 
   async function* lookAt(work: Working): Fallible<ReadError | StoreError, void> {
-    // At once: on a server, each is a round trip.
+    // In parallel, because each read is a round trip if the store is on a server.
     const [told, came] = await Promise.all([
       run(chat.turnLog.after(since)),
       work.isWaiting ? E.right([]) : run(chat.later(work.context)),
@@ -134,7 +134,7 @@ export const watchOf = (
     isLooking = true
     while (isSuspect && working) {
       isSuspect = false
-      // What cannot be read, the turn finds out when it reads.
+      // Errors are ignored here: the turn encounters them in its own reads.
       await run(lookAt(working))
     }
     isLooking = false
@@ -161,7 +161,7 @@ export const watchOf = (
       const current: Working = { ...work, ends: new AbortController() }
       working = current
       const result = start(AbortSignal.any([signal, current.ends.signal]))
-      // Beside the work, which need not wait for it.
+      // Runs concurrently with the work, which need not wait for it.
       const timer = setTimeout(begin, following ? 0 : patience)
       try {
         return { result: await result, ended: current.ended }

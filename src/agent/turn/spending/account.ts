@@ -36,7 +36,7 @@ export type AccountEntry =
   | { readonly type: 'truncated' }
   | { readonly type: 'failed'; readonly calls: readonly FailedCall[] }
 
-/** Prices by model name. `model` applies to calls that do not name a model. */
+/** Prices by model name, and the model to assume for calls that name no model or an unlisted one. */
 interface Book {
   readonly prices: Prices
   readonly model: string
@@ -118,11 +118,11 @@ export const entriesOf = (path: readonly ConversationEvent[]): readonly AccountE
   path.flatMap((event, index): readonly AccountEntry[] => {
     if (event.type === 'MessageAppended' && event.data.role === 'assistant') {
       const { origin = {} } = event.data
-      // An import may have stored a reply in parts, each with the usage of all.
+      // An import may have stored a reply in several messages, each with the usage of the whole reply.
       return isPart(event.data, path[index + 1]) ? [] : [{ type: 'reply', origin }]
     }
     if (event.type === 'Truncated' && event.data.policy) return [{ type: 'truncated' }]
-    // The call that a provider's compaction came of is the reply's.
+    // The call that made a provider's compaction is already counted with its reply.
     if (event.type === 'Condensed' && event.data.method === 'provider') return [{ type: 'condensed' }]
     if (event.type === 'Condensed' && event.data.method === 'model')
       return [{ type: 'condensed', origin: event.data.origin }]

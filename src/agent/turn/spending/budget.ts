@@ -16,7 +16,7 @@ export interface Budget {
   readonly usd?: number | undefined
 }
 
-/** The turn's budget is spent. Everything up to then is recorded. A larger budget continues the turn; a user message begins a new one. */
+/** The turn's budget is spent; everything so far is recorded. A larger budget continues the turn; a user message begins a new one. */
 export interface BudgetSpent {
   readonly _tag: 'BudgetSpent'
   readonly message: string

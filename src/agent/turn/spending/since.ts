@@ -32,7 +32,7 @@ export async function* sinceUserMessage(
     const event = log[found]
     if (event && beginsTurn(event)) break
     if (event) path.push(event)
-    // A rewind may lead to before what was read.
+    // A rewind may lead to a position before the events read so far.
     place = event ? found - 1 : found
   }
   return path.toReversed()

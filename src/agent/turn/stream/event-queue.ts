@@ -23,7 +23,7 @@ export const eventQueue = (): EventQueue => {
     push: (event) => {
       if (isOver) return
       if (reader) return give(event)
-      // Of a reply that starts over, nobody has to see the first attempt any more.
+      // Drops unread pieces of the previous attempt, because the reply starts over.
       if (event.type === 'retrying') while (isDelta(waiting.at(-1))) waiting.pop()
       const last = waiting.at(-1)
       const joined = last && joinedTo(last, event)

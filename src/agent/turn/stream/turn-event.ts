@@ -51,7 +51,7 @@ interface Answered extends OfCall {
 export interface ToolEndedEvent extends Answered {
   readonly type: 'tool-ended'
 }
-/** A call has received an error as its result: the tool failed, took too long, was aborted, does not exist, or was interrupted earlier. */
+/** A call has received an error as its result: its tool failed, timed out, was aborted, does not exist, or was interrupted earlier. */
 export interface ToolFailedEvent extends Answered {
   readonly type: 'tool-failed'
 }
@@ -81,7 +81,7 @@ export interface RetryingEvent {
   /** Number of the next attempt: 2 or more for a retry; 1 after an interruption, because the next request is a different one. */
   readonly try: number
 }
-/** The turn ends until somebody decides about these calls or supplies their results. */
+/** The turn ends because these calls wait for a decision or a result. The next turn continues from there. */
 export interface WaitingEvent {
   readonly type: 'waiting'
   readonly why: 'approval' | 'handed-back'

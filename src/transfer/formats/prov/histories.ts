@@ -1,7 +1,9 @@
 import { type Effective, effective, evolveEffective } from '../../../projections/effective.ts'
 import type { Log } from '../../../projections/path.ts'
 
-/** Returns a function that computes the effective history of a log at a position. It reuses the previous result if the positions ascend. */
+/**
+ * Returns a function that computes the effective history of a log at a position. It reuses the previous result if the positions ascend.
+ */
 export const historiesOf = (log: Log): ((at: number) => Effective) => {
   let known: Effective | undefined
   return (at) => {

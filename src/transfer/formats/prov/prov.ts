@@ -5,7 +5,7 @@ import { type Log, parent } from '../../../projections/path.ts'
 import type { WithheldHashes } from '../vcon/trace.ts'
 import { historiesOf } from './histories.ts'
 
-// W3C PROV (PROV-O) as JSON-LD. docs/interchange.md says what stands for what.
+// W3C PROV (PROV-O) as JSON-LD. docs/interchange.md describes the mapping.
 
 const context = {
   prov: 'http://www.w3.org/ns/prov#',

@@ -3,7 +3,7 @@ import { hasNoEffect } from '../../../events/event-traits.ts'
 import { type ConversationEvent, contentOf, type Origin } from '../../../events/events.ts'
 import { type Log, parent } from '../../../projections/path.ts'
 
-// What happened as the entries of a trace, in the terms of the CDDL of verifiable agent conversations.
+// Converts events to the entries of a trace, in the terms of the CDDL of verifiable agent conversations.
 
 /** Hashes of withheld events, by position. */
 export type WithheldHashes = ReadonlyMap<number, string>
@@ -81,7 +81,7 @@ const messageParts = (event: ConversationEvent<'MessageAppended'>): readonly Par
     }
   }
   flush()
-  // What is said of the whole reply is said of its message, which may have no content besides calls.
+  // Fields about the whole reply are set on its message, which may have no content other than calls.
   if (role === 'user' && parts.length > 0) return parts
   const said = parts.findIndex(({ type }) => type === role)
   if (said < 0) return [{ type: role, ...modelOf(origin) }, ...parts]

@@ -5,8 +5,9 @@ import type { Log } from '../../../projections/path.ts'
 import { jsonPieces } from '../json-pieces.ts'
 import { entriesOf, type WithheldHashes } from './trace.ts'
 
-// A vCon (draft-ietf-vcon-vcon-core-03, syntax 0.4.0) with the extension draft-howe-vcon-agent-session-00, whose trace is a record as in
-// draft-birkholz-verifiable-agent-conversations-00. docs/interchange.md says what of these is here; docs/vcon.schema.json checks it.
+// A vCon (draft-ietf-vcon-vcon-core-03, syntax 0.4.0) with the extension draft-howe-vcon-agent-session-00, whose trace is a record as
+// in draft-birkholz-verifiable-agent-conversations-00. docs/interchange.md lists the parts of these drafts that are used;
+// docs/vcon.schema.json checks the output.
 
 const traceSchema = 'https://datatracker.ietf.org/doc/draft-birkholz-verifiable-agent-conversations/00/'
 const recorder = 'palimpsest'
@@ -72,7 +73,7 @@ export function* vcon(
       },
     ],
   }
-  // Down to the entries of the trace.
+  // This depth reaches the entries of the trace.
   yield* jsonPieces(document, true, 6)
   yield '\n'
 }
@@ -119,7 +120,7 @@ const partyName = ({ event }: Turn): string => JSON.stringify(partyOf(event))
 const partyOf = (event: Turn['event']): object => {
   const { role, origin } = event.data
   const { kind, id } = event.metadata.actor
-  // Of an import, only the program is known that recorded it, not who spoke.
+  // For an import, only the recording program is known, not the speaker.
   const type = kind === 'import' ? {} : { type: kind === 'user' ? 'person' : 'bot' }
   if (role === 'user') return { name: id ?? kind, ...type, validation: 'none' }
   const model = origin?.model ?? unknown
