@@ -30,7 +30,7 @@ export async function* candidatesOf(
   { wanted, parts, through }: CandidateQuery,
 ): AsyncGenerator<Candidate, void> {
   const own = parts && feed.read((_, { db }) => newestOf(db, parts, through))
-  // What little there is need not be looked up among that of all others.
+  // With so few documents, all are candidates: no lookup in the index of all conversations is needed.
   if (own && own.length < fewest) return yield* own
   for await (const row of feed.each(
     `SELECT ${columns} FROM words CROSS JOIN docs ON docs.doc = words.rowid

@@ -141,7 +141,7 @@ export const catalogueOf = (
     const outlined = createOutlineTaker(from)
     const whole = await eachPiece(id, known, [from, end], outlined)
     const columns = outlined.taken()
-    // The index was begun again meanwhile.
+    // The index was rebuilt meanwhile.
     if (!whole) return { ...columns, ...known, indexed: columns.to }
     const isMore = end < Math.min(wanted, known.indexed)
     return { ...columns, ...known, ...(isMore && { next: end + 1 }) }
@@ -265,7 +265,7 @@ export const catalogueOf = (
 
   async function* calls(id: string, options?: CallsOptions): Fallible<ReadError, CallsPage> {
     const { limit = 1_000, ...asked } = yield* unwrap(checkOptions(options, callsFields))
-    // The beginning is known without the index.
+    // Reading from the first call does not need the index.
     const isFirst = !asked.from && asked.number === undefined
     const before = isFirst ? undefined : yield* passed(id, asked)
     return yield* callsPage(yield* unwrap(orNearest(store, () => openAt(store, id))), {

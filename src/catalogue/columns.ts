@@ -57,7 +57,7 @@ export interface StoredColumns {
 }
 
 export const decodeColumns = (stored: Uint8Array): StoredColumns => {
-  // Its own buffer begins at a multiple of eight.
+  // A copy has a buffer of its own, in which each column is aligned.
   const { buffer } = stored.byteOffset === 0 ? stored : new Uint8Array(stored)
   const count = stored.byteLength / 21
   const whole = (index: number): Int32Array => new Int32Array(buffer, count * (8 + 4 * index), count)

@@ -109,7 +109,7 @@ export const createFeed = (store: EventStore, place: string | undefined): Feed =
     const own = openAgain(from)
     try {
       const statement = (own ?? from.db).prepare(sql)
-      // A file that is being read by a connection cannot be written by the same one, once another process has written to it.
+      // A connection with an open read cannot write after another process has written, so a shared connection reads all rows at once.
       const isApart = own !== undefined || from.name === undefined
       for (const row of isApart ? statement.iterate(...given) : statement.all(...given)) {
         yield row
@@ -136,7 +136,7 @@ export const createFeed = (store: EventStore, place: string | undefined): Feed =
     if (!landmark) return checkpoint === undefined || (yield* isIssued(checkpoint))
     const { stream, revision, id } = landmark
     const page = await store.read({ stream, from: revision, direction: 'forwards', limit: 1 })()
-    // It is there, but has become damaged.
+    // The event exists but is damaged.
     if (E.isLeft(page) && isOfEvent(page.left)) return yield* isIssued(checkpoint)
     const [event] = yield* unwrap(page)
     return event?.id === id && (yield* isIssued(checkpoint))
@@ -210,14 +210,14 @@ export const createFeed = (store: EventStore, place: string | undefined): Feed =
     let limit = streamPage
     let seen = left
     reading: while (!isClosed) {
-      // Another query may have met damage, too, and begun the next file.
+      // A query may have found damage and opened the next file.
       if (left !== seen) yield* prepare()
       seen = left
       const page = await store.readAll({ after: at, limit, prefixes: ours })()
       if (left !== seen) continue
       if (E.isLeft(page) && isOfEvent(page.left)) {
         const { left: unread } = page
-        // What comes before it is taken first.
+        // The events before the unreadable one are indexed first, in smaller pages.
         if (limit === 1) {
           const to = 'checkpoint' in unread ? unread.checkpoint : undefined
           if (to === undefined) return { isComplete: false, problem: unread.message }
@@ -259,7 +259,7 @@ export const createFeed = (store: EventStore, place: string | undefined): Feed =
   return {
     catchUp: async function* (patience): Fallible<StoreError | InvalidInput, IndexProgress> {
       const going = begin()
-      // Answers from a file that was not compared yet may be wrong.
+      // Answers from a file that was not yet compared with its checksums may be wrong.
       await Promise.race([whole.promise, going])
       const ending = new AbortController()
       const late = sleep(patience, notYet, { signal: ending.signal, ref: false })

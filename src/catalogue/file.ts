@@ -54,7 +54,7 @@ export const openAgain = ({ db, name }: CatalogueFile): DatabaseSync | undefined
     again = new DatabaseSync(name, { readOnly: true, timeout })
     if (buildOf(again) === buildOf(db)) return again
   } catch {
-    // Then what is open has to do.
+    // The caller then uses the connection that is already open.
   }
   again?.close()
   return undefined
@@ -109,7 +109,7 @@ const opened = (place: string, number: number): CatalogueFile | undefined => {
   createPrivate(path)
   const db = new DatabaseSync(path, { timeout })
   try {
-    // Lost transactions are indexed again, but a power cut must not leave half of one.
+    // Lost transactions are indexed again, but a power failure must not leave a partial transaction.
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0')
     db.exec('BEGIN IMMEDIATE')
     const version = db.prepare('PRAGMA user_version').get()?.['user_version']
@@ -144,7 +144,7 @@ const createPrivate = (path: string): void => {
   try {
     closeSync(openSync(path, 'wx', 0o600))
   } catch {
-    // It is there already, or SQLite will say why it cannot be.
+    // The file already exists, or SQLite will report why it cannot be created.
   }
 }
 

@@ -80,7 +80,7 @@ export const indexFileOf = (db: DatabaseSync): IndexFile => {
     const decoded = decode(recorded, { ...recorded, position: 0 })
     const from = E.isRight(decoded) && decoded.right.type === 'Forked' ? decoded.right.data.from : undefined
     const parent = from && threads.find(from.conversation)
-    // Words of what was inherited come before those of the fork.
+    // The documents with inherited texts must come before the fork's own documents.
     words.write()
     if (parent && from.position <= parent.row.last) return threads.begin(id, parent, from.position + 1)
     const thread = threads.begin(id, undefined, 0)
@@ -142,7 +142,7 @@ export const indexFileOf = (db: DatabaseSync): IndexFile => {
       threads.write()
       words.write()
       const before = reached()
-      // A process that has taken none of them does not know how far the others are.
+      // A process that indexed none of these events does not know how far other processes have indexed.
       if (landmark || before.checkpoint === from)
         sql.set.run(JSON.stringify({ checkpoint: to, landmark: landmark ?? before.landmark }))
       db.exec('COMMIT')

@@ -8,7 +8,7 @@ import type { OwnCatalogue } from './catalogue.ts'
 /**
  * Returns the catalogue of a store. It is loaded and opened on first use, because most programs never use it.
  *
- * @param folder created for the catalogue, if given
+ * @param folder folder to create for the catalogue, if any
  */
 export const lateCatalogue = (
   store: EventStore,

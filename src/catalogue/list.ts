@@ -172,7 +172,7 @@ export async function* listInfos(
   return { items, ...(next !== undefined && { next }) }
 }
 
-/** Returns the information on those conversations that the index knows, in no particular order. */
+/** Returns the information on the given conversations that are in the index, in no particular order. */
 export const infosOf = (feed: Feed, ids: readonly string[]): ConversationInfoPage['items'] =>
   feed.read((_, { db }) =>
     infosIn(
@@ -310,7 +310,7 @@ const rowsSince = (
   { after, limit, since }: Wanted,
 ): readonly ConversationRow[] => {
   if (orders[filter.order][0] !== 'updated') return rowsOf(db, filter, mayHave, { after, limit })
-  // Of several moves of a conversation, the first one: the other columns of a row with min() are those of that row.
+  // Selects the first of several moves of a conversation: with min(), SQLite takes the other columns from the row with the minimum.
   const moved = db
     .prepare('SELECT thread, was, min(number) FROM moves WHERE number > ? GROUP BY thread')
     .all(since)

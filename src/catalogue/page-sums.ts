@@ -11,9 +11,9 @@ import {
 import { DatabaseSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
 
-// SQLite does not notice a flipped bit in what a page holds, nor, often, a page of zeros: rows are other ones, or missing. So a file of
-// sums lies beside the index, one for each page. Pages get into the file only when they are moved there from the WAL, which is done here
-// alone; SQLite has sums of its own for what is still in the WAL.
+// SQLite does not detect a flipped bit in the content of a page, and often not even a page of zeros: rows are then wrong or missing.
+// Therefore a file next to the index contains a checksum of each page. Pages reach the index file only when they are moved from the
+// WAL, which happens only here. SQLite has its own checksums for pages that are still in the WAL.
 
 const pageSize = 4_096
 /** Number of pages in the WAL above which the pages are moved into the file. Moving them takes some ten milliseconds. */
@@ -128,7 +128,7 @@ const move = (path: string, db: DatabaseSync): void => {
     }
     lock.exec('ROLLBACK')
   } catch {
-    // Somebody writes, or nothing can be written: what is in the WAL stays there.
+    // Another process is writing, or the file cannot be written: the pages stay in the WAL.
   } finally {
     lock?.close()
   }
@@ -184,7 +184,7 @@ interface Compared {
   readonly next: number
 }
 
-/** Compares pages, and compares them a second time if they differ, because another process may have been moving pages at that moment. */
+/** Compares pages, and compares them again if they differ, because another process may have been moving pages at that moment. */
 const compare = (file: number, path: string, first: number): Compared => {
   const compared = compareOnce(file, path, first)
   return compared.isWhole ? compared : compareOnce(file, path, first)
@@ -193,7 +193,7 @@ const compare = (file: number, path: string, first: number): Compared => {
 const compareOnce = (file: number, path: string, first: number): Compared => {
   const sums = readSums(path)
   const pages = Math.ceil(fstatSync(file).size / pageSize)
-  // A file that was just made has its first page at most, and everything else in the WAL.
+  // A new file contains at most its first page; everything else is still in the WAL.
   if (!sums) return { isWhole: pages <= 1, next: 0 }
   if (sums.length > pages) return damaged
   const block = Buffer.alloc(atOnce * pageSize)
@@ -204,7 +204,7 @@ const compareOnce = (file: number, path: string, first: number): Compared => {
     const at = (page - first) * pageSize
     const content = block.subarray(at, Math.min(length, at + pageSize))
     if (crc32(content) === sums[page]) continue
-    // The process that moves it has not written its sum yet, or was killed before.
+    // The process that moved the page has not written its checksum yet, or was killed before it could.
     inWal ??= pagesInWal(path)
     if (!inWal.some(([number, moved]) => number === page + 1 && moved.equals(content))) return damaged
   }

@@ -102,7 +102,7 @@ export const pastOf = (rows: ConversationTable, thread: ConversationBuffer): Rea
     isMessage: (position) => isMessage(at(position, (columns, index) => columns.kindAt(index)) ?? '-'),
     tokensAt: (position) => at(position, ({ tokens }, index) => tokens[index]) ?? 0,
     sumOf: (segments) => {
-      // Of chunks that are not written yet there are no sums.
+      // Chunks that are not written yet have no stored sums.
       rows.writeChunks(thread)
       const sum = noSum()
       for (const segment of segments) {

@@ -8,7 +8,7 @@ import type { BranchSummary } from './branches.ts'
 import type { CallsPage } from './calls.ts'
 import type { ConversationFilter, ListOrder, RowList } from './list.ts'
 
-// What can be asked of a catalogue, and what it answers.
+// The queries of a catalogue and their results.
 
 /** Extent to which the conversation in an answer is indexed. */
 export interface UpTo {
@@ -30,7 +30,7 @@ export interface OverviewOptions {
   /** Maximum number of buckets. Default 1,200. */
   readonly buckets?: number | undefined
 }
-/** Outline of a conversation. If the conversation is too long for one answer, `next` is the position at which the next outline begins. */
+/** Outline of a conversation. If the conversation is too long for one answer, `next` is the position at which the next page begins. */
 export interface OutlinePage extends OutlineColumns, UpTo {
   readonly next?: number
 }
@@ -79,8 +79,7 @@ export interface Catalogue<W extends ResultStyle> {
   ) => MethodResult<W, ReadError, readonly HiddenByMarker[]>
   /**
    * Returns the ranges of a conversation that rewinds abandoned at or before a position (default: the last one), and the forks made at
-   * or before that position: the newest 100 of each. Waits for the index for at most a quarter of a second, because this query usually
-   * accompanies others. Errors: `OutOfRange`, `ConversationNotFound`.
+   * or before that position: the newest 100 of each. Errors: `OutOfRange`, `ConversationNotFound`.
    *
    * @example
    * const { abandoned, forks } = await store.catalogue.branches('task-42')

@@ -7,18 +7,19 @@ export const formatVersion = 11
 /**
  * SQL schema of the index.
  *
- * `threads` has one row per conversation. `n` is the order in which the conversations were begun, and `from` is the position of the first
- * event in the conversation's own stream: before it, a fork has the events of its parent. All positions are positions in the conversation.
- * `last` is the last indexed position, `updated` and `time` are the time at which that event was recorded, and `title` is the user's first
- * words among the conversation's own first events. `has` contains the bits of `traits`.
- * `chunks` has columns of own events (columns.ts), each with the number of its replies that have a receipt and the tally of its messages
- * (tally.ts). `marks` has the events that change more than the end of the effective history (weave.ts), and `contents` has the segments
- * shown after some of them. For a summary, `marks` also records the model answer that it is and the number of calls that the answer took.
- * `docs` has ranges of own events with their words. Their texts are not stored: hits are read from the store. `titles` has the title notes
- * of conversations, and `noted` has the conversations with any notes.
+ * `threads` has one row per conversation. `n` is the order in which the conversations were begun, and `from` is the position of the
+ * first event in the conversation's own stream: before it, a fork has the events of its parent. All positions are positions in the
+ * conversation. `last` is the last indexed position, `updated` and `time` are the time at which that event was recorded, and `title` is
+ * the user's first words among the conversation's own first events. `has` contains the bits of `traits`.
+ * `chunks` has columns of own events (columns.ts), each with the number of its replies that have a receipt and the tally of its
+ * messages (tally.ts). `marks` has the events that change more than the end of the effective history (weave.ts), and `contents` has the
+ * segments shown after some of them. For a summary that a model wrote, `marks` also has a key that identifies the model's answer and
+ * the number of calls made for it.
+ * `docs` has ranges of own events with their words. Their texts are not stored: hits are read from the store. `titles` has the title
+ * notes of conversations, and `noted` has the conversations with any notes.
  *
- * `moves` has the last changes of `updated`, with the previous value, so that a list being paged has each conversation in the place that it
- * had when the list began.
+ * `moves` has the last changes of `updated`, with the previous value, so that a list being paged has each conversation in the place
+ * that it had when the list began.
  */
 export const schema = `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;

@@ -1,7 +1,7 @@
 import type { Covers, Segment } from '../events/events.ts'
 
-// What is shown, as a table of contents: markers, and runs of positions between which nothing but messages comes. Of a run, messages alone
-// are shown. A conversation of any length is one run as long as nothing was hidden or rewound.
+// The shown content, as a table of contents: markers and runs of messages. A run may include positions of other events, of which
+// nothing is shown. A conversation of any length is one run as long as nothing was hidden or rewound.
 
 /** The segments shown at a position. They are modified in place and must not be shared. */
 export type ShownSegments = Segment[]

@@ -2,7 +2,7 @@ import type { Covers } from '../events/events.ts'
 import type { EventKind } from '../projections/columns.ts'
 import type { EntryVisibility } from '../projections/lookups.ts'
 
-// What became of an entry, told by the few events that change more than the end of what is shown: nothing is looked at between them.
+// The state of an entry, derived from the few events that change more than the end of the effective history. No other events are read.
 
 /** Event that changes more than the end of the effective history. */
 export interface HistoryChange {

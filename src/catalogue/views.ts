@@ -114,6 +114,6 @@ export const fateIn = (
   if (seen.state === 'shown') return { status: 'active' }
   const { state, by } = seen
   const status = state === 'abandoned' ? state : statuses[kindAt(by)]
-  // A marker that hides nothing is said to be hidden by itself.
+  // `stateAt` reports a marker that hides nothing as hidden by itself.
   return status && by !== entry ? { status, by } : undefined
 }

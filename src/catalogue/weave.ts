@@ -4,9 +4,10 @@ import type { Facts } from './facts.ts'
 import { sliceShown, isMarker, show, type ShownSegments } from './shown-segments.ts'
 import type { TokenSum, HiddenTally } from './tally.ts'
 
-// What is shown at any position, told by the marks: the few events that change more than the end of it. Most say what they change; some
-// have the whole table of contents, so often that few marks are read before one is met, and so seldom that it takes about a kilobyte for
-// each mark. A restore always has it: otherwise restores of what restores had brought back would have to be followed.
+// The content shown at any position, derived from the marks: the few events that change more than the end of the effective history.
+// Most marks store only their change. Some also store all shown segments: often enough that few marks are read before such a mark is
+// reached, and rarely enough that the segments take about a kilobyte per mark. A restore always stores them; otherwise, chains of
+// restores would have to be followed.
 
 /** Indexed mark: an event that changes more than the end of the effective history. */
 export interface ContextMark {
@@ -151,6 +152,6 @@ const shownAt = (past: ContextPast, position: number): ShownSegments => {
 /** Applies a mark whose contents are not stored. A restore has stored contents unless it restores nothing. */
 const evolve = (shown: ShownSegments, { position, kind, covers }: ContextMark): void => {
   if (covers) sliceShown(shown, covers)?.replace([{ marker: position }])
-  // Nothing is shown of it, and so what is before it and after it remains one run.
+  // The mark itself is not shown, so the positions before and after it remain one run.
   else if (kind !== 'W') show(shown, position, position)
 }

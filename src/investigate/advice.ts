@@ -8,7 +8,7 @@ export const adviceOn = (
 ): readonly string[] => {
   const isUsed = replies.some(({ counts }) => counts.cacheWrite + counts.cacheRead > 0)
   const unused = replies.length > 1 && !isUsed ? [noCache] : []
-  // Of both kinds of hiding there is the same to say.
+  // The advice is the same for both kinds of hiding.
   const kinds = Map.groupBy(breaks, ({ kind }) => (kind === 'truncate' ? 'condense' : kind))
   return [...unused, ...[...kinds].flatMap(([kind, all]) => adviceFor(kind, all, replies))]
 }

@@ -47,7 +47,9 @@ export interface BisectOptions {
    * from the start of the search, or 1.
    */
   readonly reliability?: number | 'measure' | undefined
-  /** True to ask `judge` about both ends first, and to search only if it finds the good end `good` and the bad end `bad`. Default false. */
+  /**
+   * True to ask `judge` about both ends first, and to search only if it finds the good end `good` and the bad end `bad`. Default false.
+   */
   readonly checkEnds?: boolean | undefined
   /** True to start again, ignoring earlier verdicts. Default false. */
   readonly again?: boolean | undefined
@@ -104,8 +106,8 @@ export type BisectedChat = Pick<Conversation, 'id' | 'events' | 'notes' | 'note'
  * Finds the first bad position with as few questions as possible. Records every verdict with its evidence as a note, so that an
  * interrupted search continues. docs/investigate.md.
  *
- * Rejects with `InvalidInput` (also if `good` is not before `bad`), `EndsAlike`, `ConversationNotFound` or another `NoteError`, and errors
- * thrown by `judge`.
+ * Rejects with `InvalidInput` (also if `good` is not before `bad`), `EndsAlike`, `ConversationNotFound` or another `NoteError`, and
+ * errors thrown by `judge`.
  *
  * @example
  * import { bisect } from 'palimpsest/investigate'
@@ -130,7 +132,7 @@ export const bisect = async (chat: BisectedChat, options: BisectOptions): Promis
   if (mark && !begun)
     throw toError(invalidInput('mark', 'answers no question: first begin the bisection without it'))
   const reliability = options.reliability ?? (begun ? reliabilityIn(begun) : 1)
-  // Of two who begin the same at the same time, both get the one bisection.
+  // Two callers that begin the same bisection at the same time get the same note.
   const once = again ? {} : { commandId: `bisection ${digestOfAsked(asked)}` }
   const { id } = begun ?? (await chat.note({ kind: bisectionKind, data: { ...asked, reliability } }, once))
   return continueBisection(
@@ -222,7 +224,7 @@ export const continueBisection = async (
   while (stand.result.type === 'ask') {
     const before = kept.length
     await ask(stand.result.position, false)
-    // Nobody to ask.
+    // There is no judge to ask.
     if (kept.length === before) break
     stand = look()
   }

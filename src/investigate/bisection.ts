@@ -73,7 +73,7 @@ const exactMove = ({ candidates, weights }: Search, given: readonly GivenVerdict
   if (from === to) return { type: 'found', position: at(from), probability: 1 }
   const skipped = skippedIn(given)
   const open = indexes(from, to).filter((index) => !skipped.has(at(index)))
-  // However the answer is, the rest has to be found with the asks that are left.
+  // With either answer, the remaining questions must be enough to find the first bad position.
   const most = 2 ** (Math.ceil(Math.log2(candidates.length)) - said.length)
   const allowed = open.filter((index) => index - from + 1 <= most && to - index <= most)
   const middle = closest(allowed.length > 0 ? allowed : open, halving(weights, from, to))
@@ -113,7 +113,7 @@ export const probabilities = (
   given: readonly GivenVerdict[],
 ): readonly number[] => {
   const [right, wrong] = [Math.log(reliability), Math.log(Math.max(1 - reliability, 1e-12))]
-  // What a verdict adds to the candidates up to its position, and to those after it, is added up from the last one to the first.
+  // A verdict adds one log-likelihood to the candidates up to its position and another to later ones. Summed from last to first.
   const upTo = new Map<number, number>()
   let after = 0
   for (const { position, verdict } of given) {

@@ -105,7 +105,7 @@ const hasLostBreakpoints = (before: CountedReply, { receipt, counts }: CountedRe
   receipt.options['cache'] === undefined &&
   counts.cacheRead + counts.cacheWrite === 0
 
-/** Reports whether most of the tokens shared by the two requests were read from the cache, which shows that the cache had not expired. */
+/** Reports whether most tokens shared by the two requests were read from the cache, which shows that the cache had not expired. */
 const isPartlyRead = ({ counts }: CountedReply, requests: Requests | undefined): boolean =>
   requests !== undefined && requests.sharedTokens > 0 && counts.cacheRead > requests.sharedTokens / 2
 

@@ -19,7 +19,7 @@ import {
   verdictsIn,
 } from './verdicts.ts'
 
-// A bisection by the id of its note: looked at without writing anything, and answered by people.
+// Bisections by the id of their first note: reading them without writing anything, and recording the answers of people.
 
 /** State of a bisection, with its candidates and their probabilities. */
 export interface BisectionView extends BisectionState {

@@ -44,7 +44,7 @@ export const differences = (
   const gone = before.effective.items.filter(({ position }) => !sees.has(position))
   const come = after.effective.items.filter(({ position }) => !seen.has(position))
   const rewinds = rewindsBetween(log, before.effective.at, after.effective.at)
-  // No log of ours has something else that leads back.
+  // In logs written by this package, only a rewind leads back, so the fallback position is not used.
   const rewound = ({ position }: Item): Reason => ({
     because: 'rewind',
     event: rewinds.of(position) ?? Math.min(after.effective.at, lastOf(log)),
@@ -79,7 +79,7 @@ const differenceOf = (
 const goneBy = ({ position }: Item, before: HistorySnapshot, after: HistorySnapshot): Reason | undefined => {
   const fate = after.entryAt(position)
   const event = fate?.by ?? -1
-  // What hid it before already, hides it again since a rewind.
+  // An event before the earlier call hides the item again because of a rewind, so it is not the reason.
   const status = event > before.effective.at ? fate?.status : undefined
   switch (status) {
     case 'condensed':

@@ -31,7 +31,7 @@ const advancing = (log: Log): ((at: number) => Effective | undefined) => {
     log.flatMap(({ type, position }) => (type === 'Rewound' ? [resolve(log, position)] : [])),
   )
   const kept = new Map<number, HistoryLayout>()
-  // What a marker replaced is the same on every branch that has it.
+  // A marker replaces the same slots on every branch that contains it.
   const replaced = new Map<number, readonly Slot[]>()
   const items: (readonly Item[])[] = []
   const itemsAt = (position: number): readonly Item[] => {
@@ -57,7 +57,7 @@ const advancing = (log: Log): ((at: number) => Effective | undefined) => {
       at,
       head: resolve(log, at),
       layout,
-      // Many are asked for, and few of them for more than their layout.
+      // Computed on demand, because most callers need only the layout.
       get items() {
         return (shown ??= layout.slots.flatMap(({ position }) => itemsAt(position)))
       },

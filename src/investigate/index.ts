@@ -1,4 +1,4 @@
-// What a recorded conversation tells about itself: `palimpsest/investigate`. docs/investigate.md.
+// Analyses of recorded conversations: `palimpsest/investigate`. docs/investigate.md.
 
 export { cost, type CostOptions } from './cost.ts'
 export { cache, type CacheOptions } from './cache.ts'

@@ -50,7 +50,7 @@ export const createShownSearch = (): TermSearch['isShown'] => {
 export const searchIn = (entries: readonly Entry[]): TermSearch => {
   const hidden = entries.filter(isHidden).toReversed()
   return {
-    // To find a text takes much less time than to find all terms.
+    // The text search comes first, because it is much faster than finding all terms.
     hiddenWith: (term) =>
       hidden.values().filter(({ content }) => wordsOf(content).includes(term) && termsOf(content).has(term)),
     isShown: createShownSearch(),
@@ -80,7 +80,7 @@ export const missingTerms = (
     const by = [...new Set(holders.flatMap((holder) => holder.by ?? []))]
     return [{ term, hidden, by, inSummary: search.isShown(items, term, false) }]
   })
-  // The name of a file is part of its path.
+  // Omits terms that are part of another needed term, as the name of a file is part of its path.
   return needed
     .filter(({ term }) => !needed.some((other) => other.term !== term && other.term.includes(term)))
     .toSorted((a, b) => Number(a.inSummary) - Number(b.inSummary) || a.hidden.length - b.hidden.length)

@@ -34,7 +34,7 @@ export interface PaidCalls {
   readonly inherited: number
 }
 
-/** Collects the model calls of a conversation on every branch, in the order of the answers. Calls inherited by a fork are only counted. */
+/** Returns the model calls on every branch of a conversation, in the order of answers. Calls inherited by a fork are only counted. */
 export const paidCallsIn = async (events: AsyncIterable<ConversationEvent>): Promise<PaidCalls> => {
   let calls: PaidCall[] = []
   let inherited = 0
@@ -50,7 +50,7 @@ export const paidCallsIn = async (events: AsyncIterable<ConversationEvent>): Pro
     const isPart = isContinued(event)
     for (const call of callsOf(event, names, summaries)) {
       const last = calls.at(-1)
-      // An import may have stored a reply in parts, each with the usage of all so far.
+      // An import may have stored a reply in parts, each with the cumulative usage.
       if (isPart && last && call.kind === 'reply') calls[calls.length - 1] = joined(last, call)
       else calls.push(call)
     }
@@ -83,7 +83,7 @@ const callsOf = (
   if (event.type !== 'Condensed' || event.data.method !== 'model') return []
   const { origin = {} } = event.data
   const { context, requestId } = origin
-  // A turn may record a summary again, before what was said since.
+  // A turn may record a summary again, before later messages. The summary is then counted once.
   const answer = JSON.stringify([context?.position, context?.digest, requestId])
   if ((context || requestId !== undefined) && summaries.has(answer)) return []
   summaries.add(answer)

@@ -36,7 +36,7 @@ export const simulateCache = (ttl: Ttl = '5m'): SentBefore => {
       const kept = earlier.filter((one) => own.time - one.time <= lifetimes[ttl] && hasSamePrompt(one, own))
       if (kept.length === 0) return 0
       let shared = 0
-      // The newest first: it shares most, unless a rewind was between.
+      // Newest first: the newest request shares the longest prefix unless a rewind came in between.
       for (const one of kept.toReversed()) shared = sharedBy(one.shown.items, shown.items, shared)
       const { prompt, total, items } = countTokens(shown)
       let read = prompt

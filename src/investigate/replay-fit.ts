@@ -116,7 +116,7 @@ export const fitInto = (replay: ReplayBuilder, last: ConversationEvent, fit: Fit
         if (content) write('Condensed', covers, { ...summaryOf(content, 'client'), policy })
       }
     } else {
-      // One that is larger than all there is, is refused at any size.
+      // A summary larger than the whole context is refused at any size, so the stand-in need not be larger.
       const tokens = Math.min(fit.summaryTokens, plan.used)
       const summary = summaryOf(standIn(tokens, 'A summary that was not written. '), 'model')
       const isTaken = left.some(hides('Condensed', plan.covers))

@@ -130,7 +130,7 @@ interface Walked {
  * markers added by the caller are kept. A rewind restores the replayed history of the position that it returns to.
  */
 function* walked(log: Log, calls: readonly ReplyCall[]): Generator<Walked, void> {
-  // Where rewinds lead, and the last that leads there.
+  // Positions that rewinds return to, each with the position of the last rewind that returns there.
   const returns = new Map(
     log.flatMap(({ type, position }) => (type === 'Rewound' ? [[resolve(log, position), position]] : [])),
   )
@@ -206,7 +206,7 @@ const summarySize = (markers: readonly PolicyMarker[]): number => {
 
 interface Surroundings {
   readonly replay: ReplayBuilder
-  /** HistoryLayout of the history that the log records at this position. */
+  /** Layout of the recorded history at the position of the request. */
   readonly told: HistoryLayout
   readonly shown: Effective
   readonly fit: Fit | undefined
@@ -222,7 +222,7 @@ const callReplayed = (log: Log, call: ReplyCall, around: Surroundings): Replayed
   const counts = countsIn(call.origin.usage)
   const counted = inputOf(counts)
   const isCounted = isSame && counted > 0
-  // Another lifetime of the cache than the recorded one leaves the request as it is, and not what is read.
+  // A cache lifetime other than the recorded one does not change the request, but changes the tokens read from the cache.
   const isPaid = isCounted && (ttl === undefined || ttl === ttlOf(call))
   const tokens = isCounted ? counted : countTokens(shown).total
   if (!isSame) replay.requestTokens.set(call.position, tokens)

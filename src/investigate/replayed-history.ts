@@ -20,7 +20,7 @@ export interface ReplayedHistory {
 interface Known {
   /** All items of all branches, by position. */
   readonly items: Map<number, Item>
-  /** Items that each marker replaced, and markers that replaced each item. On each branch, at most one of these markers hides the item. */
+  /** Items that each marker replaced, and markers that replaced each item. On a branch, at most one of these markers hides the item. */
   readonly replaced: Map<number, readonly Slot[]>
   readonly markersOf: Map<number, number[]>
   /** Tokens of the requests that differ from the recorded ones, by position of the reply. */

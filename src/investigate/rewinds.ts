@@ -26,7 +26,7 @@ export const rewindsBetween = (log: Log, after: number, at: number): Rewinds => 
   const rewinds = log.slice(after + 1, at + 1).filter(({ type }) => type === 'Rewound')
   let stands: readonly (readonly [rewind: number, before: Stand, after: Stand])[] | undefined
   const last = (valueIn: (stand: Stand) => unknown): number | undefined => {
-    // There is nothing to tell apart, as nearly always.
+    // The usual case: with at most one rewind, nothing needs to be compared.
     if (rewinds.length <= 1) return rewinds[0]?.position
     stands ??= rewinds.map(({ position }) => [position, standAt(log, position - 1), standAt(log, position)])
     const changing = stands.findLast(([, before, now]) => valueIn(before) !== valueIn(now))

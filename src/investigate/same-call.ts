@@ -3,7 +3,8 @@ import { beginsTurn } from '../commands/state.ts'
 import { isSameReply } from '../agent/context/tokens/usage.ts'
 import { contentOf, type ConversationEvent, type Message } from '../events/events.ts'
 
-// The same call may be in several conversations: programs begin a file with what another one has, and an import may store a reply again.
+// The same call may be in several conversations: programs begin a new file with the content of another, and an import may store a reply
+// again.
 
 /**
  * Returns a function that names the replies of a log. It must be called for each event in order. All records of the same reply share at
@@ -28,7 +29,7 @@ export const createReplyNaming = (): ((event: ConversationEvent) => readonly str
       return [JSON.stringify([ids, time]), ...(isImport ? [JSON.stringify([ids, path])] : [])]
     if (!isImport) return []
     const entry = commandId.replace(/(:again)?~.*$/s, '')
-    // Without usage, replies of different conversations may be all alike.
+    // Replies without usage may be alike in different conversations, so their names apply to this log only.
     const said = [time, origin.model, origin.usage ?? log]
     return [
       JSON.stringify([path, ...said]),

@@ -9,7 +9,8 @@ const suspicion = 8
  * Returns the positions after `good`, up to and including `bad`, and the prior weight of each. The following weigh more: markers,
  * restores, configurations, events right after a rewind, and events that a request could show only after a repair.
  *
- * The positions are on one path. If a rewind has abandoned the good position, the result instead contains all positions recorded after it, including the rewind.
+ * The positions are on one path. If a rewind has abandoned the good position, the result instead contains all positions recorded after
+ * it, including the rewind.
  */
 export const suspectsBetween = (
   log: Log,

@@ -2,8 +2,8 @@ import { isBlock, isWellShaped } from '../events/blocks.ts'
 import type { Block } from '../events/block-types.ts'
 import { memo } from '../projections/memo.ts'
 
-// What somebody who names it must know from somewhere: paths, names of files, identifiers, ids, long numbers. Plain words may be chance.
-// Nothing is looked for further than a name is long: tool results hold megabytes without a space.
+// Terms that an answer must have taken from somewhere: paths, file names, identifiers, ids and long numbers. Plain words may occur by
+// chance. The patterns limit the length of most terms, because tool results may contain megabytes without a space.
 const patterns = [
   /(?<![\w@.-])(?:[\w@.-]{1,200}\/){1,30}[\w@-][\w@.-]{0,200}/g,
   /\b[\w-]{2,100}\.[a-z][a-z0-9]{0,5}\b/gi,
@@ -16,7 +16,7 @@ const patterns = [
 ]
 const shortest = 4
 
-/** Words that are not plain, up to the next space. Each term is in one of them. */
+/** Words with a character that is not a lowercase letter, up to the next space. Every term is part of such a word. */
 const unusual = /(?<!\S)[a-z]*[^\sa-z]\S*/g
 
 /** Finds the paths, identifiers, ids and long numbers in a text. */

@@ -6,7 +6,7 @@ const trigrams = 2_048
 
 /** Index of the texts of the items in a list. */
 export interface TextIndex<K extends object> {
-  /** Reports whether the text of an item in the list contains the term and the item passes the test. Terms have at least 3 characters. */
+  /** Reports whether the list has an item that passes the test and whose text contains the term. Terms have at least 3 characters. */
   readonly contains: (list: readonly K[], term: string, test: (item: K) => boolean) => boolean
 }
 
@@ -14,13 +14,13 @@ export interface TextIndex<K extends object> {
  * Creates an index. It has a column of bits for each hashed trigram, with a bit for each item: an item can contain a term only if its
  * bit is set in the columns of all trigrams of the term. The text is searched only then.
  *
- * @param textOf returns the text of an item, always the same
+ * @param textOf returns the text of an item, which must not change
  */
 export const createTextIndex = <K extends object>(textOf: (item: K) => string): TextIndex<K> => {
   let known: readonly K[] = []
   let items: K[] = []
   let rows = new Map<K, number>()
-  // Of each column, and of the items in the list: 32 items in a word.
+  // Length of each column and of `listed`, in words with one bit for each of 32 items.
   let words = 0
   let columns = new Uint32Array(0)
   let listed = new Uint32Array(0)
@@ -41,7 +41,7 @@ export const createTextIndex = <K extends object>(textOf: (item: K) => string): 
     if (list === known) return
     const added = list.reduce((count, item) => (rows.has(item) ? count : count + 1), 0)
     if (items.length + added > 32 * words) {
-      // With room for three times as many others, so that few items are indexed again.
+      // Makes room for four times as many items, so that items are rarely indexed again.
       words = Math.ceil(list.length / 8)
       columns = new Uint32Array(trigrams * words)
       items = []
@@ -58,7 +58,7 @@ export const createTextIndex = <K extends object>(textOf: (item: K) => string): 
     contains: (list, term, test) => {
       update(list)
       const wanted = Array.from({ length: Math.max(0, term.length - 2) }, (_, at) => trigramAt(term, at))
-      // The newest items first: they are the most likely ones.
+      // Newest items first, because they are the most likely to match.
       for (let word = words - 1; word >= 0; word--) {
         let found = listed[word] ?? 0
         for (const trigram of wanted) {

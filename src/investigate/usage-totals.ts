@@ -36,7 +36,7 @@ export const totalsOf = ({ kind, calls, model, counts, said = 0 }: PaidCall, pri
   const failed = kind === 'failed' ? calls : 0
   const price = model === undefined ? undefined : priceOf(prices, model)
   const isFree = counts !== undefined && tokensOfUsage(counts) === 0
-  // No model answers without tokens: the program gave up before it was told of any. What a program says is free.
+  // A model's answer always has tokens: without any, the program stopped before the usage arrived. A program's own replies are free.
   const isUntold = isFree && kind !== 'failed' && !isOfProgram({ model })
   if (!counts || isUntold) return { ...nothingSpent, calls, failed, uncounted: calls }
   const isPriced = isFree || (price !== undefined && isTierPriced(counts.terms?.tier, model))

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Note } from '../projections/notes.ts'
 import type { GivenVerdict, Verdict } from './bisection.ts'
 
-// A bisection is kept beside the conversation, as notes (ADR 37): what is asked in one, each verdict with its evidence in another.
+// A bisection is stored as notes of the conversation (ADR 37): one with the question, and one for each verdict with its evidence.
 
 export const bisectionKind = 'palimpsest/bisection'
 export const verdictKind = 'palimpsest/verdict'
@@ -29,7 +29,7 @@ export interface BisectionNote extends BisectionQuestion {
   readonly reliability?: number | 'measure'
 }
 
-/** Schema of the data of a note that begins a bisection. Users can write any note, so notes of this kind with other data are ignored. */
+/** Data schema of a note that begins a bisection. Users can write any note, so notes of this kind with other data are ignored. */
 const begunSchema = z.looseObject({
   good: z.int().min(-1),
   bad: z.int().min(0),

@@ -159,7 +159,7 @@ const momentOf = (log: Log, { kind, at, position, origin }: AskedCall): Counted 
   })
   const entries = once(() => full(log, { at, abandoned: true }))
   const entriesAt = once(() => new Map(entries().map((entry) => [entry.position, entry])))
-  // Of the call before, little is asked for, and of a long log all of it takes long.
+  // Computed on demand: little is needed for the previous call, and computing everything takes long for a long log.
   return {
     effective: shown,
     get entries() {
@@ -223,7 +223,7 @@ const repairsOf = (
 ): Why['repairs'] => {
   const keyOf = ({ kind, position }: { readonly kind: string; readonly position: number }): string =>
     `${kind} ${position}`
-  // What a program did without a receipt, ours would have done.
+  // If the previous call has no receipt, this call's receipt options are assumed.
   const known = new Set(before ? repairsIn(earlier?.receipt ?? call.receipt, before).map(keyOf) : [])
   return (call.kind === 'reply' ? repairsIn(call.receipt, now) : []).map((repair) => {
     const { kind, position, detail } = repair

@@ -2,12 +2,12 @@ import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { mostLevels } from '../../events/json.ts'
 
-// Checks stop at the first thing that is not as it was written. What they throw stays in this folder.
+// Checks stop at the first difference from the bundle as it was written. `verdictOfError` converts their errors into verdicts.
 
 /** Thrown when a bundle's content contradicts its hashes, its manifest or the ledger. */
 export class BrokenBundleError extends Error {}
 
-/** Thrown when the folder is not a bundle, was altered in transit, or does not match the key. None of these conditions proves a forgery. */
+/** Thrown when the folder is not a bundle, was altered in transit, or does not match the key. None of these proves a forgery. */
 export class UncheckedBundleError extends Error {}
 
 export const requireThat = (
@@ -36,7 +36,7 @@ export const parse = (bytes: Uint8Array): unknown => {
   let levels = 0
   for (const bracket of text.replace(/\\[^\n]/g, '').replace(/"[^"]*"|[^\][{}"]+/g, '')) {
     levels += bracket === '[' || bracket === '{' ? 1 : -1
-    // Not every parser has the same limit: both verifiers have this one, which is below that of Python 3.12 (1,497).
+    // Parsers have different nesting limits. Both verifiers use this limit, which is below the limit of Python 3.12 (1,497).
     requireThat(levels <= mostLevels, 'a value is nested more than 1,400 levels deep')
   }
   return JSON.parse(text)
@@ -71,7 +71,7 @@ export const field = (value: unknown, name: string): unknown => {
 /** Returns `value` as a count or a position. Throws `BundleFormatError` unless it is a safe integer ≥ 0. */
 export const numberIn = (value: unknown): number => {
   if (!Number.isSafeInteger(value) || Number(value) < 0) throw new BundleFormatError()
-  // JSON knows -0, and what compares deeply tells it from 0.
+  // JSON can represent -0, which a deep comparison distinguishes from 0.
   return Number(value) + 0
 }
 

@@ -24,7 +24,7 @@ export interface WithheldEvents {
 }
 
 /**
- * Checks the conversation for all reasons to refuse an export. Reads the conversation once and stops when nothing is left to check.
+ * Checks the conversation for anything that prevents the export. Reads the conversation once and stops when nothing is left to check.
  * Throws a `ReadError`: `InvalidInput` if an event cannot be withheld, `CallOutOfRange` if the last required call does not exist.
  *
  * @param standIn returns the replacement of an event; undefined if it has none

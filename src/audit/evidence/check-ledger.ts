@@ -135,7 +135,7 @@ const replaced = (key: VerifierKey, rotation: unknown): VerifierKey => {
   try {
     checkLeaf(`key\n${next}\n`, checkNote(textIn(field(rotation, 'checkpoint')), key), rotation)
   } catch (error) {
-    // It is of keys before the one that was given.
+    // The rotation is older than the given key.
     if (error instanceof BrokenBundleError || error instanceof UncheckedBundleError) return key
     throw error
   }

@@ -71,7 +71,8 @@ export interface Evidence {
  * the conversation's events byte for byte, the events of the conversations that it was forked from, and the request of every call with
  * a receipt.
  *
- * Memory: the effective history, a name for each distinct block, and the receipts. A failed export leaves no files. Errors: `FileExists` if the folder is not empty; `CallOutOfRange` if one of the calls does not exist.
+ * Memory: the effective history, a key for each distinct part of the requests, and the receipts. A failed export leaves no files.
+ * Errors: `FileExists` if the folder is not empty; `CallOutOfRange` if one of the calls does not exist.
  */
 export const exportEvidence = (
   chat: EvidenceSource,
@@ -120,7 +121,7 @@ const written = async (
     turns,
     ...(ledger && { ledger: { entries: ledger.entries.length, sealed: ledger.sealed } }),
   }
-  // At once, as each waits for the disk; what makes a bundle of them comes last.
+  // Written concurrently, because each write waits for the disk. The manifest, which makes the folder a bundle, is written last.
   await waitForAll(
     [
       ...(ledger
@@ -221,7 +222,7 @@ const writeRequests = async (
     const { position } = event
     const asked = new Set<string>()
     for (const call of callsOf(event)) {
-      // Two parts of a summary may be one request. Of an event that is withheld, nobody is told that it has a receipt.
+      // Two parts of a summary may have the same request. The bundle does not reveal that a withheld event has a receipt.
       if (asked.has(call.receipt.digest) || chosen.withheld.has(position)) continue
       asked.add(call.receipt.digest)
       const texts = await showCall(call, chosen, history.at)

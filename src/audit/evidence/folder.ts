@@ -48,7 +48,7 @@ export const orNothing = async <A>({ made, files }: CreatedPaths, work: () => Pr
       ...files.map((file) => () => rm(file, { force: true })),
       ...made.toReversed().map((folder) => () => rmdir(folder)),
     ]
-    // Why the work failed matters more than why the disk keeps it.
+    // The error of the operation matters more than a failure to remove its files.
     for (const remove of gone) await remove().catch(() => undefined)
     throw error
   }
@@ -95,7 +95,7 @@ export const createFile = async (folder: string, name: string, onReady?: OnReady
   let waiting: string[] = []
   let length = 0
   let bytes = 0
-  // Nothing stays open between two of these: the writer may stop anywhere.
+  // The file is not kept open between flushes, because the writer may be abandoned at any point.
   const flush = async (isLast: boolean): Promise<void> => {
     const text = Buffer.from(waiting.join(''))
     bytes += text.length

@@ -20,7 +20,7 @@ export const checkedFiles = Object.values(files).filter(
   (name) => name !== files.verifier && name !== files.readme,
 )
 
-/** Content of `bundle.json` in this format. Everything in it except `sealed` follows from the other files or is proven by the ledger. */
+/** Content of `bundle.json` in this format. All of it except `sealed` follows from the other files or is proven by the ledger. */
 export interface Manifest extends ConversationEnds {
   readonly format: typeof bundleFormat
   readonly conversation: string

@@ -40,7 +40,7 @@ export const manifestFrom = (bytes: Uint8Array): ReadManifest => {
   const [first, last, requests] = (['first', 'last', 'requests'] as const).map((name) =>
     numberIn(field(value, name)),
   ) as [number, number, number]
-  // It is compared with what the events say of it.
+  // `checkChain` compares the value, of any type, with the hash of the last event.
   const head = field(value, 'head') as string
   return {
     isSecond,

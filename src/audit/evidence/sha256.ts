@@ -1,5 +1,6 @@
-// SHA-256 (FIPS 180-4) as node:crypto does not offer it: stopped in the middle of a text, and continued from there. What is withheld of
-// an event is proven by it: the state after the text's first blocks says nothing of them, and its last bytes name the event before it.
+// SHA-256 (FIPS 180-4) that can stop in the middle of a text and continue from there, which node:crypto does not support. It proves
+// withheld events: the hash state after the first blocks of an event's text does not reveal these blocks, and the last bytes of the
+// text contain the hash of the preceding event.
 
 /** Size of a SHA-256 block in bytes. */
 export const blockBytes = 64

@@ -3,7 +3,7 @@ import type { Effective } from '../../projections/effective.ts'
 import { type RepeatedText, createRepeatFinder } from './repeats.ts'
 import { type TaintedSummary, createTaintFinder } from './taint.ts'
 
-/** Returns a collector of the summaries and events that still reveal withheld content. The events of a log are passed to it one by one. */
+/** Returns a collector of the summaries and events that still reveal withheld content. Pass it the events of a log one by one. */
 export const stillTold = (hidden: readonly ConversationEvent[]) => {
   const taint = createTaintFinder(new Set(hidden.map(({ position }) => position)))
   const repeat = createRepeatFinder(hidden)

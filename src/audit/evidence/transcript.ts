@@ -3,7 +3,7 @@ import { type ChainedEvent, chainIn } from './check-chain.ts'
 import { files } from './manifest.ts'
 import type { ProvenEvents } from './verify.ts'
 
-// What a bundle proves, as a transcript. The program in the bundle prints the same lines.
+// Transcript of the events that a bundle proves. The program in the bundle prints the same lines.
 
 /** Control characters and characters that reorder or hide terminal text, except newlines and tabs. */
 const controls =

@@ -34,7 +34,7 @@ export const isTrusted = (signer: X509Certificate, { others, trusted, time }: Ar
   let one = wasValid(signer, time) ? signer : undefined
   for (let links = 0; one && links < longest; links++) {
     if (trusted.some(({ raw }) => one?.raw.equals(raw))) return true
-    // Of one that was renewed with the same key, there are several.
+    // A certificate that was renewed with the same key may be present several times.
     one = [...trusted, ...others].find((issuer) => one && wasValid(issuer, time) && hasIssued(issuer, one))
   }
   return false

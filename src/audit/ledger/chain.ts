@@ -11,7 +11,8 @@ import type { EventStore, RecordedEvent } from '../../store/port.ts'
  * Checks the hash chain of a conversation and of the conversations that it was forked from, up to and including the position `through`.
  * Throws a `StoreError`.
  *
- * @returns the position of the first event that cannot be read or does not contain the hash of the preceding event, which shows that one of the two was changed or that an event between them is missing; Infinity if the chain is intact
+ * @returns the position of the first event that cannot be read or does not contain the hash of the preceding event, which shows that
+ * one of the two was changed or that an event between them is missing; Infinity if the chain is intact
  */
 export const findBreak = async (store: EventStore, lineage: Lineage, through: number): Promise<number> => {
   const pace = pacer()

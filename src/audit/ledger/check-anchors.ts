@@ -145,7 +145,7 @@ const givenLast = async (
       if (!given.has(last.anchor)) given.set(last.anchor, last)
     }
   })
-  // What cannot be read counts as not given: that costs no more than giving it again.
+  // A record that cannot be read counts as not given: at worst, the checkpoint is given again.
   await run(reading)
   return given
 }

@@ -1,6 +1,6 @@
 import { nodeHash } from './hashes.ts'
 
-// The checks of RFC 9162, sections 2.1.3.2 and 2.1.4.2, in their steps. Nothing here knows how proofs are made.
+// The verification algorithms of RFC 9162, sections 2.1.3.2 and 2.1.4.2, step by step. They do not depend on how proofs are made.
 
 /** Proof that a leaf is in a log. */
 export interface InclusionProof {

@@ -13,7 +13,7 @@ export interface SealPolicy {
 
 /** A stream that was written to since it was last sealed. */
 export interface PendingSeal extends ChainHead {
-  /** Place from which the store was being read when the stream's change was first seen. Reading from this place finds the stream again. */
+  /** Place from which the store was read when the stream's change was first seen. Reading from this place finds the stream again. */
   readonly since: StorePlace | undefined
   /** Revision of the stream at the time when it was first seen to have changed. */
   readonly from: number

@@ -82,7 +82,7 @@ export const ledgerExists = (origin: string): LedgerExists => ({
 /**
  * Creates a `LedgerDamaged` error.
  *
- * @param problem description of the damage, as a sentence without its full stop
+ * @param problem sentence, without a full stop, that describes the damage
  */
 export const ledgerDamaged = (origin: string, problem: string): LedgerDamaged => ({
   _tag: 'LedgerDamaged',
@@ -99,7 +99,7 @@ export const notSealed = (conversation: string): NotSealed => ({
 /**
  * Creates a `SealContradicted` error.
  *
- * @param difference description of the event's difference, as a sentence without its full stop
+ * @param difference sentence, without a full stop, that says how the event differs
  */
 export const sealContradicted = (
   conversation: string,

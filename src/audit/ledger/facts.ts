@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type Codec, codecOf } from '../../events/facts.ts'
 import { conversationIdSchema } from '../../events/ids.ts'
 
-// What is stored of ledgers and audits, in streams of their own (ADR 35).
+// Events of ledgers and audits, which are stored in separate streams (ADR 35).
 
 const count = z.int().min(0)
 const text = z.string().min(1)

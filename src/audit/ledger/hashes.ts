@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 
-// How a Merkle log hashes (RFC 6962, section 2.1): leaves and inner nodes each with a byte before them, so that neither passes for the other.
+// Hashes of a Merkle log (RFC 6962, section 2.1). Leaves and inner nodes are hashed with different prefix bytes, so that neither can
+// pass for the other.
 
 export const hashBytes = 32
 const leafPrefix = Buffer.from([0])

@@ -30,7 +30,7 @@ export async function* headsOf(
   { number, revision: last }: Pick<Ledger, 'number' | 'revision'>,
   name: string,
 ): AsyncGenerator<HeadEntry, void> {
-  // As it is in the JSON of a batch, which need not be parsed to see that it is not there.
+  // The name as it appears in a batch's JSON: a batch without it need not be parsed.
   const sought = JSON.stringify(`${name}\n`).slice(0, -1)
   for await (const event of backwards(store, logStream(number), { from: last })) {
     const recorded = await orThrow(event)

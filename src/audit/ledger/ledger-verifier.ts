@@ -29,7 +29,7 @@ export interface LedgerFault {
 /** A ledger rebuilt from its entries. */
 export interface LedgerVerifier {
   readonly edge: () => Edge
-  /** Returns the keys that have signed a checkpoint of the ledger. An entry that announces a key does not show that anyone has the key. */
+  /** Returns the keys that have signed a checkpoint of the ledger. An announcement alone does not show that anyone has the key. */
   readonly signers: () => readonly VerifierKey[]
   /** Replays the next batch. */
   readonly take: (batch: Batch) => BatchVerification
@@ -38,7 +38,7 @@ export interface LedgerVerifier {
 }
 
 /**
- * Creates a replay that starts with an empty ledger.
+ * Creates a verifier that replays a ledger from its first entry.
  *
  * @param held checkpoints from anchors, ordered by size
  */
@@ -110,7 +110,7 @@ export const createLedgerVerifier = (
   }
 
   const end = (): readonly LedgerFault[] => [
-    // A new key signs the entry that makes it known, and sealers continue only what their own key has signed.
+    // A new key signs the checkpoint of its announcement, and a sealer continues only from a checkpoint that its own key has signed.
     ...(keys.length === 1 || signed.has(keys.at(-1) as VerifierKey)
       ? []
       : [ledger('the current signing key has signed nothing: somebody else may have announced it')]),

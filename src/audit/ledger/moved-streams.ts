@@ -54,7 +54,7 @@ export async function* streamsMovedSince(
   return yield* read(store, since)
 }
 
-/** Lists the streams written to since a place, but omits `streams` if the store cannot name the changed streams or too much was written. */
+/** Lists the streams written to since a place. Omits `streams` if the store cannot name them or too much was written. */
 export async function* streamsChangedSince(
   store: EventStore,
   since: StorePlace | undefined,
@@ -63,7 +63,7 @@ export async function* streamsChangedSince(
   const all: string[] = []
   for (const [index, prefix] of prefixes.entries()) {
     const { checkpoint, streams } = yield* unwrap(store.changed(prefix, since))
-    // What is written between the two is looked at again from the first place.
+    // Events written between the two calls are listed again next time, because the place of the first call is used.
     if (index === 0) place = checkpoint
     if (!streams) return { place }
     for (const name of streams) if (name.startsWith(prefix)) all.push(name)

@@ -45,7 +45,7 @@ export const nodesOf = (store: EventStore): Nodes => {
 
   async function* tileRows(ledger: Ledger, tile: TilePlace): Fallible<LedgerError, TileRows> {
     const { edge, unstored, number, origin } = ledger
-    // The open tile of a level grows, and is at the edge.
+    // The open tile of a level is still growing, so its hashes come from the ledger's edge.
     if (tile.index === openTile(edge.size, tile.level)) return rowsOf(edge.rows[tile.level] ?? [])
     const name = nameOf(ledger, tile)
     const before = known.get(name)

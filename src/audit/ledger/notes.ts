@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { isKeyName, isSigned, type Signer, type VerifierKey, verifierKey } from './keys.ts'
 
-// Signed notes, as C2SP signed-note and tlog-cosignature describe them.
+// Signed notes, as specified by C2SP signed-note and tlog-cosignature.
 
 /** A text with its signatures. */
 export interface SignedNote {

@@ -1,6 +1,6 @@
 import { nodeHash } from './hashes.ts'
 
-// Proofs of RFC 6962, sections 2.1.1 and 2.1.2: which hashes they consist of, and how they are made of the complete subtrees that tiles hold.
+// Proofs of RFC 6962, sections 2.1.1 and 2.1.2: their hashes, and how these are computed from the complete subtrees in tiles.
 
 /** A range of leaves that form a subtree of the log: from `from` to `to`, half-open. */
 export interface Leaves {
@@ -60,7 +60,7 @@ export const consistencyLeaves = (size: number, old: number): readonly Leaves[] 
       from = middle
     }
   }
-  // A verifier knows the old root, and so needs this one only if it is not the whole old log.
+  // The verifier knows the old root, so it needs this hash only if the subtree is not the whole old log.
   if (from > 0) beside.push({ from, to })
   return beside.toReversed()
 }

@@ -137,7 +137,7 @@ async function* allEntries(
   id: string,
 ): Fallible<LedgerError, readonly PlacedEntry[]> {
   const lineage = await loadLineage(store, id)
-  // Its reader reports what is missing.
+  // If the lineage cannot be loaded, reading the conversation reports the error.
   const stretches = E.isRight(lineage) ? (lineage.right ?? []) : []
   const streams = [
     ...stretches.map(({ conversation: name, offset, last }) => ({ name, offset, last })),

@@ -89,7 +89,7 @@ export async function* runAudit({
   const reached = await reachedIn(given)
   const { place } = before ?? (await orThrow(run(streamsChangedSince(store, reached.place))))
   let progress: AuditProgress = before ?? { ...nothingYet, entries: reached.entries, place }
-  // The next round reads the whole ledger again, and finds its faults again.
+  // Kept out of the progress: a continued audit reads the whole ledger again and finds these problems again.
   let ofLedger = 0
   const told = (problem: AuditProblem): AuditProblem => {
     if (problem.kind === 'ledger' || problem.kind === 'anchor') ofLedger++
@@ -113,7 +113,7 @@ export async function* runAudit({
     const id = conversationOf(name) ?? name
     const head = await orThrow(run(headOf(store, name)))
     const end = typeof head === 'object' ? head : undefined
-    // Of a conversation whose first write is not complete, nothing counts yet.
+    // If the first write of the conversation is incomplete, there is nothing to check yet.
     const found = end?.revision === -1 ? nothing : await ofConversation(conversation(id))
     const stream = turnsStreamOf(id)
     const isBeside = turns && !(await neverBegun(store, [stream])).has(stream)

@@ -115,7 +115,7 @@ interface Batches {
   readonly flush: (place: StorePlace | undefined) => Promise<void>
 }
 
-/** Collects heads into batches and appends them. A seal that is interrupted before a place is recorded starts over from the old place. */
+/** Collects heads into batches and appends them. A seal that is interrupted before it records a place starts again from the old one. */
 const batching = (sealing: SealContext, loaded: Ledger): Batches => {
   let ledger = loaded
   let batch: ChainHead[] = []
@@ -143,7 +143,7 @@ const batching = (sealing: SealContext, loaded: Ledger): Batches => {
     },
     flush: async (place) => {
       const to = refused.length > 0 ? loaded.after : (place ?? ledger.after)
-      // Nothing says so far up to where all is sealed, as in a ledger of a version that sealed conversations only.
+      // The ledger records no such place yet, for example because it was written by a version that sealed only conversations.
       const isPlace = ledger.checkpoint !== undefined && ledger.after === undefined && to !== undefined
       if (batch.length > 0 || isPlace) await append(to)
     },

@@ -123,7 +123,7 @@ async function* round(
     const message = yield* catchTyped<SealError, string | undefined>(() =>
       contradictionOf(sealing.store, last, head),
     )
-    // It stays pending, so that the next sealer comes to it again.
+    // The stream stays pending, so that the next sealer visits it again.
     if (message !== undefined) {
       if (refused.get(name) !== `${message}\n${head.head}`)
         tell({ type: 'refused', conversation: ownerOf(name), message })

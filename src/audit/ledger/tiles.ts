@@ -1,7 +1,7 @@
 import { parentRow, rootOver } from './hashes.ts'
 import type { HashOf, Subtree } from './proofs.ts'
 
-// Tiles as in C2SP tlog-tiles: at level L, tile N holds the hashes of the subtrees of 256 ** L leaves from the (256 N)-th on.
+// Tiles as in C2SP tlog-tiles: tile N of level L holds the hashes of the subtrees 256 N to 256 N + 255, each of 256 ** L leaves.
 
 /** Number of tree levels in a tile. */
 const height = 8
@@ -42,7 +42,7 @@ export type TileRows = readonly (readonly Buffer[])[]
 export const rowsOf = (hashes: readonly Buffer[]): TileRows => {
   const rows = [hashes]
   for (let row = hashes; row.length > 1;) {
-    // What is incomplete has no hash yet that stays.
+    // The hash of an incomplete subtree is not final.
     row = parentRow(row.slice(0, row.length - (row.length % 2)))
     rows.push(row)
   }

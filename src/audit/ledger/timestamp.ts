@@ -4,7 +4,7 @@ import type * as Core from '@sigstore/core'
 import { isTrusted } from './certificates.ts'
 import type { SignedNote, NoteSignature } from './notes.ts'
 
-// Timestamps as RFC 3161 describes them. What parses them is an optional peer dependency, loaded once there is one to check.
+// Timestamps as specified by RFC 3161. Their parser is an optional peer dependency, loaded when a timestamp is checked.
 
 /** A timestamp authority's statement that a text existed at a certain time. */
 export interface Timestamp {
@@ -91,7 +91,7 @@ const granted: ReadonlySet<bigint> = new Set([0n, 1n])
 const checked = (parser: typeof Core, reply: Buffer<ArrayBuffer>, { text, trusted }: Expected): Timestamp => {
   const { ASN1Obj, RFC3161Timestamp, X509Certificate: Parsed } = parser
   class Reply extends RFC3161Timestamp {
-    /** Algorithm of the signature. If signed data with RSA omits the hash algorithm, the signer's digest algorithm applies. */
+    /** Hash algorithm of the signature. If an RSA signature does not name one, the signer's digest algorithm applies. */
     override get signatureAlgorithm(): string {
       return super.signatureAlgorithm ?? this.signerDigestAlgorithm
     }

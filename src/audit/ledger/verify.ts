@@ -193,7 +193,7 @@ async function* heldBy(
         if (E.isLeft(read)) other ??= text
         else all.push({ ...read.right.checkpoint, anchor: anchor.name, note: read.right.note })
       }
-      // One problem, however much there is: a writer of that stream could fill the audits.
+      // Only one problem per anchor: people who can write to the anchor could otherwise flood the audits.
       if (other !== undefined)
         yield problem(
           'anchor',
@@ -203,7 +203,7 @@ async function* heldBy(
         yield problem('anchor', `${anchor.name} holds no checkpoint of ledger ${of.origin}`)
     }
   }
-  // Where no anchor is named, there is what the store has recorded of the last one: who cuts the ledger may forget it.
+  // Without anchors, use the last checkpoint that the store recorded: someone who truncates the ledger may forget to remove it.
   if (anchors.length === 0)
     for await (const { anchor, checkpoint: text } of anchorsOf(of.store, of)) {
       const { note, checkpoint } = await orThrow(readCheckpoint(text))
@@ -234,7 +234,7 @@ const notesOf = async (
   return E.right(notes)
 }
 
-/** Compares a stored tile with the tile computed from the entries. A missing tile is not a problem, because it is rebuilt when needed. */
+/** Compares a stored tile with the tile computed from the entries. A missing tile is not a problem: it is rebuilt when needed. */
 async function* tileProblems(
   store: EventStore,
   number: number,

@@ -63,7 +63,7 @@ export const createInfoLister = (
       if (pause) await pause
       const found = await infoOrProblem(store, id, ancestors)
       if (E.isLeft(found)) return found
-      // Not if another look may have found it out of date meanwhile.
+      // Not cached if a concurrent refresh may have found the information outdated.
       const isKept = found.right?.isSettled === true && begun !== undefined && since === begun
       if (isKept) own.set(id, found.right)
       return found

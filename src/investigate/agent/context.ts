@@ -48,7 +48,7 @@ export const contextOfMarkers = (
     first?.type === 'Condensed' ? kindOf(first) : 'truncate',
     markers.map(({ data }) => data.covers),
   )
-  // Their writer may have been killed before the last one.
+  // The process that wrote the markers may have been killed before it wrote the last one.
   return planned === log || planned?.startsWith(`${log}, `) ? undefined : { agent: planned ?? 'failed', log }
 }
 

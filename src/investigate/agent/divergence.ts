@@ -71,7 +71,7 @@ export const firstBlock = (agent: SentRequest, log: SentRequest): RequestMismatc
     const [one, other] = [own[index], recorded[index]]
     const [here, there] = [textIn(one?.part), textIn(other?.part)]
     if (one?.path === other?.path && here === there) continue
-    // Where one of them has a tool less, the next of its parts is of another kind.
+    // If one request has fewer tools, its next part is of another kind.
     const path = other ?? one
     if (one?.path !== other?.path) {
       const isMissing = other !== undefined && !own.some((part) => part.path === other.path)

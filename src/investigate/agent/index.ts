@@ -22,7 +22,8 @@ const optionsSchema = z.strictObject({ agent: agentSchema, from: z.int().min(1).
  * action that the agent would have produced, and stops at the first difference. Never runs tools, writes nothing, and reads the whole
  * log. docs/investigate.md.
  *
- * Rejects with `InvalidInput` (also for the agent's options), `ConversationNotFound` or another `ReadError`, and errors thrown by the agent.
+ * Rejects with `InvalidInput` (also for the agent's options), `ConversationNotFound` or another `ReadError`, and errors thrown by the
+ * agent.
  *
  * @example
  * import { replayAgent } from 'palimpsest/investigate'

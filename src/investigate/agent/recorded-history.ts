@@ -35,7 +35,7 @@ export const waitsIn = (facts: readonly RecordedTurnFact[]): Waits => {
   }
 }
 
-/** The turn that a history belongs to: the position of the event that began the turn, and the later events on the path, oldest first. */
+/** The turn that a history belongs to: the position of the event that began it, and the later events on the path, oldest first. */
 export interface Since {
   readonly began: number
   readonly path: readonly ConversationEvent[]

@@ -62,7 +62,7 @@ export const replayLogOn = async (
     const [call] = own
     look.remember(call)
     calls = own.at(-1)?.number ?? calls
-    // What has no number comes before the next call.
+    // An event without a call number precedes the next call.
     const isUnnumbered = call === undefined && (isUnproven(event) || isPolicyMarker(event))
     const isDue = (isUnnumbered ? calls + 1 : calls) >= from
     if (isUnproven(event) && isDue) count.unproven++
@@ -92,7 +92,7 @@ const lookingAt = (recorded: RecordedHistory, settingsAt: (at: number) => Promis
     const request = requestDiffers(log, now, call, step, prints.get(event.position))
     if (await wouldHaveEnded(recorded, step, at))
       return { kind: 'end', ...where, agent: 'ended its turn (stopWhen)', log: 'asked the model' }
-    // A turn configures, then makes the context fit, then asks.
+    // A turn configures the conversation, then fits the context, then calls the model.
     if (request && !request.path.startsWith('messages')) return { kind: 'request', ...where, ...request }
     const context = contextOfCall(now, event, step)
     if (context) return { kind: 'context', ...where, ...context }

@@ -45,7 +45,9 @@ export const callsAnsweredBy = (
   return calls.length === 0 ? undefined : { at, reply: reply.position, calls }
 }
 
-/** Result of checking how calls were handled: the first difference, and the ids of calls for which the store has no record of waiting. */
+/**
+ * Result of checking how calls were handled: the first difference, and the ids of calls for which the store has no record of waiting.
+ */
 export interface ResultCheck {
   readonly found?: Pick<Divergence, 'kind' | 'path' | 'agent' | 'log'>
   readonly unknown: readonly string[]

@@ -37,7 +37,7 @@ export const summaryDiffers = async (
   })
   if (recorded.length < receipts.length) return undefined
   const parts = recorded.at(-1)?.asked.parts ?? []
-  // What the API refused as too long was asked for again, with less in it.
+  // A request that the API refused as too long was repeated with less content.
   let refusals = failuresIn(origin).filter(({ error }) => error === 'ContextExceeded').length
   let part = 0
   let differing: RequestMismatch | undefined

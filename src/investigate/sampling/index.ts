@@ -69,8 +69,8 @@ const optionsSchema = z.strictObject({
  * control, chance could look like an effect. With `free`, the agent continues from there, without a control. Each sample is a labelled
  * fork; the conversation itself is unchanged. docs/investigate.md.
  *
- * Rejects with `InvalidInput` (also for the agent's options, and for an agent without a client), `CallOutOfRange`, `ConversationNotFound` or another
- * `ForkError`. An error in a turn is part of its sample.
+ * Rejects with `InvalidInput` (also for the agent's options, and for an agent without a client), `CallOutOfRange`,
+ * `ConversationNotFound` or another `ForkError`. An error in a turn is part of its sample.
  *
  * @example
  * import { counterfactual } from 'palimpsest/investigate'

@@ -95,7 +95,7 @@ const callsIn = (content: readonly Block[]): string =>
 
 const longestId = 200
 
-/** Creates a fork for a sample. Its actor, title, link and note identify it as a sample, and its actor keeps workers from answering it. */
+/** Creates a fork for a sample. Actor, title, link and note identify it as a sample, and the actor keeps workers from answering it. */
 const forked = async (
   chat: Conversation,
   { number: call, position, receipt }: ModelCall,

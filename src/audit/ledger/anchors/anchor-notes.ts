@@ -10,7 +10,7 @@ export const notesIn = (text: string): readonly string[] =>
   text
     .split(/(?<=^— .*\n)\n/mu)
     .flatMap((note) => {
-      // A checkpoint is a paragraph, and its signatures another: what is before them was cut off.
+      // A note consists of two paragraphs, the checkpoint and its signatures. Earlier paragraphs are left over from a truncated note.
       const paragraphs = note.split(/\n{2,}/)
       return [paragraphs.slice(0, -2), paragraphs.slice(-2)].map((each) => each.join('\n\n'))
     })

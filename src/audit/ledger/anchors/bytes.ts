@@ -1,4 +1,4 @@
-/** Maximum size of an answer in bytes. A timestamp with all certificates has about 6,000 bytes; a note from many witnesses has fewer. */
+/** Maximum size of an answer in bytes. A timestamp with all certificates has about 6,000 bytes; a note of many witnesses has fewer. */
 const most = 65_536
 
 /** Reads the body of an HTTP response. Throws if it is longer than `most` bytes. */

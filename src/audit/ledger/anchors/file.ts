@@ -7,8 +7,8 @@ import { anchorFailed } from '../errors.ts'
 import { isCheckpoint, nextNote, notesIn, ofOrigin, originName } from './anchor-notes.ts'
 
 /**
- * Stores checkpoints in a file, appending each one, or in a folder, with one file per checkpoint. The path names a folder if one exists
- * there or if it ends with `/`. Suitable places are another machine, an append-only disk, or a bucket with object lock.
+ * Returns an anchor that appends checkpoints to a file, or writes each to its own file in a folder. The path names a folder if one
+ * exists there or if it ends with `/`. Suitable places are another machine, an append-only disk, or a bucket with object lock.
  */
 export const fileAnchor = (path: string): Anchor => {
   const tried = <A>(what: string, work: () => Promise<A>) =>

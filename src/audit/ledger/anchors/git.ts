@@ -12,8 +12,9 @@ const run = promisify(execFile)
 const timeout = 60_000
 
 /**
- * Stores checkpoints in a file of a git repository, one commit each. If the checked-out branch tracks a branch of another repository,
- * the anchor pulls before reading and pushes after writing, so that the host of that repository has the checkpoints.
+ * Returns an anchor that stores checkpoints in a file of a git repository, one commit each. If the checked-out branch tracks a branch
+ * of another repository, the anchor pulls before reading and pushes after writing, so that the host of that repository has the
+ * checkpoints.
  */
 export const gitAnchor = (folder: string): Anchor => {
   const name = `git:${folder}`

@@ -12,8 +12,8 @@ import { originName } from './anchor-notes.ts'
 const actor = { kind: 'sealer' }
 
 /**
- * Stores checkpoints in a stream of another store, to which the writers of this store must not have write access. Rejects the store
- * that holds the ledger itself, under any name.
+ * Returns an anchor that stores checkpoints in a stream of another store, to which the writers of this store must not have write
+ * access. Rejects the store that holds the ledger itself, even under another URL.
  */
 export const storeAnchor = (store: EventStore): Anchor => {
   const streamOf = (origin: string): string => `anchored-${originName(origin)}`

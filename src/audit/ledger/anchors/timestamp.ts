@@ -48,7 +48,7 @@ export const timestampAnchor = ({ url, trust, timeout = 30_000 }: TimestampOptio
 
   async function* put({ checkpoint }: { readonly checkpoint: string }): Fallible<AnchorFailed, string> {
     const { text, signatures } = yield* unwrap(noted(checkpoint))
-    // DER has no leading zeros, and this is no negative number.
+    // With a first byte from 0x40 to 0x7f, the number is not negative and its DER form needs no leading zero byte.
     const nonce = randomBytes(nonceBytes)
     nonce[0] = 0x40 | ((nonce[0] ?? 0) & 0x3f)
     const asked = Date.now()
@@ -75,7 +75,7 @@ export const timestampAnchor = ({ url, trust, timeout = 30_000 }: TimestampOptio
     if (own.length === 0) return yield failed('has signed no timestamp for a checkpoint that it received')
     for (const { signature } of own) {
       const { time } = yield* unwrap(checked(signature, text))
-      // Its clock and that of who recorded it were compared then.
+      // The authority's clock and the recorder's clock were compared when the timestamp was obtained.
       if (!(Math.abs(time.getTime() - Date.parse(recorded)) <= 2 * tolerance))
         return yield failed(
           `signed a checkpoint at ${time.toISOString()}, but the store recorded it at ${recorded}: it was recorded again later with a different time`,

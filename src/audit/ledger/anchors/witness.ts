@@ -20,7 +20,7 @@ export interface WitnessOptions {
 const timeout = 30_000
 const conflict = 409
 
-/** Returns an anchor for an HTTP service that signs a checkpoint after checking that it continues the previous one (C2SP tlog-witness). */
+/** Returns an anchor for an HTTP service that signs a checkpoint if it continues the previous one (C2SP tlog-witness). */
 export const witnessAnchor = ({ url, key }: WitnessOptions): Anchor => {
   const prefix = url.replace(/\/+$/, '')
   const asked = (path: string, body?: string): TE.TaskEither<AnchorFailed, Answer> =>
@@ -43,7 +43,7 @@ export const witnessAnchor = ({ url, key }: WitnessOptions): Anchor => {
   async function* put(anchoring: AnchorRequest): Fallible<AnchorFailed | AnchorAhead, string> {
     const { size, checkpoint } = anchoring
     let old = yield* sizeHeld(anchoring.origin)
-    // It may know a later one than it serves, or have been asked by another sealer.
+    // The witness may know a later checkpoint than it publishes, or another sealer may have submitted one in the meantime.
     for (let isFirst = true; ; isFirst = false) {
       if (old > size) return yield anchorAhead(key.name, old, size)
       const proof = await anchoring.consistency(old)
