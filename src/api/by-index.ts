@@ -71,8 +71,8 @@ async function* asNamed(sources: Sources, options: ListOptions): AsyncGenerator<
 }
 
 /**
- * Yields the conversations with these ids, in this order: from `items` if possible, otherwise from the store. Omits missing
- * conversations.
+ * Yields the conversations with these ids, in the order of the ids. Takes each from `items` if it is there, otherwise from the store.
+ * Omits missing conversations.
  */
 async function* lookedUp(
   { infos }: Sources,

@@ -10,7 +10,7 @@ import type { ConversationFilter, ListOrder, RowList } from './list.ts'
 
 // The queries of a catalogue and their results.
 
-/** Extent to which the conversation in an answer is indexed. */
+/** Last position of the conversation that an answer is about, and the part of it that is indexed. */
 export interface UpTo {
   /** Last position of the conversation. */
   readonly last: number

@@ -69,7 +69,7 @@ export const repliesIn = (log: Log): readonly ReplyCall[] => {
   return replies
 }
 
-/** Reports whether a program wrote a reply instead of a model. Such a reply names `<synthetic>` as its model. */
+/** Reports whether a reply was written by a program rather than a model. Such a reply names `<synthetic>` as its model. */
 export const isOfProgram = ({ model }: Pick<Origin, 'model'>): boolean => model?.startsWith('<') === true
 
 /** Reports whether an event is a model's reply without a receipt. */

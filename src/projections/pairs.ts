@@ -21,8 +21,8 @@ import {
 } from './waiting-calls.ts'
 
 /**
- * A tool call, with the positions of the events that contain the call (`use`) and its result. `result` is absent as long as no result
- * has come. Server tool calls are included only if use and result are in different messages.
+ * A tool call, with the positions of the events that contain the call (`use`) and its result. `result` is absent until a result
+ * arrives. Server tool calls are included only if the use and the result are in different messages.
  */
 export interface ToolCallPair {
   readonly id: string

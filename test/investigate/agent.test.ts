@@ -426,7 +426,7 @@ describe('replay --agent', () => {
       expect(await shell(waiting, directory)).toEqual({
         code: 2,
         stdout: '',
-        stderr: 'error: the agent ./waiting.ts failed: it waits for something that never happens\n',
+        stderr: 'error: the agent ./waiting.ts failed: it awaits a promise that never settles\n',
       })
     }))
 })

@@ -2,7 +2,7 @@ import type { CondenseError } from '../context/summary/condense.ts'
 import type { ToolRun } from './stream/turn-event.ts'
 import { type Untold, untold } from './untold.ts'
 
-/** Progress of one call of `turn`, across all interruptions in which another holder took over the conversation. */
+/** Progress of one call to `turn`, kept even when another holder takes over the conversation in between. */
 export interface Course {
   /** Number of times that another holder took over the conversation. */
   losses: number

@@ -26,7 +26,7 @@ import { unheard } from './stream/turn-event.ts'
 
 const defaultWindow = 200_000
 const defaultMaxTokens = 8_192
-/** Maximum number of tokens in a summary. If an eighth of the window is less, that is the maximum. */
+/** Maximum number of tokens in a summary, unless an eighth of the context window is less. */
 const mostSummary = 4_096
 
 /** Removes undefined fields, which must not override defaults. */

@@ -52,7 +52,7 @@ export const createWorker = (
       task(async function* (): Fallible<InvalidInput, WorkerExit> {
         const { signal = new AbortController().signal } = yield* unwrap(checkOptions(runOptions, fields))
         const settings = settingsOf(yield* unwrap(checked))
-        if (!isConversationId(id)) yield invalidInput('name', 'may have only letters, digits and . _ : -')
+        if (!isConversationId(id)) yield invalidInput('name', 'may contain only letters, digits and . _ : -')
         // If two runs shared an id, each would take the other's steps for its own.
         if (hasRun)
           yield invalidInput(

@@ -85,7 +85,7 @@ const suspicious = 2
 export const isSuspect = ({ stage, holder, deaths = 0 }: OpenStep): boolean =>
   stage === 'open' && deaths + (holder === undefined ? 0 : 1) >= suspicious
 
-/** Returns the step after it has become free. */
+/** Returns the step marked as free. It may be claimed `waitMs` milliseconds after `now`. */
 const freed = (step: OpenStep, now: number, waitMs = 0): OpenStep => ({
   ...step,
   last: step.holder ?? step.last,

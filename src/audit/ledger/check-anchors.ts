@@ -21,7 +21,7 @@ import { dataOf, record, type FactWriter } from './stored-facts.ts'
 /** Result of giving a checkpoint to an anchor. */
 export interface AnchorResult {
   readonly anchor: string
-  /** Error that occurred when the checkpoint was given or the answer recorded; absent on success. */
+  /** Error from sending the checkpoint to the anchor or recording the anchor's answer; absent on success. */
   readonly error?: AnchorFailed | AnchorAhead
 }
 

@@ -33,7 +33,7 @@ export const printReplayedAgent = async (
  */
 const settled = async <A>(work: Promise<A>): Promise<A> => {
   const { promise: never, reject } = Promise.withResolvers<never>()
-  const stop = (): void => reject(new Error('it waits for something that never happens'))
+  const stop = (): void => reject(new Error('it awaits a promise that never settles'))
   process.once('beforeExit', stop)
   try {
     return await Promise.race([work, never])

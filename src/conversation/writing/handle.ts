@@ -82,8 +82,8 @@ const decideBlind = (
 
 const maxEnds = 10_000
 /**
- * Maximum size of a history that is remembered after a read for the next command, in characters of JSON. Measuring a larger one takes
- * longer than remembering it would save.
+ * Maximum size, in characters of JSON, of a history that a read keeps for the next command. Measuring a larger history takes longer
+ * than keeping it would save.
  */
 const mostSeen = 4 * 1024 * 1024
 

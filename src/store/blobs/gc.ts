@@ -28,8 +28,8 @@ export interface BlobGcReport {
   /** Blobs that no event refers to and that are old enough to be removed. */
   readonly unreferenced: readonly BlobInfo[]
   /**
-   * Number of unreferenced blobs removed: all of them, or 0 in a dry run. The number includes blobs that were put again in the
-   * meantime, although these are kept.
+   * Number of unreferenced blobs selected for removal; 0 in a dry run. Includes blobs that were stored again during the run and
+   * therefore kept.
    */
   readonly removed: number
 }

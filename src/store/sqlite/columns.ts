@@ -76,7 +76,7 @@ const thousands = new Intl.NumberFormat('en')
 
 export const notAsWritten = (store: string, problems: readonly string[]): StoreError => ({
   _tag: 'StoreCorrupt',
-  message: `${store} was changed: its columns do not match its events (${problems.join('; ')}): restore a backup; if only findable is wrong, UPDATE events SET findable = 1 repairs it`,
+  message: `${store} was changed: its columns do not match its events (${problems.join('; ')}). Restore a backup or, if only findable is wrong, repair it by running: UPDATE events SET findable = 1`,
   store,
 })
 

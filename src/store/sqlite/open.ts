@@ -126,7 +126,7 @@ const noFile = (store: string): StoreError => ({
 
 const readOnly = (store: string, cause: unknown): StoreError => ({
   _tag: 'StoreReadOnly',
-  message: `${store} cannot be written, and readers write beside it too: give this user write permission for the file and its folder, or copy the file elsewhere, with its -wal if there is one`,
+  message: `${store} is not writable, and even reading it requires writing files next to it: give this user write permission for the file and its folder, or copy the file elsewhere, together with its -wal file if there is one`,
   store,
   cause,
 })

@@ -17,8 +17,11 @@ import {
 import { type EventStore, type KeptEnd, maxPage, type RecordedEvent } from '../port.ts'
 import { inWholeWrites } from './order.ts'
 
-const reserved = invalidInput('metadata.$part', 'is reserved for writes of several appends')
-const unmarkable = invalidInput('metadata', 'must be a JSON object in an event of a write of several appends')
+const reserved = invalidInput('metadata.$part', 'is reserved for writes that consist of several appends')
+const unmarkable = invalidInput(
+  'metadata',
+  'must be a JSON object if the event is part of a write of several appends',
+)
 
 /**
  * Returns a store in which a write of several appends (`AppendRequest.part`) counts only once it is complete: until then, `readAll` and

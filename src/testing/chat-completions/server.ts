@@ -142,7 +142,7 @@ const write = (response: ServerResponse, text: string): Promise<void> =>
     response.write(text, () => resolve())
   })
 
-/** Sends an answer without streaming, or simulates its fault. */
+/** Sends an answer without streaming, or simulates the fault that the answer specifies. */
 const send = async (response: ServerResponse, { completion, reply }: Completed): Promise<void> => {
   const { fault, delay = 0 } = reply
   if (delay > 0) await sleep(delay)

@@ -80,7 +80,7 @@ export const openAiModel = (client: OpenAiClient, options: OpenAiOptions = {}): 
         E.left({
           _tag: 'ModelFailed',
           message:
-            'Chat Completions has no endpoint for counting tokens: count without a client, from the usage of earlier replies',
+            'Chat Completions has no endpoint for counting tokens: omit the client, and tokens are estimated from the usage of earlier replies',
           retryable: false,
         }),
       ),

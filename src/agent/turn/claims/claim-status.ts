@@ -15,7 +15,7 @@ export interface ClaimStatus {
   readonly at: number
   /** Step that was last claimed, released or parked. */
   readonly step?: string | undefined
-  /** Newest claim, unless it was released or its step was parked. A final reply recorded after the claim ends it. */
+  /** Newest claim; absent if it was released or its step was parked. A final reply recorded after the claim ends it, too. */
   readonly claim?: Claim | undefined
   /** Position at which a turn was last requested from workers. */
   readonly requestedAt?: number | undefined
