@@ -146,8 +146,8 @@ export async function* listRows(
   }))
 }
 
-/** Overview of a conversation that is not a fork, has no notes and can be read. */
-interface KnownOverview {
+/** Information about a conversation that is not a fork, has no notes and can be read. */
+interface IndexedInfo {
   readonly id: string
   readonly title: string
   readonly messages: number
@@ -157,8 +157,8 @@ interface KnownOverview {
 
 /** Page of conversations with their information. */
 export interface ConversationInfoPage {
-  /** Overviews; only the id for a conversation that is a fork, has notes or cannot be read. */
-  readonly items: readonly (KnownOverview | Pick<KnownOverview, 'id'>)[]
+  /** The conversations; only the id for a conversation that is a fork, has notes or cannot be read. */
+  readonly items: readonly (IndexedInfo | Pick<IndexedInfo, 'id'>)[]
   readonly next?: string
 }
 

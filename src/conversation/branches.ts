@@ -5,7 +5,7 @@ import { type LayoutDraft, evolve, type Slot } from '../projections/layout.ts'
 import type { StoreError } from '../store/errors.ts'
 
 /** The change that an event made to the layout, recorded so that it can be undone and redone. */
-type Step =
+type LayoutChange =
   | { readonly type: 'nothing' }
   | { readonly type: 'hide'; readonly slots: Packed }
   | {
@@ -59,7 +59,7 @@ interface Before {
  * of the conversation's own stream.
  */
 export const branches = ({ offset, layoutAt, replacedBy }: Before): BranchLayouts => {
-  const steps = new Map<number, Step>()
+  const changes = new Map<number, LayoutChange>()
   const rewinds = new Map<number, number>()
   let draft: LayoutDraft = { slots: [], restored: [] }
   /** Position of the event that `draft` reflects; undefined before the first use. */
@@ -77,11 +77,11 @@ export const branches = ({ offset, layoutAt, replacedBy }: Before): BranchLayout
         ahead.push(to)
         to = parentOf(to)
       } else {
-        undo(draft, head, steps.get(head))
+        undo(draft, head, changes.get(head))
         head = parentOf(head)
       }
     if (to !== head) draft = yield* layoutAt(to)
-    for (const position of ahead.toReversed()) redo(draft, position, steps.get(position))
+    for (const position of ahead.toReversed()) redo(draft, position, changes.get(position))
     head = target
   }
 
@@ -89,34 +89,34 @@ export const branches = ({ offset, layoutAt, replacedBy }: Before): BranchLayout
     if (event.type !== 'Restored') return undefined
     const { marker } = event.data
     if (marker < offset) return yield* replacedBy(marker)
-    const step = steps.get(marker)
-    return step?.type === 'hide' ? unpacked(step.slots) : undefined
+    const change = changes.get(marker)
+    return change?.type === 'hide' ? unpacked(change.slots) : undefined
   }
 
   return {
     pass: (event) => {
       const { type, position, data } = event
       if (type === 'Rewound') rewinds.set(position, data.to < offset ? data.to : resolved(data.to))
-      else if (hasNoEffect(event)) steps.set(position, { type: 'nothing' })
+      else if (hasNoEffect(event)) changes.set(position, { type: 'nothing' })
     },
     take: async function* (event): Fallible<StoreError, Taken> {
       yield* moveTo(parentOf(event.position))
       const back = yield* broughtBack(event)
       const before = { ...draft }
       const slots = evolve(draft, event, () => back)
-      steps.set(event.position, stepOf(event, slots, before, draft))
+      changes.set(event.position, changeOf(event, slots, before, draft))
       head = event.position
       return { draft, slots }
     },
   }
 }
 
-const stepOf = (
+const changeOf = (
   event: ConversationEvent,
   slots: readonly Slot[] | undefined,
   before: LayoutDraft,
   after: LayoutDraft,
-): Step => {
+): LayoutChange => {
   if (event.type === 'Configured')
     return { type: 'configure', before: configuredOf(before), after: configuredOf(after) }
   if (!slots) return { type: 'nothing' }
@@ -135,40 +135,42 @@ const unpacked = (slots: Packed): readonly Slot[] =>
 const configuredOf = (draft: LayoutDraft): Configured =>
   Object.fromEntries(configuredKeys.flatMap((key) => (key in draft ? [[key, draft[key]]] : [])))
 
-const redo = (draft: LayoutDraft, position: number, step: Step | undefined): void => {
-  switch (step?.type) {
+const redo = (draft: LayoutDraft, position: number, change: LayoutChange | undefined): void => {
+  switch (change?.type) {
     case undefined:
       draft.slots.push({ position, marker: false })
       break
     case 'hide':
-      replace(draft, unpacked(step.slots), [{ position, marker: true }])
+      replace(draft, unpacked(change.slots), [{ position, marker: true }])
       break
     case 'restore':
-      replace(draft, [{ position: step.marker, marker: true }], unpacked(step.slots))
-      draft.restored = draft.restored.slice(0, draft.restored.length - step.joined.length).concat(step.span)
+      replace(draft, [{ position: change.marker, marker: true }], unpacked(change.slots))
+      draft.restored = draft.restored
+        .slice(0, draft.restored.length - change.joined.length)
+        .concat(change.span)
       break
     case 'configure':
-      configure(draft, step.after)
+      configure(draft, change.after)
       break
     case 'nothing':
       break
   }
 }
 
-const undo = (draft: LayoutDraft, position: number, step: Step | undefined): void => {
-  switch (step?.type) {
+const undo = (draft: LayoutDraft, position: number, change: LayoutChange | undefined): void => {
+  switch (change?.type) {
     case undefined:
       draft.slots.pop()
       break
     case 'hide':
-      replace(draft, [{ position, marker: true }], unpacked(step.slots))
+      replace(draft, [{ position, marker: true }], unpacked(change.slots))
       break
     case 'restore':
-      replace(draft, unpacked(step.slots), [{ position: step.marker, marker: true }])
-      draft.restored = draft.restored.slice(0, -1).concat(step.joined)
+      replace(draft, unpacked(change.slots), [{ position: change.marker, marker: true }])
+      draft.restored = draft.restored.slice(0, -1).concat(change.joined)
       break
     case 'configure':
-      configure(draft, step.before)
+      configure(draft, change.before)
       break
     case 'nothing':
       break

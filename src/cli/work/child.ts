@@ -87,7 +87,7 @@ export const workHere = async (
     await tell({ type: 'started', worker: worker.id, patience })
     const { why, left } = await worker.run({ signal })
     if (why === 'closed') {
-      process.stderr.write(`${worker.id} ends: the store's file was replaced\n`)
+      process.stderr.write(`${worker.id} ends: the store's file was removed or replaced\n`)
       process.exitCode = 1
       await tell({ type: 'replaced' })
     } else if (left.length > 0) {

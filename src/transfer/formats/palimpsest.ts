@@ -180,7 +180,7 @@ const forkPrev = (
 /** Returns the chains in an order in which parents come before their forks. */
 const inOrder = (chains: ReadonlyMap<string, Chain>): readonly Chain[] => {
   const depth = (chain: Chain): number => {
-    let actions = 0
+    let ancestors = 0
     const seen = new Set<string>()
     for (
       let each = chain.parent;
@@ -188,9 +188,9 @@ const inOrder = (chains: ReadonlyMap<string, Chain>): readonly Chain[] => {
       each = chains.get(each.conversation)?.parent
     ) {
       seen.add(each.conversation)
-      actions++
+      ancestors++
     }
-    return actions
+    return ancestors
   }
   return [...chains.values()].toSorted((a, b) => depth(a) - depth(b))
 }

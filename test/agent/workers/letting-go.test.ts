@@ -79,7 +79,7 @@ describe('a worker that claims a step which somebody else has answered by then',
 })
 
 const { replies: _, ...account } = emptyAccount
-/** What a turn returns whose model has finished. */
+/** Result of a turn whose model has finished. */
 const turnOver: TurnResult = {
   conversation: 'c',
   position: 1,

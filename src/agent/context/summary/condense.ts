@@ -42,15 +42,15 @@ export type CondenseError = (SummaryError | NothingNew | ContextGrew | WriteErro
  * smaller than the slice (`ContextGrew`), or outdated because something was written after `effective.at` or, with `context`, because
  * the slice was changed (`StaleContext`). `NothingNew` is returned before the summarizer is called.
  */
-export const condenseWith = (input: CondenseTask): Promise<E.Either<CondenseError, WriteResult>> =>
-  run(condensing(input))
+export const condenseWith = (task: CondenseTask): Promise<E.Either<CondenseError, WriteResult>> =>
+  run(condensing(task))
 
-async function* condensing(input: CondenseTask): Fallible<CondenseError, WriteResult> {
-  const { effective, covers, signal } = input
+async function* condensing(task: CondenseTask): Fallible<CondenseError, WriteResult> {
+  const { effective, covers, signal } = task
   yield* unwrap(checkCondensed(effective, covers, []))
-  const slice = { effective, covers, ...(signal && { signal }) }
-  const summarized = yield* unwrap(asked(input.summarizer, slice))
-  const written = await run(record(input, summarized))
+  const input = { effective, covers, ...(signal && { signal }) }
+  const summarized = yield* unwrap(asked(task.summarizer, input))
+  const written = await run(record(task, summarized))
   const { origin } = summarized
   if (E.isRight(written) || !origin) return yield* unwrap(written)
   const error = written.left
