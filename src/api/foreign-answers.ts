@@ -65,7 +65,7 @@ export const changesFault = (changed: StreamChanges): Fault =>
     : 'which is not { checkpoint, streams }'
 
 export const setFault = (names: ReadonlySet<string>): Fault =>
-  names instanceof Set ? undefined : 'which is no set of names'
+  names instanceof Set ? undefined : 'which is not a set of names'
 
 const isPlace = (value: unknown): boolean => value === undefined || isText(value)
 const isNames = (value: unknown): boolean => value === undefined || value instanceof Set

@@ -178,7 +178,7 @@ export const storeOn = (
     workerStopped: (worker, options) =>
       task(async function* (): Fallible<WriteError, void> {
         if (!isConversationId(worker)) return yield noWorkerId
-        const checked = checkOptions(options, { reason: { is: isString, needed: 'is a text' } })
+        const checked = checkOptions(options, { reason: { is: isString, needed: 'must be a string' } })
         if (E.isLeft(checked)) return yield checked.left
         const { reason } = checked.right
         yield* tell(adapter, actor, worker, { type: 'WorkerStopped', data: { ...(reason && { reason }) } })

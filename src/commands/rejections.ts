@@ -92,7 +92,7 @@ export const staleContext = (conversation: string, after: number, last: number):
   _tag: 'StaleContext',
   message:
     after > last
-      ? `conversation ${conversation} ends at position ${last}; nothing can be computed from position ${after}`
+      ? `conversation ${conversation} ends at position ${last}, but the command is based on position ${after}: read it again, then repeat the command`
       : `conversation ${conversation} is now at position ${last}, not at ${after}: read it again, then repeat the command`,
   conversation,
   after,

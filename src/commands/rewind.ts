@@ -16,10 +16,13 @@ export const rewind = (
   const position = to ?? before
   if (position !== undefined && position > last) return E.left(outOfRange(conversation, position, last))
   if (turns !== undefined && !named.event)
-    return E.left(nothingToRewind(conversation, `has fewer than ${turns} turns of the user`))
+    return E.left(nothingToRewind(conversation, `has fewer than ${turns} user turns`))
   if (before !== undefined && named.event?.type !== 'MessageAppended')
     return E.left(
-      invalidInput('before', `position ${before} holds a ${named.event?.type}, not a message: use to`),
+      invalidInput(
+        'before',
+        `position ${before} holds a ${named.event?.type}, not a message: use the option to instead`,
+      ),
     )
   const { head } = named
   return head === undefined || head === now

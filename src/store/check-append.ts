@@ -13,7 +13,7 @@ export const checkAppend = ({
   expected,
   repeat,
 }: AppendRequest): E.Either<InvalidInput, AppendRequest> => {
-  if (!isText(stream) || stream === '') return E.left(invalidInput('stream', 'names the stream'))
+  if (!isText(stream) || stream === '') return E.left(invalidInput('stream', 'must be the name of a stream'))
   if (!Number.isSafeInteger(expected) || expected < -1)
     return E.left(invalidInput('expected', "must be the stream's last revision, or -1 for a new stream"))
   if (!Array.isArray(events) || events.length === 0)
@@ -28,7 +28,7 @@ export const checkAppend = ({
 }
 
 const needed =
-  'must have the texts id, type, data and metadata, without half surrogate pairs; id and type not empty'
+  'must have the strings id, type, data and metadata, without lone surrogates; id and type must not be empty'
 
 const keptOf = (event: Partial<StoredEvent> | null | undefined): StoredEvent | undefined => {
   const { id, type, data, metadata } = event ?? {}

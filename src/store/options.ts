@@ -32,12 +32,12 @@ export const kinds = {
     (value) => Number.isInteger(value) && Number(value) >= 1,
     'must be a whole number, 1 or more',
   ),
-  flag: kind((value) => typeof value === 'boolean', 'is true or false'),
-  text: kind(isText, 'is a text'),
-  number: kind((value) => typeof value === 'number', 'is a number'),
-  texts: kind((value) => isListOf(value, isText), 'must be a list of texts'),
-  call: kind((value) => typeof value === 'function', 'is a function'),
-  signal: kind((value) => value instanceof AbortSignal, 'is an AbortSignal'),
+  flag: kind((value) => typeof value === 'boolean', 'must be true or false'),
+  text: kind(isText, 'must be a string'),
+  number: kind((value) => typeof value === 'number', 'must be a number'),
+  texts: kind((value) => isListOf(value, isText), 'must be a list of strings'),
+  call: kind((value) => typeof value === 'function', 'must be a function'),
+  signal: kind((value) => value instanceof AbortSignal, 'must be an AbortSignal'),
   anything: kind(() => true, ''),
 } satisfies Readonly<Record<string, Kind>>
 

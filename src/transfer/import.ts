@@ -134,7 +134,7 @@ async function* importOnce(
     return yield {
       ...unknownFormat(
         `${file} contains no message in the format ${format} yet: import it again when it does`,
-        'it is one of another format',
+        'it is a session in another format',
       ),
       isWithoutMessages: true,
     }

@@ -68,5 +68,5 @@ const readBytes = async ({ bytes, ...options }: OpenSession, shelf: FileShelf): 
   const read = isApart
     ? await readApart(options, all(), shelf)
     : await readSession({ ...options, bytes: all() }, shelf)
-  return isWrong ? E.left(invalidInput('session.bytes', 'must give Uint8Arrays')) : read
+  return isWrong ? E.left(invalidInput('session.bytes', 'must yield Uint8Arrays')) : read
 }

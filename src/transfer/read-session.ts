@@ -61,7 +61,7 @@ export const readSession = async ({ bytes, ...options }: OpenSession, shelf: She
   const lines = splitLines(reader, notes)
   const pace = pacer()
   for await (const piece of readFileBytes(options.file, bytes)) {
-    if (!(piece instanceof Uint8Array)) return E.left(invalidInput('session.bytes', 'must give Uint8Arrays'))
+    if (!(piece instanceof Uint8Array)) return E.left(invalidInput('session.bytes', 'must yield Uint8Arrays'))
     lines.push(piece)
     const pause = pace(piece.length)
     if (pause) await pause

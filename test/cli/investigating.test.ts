@@ -106,6 +106,6 @@ test('what is wrong with a policy says in which file, and what was meant', () =>
     expect(await said('--compare right.json slip.json')).toBe(slip)
     expect(await said('--policy slip.json')).toBe(slip)
     expect(await said('--compare right.json small.json')).toBe(
-      'error: small.json: window: 5000 tokens leave no room beside the buffer and 8192 of output: make it 9104 or more, or `reserved` 4499 or less\n',
+      'error: small.json: window: 5000 tokens leave no room for a request after the buffer and 8192 tokens of output: make it 9104 or more, or `reserved` 4499 or less\n',
     )
   }))

@@ -35,7 +35,8 @@ describe('a refusal says what is wrong, and what to do next', () => {
       { type: 'append', messages: [hello], after: 4 },
       {
         _tag: 'StaleContext',
-        message: 'conversation c ends at position 3; nothing can be computed from position 4',
+        message:
+          'conversation c ends at position 3, but the command is based on position 4: read it again, then repeat the command',
       },
     ],
     [
@@ -139,7 +140,7 @@ describe('a refusal says what is wrong, and what to do next', () => {
       'there are fewer turns',
       talk,
       { type: 'rewind', turns: 3 },
-      { _tag: 'NothingToRewind', message: 'conversation c has fewer than 3 turns of the user' },
+      { _tag: 'NothingToRewind', message: 'conversation c has fewer than 3 user turns' },
     ],
     [
       'what is to be rewound to is no message',
@@ -147,7 +148,7 @@ describe('a refusal says what is wrong, and what to do next', () => {
       { type: 'rewind', before: 4 },
       {
         _tag: 'InvalidInput',
-        message: 'before: position 4 holds a Condensed, not a message: use to',
+        message: 'before: position 4 holds a Condensed, not a message: use the option to instead',
         path: 'before',
       },
     ],

@@ -51,7 +51,7 @@ const valueOf = (answer: unknown): unknown => (isEither(answer) && E.isRight(ans
 const failed = (problem: string, cause?: unknown): ModelFailed =>
   modelFailed(`the model returned no reply (${problem}): no reply was recorded; fix the Model`, cause)
 const notCounted = (problem: string, cause?: unknown): ModelFailed =>
-  modelFailed(`the model's countTokens failed (${problem}): fix the Model, or count without a client`, cause)
+  modelFailed(`the model's countTokens failed (${problem}): fix the Model, or omit the client`, cause)
 const modelFailed = (message: string, cause: unknown): ModelFailed => ({
   _tag: 'ModelFailed',
   message,

@@ -58,7 +58,7 @@ export const registerGauges = (attributes: Attributes, read: () => StepCounts): 
     if (isOver) return
     const steps = meter.createObservableGauge('palimpsest.steps', {
       unit: '{step}',
-      description: 'Steps of each state',
+      description: 'Number of steps in each state',
     })
     const oldest = meter.createObservableGauge('palimpsest.oldest_open_step.age', {
       unit: 's',

@@ -19,7 +19,7 @@ export const checkEditedInput = (
   const problem = problemIn({ root: schema, looks: 0, deep: 0 }, schema, input, ['input'])
   if (!problem) return E.right(input)
   const { path, what } = problem
-  return E.left(invalidInput(pathText(path), `${what} (by the schema of ${name})`))
+  return E.left(invalidInput(pathText(path), `${what} (according to the schema of ${name})`))
 }
 
 interface Problem {

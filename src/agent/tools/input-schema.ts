@@ -40,7 +40,7 @@ const jsonSchemaOf = (schema: StandardSchema): unknown => {
   if (hasJsonSchema(schema)) return schema['~standard'].jsonSchema.input({ target })
   // zod/mini, and zod before 4.2.
   if (isZod(schema)) return z.toJSONSchema(schema, { target, io: 'input' })
-  throw new TypeError(`${schema['~standard'].vendor} makes none`)
+  throw new TypeError(`${schema['~standard'].vendor} does not provide one`)
 }
 
 const isZod = (schema: object): schema is z.core.$ZodType => '_zod' in schema

@@ -46,10 +46,12 @@ const toolName = /^[a-zA-Z0-9_-]{1,64}$/
 
 const optionsSchema = z.strictObject({
   ...settingsShape,
-  name: z.string().regex(toolName, { error: 'must be the name of a tool: 1 to 64 of a–z A–Z 0–9 _ -' }),
+  name: z
+    .string()
+    .regex(toolName, { error: 'must be the name of a tool: 1 to 64 of the characters a–z A–Z 0–9 _ -' }),
   description: z.string().min(1, { error: 'tell the model what the tool does' }),
   input: z.custom(isStandardSchema, {
-    error: 'must be a schema of zod, or of another library that follows https://standardschema.dev',
+    error: 'must be a Zod schema, or one of another library that implements https://standardschema.dev',
   }),
   inputSchema: z.record(z.string(), z.unknown()).optional(),
 })

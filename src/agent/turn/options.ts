@@ -162,7 +162,7 @@ export const budgetShape = {
 
 export const optionsSchema = z.strictObject({
   client: z.custom(isClient, { error: noClient }),
-  model: z.string().min(1, { error: 'name a model' }),
+  model: z.string().min(1, { error: 'must be the name of a model' }),
   system: z
     .union([z.string(), z.array(fields)], { error: 'must be a string or an array of blocks' })
     .optional(),
@@ -186,7 +186,7 @@ export const optionsSchema = z.strictObject({
       error: 'must be the settings of a summarizer, a function, or false',
     })
     .optional(),
-  cache: z.union([z.literal(false), z.enum(['5m', '1h'])], { error: 'is 5m, 1h or false' }).optional(),
+  cache: z.union([z.literal(false), z.enum(['5m', '1h'])], { error: 'must be 5m, 1h or false' }).optional(),
   systemMessages: z.boolean().optional(),
   toolTimeout: milliseconds.optional(),
   stallTimeout: milliseconds.optional(),
@@ -206,7 +206,7 @@ export const optionsSchema = z.strictObject({
   keepPartial: z.boolean().optional(),
   waiting: z.strictObject({ expires: milliseconds.optional(), keep: z.boolean().optional() }).optional(),
   keepLate: z.boolean().optional(),
-  whileHeld: z.enum(['wait', 'fail', 'take'], { error: 'is wait, fail or take' }).optional(),
+  whileHeld: z.enum(['wait', 'fail', 'take'], { error: 'must be wait, fail or take' }).optional(),
   ttl: milliseconds.optional(),
   onEvent: z.custom(isFunction, { error: 'is not a function' }).optional(),
 })

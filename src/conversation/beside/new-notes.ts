@@ -48,7 +48,8 @@ const newNoteSchema = z
     const problem = (path: string, message: string) =>
       context.addIssue({ code: 'custom', path: [path], message })
     if (kind === 'title') {
-      if (typeof data !== 'string' || data.trim() === '') problem('data', 'a title must be a non-empty text')
+      if (typeof data !== 'string' || data.trim() === '')
+        problem('data', 'a title must be a non-empty string')
     } else if (!ownKind.test(kind))
       problem('kind', 'must be title, or a kind with a prefix, such as my-agent/progress')
   })

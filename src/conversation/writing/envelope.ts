@@ -12,7 +12,7 @@ const isTime = (value: unknown): boolean => isDate(value) && !Number.isNaN(Date.
 
 const envelopeSchema = z.object({
   commandId: z.string().min(1).max(1_000).optional(),
-  now: z.custom<Date>(isTime, { error: 'is a Date' }).optional(),
+  now: z.custom<Date>(isTime, { error: 'must be a valid Date' }).optional(),
   correlationId: z.string().optional(),
   causationId: z.string().optional(),
   interrupts: z.literal(true).optional(),

@@ -119,7 +119,7 @@ export const esdbSettings = (
       return E.left(invalidInput('url', `${name} must be a whole number from 1 to 999999999`))
   }
   const tls = parameters.get('tls') ?? 'true'
-  if (tls !== 'true' && tls !== 'false') return E.left(invalidInput('url', 'tls is true or false'))
+  if (tls !== 'true' && tls !== 'false') return E.left(invalidInput('url', 'tls must be true or false'))
   const attempt = Number(parameters.get('defaultDeadline') ?? defaultAttempt)
   const patience = Number(parameters.get('patience') ?? attempts * attempt)
   const maxAppendBytes = Number(parameters.get('maxAppendBytes') ?? defaultMaxAppendBytes)

@@ -7,7 +7,7 @@ const reasons = new Map<string, string>([
   ['file-history-snapshot', 'a backup of files for the client'],
   ['permission-mode', 'a setting of the client'],
   ['mode', 'a setting of the client'],
-  ['last-prompt', 'the last prompt again, for lists'],
+  ['last-prompt', 'a copy of the last prompt, for lists'],
   ['agent-name', 'a name of the session, for lists'],
   ['summary', 'an empty title'],
   ['custom-title', 'an empty title'],

@@ -52,8 +52,8 @@ export const placeIn = ({ line, part = 1 }: FileEntry): string =>
 // Texts for the notes in reports.
 export const lostParent =
   'the parent of some entries is not in the file: each of them continues from the entry before it'
-export const sameEntry = 'the same entry again'
-export const otherEntry = 'another entry has the same id and other content: the first one is imported'
+export const sameEntry = 'a repetition of an earlier entry'
+export const otherEntry = 'another entry has the same id but different content: the first one is imported'
 
 /** A collector of the outcome of each entry while a file is read. */
 export interface ImportNotes {
@@ -139,7 +139,7 @@ export const valuesOfLine = ({ line, text, isOpen }: FileLine, notes: ImportNote
         line,
         isOpen === true && whole === undefined
           ? 'cut off where the file ends: a program may still be writing it, so import it again later'
-          : `not JSON (${problem})${whole === undefined ? '' : '; the whole entry after it is read'}`,
+          : `not JSON (${problem})${whole === undefined ? '' : '; the complete entry that follows is read'}`,
       )
     if (whole === undefined) break
     rest = whole

@@ -225,7 +225,7 @@ describe('the schema of a tool', () => {
   it('may be of a library that makes no JSON schema, if that is given', async () => {
     const input = v.object({ a: v.object({ b: v.number() }) })
     expect(() => tool({ ...options, input })).toThrow(
-      'input: has no JSON schema (TypeError: valibot makes none): give one as inputSchema',
+      'input: has no JSON schema (TypeError: valibot does not provide one): give one as inputSchema',
     )
     const inputSchema = { type: 'object', properties: { a: { type: 'object' } } }
     const of = tool({ ...options, input, inputSchema, run: ({ a }) => a.b })
@@ -262,8 +262,8 @@ describe('the schema of a tool', () => {
   })
 
   it.each([
-    ['no schema', { ...options }, 'input: must be a schema of zod'],
-    ['a JSON schema', { ...options, input: { type: 'object' } }, 'input: must be a schema of zod'],
+    ['no schema', { ...options }, 'input: must be a Zod schema'],
+    ['a JSON schema', { ...options, input: { type: 'object' } }, 'input: must be a Zod schema'],
     ['a text', { ...options, input: z.string() }, 'input: must be the schema of an object'],
     [
       'a union at the top',
@@ -515,7 +515,7 @@ describe('a schema', () => {
     await expect(chat.approve('pay', { by: 'bob', input })).rejects.toMatchObject({
       _tag: 'InvalidInput',
       path,
-      message: expect.stringContaining('by the schema of pay'),
+      message: expect.stringContaining('according to the schema of pay'),
     })
     expect(await chat.waiting()).toMatchObject(waiting)
   })

@@ -140,7 +140,7 @@ describe('a tool that somebody has to approve', () => {
         await chat.approve('pay', { by: 'ann' })
         await turn()
       },
-      'it has a result by now',
+      'it already has a result',
     ],
   ])('has no approval to withdraw if %s', async (_, happens, problem) => {
     const made = await payment()

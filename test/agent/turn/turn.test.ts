@@ -733,7 +733,7 @@ describe('the tokens of the next request', () => {
     const client = { call: countTokens, countTokens } as never
     await expect(chat.tokens({ client, model: 'm' })).rejects.toMatchObject({
       _tag: 'ModelFailed',
-      message: `the model's countTokens failed (${problem}): fix the Model, or count without a client`,
+      message: `the model's countTokens failed (${problem}): fix the Model, or omit the client`,
     })
   })
 

@@ -72,8 +72,8 @@ describe('an EventStoreDB URL', () => {
   test.each([
     ['esdb://ann:s3cret@h?tsl=false', 'unknown parameter tsl; expected one of tls, tlsCAFile,'],
     ['esdb://ann:s3cret@h?throwOnAppendFailure=false', 'unknown parameter throwOnAppendFailure'],
-    ['esdb://ann:s3cret@h?tls=maybe', 'tls is true or false'],
-    ['esdb://ann:s3cret@h?tls=', 'tls is true or false'],
+    ['esdb://ann:s3cret@h?tls=maybe', 'tls must be true or false'],
+    ['esdb://ann:s3cret@h?tls=', 'tls must be true or false'],
     ['esdb://ann:s3cret@h?tls=false&tls=true', 'tls is given twice'],
     ['esdb://ann:x?s3cret@h:2113?tls=false', '%40, %2F or %3F'],
     ['esdb://ann:x/s3cret@h', '%40, %2F or %3F'],

@@ -252,8 +252,8 @@ describe('what a file leaves to guess is reported', () => {
       [header, pi('a', null), pi('a', null), pi('a', null, 'other')],
     ])
       expect(report(...entries).leftOut).toMatchObject([
-        { count: 1, reason: 'the same entry again' },
-        { count: 1, reason: expect.stringContaining('other content') },
+        { count: 1, reason: 'a repetition of an earlier entry' },
+        { count: 1, reason: expect.stringContaining('different content') },
       ])
   })
 

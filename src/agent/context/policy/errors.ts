@@ -70,6 +70,6 @@ export const contextGrew = (covers: Covers, before: number, after: number): Cont
 
 export const nothingNew = (covers: Covers): NothingNew => ({
   _tag: 'NothingNew',
-  message: `${covers.first} to ${covers.last} holds no messages, only markers of earlier summaries and truncations: condense when there are new messages`,
+  message: `positions ${covers.first} to ${covers.last} hold no messages, only markers of earlier summaries and truncations: condense when there are new messages`,
   covers,
 })

@@ -90,7 +90,7 @@ const noRoom = (settings: ContextSettings): string => {
   const reserved = reservedBy(settings)
   const most = allowanceIn(window, { ...settings, reserved: 0 }) - 1
   const less = most < 0 ? '' : `, or \`reserved\` ${most} or less`
-  return `${window} tokens leave no room beside the buffer and ${reserved} of output: make it ${leastWindow(reserved, buffer)} or more${less}`
+  return `${window} tokens leave no room for a request after the buffer and ${reserved} tokens of output: make it ${leastWindow(reserved, buffer)} or more${less}`
 }
 
 export const limitsOf = (

@@ -12,7 +12,7 @@ import {
 } from '../../receipts/summary-request.ts'
 import { longestTimer } from '../../../result/timers.ts'
 
-const tooLate = `must be at most ${longestTimer} milliseconds, 24 days: omit it for no limit`
+const tooLong = `must be at most ${longestTimer} milliseconds (24 days)`
 
 /** Selects the texts to preserve word for word from the items to be summarized. */
 export type PinnedTextSelector = (items: readonly Item[]) => readonly string[]
@@ -45,14 +45,18 @@ export const settingsSchema = z.strictObject({
   maxTokens: z.int().min(1).optional(),
   instructions: summaryOptionsSchema.shape.instructions,
   images: z.boolean().optional(),
-  deadline: z.int().min(1).max(longestTimer, { error: tooLate }).optional(),
-  stallTimeout: z.int().min(1).max(longestTimer, { error: tooLate }).optional(),
+  deadline: z
+    .int()
+    .min(1)
+    .max(longestTimer, { error: `${tooLong}: omit it for no limit` })
+    .optional(),
+  stallTimeout: z.int().min(1).max(longestTimer, { error: tooLong }).optional(),
   maxRetries: z.int().min(0).optional(),
   pinned: z
     .union(
       [z.array(z.string()).readonly(), z.custom<PinnedTextSelector>((value) => typeof value === 'function')],
       {
-        error: 'must be an array of texts, or a function that returns one',
+        error: 'must be an array of strings, or a function that returns one',
       },
     )
     .optional(),
@@ -85,7 +89,7 @@ export const summaryLimitsOf = (settings: SummarizerSettings): E.Either<InvalidI
     return E.left(
       invalidInput(
         'window',
-        `a window of ${window} tokens leaves no room for a request beside the 10 % kept free and a summary of ${maxTokens} tokens`,
+        `a window of ${window} tokens leaves no room for a request after the 10 % kept free and a summary of ${maxTokens} tokens: raise window, or lower maxTokens`,
       ),
     )
   return E.right({

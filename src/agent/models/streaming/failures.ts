@@ -50,7 +50,7 @@ const adviceOn = (status: number | undefined, { key }: Dialect): string => {
   if (status === 429 || (status !== undefined && status >= 500)) return 'try again later'
   return status === undefined
     ? 'check the key, the address and the connection, or try again'
-    : 'fix what it names'
+    : 'fix the problem that it reports'
 }
 
 export const modelStalled = (timeout: number, broken: PartialReply): ModelStalled => ({

@@ -134,7 +134,7 @@ const problemWith = (
 ): string | undefined => {
   const { reply, why, keep, until } = state.wait?.data ?? {}
   if (!open.some(({ use, call: { id } }) => use === reply && id === call))
-    return 'it has a result by now, or the conversation was rewound to before it'
+    return 'it already has a result, or the conversation was rewound to before it'
   if (why === 'handed-back') return 'it waits for its result, not for an approval: append the result'
   if (isWithdrawn(state, rewinds, now))
     return 'the conversation was rewound past it: the next turn asks again'
@@ -150,7 +150,7 @@ const problemWithWithdrawing = (
 ): string | undefined => {
   const { wait, decision, started } = state
   if (!wait || !open.some(({ use, call: { id } }) => use === wait.data.reply && id === call))
-    return 'it has a result by now, or the conversation was rewound to before it'
+    return 'it already has a result, or the conversation was rewound to before it'
   if (isWithdrawn(state, rewinds, Date.now()))
     return 'the conversation was rewound past it: the next turn asks again'
   if (!decision) return 'nobody has decided on it'
@@ -209,7 +209,9 @@ export const createApprovalMethods = (chat: ConversationHandle): ApprovalMethods
       const { revision } = yield* log.end()
       const now = yield* unwrap(chat.context())
       const calls = yield* callsNow(chat, now, found?.wait?.data.at)
-      const problem = found ? problemWithWithdrawing(call, found, calls) : 'it has not waited'
+      const problem = found
+        ? problemWithWithdrawing(call, found, calls)
+        : 'it has never waited for an approval'
       if (!found?.wait || problem !== undefined)
         return yield notWithdrawn(chat.id, call, problem ?? '', found?.started?.metadata.time)
       // The start of a tool is appended at an expected revision, too, so only one of the two succeeds there.
