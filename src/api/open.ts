@@ -19,10 +19,9 @@ import { createInfoLister } from '../catalogue/list/list-infos.ts'
 import { run, type Fallible, task } from '../result/fallible.ts'
 import { toError } from '../result/typed-error.ts'
 import { lateAudit } from '../audit/ledger/late.ts'
-import { type LargeContentStore, withLargeContent } from '../store/blobs/large-content.ts'
 import { asNow, checkOptions, unknownOption } from '../store/options.ts'
 import type { EventStore, StoreAdapter } from '../store/port.ts'
-import { withWholeWrites } from '../store/whole/whole-writes.ts'
+import { layeredStore, type LayeredStore } from '../store/whole/layered-store.ts'
 import { readers } from './read-all.ts'
 import { foreignStore } from './foreign-store.ts'
 import { type Creation, type OpenError, openAdapter } from './schemes.ts'
@@ -128,7 +127,7 @@ export const openEvents = (
 ): TE.TaskEither<OpenError, EventStore> =>
   pipe(
     openSource(source, create),
-    TE.map((events) => layered(events, defaultLargeContent)),
+    TE.map((events) => layeredStore(events, defaultLargeContent)),
   )
 
 /** Adds the methods for agents and people to the conversations of a store. */
@@ -137,10 +136,6 @@ export const taskStore = (store: StoreOf<'task', ConversationHandle>): TaskStore
   conversation: (id) => taskConversation(store.conversation(id)),
   worker: (options) => store.worker(mapServed(options, taskConversation)),
 })
-
-/** Adds the layers on top of every adapter: large content and writes to several streams. */
-const layered = (adapter: EventStore, largeContent: number): LargeContentStore =>
-  withWholeWrites(withLargeContent(adapter, largeContent))
 
 /**
  * Returns a store of conversations on top of an event store of any kind.
@@ -155,7 +150,7 @@ export const storeOn = (
   clock: Clock = ownClock,
   index?: string,
 ): StoreOf<'task', ConversationHandle> => {
-  const events = layered(adapter, largeContent)
+  const events = layeredStore(adapter, largeContent)
   const place = placeOf(events.url, index)
   const { infos, infosOf, close, ...catalogue } = lateCatalogue(events, place, index)
   const commands = handler(events, actor)
@@ -223,7 +218,7 @@ const noWorkerId = invalidInput(
 /** Imports a session. Loads the importers on the first import, because they are a large part of the library. */
 const importing =
   (
-    store: LargeContentStore,
+    store: LayeredStore,
     ...given: Parameters<TaskStore['importSession']>
   ): ReturnType<TaskStore['importSession']> =>
   async () => {

@@ -44,7 +44,7 @@ export interface AppendRequest {
    */
   readonly repeat?: 'none' | 'first' | 'each' | 'silent'
   /**
-   * Marks the events as part of a write of several appends. Adapters ignore this property: `withWholeWrites` stores it in the metadata.
+   * Marks the events as part of a write of several appends. Adapters ignore this property: `layeredStore` stores it in the metadata.
    */
   readonly part?: WritePart
 }

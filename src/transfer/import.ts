@@ -8,7 +8,7 @@ import { formatNames } from './formats/registry.ts'
 import type { Shelf } from './formats/shelf.ts'
 import { lastPosition } from '../conversation/reading/ends.ts'
 import { catchTyped, unwrap, run, type Fallible } from '../result/fallible.ts'
-import type { LargeContentStore } from '../store/blobs/large-content.ts'
+import type { LayeredStore } from '../store/whole/layered-store.ts'
 import { despiteConflicts } from '../store/conflicts.ts'
 import type { WriteError } from '../store/errors.ts'
 import { checkOptions, kinds, oneOf } from '../store/options.ts'
@@ -51,7 +51,7 @@ const maxTries = 20
  * in the store. Importing the same file again adds nothing; a file that has grown adds only its new part.
  */
 export async function* importSession(
-  store: LargeContentStore,
+  store: LayeredStore,
   session: SessionFile | SessionStream,
   options?: ImportOptions,
 ): Importing<ImportResult> {
@@ -78,7 +78,7 @@ const readThrough = async (bytes: OpenSession['bytes']): Promise<void> => {
 }
 
 async function* readAndWrite(
-  store: LargeContentStore,
+  store: LayeredStore,
   session: SessionFile | OpenSession,
   progress: ImportOptions['progress'],
 ): Importing<ImportResult> {
@@ -107,7 +107,7 @@ interface Try extends Means {
 }
 
 const importPlan = (
-  store: LargeContentStore,
+  store: LayeredStore,
   file: string,
   plan: ImportPlan | StoredImport,
   means: Means,
@@ -117,7 +117,7 @@ const importPlan = (
 }
 
 async function* importOnce(
-  store: LargeContentStore,
+  store: LayeredStore,
   file: string,
   plan: ImportPlan | StoredImport,
   { shelf, progress, added }: Try,
@@ -158,7 +158,7 @@ async function* importOnce(
 }
 
 async function* prepareAllNotes(
-  store: LargeContentStore,
+  store: LayeredStore,
   plan: ImportPlan | StoredImport,
   prepared: readonly PreparedAppend[],
 ): Importing<readonly Addition[]> {

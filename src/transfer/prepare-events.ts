@@ -13,7 +13,7 @@ import { parentNotFound } from '../conversation/reading/lineage.ts'
 import { loadLog } from '../conversation/reading/log.ts'
 import { reader } from '../conversation/reading/reader.ts'
 import { unwrap, type Fallible } from '../result/fallible.ts'
-import type { LargeContentStore } from '../store/blobs/large-content.ts'
+import type { LayeredStore } from '../store/whole/layered-store.ts'
 import { breath, pacer } from '../store/breath.ts'
 import type { ReadError, WriteError } from '../store/errors.ts'
 import { pagesOf } from '../store/pages.ts'
@@ -37,7 +37,7 @@ type Preparing = Fallible<ImportError | WriteError, PreparedAppend>
 
 /** Prepares the events that the plan of a conversation adds to the stored ones, and puts them on the shelf. */
 export async function* prepare(
-  store: LargeContentStore,
+  store: LayeredStore,
   plan: ConversationPlan,
   format: Format,
   shelf: Shelf,
@@ -107,7 +107,7 @@ function* encodePlanned(
 
 /** Checks all events before the first one is written, and passes each of them to `keep`. */
 async function* checkAll(
-  store: LargeContentStore,
+  store: LayeredStore,
   encodings: Iterable<Encoding>,
   { id, end }: { readonly id: string; readonly end: ChainEnd },
   keep: (event: StoredEvent) => void = () => undefined,
@@ -131,7 +131,7 @@ async function* checkAll(
  * has must be the same.
  */
 export async function* prepareStored(
-  store: LargeContentStore,
+  store: LayeredStore,
   { id, events }: StoredConversation,
   all: readonly { readonly id: string }[],
 ): Preparing {

@@ -6,7 +6,7 @@ import type { LazyList } from './formats/shelf.ts'
 import { chainEndAt } from '../conversation/reading/ends.ts'
 import { isoTimeOf } from '../conversation/writing/encode.ts'
 import { unwrap, type Fallible } from '../result/fallible.ts'
-import type { LargeContentStore } from '../store/blobs/large-content.ts'
+import type { LayeredStore } from '../store/whole/layered-store.ts'
 import { pagesOf } from '../store/pages.ts'
 import type { EventStore } from '../store/port.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
@@ -33,7 +33,7 @@ async function* thereOf(
  * @param at the conversation's last position after the import
  */
 export async function* prepareNotes(
-  store: LargeContentStore,
+  store: LayeredStore,
   id: string,
   notes: Iterable<PlannedNote>,
   { at, format }: { readonly at: number; readonly format: string },
@@ -71,7 +71,7 @@ export async function* prepareNotes(
  * be the same.
  */
 export async function* prepareStoredNotes(
-  store: LargeContentStore,
+  store: LayeredStore,
   id: string,
   notes: LazyList<StoredEvent>,
 ): Preparing {

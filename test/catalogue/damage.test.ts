@@ -18,10 +18,9 @@ import { describe, expect, test } from 'vitest'
 import type { OwnCatalogue } from '../../src/catalogue/catalogue.ts'
 import { createFeed } from '../../src/catalogue/feed.ts'
 import { run } from '../../src/result/fallible.ts'
-import { withLargeContent } from '../../src/store/blobs/large-content.ts'
+import { layeredStore } from '../../src/store/whole/layered-store.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import type { EventStore } from '../../src/store/port.ts'
-import { withWholeWrites } from '../../src/store/whole/whole-writes.ts'
 import { atEnd } from '../support/at-end.ts'
 import { left, right } from '../support/either.ts'
 import { mountProblem, runMounted } from '../support/node.ts'
@@ -74,7 +73,7 @@ describe('content that is missing', () => {
   /** A store whose content is outside, and what removes all of that. */
   const scene = () => {
     const inner = memoryStore()
-    const store = withWholeWrites(withLargeContent(inner, 65_536))
+    const store = layeredStore(inner, 65_536)
     const lose = async (): Promise<void> => {
       for await (const { sha256 } of inner.blobs.list())
         right(await inner.blobs.remove(sha256, new Date(Date.now() + 60_000))())

@@ -1,10 +1,9 @@
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import { expect, test } from 'vitest'
-import { withLargeContent } from '../../src/store/blobs/large-content.ts'
+import { layeredStore } from '../../src/store/whole/layered-store.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import { allPages } from '../../src/store/pages.ts'
 import type { EventStore } from '../../src/store/port.ts'
-import { withWholeWrites } from '../../src/store/whole/whole-writes.ts'
 import { atEnd } from '../support/at-end.ts'
 import { right } from '../support/either.ts'
 import { stores } from '../support/stores.ts'
@@ -25,7 +24,7 @@ const busy = (store: EventStore): EventStore => {
 
 const all: typeof stores = {
   ...stores,
-  'memory, as programs use it': async () => withWholeWrites(withLargeContent(memoryStore(), 1_000)),
+  'memory, as programs use it': async () => layeredStore(memoryStore(), 1_000),
 }
 
 test.each(Object.entries(all))(

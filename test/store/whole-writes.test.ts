@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest'
 import { palimpsestLine } from '../../src/transfer/formats/write-palimpsest.ts'
 import { promiseStore } from '../../src/api/promises.ts'
 import { copyBetween } from '../../src/transfer/copy.ts'
-import { withLargeContent } from '../../src/store/blobs/large-content.ts'
+import { layeredStore } from '../../src/store/whole/layered-store.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import { openEventStoreDb } from '../../src/store/eventstoredb/store.ts'
 import { openSqlite } from '../../src/store/sqlite/store.ts'
@@ -17,7 +17,6 @@ import { storeClosed } from '../../src/store/errors.ts'
 import type { EventStore } from '../../src/store/port.ts'
 import { storeOn, taskStore } from '../../src/api/open.ts'
 import type { PlacedEvent } from '../../src/conversation/reading/stored-events.ts'
-import { withWholeWrites } from '../../src/store/whole/whole-writes.ts'
 import { left, right } from '../support/either.ts'
 import { namespaced } from '../support/namespaced.ts'
 import { ended, start } from '../support/node.ts'
@@ -226,8 +225,8 @@ describe('a conversation that an interrupted import has begun to grow', () => {
     const { adapter } = await interrupted()
     const begun = dying(adapter, 2, true)
     await expect(talk(begun).importSession({ text: claudeCode, file: 'c.jsonl' })).rejects.toBeDefined()
-    const from = withWholeWrites(withLargeContent(adapter, 65_536))
-    const to = withWholeWrites(withLargeContent(narrow(memoryStore()), 65_536))
+    const from = layeredStore(adapter, 65_536)
+    const to = layeredStore(narrow(memoryStore()), 65_536)
     expect(right(await run(copyBetween(from, to)))).toEqual([{ id: 'a', events: short, added: short }])
     const names = right(await from.streams('conversation-', '', 9)()).map((name) => name.slice(13))
     const id = names.find((name) => name !== 'a') ?? ''
@@ -263,13 +262,7 @@ test('a copy that ends at any append shows nothing of a conversation, or all of 
   await store.importSession({ text: one, file: 'a.jsonl' })
   const source = memoryStore()
   await talk(source).importSession({ text: one, file: 'a.jsonl' })
-  const copy = (to: EventStore) =>
-    run(
-      copyBetween(
-        withWholeWrites(withLargeContent(source, 65_536)),
-        withWholeWrites(withLargeContent(to, 65_536)),
-      ),
-    )
+  const copy = (to: EventStore) => run(copyBetween(layeredStore(source, 65_536), layeredStore(to, 65_536)))
   for (const n of [1, 2, 3]) {
     const to = narrow(memoryStore())
     expect(right(await copy(dying(to, n, n > 1)))).toMatchObject([{ error: { _tag: 'StoreClosed' } }])
@@ -283,7 +276,7 @@ test('a copy that ends at any append shows nothing of a conversation, or all of 
 
 test("the mark of a part is the store's own: events that bring one are refused, one that is damaged hides nothing", async () => {
   const adapter = memoryStore()
-  const store = withWholeWrites(withLargeContent(adapter, 65_536))
+  const store = layeredStore(adapter, 65_536)
   const event = { id: 'e', type: 'T', data: '{}', metadata: '{"$part":{"from":9},"a":1}' }
   expect(left(await store.append({ stream: 's', events: [event], expected: -1 })())).toMatchObject({
     _tag: 'InvalidInput',

@@ -35,7 +35,7 @@ import { inOrder } from './in-order.ts'
 import { momentAfter, momentsOf, sizeOf } from '../reading/moments.ts'
 import { placeEvents } from './place-events.ts'
 import type { Own } from '../reading/lineage.ts'
-import { orNearest } from '../reading/nearest-conversation.ts'
+import { orNearest, withNearest } from '../reading/nearest-conversation.ts'
 import { firstPage, reader } from '../reading/reader.ts'
 
 type Result<A> = Promise<E.Either<WriteError, A>>
@@ -217,9 +217,15 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     return queue(conversation, (done) => carryOut(conversation, command, complete, done))
   }
 
+  /** Adds the id that was probably meant to an error. Called only on failure, because every append would pay for one more call. */
+  const suggestId = async (error: WriteError): Result<WriteResult> => E.left(await withNearest(store, error))
+
   return {
     // Each type of command has its own rejections, given by the type of its decider.
-    handle: ((...asked) => orNearest(store, () => inTurn(...asked))()) as Handler['handle'],
+    handle: ((...asked) =>
+      inTurn(...asked).then((answer) =>
+        E.isLeft(answer) ? suggestId(answer.left) : answer,
+      )) as Handler['handle'],
     saw: (conversation, lineage, last, moment) => {
       const { revision = -1 } = ends.get(conversation) ?? {}
       // The remembered end may be newer, because this process has written since the read.

@@ -69,7 +69,7 @@ export async function* collect(
 
 /**
  * Returns the hashes that no event in any stream refers to. Searches every stream, because streams other than conversations are also
- * written through `withLargeContent`. Fails at the first event whose references cannot be read, because the blobs it refers to must be
+ * written through `layeredStore`. Fails at the first event whose references cannot be read, because the blobs it refers to must be
  * kept.
  *
  * Searches the listed streams first, which usually finds a reference to every hash. If any hashes are left, searches all events,

@@ -1,14 +1,11 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { hashOf, type StoredEvent } from '../../events/codec.ts'
-import type { EventTooLarge, InvalidInput } from '../../events/errors.ts'
-import { unwrap, orThrow, run, type Fallible, task } from '../../result/fallible.ts'
-import { checkAppend } from '../check-append.ts'
+import { hashOf } from '../../events/codec.ts'
+import type { InvalidInput } from '../../events/errors.ts'
+import { unwrap, orThrow, type Fallible, task } from '../../result/fallible.ts'
 import type { StoreError } from '../errors.ts'
 import type {
   AllPage,
   AllRange,
-  AppendRequest,
-  AppendOutcome,
   EventStore,
   FollowItem,
   FollowOptions,
@@ -16,11 +13,8 @@ import type {
   RecordedEvent,
 } from '../port.ts'
 import { isCut } from '../marks.ts'
-import { cutLiterals, referencesOf } from './cut.ts'
-import { type InlineLimits, maxEventBytes, planOutside } from './plan.ts'
+import { referencesOf } from './cut.ts'
 import { restoreBlobs } from './restore.ts'
-
-type AppendError = StoreError | EventTooLarge | InvalidInput
 
 /** Maximum bytes of outside content for one page of events. A page whose first event alone has more contains only that event. */
 const pageBytes = 32 * 1024 * 1024
@@ -40,61 +34,8 @@ const bounded = (page: readonly RecordedEvent[]): readonly RecordedEvent[] => {
   return end < 0 ? page : page.slice(0, end)
 }
 
-/** Reports whether the events can certainly be stored without moving content outside. False if the value is not a list of events. */
-const arePlain = (events: readonly StoredEvent[], { threshold, append }: InlineLimits): boolean => {
-  if (!Array.isArray(events)) return false
-  const most = Math.min(threshold, maxEventBytes)
-  let length = 0
-  for (const event of events as readonly (Partial<StoredEvent> | null)[]) {
-    const { data, metadata } = event ?? {}
-    if (typeof data !== 'string' || typeof metadata !== 'string') return false
-    const own = data.length + metadata.length
-    // A string's UTF-8 is at most three times its length.
-    if (own * 3 > most || isCut({ metadata })) return false
-    length += own
-  }
-  return length * 3 <= append
-}
-
-/** An event store that stores large content outside its events. */
-export interface LargeContentStore extends EventStore {
-  /** Checks, without accessing the store, whether the event can be appended on its own. */
-  readonly check: (event: StoredEvent) => E.Either<EventTooLarge | InvalidInput, unknown>
-}
-
-/**
- * Returns a store that keeps strings above the threshold outside events, deduplicated, but always returns whole events. Texts and
- * hashes always refer to the whole events, so a conversation does not depend on the threshold.
- *
- * @param threshold maximum bytes of a string (UTF-8, including escapes) that stays in its event
- */
-export const withLargeContent = (store: EventStore, threshold: number): LargeContentStore => {
-  const limits: InlineLimits = { threshold, append: store.maxAppendBytes }
-  const underWay = new Set<Promise<unknown>>()
-
-  /**
-   * Appends events, writing their blobs first: an interrupted append may leave an unreferenced blob, but never a reference without its
-   * blob.
-   */
-  async function* appendCut(request: AppendRequest): Fallible<AppendError, AppendOutcome> {
-    const planned = yield* unwrap(planOutside(request.events, limits))
-    const events: StoredEvent[] = []
-    for (const [index, whole] of request.events.entries()) {
-      const literals = planned[index] ?? []
-      const { event, contents } =
-        literals.length > 0 ? cutLiterals(whole, literals) : { event: whole, contents: [] }
-      for (const { sha256, chunks } of contents) yield* unwrap(store.blobs.put(sha256, chunks))
-      events.push(event)
-    }
-    return yield* unwrap(store.append({ ...request, events }))
-  }
-
-  const tracked = <A>(appending: Promise<A>): Promise<A> => {
-    const finished = appending.finally(() => underWay.delete(finished))
-    underWay.add(finished)
-    return finished
-  }
-
+/** Returns a store that reads events whole, with the content that is stored outside them. */
+export const withLargeContent = (store: EventStore): EventStore => {
   async function* readAll(range: AllRange): Fallible<StoreError | InvalidInput, AllPage> {
     const page = yield* unwrap(store.readAll(range))
     const part = bounded(page.events)
@@ -134,13 +75,6 @@ export const withLargeContent = (store: EventStore, threshold: number): LargeCon
 
   return {
     ...store,
-    check: (event) => (arePlain([event], limits) ? E.right(undefined) : planOutside([event], limits)),
-    append: (request) => () => {
-      // The adapter checks and copies the request.
-      if (arePlain(request.events, limits)) return store.append(request)()
-      const checked = checkAppend(request)
-      return E.isLeft(checked) ? Promise.resolve(checked) : tracked(run(appendCut(checked.right)))
-    },
     read: (range) => async () => {
       const page = await store.read(range)()
       return E.isLeft(page) ? page : restoreBlobs(store.blobs, bounded(page.right))
@@ -148,10 +82,6 @@ export const withLargeContent = (store: EventStore, threshold: number): LargeCon
     readAll: (range) => task(() => readAll(range)),
     keptEnd: (stream) => task(() => keptEnd(stream)),
     follow,
-    close: () => async () => {
-      await Promise.allSettled(underWay)
-      return store.close()()
-    },
   }
 }
 

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
+import { hashOf, type StoredEvent } from '../../events/codec.ts'
 import { type Conflict, conflict, type StoreError } from '../errors.ts'
 import { createLruCache } from '../lru.ts'
 import type { AppendRequest, AppendOutcome } from '../port.ts'
@@ -24,14 +25,22 @@ export interface AppendAttempt {
 export interface AppendStatements {
   /** Writes the events of an append inside the current transaction. Throws the driver's errors. */
   readonly write: (request: AppendRequest) => AppendAttempt
-  /** Records the last revision of a stream once its events are committed. */
-  readonly note: (stream: string, id: number, last: number) => void
+  /** Records the new end of a stream, given by its id, once the events of an append are committed. */
+  readonly note: (request: AppendRequest, id: number) => void
+  readonly ends: Omit<StreamEnds, 'note'>
 }
 
 const written: SqliteAppendResult = E.right('written')
 const maxStreams = 10_000
 
-export const appendStatements = (db: DatabaseSync): AppendStatements => {
+/**
+ * Prepares the statements that append events and record the ends of streams.
+ *
+ * @param ride function called when the next transaction should write the ends
+ * @param due function called when the ends should be written at once, because nothing was appended in the meantime or too many ends are
+ * waiting
+ */
+export const appendStatements = (db: DatabaseSync, ride: () => void, due: () => void): AppendStatements => {
   const statements = {
     stream: db.prepare('SELECT id FROM streams WHERE name = ?'),
     create: db.prepare('INSERT INTO streams (name) VALUES (?) RETURNING id'),
@@ -45,6 +54,7 @@ export const appendStatements = (db: DatabaseSync): AppendStatements => {
   // A revision that is too large for a number must fail only the appends to its own stream, not the whole transaction.
   statements.last.setReadBigInts(true)
   const streams = createLruCache<Known>(maxStreams)
+  const ends = streamEnds(db, ride, due)
 
   const isRepeat = (stream: number, { events, expected }: AppendRequest): boolean =>
     events.every((event, index) => statements.idAt.get(stream, expected + 1 + index)?.['id'] === event.id)
@@ -84,11 +94,66 @@ export const appendStatements = (db: DatabaseSync): AppendStatements => {
     return { outcome: written, id, ...(position !== undefined && { position }) }
   }
 
-  const note = (stream: string, id: number, last: number): void => {
+  const note = ({ stream, events, expected }: AppendRequest, id: number): void => {
+    const last = expected + events.length
     const known = streams.get(stream)
     if (known) known.last = last
     else streams.set(stream, { id, last })
+    const event = events.at(-1)
+    if (event) ends.note(id, last, event)
   }
 
-  return { write, note }
+  return { write, note, ends }
+}
+
+/** Interval at which the ends of streams are written during appends, in milliseconds. */
+const interval = 100
+/** Number of streams with unwritten ends that causes all ends to be written at once. */
+const mostWaiting = 1_000
+
+/** Recorder of the ends of the streams to which this process has appended. */
+interface StreamEnds {
+  /** Records the last committed event of a stream as the stream's end, to be written later. */
+  readonly note: (stream: number, revision: number, event: StoredEvent) => void
+  /** Writes the waiting ends inside the current transaction. */
+  readonly write: () => void
+  readonly areWaiting: () => boolean
+  readonly stop: () => void
+}
+
+/**
+ * Creates a recorder that writes the ends of streams ten times a second and on closing. Writing an end in every transaction would cost
+ * each append one more page. The ends are written with the next append, because with a separate transaction, every writer would have to
+ * wait for the disk once more. A process that is killed leaves the ends recorded earlier, which are still valid.
+ */
+const streamEnds = (db: DatabaseSync, ride: () => void, due: () => void): StreamEnds => {
+  const update = db.prepare('UPDATE streams SET last = ?1, hash = ?2 WHERE id = ?3 AND ifnull(last, -1) < ?1')
+  const waiting = new Map<number, { readonly revision: number; readonly event: StoredEvent }>()
+  let timer: NodeJS.Timeout | undefined
+  let isRiding = false
+  const tick = (): void => {
+    timer = undefined
+    if (waiting.size === 0) return
+    if (isRiding) return due()
+    isRiding = true
+    ride()
+    start()
+  }
+  const start = (): void => {
+    timer ??= setTimeout(tick, interval).unref()
+  }
+  return {
+    note: (stream, revision, event) => {
+      waiting.set(stream, { revision, event })
+      if (waiting.size >= mostWaiting) due()
+      start()
+    },
+    write: () => {
+      for (const [stream, { revision, event }] of waiting) update.run(revision, hashOf(event), stream)
+      waiting.clear()
+      isRiding = false
+    },
+    areWaiting: () => waiting.size > 0,
+    stop: () => clearTimeout(timer),
+  }
 }

@@ -4,7 +4,6 @@ import { breath } from '../breath.ts'
 import type { StoreError } from '../errors.ts'
 import type { AppendRequest } from '../port.ts'
 import { appendStatements, type SqliteAppendResult, type AppendAttempt } from './append.ts'
-import { streamEnds } from './ends.ts'
 import { storeError } from './errors.ts'
 import type { Guard } from './guard.ts'
 import { onceFree } from './lock.ts'
@@ -52,11 +51,10 @@ export const sqliteWriter = (
   const begin = db.prepare('BEGIN IMMEDIATE')
   const commit = db.prepare('COMMIT')
   const rollback = db.prepare('ROLLBACK')
-  const statements = appendStatements(db)
   const ride = (): void => {
     endsAreDue = true
   }
-  const ends = streamEnds(db, ride, () => {
+  const { write, note, ends } = appendStatements(db, ride, () => {
     ride()
     schedule()
   })
@@ -90,7 +88,7 @@ export const sqliteWriter = (
         rollback.run()
         return E.left(changed)
       }
-      const tried = batch.map(({ request }) => statements.write(request))
+      const tried = batch.map(({ request }) => write(request))
       if (endsAreDue) ends.write()
       commit.run()
       lost = guard.fileProblem()
@@ -101,23 +99,16 @@ export const sqliteWriter = (
     }
   }
 
-  /** Records what an append wrote in a committed transaction. */
-  const note = (request: AppendRequest, id: number, position: number): void => {
-    kept.push({ request, position })
-    const { stream, events, expected } = request
-    const last = expected + events.length
-    statements.note(stream, id, last)
-    const event = events.at(-1)
-    if (event) ends.note(id, last, event)
-  }
-
   const settleAll = (tried: E.Either<StoreError, readonly AppendAttempt[]>): void => {
     const batch = waiting
     waiting = []
     endsAreDue = false
     batch.forEach(({ request, settle }, index) => {
       const one = E.isLeft(tried) ? { outcome: tried } : tried.right[index]
-      if (one?.id !== undefined && one.position !== undefined) note(request, one.id, one.position)
+      if (one?.id !== undefined && one.position !== undefined) {
+        kept.push({ request, position: one.position })
+        note(request, one.id)
+      }
       if (one) settle(one.outcome)
     })
     finishFlush()

@@ -1,43 +1,20 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { unwrap, run, type Fallible, task } from '../../result/fallible.ts'
 import { hashOf } from '../../events/codec.ts'
-import { invalidInput } from '../../events/errors.ts'
-import type { LargeContentStore } from '../blobs/large-content.ts'
 import { gapIn } from '../dense.ts'
 import { isOfEvent, type StoreError } from '../errors.ts'
 import { isMarked } from '../marks.ts'
-import {
-  canBeMarked,
-  partsCompletedBy,
-  isRecord,
-  markEvents,
-  type RevisionRange,
-  removeMark,
-} from './parts.ts'
+import { partsCompletedBy, isRecord, type RevisionRange, removeMark } from './parts.ts'
 import { type EventStore, type KeptEnd, maxPage, type RecordedEvent } from '../port.ts'
 import { inWholeWrites } from './order.ts'
-
-const reserved = invalidInput('metadata.$part', 'is reserved for writes that consist of several appends')
-const unmarkable = invalidInput(
-  'metadata',
-  'must be a JSON object if the event is part of a write of several appends',
-)
 
 /**
  * Returns a store in which a write of several appends (`AppendRequest.part`) counts only once it is complete: until then, `readAll` and
  * `follow` do not yield its events. Reading one stream returns all of the stream's events; `readStreamEnd` determines which of them
  * count. Pages from the underlying store are checked for gaps.
  */
-export const withWholeWrites = (store: LargeContentStore): LargeContentStore => ({
+export const withWholeWrites = (store: EventStore): EventStore => ({
   ...store,
-  check: (event) => (isMarked(event) ? E.left(reserved) : store.check(event)),
-  append: (request) => () => {
-    const { part, events } = request
-    if (Array.isArray(events) && events.some(isMarked)) return Promise.resolve(E.left(reserved))
-    if (!part) return store.append(request)()
-    if (!events.every(canBeMarked)) return Promise.resolve(E.left(unmarkable))
-    return store.append({ ...request, events: markEvents(events, part) })()
-  },
   read: (range) => async () => {
     const page = await store.read(range)()
     if (E.isLeft(page)) return page

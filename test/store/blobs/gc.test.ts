@@ -4,7 +4,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { openStore } from 'palimpsest'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { promiseStore, type Store } from '../../../src/api/promises.ts'
-import { withLargeContent } from '../../../src/store/blobs/large-content.ts'
+import { layeredStore } from '../../../src/store/whole/layered-store.ts'
 import { outcomeUnknown } from '../../../src/store/errors.ts'
 import { openEventStoreDb } from '../../../src/store/eventstoredb/store.ts'
 import type { EventStore } from '../../../src/store/port.ts'
@@ -81,7 +81,7 @@ describe.each(Object.entries(everyStore))('gc on the %s store', (_, open) => {
 
   test('keeps what any stream refers to, also one that holds no conversation', async () => {
     const events = await open()
-    const port = withLargeContent(events, 65_536)
+    const port = layeredStore(events, 65_536)
     const data = JSON.stringify({ note: large('n') })
     const note = { id: randomUUID(), type: 'NoteTaken', data, metadata: '{}' }
     at(0)

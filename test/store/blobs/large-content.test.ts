@@ -7,7 +7,7 @@ import { promiseStore, type Store } from '../../../src/api/promises.ts'
 import { memoryStore } from '../../../src/store/memory/store.ts'
 import type { BlobInfo, EventStore } from '../../../src/store/port.ts'
 import { storeOn, taskStore } from '../../../src/api/open.ts'
-import { withLargeContent } from '../../../src/store/blobs/large-content.ts'
+import { layeredStore } from '../../../src/store/whole/layered-store.ts'
 import { describe, expect, test } from 'vitest'
 import { left, right } from '../../support/either.ts'
 import { chainOf, write } from '../../support/write.ts'
@@ -176,7 +176,7 @@ describe.each(Object.entries(stores))('large content on the %s store', (_, open)
   test('an event that says for itself that it has content outside is refused, and nothing of its file is written', async () => {
     const events = await open()
     const store = on(events)
-    const wrapped = withLargeContent(events, 65_536)
+    const wrapped = layeredStore(events, 65_536)
     const plain = eventOf(user('x'))
     const forged = { ...plain, metadata: plain.metadata.replace('{', '{"$blobs":[],') }
     const append = { stream: 'conversation-c', events: [forged], expected: -1 }
@@ -269,7 +269,7 @@ describe('what is too large to store', () => {
   }
   const appended = async (event: StoredEvent) => {
     const events = memoryStore()
-    return withLargeContent(events, 65_536).append({ stream: 's', events: [event], expected: -1 })()
+    return layeredStore(events, 65_536).append({ stream: 's', events: [event], expected: -1 })()
   }
 
   test('an event of exactly 16 MiB is stored, and one of a byte more is EventTooLarge', async () => {
@@ -384,13 +384,8 @@ describe('a store with large content', () => {
         },
       },
     }
-    await write(withLargeContent(events, 1_024), 'c', [
-      user(large),
-      user('x'),
-      user(large),
-      user(`${large}!`),
-    ])
-    const store = withLargeContent(counting, 1_024)
+    await write(layeredStore(events, 1_024), 'c', [user(large), user('x'), user(large), user(`${large}!`)])
+    const store = layeredStore(counting, 1_024)
     const page = right(
       await store.read({ stream: 'conversation-c', from: 0, direction: 'forwards', limit: 9 })(),
     )
@@ -405,7 +400,7 @@ describe('a store with large content', () => {
     const messages = Array.from({ length: 20 }, (_, n) => said(String(n % 3).repeat(5 * mebibyte)))
     const command = { commandId: 'twenty' }
     const first = await chat.append(messages, command)
-    const wrapped = withLargeContent(events, 65_536)
+    const wrapped = layeredStore(events, 65_536)
     const page = right(
       await wrapped.read({ stream: 'conversation-c', from: 3, direction: 'forwards', limit: 99 })(),
     )
