@@ -249,7 +249,16 @@ export const catalogueOf = (
     return { isComplete, ...page }
   }
 
+  /** Reports whether the store has too many new events to say which streams they are in. */
+  async function* isFarBehind(): Fallible<ReadError, boolean> {
+    const { checkpoint } = feed.read((its) => its.reached())
+    const { streams } = yield* unwrap(store.changed(streamOf(''), checkpoint))
+    return streams === undefined
+  }
+
   async function* infosBy(ids: readonly string[]): Fallible<ReadError, KnownPage> {
+    // Reading the conversations is faster than indexing many events first, and both would share the thread.
+    if (store.beginnings && (yield* isFarBehind())) return { isComplete: false, items: [] }
     const { isComplete } = yield* feed.catchUp(patience)
     return { isComplete, items: infosOf(feed, ids) }
   }

@@ -8,7 +8,8 @@ export interface LruCache<T> {
 /**
  * Creates a cache.
  *
- * @param most maximum number of names; the least recently used name is dropped first
+ * @param most maximum number of names. Beyond it, the least recently used tenth is dropped at once, because finding the oldest name of a
+ * map gets slower with each name that was dropped before it.
  */
 export const createLruCache = <T>(most: number): LruCache<T> => {
   /** Values in order of their last use, because a map keeps insertion order. */
@@ -29,8 +30,11 @@ export const createLruCache = <T>(most: number): LruCache<T> => {
     },
     set: (name, value) => {
       use(name, value)
-      const oldest = values.size > most ? values.keys().next() : undefined
-      if (oldest?.done === false) values.delete(oldest.value)
+      if (values.size <= most) return
+      for (const oldest of values.keys()) {
+        if (values.size <= Math.ceil(most * 0.9)) return
+        values.delete(oldest)
+      }
     },
     forget: (name) => {
       values.delete(name)

@@ -299,6 +299,14 @@ export interface EventStore extends EventLog, StreamIndex, StoreAbilities {
   readonly blobs: BlobStore
   /** Maximum bytes of data and metadata in one append, for all its events together. */
   readonly maxAppendBytes: number
+  /**
+   * Reads the first events of several streams at once, at most `limit` of each, by the name of the stream. May omit streams, which are
+   * then read one by one. For stores that do it faster than stream by stream.
+   */
+  readonly beginnings?: (
+    streams: readonly string[],
+    limit: number,
+  ) => TaskEither<StoreError, ReadonlyMap<string, readonly RecordedEvent[]>>
 }
 
 /**

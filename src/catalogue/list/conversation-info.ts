@@ -1,7 +1,7 @@
 import { unwrap, type Fallible } from '../../result/fallible.ts'
 import { decode } from '../../events/codec.ts'
 import type { ConversationEvent } from '../../events/events.ts'
-import { streamOf } from '../../events/ids.ts'
+import { conversationOf, streamOf } from '../../events/ids.ts'
 import { breath } from '../../store/breath.ts'
 import type { ReadError } from '../../store/errors.ts'
 import type { Link } from '../../projections/notes.ts'
@@ -49,13 +49,31 @@ export interface LogInfo {
   readonly lineage: readonly StreamSegment[]
 }
 
-/** Returns the information on a conversation; undefined if the conversation does not exist or is still being imported. */
+/** First events of conversations, by the conversations' ids. */
+export type ConversationBeginnings = Map<string, readonly RecordedEvent[]>
+
+/** Reads the first events of several conversations at once, as far as the store can; the others are read one by one. */
+export async function* readBeginnings(
+  { beginnings }: EventStore,
+  ids: readonly string[],
+): Fallible<ReadError, ConversationBeginnings> {
+  if (!beginnings || ids.length === 0) return new Map()
+  const begun = yield* unwrap(beginnings(ids.map(streamOf), titleWithin))
+  return new Map([...begun].map(([stream, events]) => [conversationOf(stream) ?? stream, events]))
+}
+
+/**
+ * Returns the information on a conversation; undefined if the conversation does not exist or is still being imported.
+ *
+ * @param begun first events of the conversation, if they have been read
+ */
 export async function* readLogInfo(
   store: EventStore,
   id: string,
-  ancestors: Map<string, readonly RecordedEvent[]>,
+  ancestors: ConversationBeginnings,
+  begun?: readonly RecordedEvent[],
 ): Fallible<ReadError, LogInfo | undefined> {
-  const beginning = yield* beginningOf(store, id)
+  const beginning = begun ?? (yield* beginningOf(store, id))
   if (beginning.length === 0) return undefined
   const pause = breath()
   if (pause) await pause
@@ -66,7 +84,10 @@ export async function* readLogInfo(
   const { stream, revision } = stored
   const position = (lineage[0]?.offset ?? 0) + revision
   const last = yield* unwrap(decode(stored, { stream, revision, position }))
-  const messages = yield* messagesOf(store, lineage, position)
+  const isRead = begun !== undefined && lineage.length === 1 && endsStream(beginning, titleWithin)
+  const messages = isRead
+    ? counted.filter(({ type }) => type === 'MessageAppended').length
+    : yield* messagesOf(store, lineage, position)
   const info = {
     id,
     title: titleOf(events),

@@ -11,7 +11,13 @@ import type { ReadError, StoreError } from '../../store/errors.ts'
 import { noNotes, type NoteIndex } from '../../conversation/beside/note-index.ts'
 import type { Link } from '../../projections/notes.ts'
 import { oneLine } from '../../projections/titles.ts'
-import { type LogInfo, readLogInfo, type ConversationInfo } from './conversation-info.ts'
+import {
+  type ConversationBeginnings,
+  type ConversationInfo,
+  type LogInfo,
+  readBeginnings,
+  readLogInfo,
+} from './conversation-info.ts'
 import { type ListedConversation, listPages, type ListOptions } from './list-pages.ts'
 import type { Checkpoint, EventStore, RecordedEvent } from '../../store/port.ts'
 
@@ -55,13 +61,14 @@ export const createInfoLister = (
     await orThrow(checkListOptions(options))
     await refresh()
     const [own, begun] = [known, since]
-    const ancestors = new Map<string, readonly RecordedEvent[]>()
+    const ancestors: ConversationBeginnings = new Map()
+    let beginnings: ConversationBeginnings = new Map()
     const look = async (id: string): Result<LogInfo | undefined> => {
       const before = own.get(id)
       if (before) return E.right(before)
       const pause = breath()
       if (pause) await pause
-      const found = await infoOrProblem(store, id, ancestors)
+      const found = await infoOrProblem(store, id, ancestors, beginnings.get(id))
       if (E.isLeft(found)) return found
       // Not cached if a concurrent refresh may have found the information outdated.
       const isKept = found.right?.isSettled === true && begun !== undefined && since === begun
@@ -78,11 +85,15 @@ export const createInfoLister = (
       return E.isLeft(noted) && isItsOwn(noted.left) ? E.right(problemOf(id, noted.left)) : noted
     }
     for await (const listed of listPages(store, notes, options ?? {}))
-      for (let next = 0; next < listed.length; next += atOnce)
-        for (const looked of await Promise.all(listed.slice(next, next + atOnce).map(lookWithNotes))) {
+      for (let next = 0; next < listed.length; next += atOnce) {
+        const those = listed.slice(next, next + atOnce)
+        const unknown = those.flatMap(({ id }) => (own.get(id) ? [] : [id]))
+        beginnings = await orThrow(run(readBeginnings(store, unknown)))
+        for (const looked of await Promise.all(those.map(lookWithNotes))) {
           if (E.isLeft(looked)) throw toError(looked.left)
           if (looked.right) yield looked.right
         }
+      }
   }
 }
 
@@ -137,9 +148,10 @@ const parentIn = (links: readonly Link[]): string | undefined =>
 const infoOrProblem = async (
   store: EventStore,
   id: string,
-  ancestors: Map<string, readonly RecordedEvent[]>,
+  ancestors: ConversationBeginnings,
+  begun: readonly RecordedEvent[] | undefined,
 ): Result<LogInfo | undefined> => {
-  const found = await run(readLogInfo(store, id, ancestors))
+  const found = await run(readLogInfo(store, id, ancestors, begun))
   if (E.isRight(found) || !isItsOwn(found.left)) return found
   return E.right({ info: problemOf(id, found.left), isSettled: false, lineage: [] })
 }

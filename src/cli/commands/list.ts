@@ -29,9 +29,9 @@ read, the problem is shown instead of the title. EventStoreDB does not count
 messages.
 
 The last activity is the time of the last event, which an import takes from its
-file; \`begun\` is when a conversation began in this store. Until the index
-contains all of them, they are listed in the order they began, as standard
-error says.
+file; \`begun\` is when a conversation began in this store. With --limit, the
+order by last activity comes from the index. Until the index contains all
+conversations, they are listed in the order they began, as standard error says.
 
 Examples:
   palimpsest list --limit 10
@@ -41,14 +41,18 @@ Examples:
       shell.action(
         'existing',
         async ({ store, out, isJson, host }, { sort: asked, limit = Infinity }: Options) => {
-          const isKnown = asked !== 'activity' || (await store.catalogue.find({ limit: 1 })).isComplete
-          const sort = isKnown ? asked : undefined
+          // All conversations can be ordered here, without an index.
+          const isWhole = asked === 'activity' && limit === Infinity
+          const isKnown =
+            asked !== 'activity' || isWhole || (await store.catalogue.find({ limit: 1 })).isComplete
+          const sort = isWhole ? 'begun' : isKnown ? asked : undefined
           if (!isKnown)
             host.stderr.write(
               'ordered by when they began: the last activity is known only once everything is indexed\n',
             )
-          const conversations: ConversationInfo[] = []
-          for await (const info of store.conversations({ sort })) if (conversations.push(info) >= limit) break
+          const listed: ConversationInfo[] = []
+          for await (const info of store.conversations({ sort })) if (listed.push(info) >= limit) break
+          const conversations = isWhole ? byActivity(listed) : listed
           if (isJson) return out.json({ conversations })
           if (conversations.length === 0)
             return out.aside(['no conversations yet: import a session, or append a message', 'dim'])
@@ -58,6 +62,12 @@ Examples:
         },
       ),
     )
+}
+
+/** Orders conversations by last activity, latest first. Conversations that cannot be read have none and come last. */
+const byActivity = (listed: readonly ConversationInfo[]): readonly ConversationInfo[] => {
+  const times = new Map(listed.map((info) => [info, Date.parse(info.updated) || -Infinity]))
+  return listed.toSorted((a, b) => Number(times.get(b)) - Number(times.get(a)) || 0)
 }
 
 const headings = ['conversation', 'messages', 'last event', 'title']

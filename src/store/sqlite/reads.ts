@@ -11,6 +11,8 @@ const pageLength = 256 * 1024
 const mostRows = 256
 /** Assumed length of a row before any row has been read, in characters. */
 const longRow = pageLength / 32
+/** Maximum size of an event's data that is read together with other streams, in bytes; longer data may take long for many streams. */
+const longestAtOnce = 4 * 1024
 /** Maximum number of pages of stream names whose last row ids are cached. */
 const maxEnds = 100
 /** Maximum number of streams whose counts are cached. */
@@ -23,6 +25,10 @@ export interface StreamReads {
   readonly page: (range: StreamRange) => E.Either<DecodeFailed, readonly RecordedEvent[]>
   readonly find: (stream: string, eventId: string) => FindResult
   readonly count: (stream: string, type: string, through: number) => number
+  readonly beginnings: (
+    streams: readonly string[],
+    limit: number,
+  ) => ReadonlyMap<string, readonly RecordedEvent[]>
   readonly keptEnd: (stream: string) => KeptEnd | undefined
   readonly streams: (prefix: string, after: string, limit: number) => readonly string[]
   readonly newest: (
@@ -48,6 +54,13 @@ export const streamReads = (prepared: (sql: string) => () => StatementSync): Str
     backwards: rowReader(
       prepared(
         `SELECT ${columns} FROM events e WHERE stream = ? AND revision <= ? ORDER BY revision DESC LIMIT ?`,
+      ),
+    ),
+    beginnings: rowReader(
+      prepared(
+        `SELECT revision, position, e.id, e.type, CASE WHEN octet_length(data) <= ?3 THEN data END, metadata, s.name
+         FROM json_each(?1) j CROSS JOIN streams s ON s.name = j.value
+         CROSS JOIN events e ON e.stream = s.id AND e.revision < ?2`,
       ),
     ),
     find: prepared('SELECT revision FROM events WHERE stream = ? AND id = ? AND findable = 1'),
@@ -106,6 +119,21 @@ export const streamReads = (prepared: (sql: string) => () => StatementSync): Str
     return E.right(events)
   }
 
+  const beginnings: StreamReads['beginnings'] = (names, limit) => {
+    const begun = new Map<string, RecordedEvent[]>()
+    const omitted = new Set<string>()
+    for (const row of statements.beginnings(JSON.stringify(names), limit, longestAtOnce)) {
+      const read = recordedEventsOf([row])
+      const [event] = E.isRight(read) ? read.right : []
+      const stream = event?.stream ?? String(row.at(-1))
+      const events = begun.get(stream) ?? []
+      if (event?.revision === events.length) begun.set(stream, [...events, event])
+      else omitted.add(stream)
+    }
+    for (const stream of omitted) begun.delete(stream)
+    return begun
+  }
+
   const find: StreamReads['find'] = (stream, eventId) => {
     const id = idOf(stream)
     if (id === undefined) return { revision: undefined, through: -1 }
@@ -160,5 +188,5 @@ export const streamReads = (prepared: (sql: string) => () => StatementSync): Str
     return rows.map(({ name }) => String(name))
   }
 
-  return { page, find, count, keptEnd, streams, newest }
+  return { page, beginnings, find, count, keptEnd, streams, newest }
 }

@@ -110,6 +110,7 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
         : (writer ??= sqliteWriter(db, settings, guard, wrote)).append(checked.right)
     },
     read: (range) => reading(() => streams.page(range)),
+    beginnings: (names, limit) => reading(() => E.right(streams.beginnings(names, limit))),
     find: (stream, id) =>
       reading(() => {
         const found = streams.find(stream, id)

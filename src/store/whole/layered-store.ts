@@ -1,4 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import * as TE from 'fp-ts/lib/TaskEither.js'
 import type { StoredEvent } from '../../events/codec.ts'
 import { type EventTooLarge, type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { run, unwrap, type Fallible } from '../../result/fallible.ts'
@@ -29,6 +31,7 @@ export interface LayeredStore extends EventStore {
  */
 export const layeredStore = (adapter: EventStore, threshold: number): LayeredStore => {
   const limits: InlineLimits = { threshold, append: adapter.maxAppendBytes }
+  const { beginnings } = adapter
   const underWay = new Set<Promise<unknown>>()
 
   /**
@@ -66,6 +69,14 @@ export const layeredStore = (adapter: EventStore, threshold: number): LayeredSto
 
   return {
     ...withWholeWrites(withLargeContent(adapter)),
+    // Streams with marked events are read one by one.
+    ...(beginnings && {
+      beginnings: (streams, limit) =>
+        pipe(
+          beginnings(streams, limit),
+          TE.map((begun) => new Map([...begun].filter(([, events]) => !events.some(hasMark)))),
+        ),
+    }),
     check: (event) => {
       if (areSmall([event], limits) && !hasMark(event)) return E.right(undefined)
       return isMarked(event) ? E.left(reserved) : planOutside([event], limits)
