@@ -194,7 +194,7 @@ test.skipIf(!hasOpenssl)(
         stdout: expect.stringContaining('NO TIMESTAMP verified with other.pem') as string,
       })
       const readme = readFileSync(join(directory, 'e/README.md'), 'utf8')
-      const lines = readme.slice(readme.indexOf('## Since when')).match(/^ {4}.*$/gm) ?? []
+      const lines = readme.slice(readme.indexOf('## Timestamp by')).match(/^ {4}.*$/gm) ?? []
       const by = await shell(`set -e; cd e; cp ../ca.pem .; ${lines.join('; ')}`, directory)
       expect(by.stdout).toContain('Verification: OK')
       expect(by.stdout).toMatch(/Time stamp: \w+ /)
