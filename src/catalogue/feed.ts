@@ -45,7 +45,7 @@ export interface Feed {
 }
 
 /** Approximate number of characters of event data indexed in one transaction. Limited because a transaction blocks the process. */
-const mostAtOnce = 128 * 1024
+const mostAtOnce = 64 * 1024
 const ours = [streamOf(''), notesStreamOf('')]
 
 /**
@@ -157,7 +157,6 @@ export const createFeed = (store: EventStore, place: string | undefined): Feed =
   ): E.Either<StoreError, void> | undefined => {
     try {
       changing(contents())
-      file?.sums?.settle(false)
       at = to
       return done
     } catch (error) {
@@ -235,6 +234,9 @@ export const createFeed = (store: EventStore, place: string | undefined): Feed =
         const taken = change(to, (its) => its.take(part, at, to))
         if (!taken) continue reading
         yield* unwrap(taken)
+        await breath()
+        if (isClosed) break reading
+        file?.sums?.settle(false)
         await breath()
         if (isClosed) break reading
         if (left !== seen) continue reading
