@@ -29,9 +29,9 @@ read, the problem is shown instead of the title. EventStoreDB does not count
 messages.
 
 The last activity is the time of the last event, which an import takes from its
-file; \`begun\` is when a conversation began in this store. Until the index
-contains all of them, they are listed in the order they began, as standard
-error says.
+file; \`begun\` is when a conversation began in this store. Until every
+conversation is indexed, they are listed in the order in which they began, and a
+message on standard error says so.
 
 Examples:
   palimpsest list --limit 10
