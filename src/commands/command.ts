@@ -46,7 +46,7 @@ const carriedSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('Restored'), data: dataSchemas.Restored }),
 ])
 
-/** Reports whether a selection gives its slice in one way only: explicitly, or by how much to keep. */
+/** Reports whether a selection specifies its slice in only one way: explicitly, or by how much to keep. */
 const isOneSlice = ({ covers, fraction, keepFirst, keepLast, keepTokens }: Selection): boolean =>
   covers === undefined || [fraction, keepFirst, keepLast, keepTokens].every((given) => given === undefined)
 const oneSlice = {
@@ -99,7 +99,7 @@ export const commandSchemas = {
     .refine(
       ({ to, before, turns }) => [to, before, turns].filter((given) => given !== undefined).length === 1,
       {
-        error: 'say where to rewind: exactly one of to, before, turns',
+        error: 'specify where to rewind to: exactly one of to, before, turns',
       },
     ),
   undo: z.strictObject({ ...fence, reason: z.string().optional() }),

@@ -21,7 +21,7 @@ export const rewind = (
     return E.left(
       invalidInput(
         'before',
-        `position ${before} holds a ${named.event?.type}, not a message: use the option to instead`,
+        `position ${before} holds a ${named.event?.type}, not a message: rewind with 'to' instead of 'before'`,
       ),
     )
   const { head } = named

@@ -14,7 +14,7 @@ export const adviceOn = (
 }
 
 const noCache =
-  'nothing was cached: give turns `cache: "5m"` (the default), and check that the prompt is long enough for the model to cache it'
+  'nothing was cached: run turns with `cache: "5m"` (the default), and check that the prompt is long enough for the model to cache it'
 
 const adviceFor = (
   kind: BreakKind,
@@ -35,10 +35,12 @@ const adviceFor = (
     case 'tools-reordered':
       return [`the same tools were sent in a different order ${times}: sort them by name`]
     case 'tools':
-      return [`the tools changed ${times}: they come first in the prompt, so give all of them from the start`]
+      return [
+        `the tools changed ${times}: they come first in the prompt, so configure all of them from the start`,
+      ]
     case 'system':
       return [
-        `the system prompt changed ${times}: put what changes (dates, states, counts) into a message at the end`,
+        `the system prompt changed ${times}: move the parts that change (dates, states, counts) into a message at the end`,
       ]
     case 'model':
       return [

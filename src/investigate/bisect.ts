@@ -263,7 +263,7 @@ export interface EndsAlike {
 
 const endsAlike = (good: number, bad: number, verdicts: EndsAlike['verdicts']): EndsAlike => ({
   _tag: 'EndsAlike',
-  message: `the judge says ${verdicts[0]} of the good end, ${good}, and ${verdicts[1]} of the bad one, ${bad}: correct the question or the ends, and ask again`,
+  message: `the verdict on the good end, ${good}, is ${verdicts[0]}, and the verdict on the bad end, ${bad}, is ${verdicts[1]}: correct the question or the ends, and try again`,
   verdicts,
 })
 

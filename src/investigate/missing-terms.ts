@@ -7,7 +7,7 @@ import type { HistoryLayout } from '../projections/layout.ts'
 import { termsIn, termsOf, wordsOf } from './terms.ts'
 import { createTextIndex } from './text-index.ts'
 
-/** A term in a reply that only hidden messages contained when the reply was requested. */
+/** A term used in a reply that occurred only in hidden messages when the reply was requested. */
 export interface HiddenTerm {
   /** The term: a path, an identifier, an id or a number. */
   readonly term: string
@@ -61,7 +61,7 @@ const isHidden = (entry: Entry): entry is Entry & { readonly kind: 'message' } =
   entry.kind === 'message' && (entry.status === 'condensed' || entry.status === 'truncated')
 
 /**
- * Finds the terms of an answer that hidden messages contain but neither the shown messages nor the system prompt nor the tools. Terms
+ * Finds the terms of an answer that occur in hidden messages but not in the shown messages, the system prompt or the tools. Terms
  * missing from every summary come first, then those in the fewest hidden messages.
  *
  * @param search search at the position for which the answer was requested

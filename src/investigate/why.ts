@@ -71,7 +71,7 @@ export interface Why {
     readonly kind: string
     readonly isNew: boolean
   })[]
-  /** Terms in the answer that only hidden messages contained. */
+  /** Terms used in the answer that occurred only in hidden messages. */
   readonly needed: readonly HiddenTerm[]
 }
 
@@ -118,7 +118,10 @@ export const whyCall = (
   })
 }
 
-/** Reports whether a name refers to the call or to one of its parts. A name by position also matches a call that has a number. */
+/**
+ * Reports whether a name refers to the call or to one of its parts. A name that gives a position matches the call at that position,
+ * even if the call also has a number.
+ */
 const isNamed = ({ name, parts }: AskedCall, asked: CallName): boolean =>
   name === asked || parts.some((position) => asked === `p${position}`)
 

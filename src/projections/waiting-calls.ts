@@ -7,7 +7,7 @@ import { START } from '../events/events.ts'
 export interface UnansweredCall {
   readonly storedId: string
   readonly position: number
-  /** Number that ascends in the order in which the calls were made. */
+  /** Sequence number of the call; ascends in the order in which calls are made. */
   readonly nth: number
 }
 

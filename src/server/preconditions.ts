@@ -39,7 +39,7 @@ export const optionalFence = (after: number | undefined, headers: HeaderFields):
   if (after !== undefined && after !== Number(position))
     throw requestError(
       'InvalidRequest',
-      `If-Match says ${position} and the body's \`after\` ${after}: give one`,
+      `If-Match names position ${position}, but the body's \`after\` is ${after}: send only one of them`,
     )
   return Number(position)
 }

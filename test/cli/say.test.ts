@@ -25,7 +25,7 @@ test('what is said on the command line while a turn is given waits, or is refuse
           conversation: 'c',
         })
         expect(await says('say c "No." --while-busy reject')).toMatch(
-          /^1: error: c awaits the model or results/,
+          /^1: error: c is waiting for the model or for tool results/,
         )
         expect(await says('queued c')).toMatch(/^\S+Z {2}Wait\.\n\S+Z {2}Please\.\n$/)
         expect(JSON.parse(await says('queued c --json'))).toMatchObject([

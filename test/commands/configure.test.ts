@@ -100,7 +100,7 @@ describe('a command is refused', () => {
       left: { message: 'summary: a summary needs text' },
     })
     expect(check(commandSchemas.rewind, { to: 1, turns: 1 })).toMatchObject({
-      left: { message: 'say where to rewind: exactly one of to, before, turns' },
+      left: { message: 'specify where to rewind to: exactly one of to, before, turns' },
     })
   })
 

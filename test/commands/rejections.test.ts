@@ -148,7 +148,7 @@ describe('a refusal says what is wrong, and what to do next', () => {
       { type: 'rewind', before: 4 },
       {
         _tag: 'InvalidInput',
-        message: 'before: position 4 holds a Condensed, not a message: use the option to instead',
+        message: "before: position 4 holds a Condensed, not a message: rewind with 'to' instead of 'before'",
         path: 'before',
       },
     ],

@@ -184,12 +184,12 @@ describe('an agent that is replayed', () => {
     [
       'a smaller window',
       { context: { ...agent.context, window: 2_000 } },
-      { kind: 'context', agent: expect.stringMatching(/^condensed/), log: 'asked the model' },
+      { kind: 'context', agent: expect.stringMatching(/^condensed/), log: 'called the model' },
     ],
     [
       'a larger window',
       { context: { ...agent.context, window: 100_000 } },
-      { kind: 'context', agent: 'asked the model', log: expect.stringMatching(/^condensed/) },
+      { kind: 'context', agent: 'called the model', log: expect.stringMatching(/^condensed/) },
     ],
     [
       'truncation in place of summaries',

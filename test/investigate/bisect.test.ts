@@ -229,7 +229,7 @@ describe('bisect', () => {
       expect(first.stderr).not.toContain('kept since')
       const second = await shell(run, directory)
       expect(second).toMatchObject({ code: 1, stdout: first.stdout })
-      expect(second.stderr).toMatch(/^3 verdicts kept since \d{4}-\S+Z: --again asks again\n/)
+      expect(second.stderr).toMatch(/^3 verdicts kept since \d{4}-\S+Z: --again ignores them\n/)
     }))
 
   test('runs the command at both ends first, and refuses if it does not tell them apart', () =>
@@ -238,10 +238,10 @@ describe('bisect', () => {
       await store.close()
       writeFileSync(join(directory, 'broken.sh'), 'cat missing.txt')
       for (const [command, says] of [
-        ['exit 0', 'good of the good end, 0, and good of the bad one, 31'],
-        ['sh broken.sh', 'bad of the good end, 0, and bad of the bad one, 31'],
-        ['exit 125', 'skip of the good end, 0, and skip of the bad one, 31'],
-        ['! grep -q parser.ts', 'bad of the good end, 0, and good of the bad one, 31'],
+        ['exit 0', 'the good end, 0, is good, and the verdict on the bad end, 31, is good'],
+        ['sh broken.sh', 'the good end, 0, is bad, and the verdict on the bad end, 31, is bad'],
+        ['exit 125', 'the good end, 0, is skip, and the verdict on the bad end, 31, is skip'],
+        ['! grep -q parser.ts', 'the good end, 0, is bad, and the verdict on the bad end, 31, is good'],
       ] as const) {
         const refused = await shell(`palimpsest bisect c --good 0 --bad 31 --run '${command}'`, directory)
         expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(says) })

@@ -207,7 +207,7 @@ describe('what decides whether a command is a repeat', () => {
       expect(verified.stdout).toMatch(/^DAMAGED .*event \d+ of conversation-a .* findable/m)
       const checked = await shell(`palimpsest doctor --store sqlite:${file}`, folder)
       expect(checked.code).toBe(1)
-      expect(checked.stdout).toMatch(/^problem\tcolumns\t.*findable.*looked at/m)
+      expect(checked.stdout).toMatch(/^problem\tcolumns\t.*findable.*checked/m)
     })
     // As they say.
     sql(file, 'UPDATE events SET findable = 1')

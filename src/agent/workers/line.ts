@@ -10,7 +10,7 @@ export interface InLine {
   readonly isStandby?: boolean | undefined
   /**
    * Workers that took no step although other workers waited for them, with the time of each such worker's last sign of life. Other
-   * workers do not wait for it again until its next sign of life.
+   * workers do not wait for such a worker again until its next sign of life.
    */
   readonly tardy: ReadonlyMap<string, number>
 }

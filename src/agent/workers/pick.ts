@@ -57,10 +57,11 @@ const isBefore = (one: readonly number[], other: readonly number[]): boolean => 
 }
 
 /**
- * Returns the step for this worker to take now. Steps are compared by class; then by the number of their tenant's steps in progress,
- * relative to the tenant's weight; then by their tenant's claims; then by the minutes waited. Next come the steps for which this worker
- * is first in order, longest waiting first. The order of the remaining steps differs for each worker, so that not all workers claim the
- * same one. A standby worker takes only steps that may kill workers.
+ * Returns the step for this worker to take now. Steps are compared by these keys in turn, each deciding only between steps that are
+ * equal in all earlier ones: class; number of their tenant's steps in progress, relative to the tenant's weight; their tenant's claims;
+ * whole minutes waited; whether this worker ranks first for the conversation. Of the steps for which this worker ranks first, the
+ * longest waiting comes first. The order of the remaining steps differs for each worker, so that not all workers claim the same one. A
+ * standby worker takes only steps that may kill workers.
  */
 export const pick = (known: WorkBoard, me: Me, now: number): PickResult => {
   const time = me.time()
@@ -77,7 +78,7 @@ export const pick = (known: WorkBoard, me: Me, now: number): PickResult => {
   /**
    * Returns the values by which steps are compared, most significant first.
    *
-   * @param others this worker's place in the order, if other workers are first for the step
+   * @param others this worker's weight for the conversation, if other workers rank before it
    */
   const orderOf = (step: OpenStep, tenant: string, others?: number): readonly number[] => {
     const [load, turn] = [standing.load(tenant), known.fairness.of(tenant)]

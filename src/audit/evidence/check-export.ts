@@ -65,6 +65,8 @@ const withholdable = (
     throw refused('records where the conversation was forked from and cannot be withheld')
   const text = standIn(event)
   if (text === undefined)
-    throw refused('was written by another program: its hash cannot be given without its text')
+    throw refused(
+      'was written by another program and cannot be withheld: its hash cannot be proven without its text',
+    )
   return text
 }

@@ -20,7 +20,7 @@ export interface DocumentOptions {
   /** Path of the file to create; it must not exist. */
   readonly file: string
   readonly format: DocumentFormatName
-  /** Positions of events to withhold; the document contains only their hashes. Default: none. */
+  /** Positions of events to withhold; the document contains the hash and the end of the text of each, not its content. Default: none. */
   readonly withhold?: readonly number[] | undefined
   /**
    * Called after all checks have passed and before any of the conversation is written, for example to record the export. If it throws,

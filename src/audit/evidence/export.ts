@@ -199,7 +199,7 @@ const writeTurns = async (
 }
 
 const unhidden = (revision: number): string =>
-  `event ${revision} in the stream of its turns refers to withheld content and was written by another program: its hash cannot be given without its text`
+  `event ${revision} in the stream of its turns refers to withheld content but cannot be withheld, because it was written by another program: its hash cannot be proven without its text`
 
 interface Requests extends Pick<Evidence, 'requests' | 'omitted' | 'tainted' | 'repeated'> {
   readonly bytes: number

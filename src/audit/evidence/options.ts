@@ -10,7 +10,7 @@ export interface EvidenceOptions {
   readonly folder: string
   /** Range of call numbers whose requests are included; `first` and `last` are inclusive. Default: all calls. */
   readonly calls?: { readonly first: number; readonly last: number } | undefined
-  /** Positions of events to withhold; the bundle contains only their hashes. Default: none. */
+  /** Positions of events to withhold; the bundle contains the hash and the end of the text of each, not its content. Default: none. */
   readonly withhold?: readonly number[] | undefined
   /**
    * The ledger's proof of the conversation, with all entries (`store.audit.proof(id, { compare: true })`). Without it, the bundle
@@ -61,7 +61,7 @@ export async function* resolveOptions(
   if (ledger && !isWhole(ledger))
     return yield invalidInput(
       'ledger',
-      'must have all entries of the conversation: ask for store.audit.proof(id, { compare: true })',
+      'must have all entries of the conversation: pass the result of store.audit.proof(id, { compare: true })',
     )
   return {
     folder,

@@ -34,7 +34,7 @@ export const ownerOf = (name: string): string => turnedIn(streamNamed(name)) ?? 
 export const entryText = (entry: LedgerEntry): E.Either<InvalidInput, string> => {
   const fields = entry.type === 'key' ? ['key', entry.key] : [entry.name, String(entry.revision), entry.head]
   return fields.some((field) => field.includes('\n'))
-    ? E.left(invalidInput('entry', 'a name in a ledger cannot hold a newline'))
+    ? E.left(invalidInput('entry', 'a name in a ledger cannot contain a newline'))
     : E.right(fields.map((field) => `${field}\n`).join(''))
 }
 

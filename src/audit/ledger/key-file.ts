@@ -19,7 +19,7 @@ export const signerFrom = (pem: string): E.Either<InvalidInput, Signer> => {
   const publicKey = key && publicBytes(key)
   return key && publicKey
     ? E.right({ publicKey, sign: (message) => Promise.resolve(sign(null, message, key)) })
-    : E.left(invalidInput('key', 'must be a private Ed25519 key in PEM: palimpsest audit init makes one'))
+    : E.left(invalidInput('key', 'must be a private Ed25519 key in PEM: palimpsest audit init creates one'))
 }
 
 const privateKey = (pem: string): KeyObject | undefined => {
@@ -36,7 +36,7 @@ export async function* signerIn(file: string): Fallible<InvalidInput, Signer> {
   if (pem === undefined)
     return yield invalidInput(
       'key',
-      `${file} cannot be read: restore it, or see docs/audit.md for what to do if it is lost; palimpsest audit init makes the first one`,
+      `${file} cannot be read: restore it, or see docs/audit.md for what to do if it is lost; palimpsest audit init creates the first key`,
     )
   const signer = yield* unwrap(signerFrom(pem))
   const { mode: actual } = await stat(file)

@@ -22,7 +22,7 @@ interface Options {
 export const addAuditExport = (audit: Command, shell: Shell): void => {
   audit
     .command('export <ids...>')
-    .description('write a bundle that proves conversations, with a program to check it')
+    .description('write an evidence bundle of conversations, with a program to verify it')
     .requiredOption('--out <folder>', 'a new or empty folder; several conversations go into 1, 2, … in it')
     .addOption(
       new Option(

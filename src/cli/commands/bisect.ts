@@ -43,7 +43,7 @@ export const addBisect = (program: Command, shell: Shell): void => {
     .requiredOption('--bad <position>', 'a later position where something was wrong', position)
     .addOption(exclusive('--run <command>', 'judge by a shell command', ['ask', 'mark']))
     .addOption(exclusive('--ask <question>', 'ask a model; yes means bad', ['run', 'mark']))
-    .option('--agent <file>', 'with --ask: the module, as of work, whose client and model to ask')
+    .option('--agent <file>', 'with --ask: module of an agent, as for work, whose client and model to use')
     .addOption(
       new Option('--mark <verdict>', 'the verdict on the position in question').choices([
         'good',
@@ -67,15 +67,15 @@ export const addBisect = (program: Command, shell: Shell): void => {
       `
 The command gets { conversation, position, items, request } as JSON on standard
 input, and PALIMPSEST_CONVERSATION and PALIMPSEST_POSITION in its environment.
-Exit code 0 means good, 125 skip, others up to 124 bad; from 126 on, or killed
-by a signal, it ends the search, which can be continued. So does a command that
-takes longer than --timeout. It is run at --good and at --bad first; there is no
-search unless it judges the first one good and the second one bad.
+Exit code 0 means good, 125 skip, any other up to 124 bad. An exit code of 126
+or more, a signal that kills the command, or a run longer than --timeout ends
+the search, which can be continued. The command is run at --good and --bad
+first; the search begins only if it finds the former good and the latter bad.
 
-Without --run and --ask, it says which position to look at (show ID --at N);
-answer with --mark. Every verdict is kept as a note with its evidence: the same
-command line continues with the kept verdicts, and says so. Markers,
-rewinds, configurations and repairs are suspected first.
+Without --run and --ask, bisect prints the position to look at (show ID --at N);
+answer with --mark. Every verdict is kept as a note with its evidence, so the
+same command line continues the search, and reports how many verdicts were
+kept. Markers, rewinds, configurations and repairs are suspected first.
 
 With --ask, the model is first asked five times at each end, to find out how
 often it is right. Exit code 1 if the search ends without a result.
@@ -98,7 +98,7 @@ Examples:
         const { bisect } = await import('../../investigate/index.ts')
         const onKept = (verdicts: number, since: string): void => {
           if (!isJson)
-            host.stderr.write(`${plural(verdicts, 'verdict')} kept since ${since}: --again asks again\n`)
+            host.stderr.write(`${plural(verdicts, 'verdict')} kept since ${since}: --again ignores them\n`)
         }
         const found = await bisect(chat, { ...given, onKept, onVerdict }).finally(() => said)
         if (found.result.type === 'unclear') fail()

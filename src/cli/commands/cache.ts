@@ -18,10 +18,10 @@ export const addCache = (program: Command, shell: Shell): void => {
     .addHelpText(
       'after',
       `
-Lists the calls that could not read what the call before had cached: position of
-the reply, number of the call, tokens that were lost, tokens that were charged
-in full again (estimated), their cost in US dollars, the cause, position of
-the event, and the first block that differs. Advice, and what the next call
+Lists the calls that could not read what the previous call had cached: position
+of the reply, number of the call, tokens that were lost, tokens that were
+charged in full again (estimated), their cost in US dollars, the cause, position
+of the event, and the first block that differs. Advice, and what the next call
 would cost, are printed on standard error.
 
 Examples:

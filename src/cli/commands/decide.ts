@@ -35,7 +35,7 @@ export const addWaiting = (program: Command, shell: Shell): void => {
     .action(
       shell.look(async ({ store, out, isJson }, id) => {
         const chat = store.conversation(id)
-        // Fails if the conversation does not exist, because its id was then mistyped.
+        // Fails if the conversation does not exist, because its id was probably mistyped.
         await chat.position()
         const waiting = await chat.waiting()
         if (isJson) return out.json(waiting)

@@ -17,12 +17,12 @@ export const addDoctor = (program: Command, { surroundings }: Shell): void => {
     .addHelpText(
       'after',
       `
-Exit code 1 if there is a problem. It checks
-- of a ledger: whether a checkpoint was ever kept elsewhere
-- of an index beside an SQLite file: its pages
-- of SQLite: file, permissions, schema, integrity, columns (a sample),
+Exit code 1 if there is a problem. Checks
+- for a ledger: whether a checkpoint was ever kept elsewhere
+- for an index beside an SQLite file: its pages
+- for SQLite: file, permissions, schema, integrity, columns (a sample),
   durability, free space, recorded secrets, the time a durable append takes
-- of EventStoreDB: connection, credentials, version, append limit, clock, round
+- for EventStoreDB: connection, credentials, version, append limit, clock, round
   trips, settings that drop events, secrets in the first 1,000 configurations.
   This writes a megabyte to a stream palimpsest-doctor-…, which the database
   drops after a minute.

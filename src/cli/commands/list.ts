@@ -30,8 +30,9 @@ messages.
 
 The last activity is the time of the last event, which an import takes from its
 file; \`begun\` is when a conversation began in this store. With --limit, the
-order by last activity comes from the index. Until the index contains all
-conversations, they are listed in the order they began, as standard error says.
+order by last activity comes from the index. Until every conversation is
+indexed, they are listed in the order in which they began, and a message on
+standard error says so.
 
 Examples:
   palimpsest list --limit 10

@@ -9,7 +9,7 @@ interface Options {
   readonly worker?: true
 }
 
-const workerOption = ['--worker', "the id is a worker's"] as const
+const workerOption = ['--worker', 'treat the id as that of a worker'] as const
 
 const pausing = (
   shell: Shell,

@@ -55,27 +55,27 @@ A policy is { "name", "context": { "window", … } as of a turn, "mode":
 { "keepLast" }, "cache": "5m" or "1h" }.
 Answers stay as recorded. A summary that the policy would have written is
 replaced by a text of summaryTokens, or by the recorded summary if there is one
-of the same messages. Counts are the API's if a request is the same, else
-estimates.
+of the same messages. Token counts are the API's for an unchanged request, and
+estimates for any other.
 
-Each line of a policy is a call: position of the reply, number, tokens, of these
+Each line of a policy is a call: position of the reply, number, tokens, tokens
 read from the cache, US dollars, messages hidden, what was done before it, and
-what the answer names although it would have been hidden.
+the terms in the answer that would have been hidden.
 
-With --agent, the agent is asked what it would do wherever the log says what a
-turn has done: its configuration, its policy, its summarizer's requests, its
-approvals, stopWhen and prepareStep, and each request to the byte. No model is
+With --agent, the agent's actions are compared with those that turns recorded:
+its configuration, its policy, its summarizer's requests, its approvals,
+stopWhen and prepareStep, and each request, byte for byte. No model is
 called and no tool is run: replies and results are the recorded ones. The first
 difference is printed. Exit code 0: the same, 1: it differs, 2: not comparable.
 
-With --call, models are called: with what the agent would send in that call and,
-as a control, with the recorded request, --samples times each. The plan is
-printed first and must be confirmed; without a terminal, nothing is sent unless
---yes is given. Each sample is a fork, labelled "counterfactual"; each line
-is its kind, the fork, whether the request and the tool calls match the log,
-how it ended, input, output, US dollars, and what the model said. With --free,
-the agent continues until its turn ends, or until it calls a tool for which the
-log has no result.
+With --call, models are called, --samples times each, with the request that the
+agent would send in that call and, as a control, with the recorded request. The
+plan is printed first and must be confirmed; without a terminal, nothing is sent
+unless --yes is given. Each sample is a fork, labelled "counterfactual"; each
+line is its kind, the fork, whether the request and the tool calls match the
+log, how it ended, input, output, US dollars, and what the model said. With
+--free, the agent continues until its turn ends, or until it calls a tool for
+which the log has no result.
 
 Examples:
   palimpsest replay task-42 --policy small.json

@@ -23,10 +23,10 @@ export const addSay = (program: Command, shell: Shell): void => {
     .addHelpText(
       'after',
       `
-While the conversation awaits the model, or results of its calls:
-  enqueue    it waits; the running turn appends it after the reply
-  interrupt  it is appended, and the model's call is aborted
-  rollback   the turn is rewound, and this message replaces its message
+While the conversation is waiting for the model or for tool results:
+  enqueue    the message waits; the running turn appends it after the reply
+  interrupt  the message is appended, and the model's call is aborted
+  rollback   the turn is rewound, and the message replaces the one that began it
   reject     nothing is written (an error)
 
 Examples:
@@ -60,7 +60,7 @@ export const addQueued = (program: Command, shell: Shell): void => {
     .action(
       shell.look(async ({ store, out, isJson }, id) => {
         const chat = store.conversation(id)
-        // Fails if the conversation does not exist, because its id was then mistyped.
+        // Fails if the conversation does not exist, because its id was probably mistyped.
         await chat.position()
         const queued = await chat.queued()
         if (isJson) return out.json(queued)

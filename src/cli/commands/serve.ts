@@ -39,8 +39,9 @@ export const addServe = (program: Command, shell: Shell): void => {
     .addHelpText(
       'after',
       `
-Listens on this machine only. Without a token file, everybody there may do
-everything; \`palimpsest token create\` creates one. Other addresses require one.
+Listens on this machine only. Without a token file, every user of the machine
+may do everything; \`palimpsest token create\` creates one. Any other address
+requires a token file.
 The access log, a line of JSON for each request, goes to standard error.
 With --work, a worker runs in this process: the API then streams what the model
 writes as it is written. \`palimpsest work --help\` says what the module exports.

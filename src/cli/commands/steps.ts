@@ -26,8 +26,8 @@ export const addSteps = (program: Command, shell: Shell): void => {
       `
 In a pipe, each line is conversation, state, since when, attempts, worker and
 last error, separated by tabs. The worker of a claimed step may have died since.
-An open step that no worker takes says why: paused, or its tenant's budget or
-limit, if --agent names the policy.
+For an open step that no worker takes, the reason is shown: paused, or, if
+--agent names the policy, its tenant's budget or limit.
 
 Examples:
   palimpsest steps
@@ -91,8 +91,8 @@ export const addUnpark = (program: Command, shell: Shell): void => {
       `
 A step is parked after five failed attempts, or once the API refuses its
 request: \`palimpsest steps --parked\` shows the errors. Repair the cause first:
-workers then try the step up to five times more. It also opens again once
-something is said, rewound or requested.
+workers then try the step up to five times more. A new message, a rewind or a
+new request also opens it again.
 
 Examples:
   palimpsest unpark task-42

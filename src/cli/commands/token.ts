@@ -27,7 +27,7 @@ export const addToken = (program: Command, shell: Shell): void => {
     .addHelpText(
       'after',
       `
-The name is recorded as who acts and who approves.
+The name is recorded as the actor of every write and every decision.
 
 Examples:
   palimpsest token create ann

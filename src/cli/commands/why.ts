@@ -21,9 +21,9 @@ export const addWhy = (program: Command, shell: Shell): void => {
     .addHelpText(
       'after',
       `
-Says what was shown and hidden, the event that caused each difference from the
-reply before, and which paths, identifiers, ids and numbers the answer names
-although only hidden messages contain them.
+Prints what was shown and hidden, the event that caused each difference from the
+previous reply, and the paths, identifiers, ids and numbers in the answer that
+occur only in hidden messages.
 
 Calls with a receipt have numbers, which "sent --list" lists. A reply without a
 receipt, such as one in an imported session, is named by its position (p17):

@@ -46,12 +46,12 @@ The module's default export returns the options of a turn for a conversation:
   export default ({ id, chat }) => ({ client, model: 'claude-opus-5-5', tools })
 or is an object with that function as \`turn\`, and other options of a worker.
 
-Only conversations for which somebody has asked for an answer are served
+Only conversations for which somebody has requested an answer are served
 (\`append --answer\`, or \`answer: true\` in a program), unless --answer-all is
 given, in which case imported sessions and forks are answered, too. A
 process that dies is started again, and others take over its steps at once. With
 two or more processes, an additional one stands by: it replaces one that dies,
-and is the only one to retry a step on which two have died.
+and is the only one to retry a step during which two have died.
 With --relay, \`palimpsest serve\` at that URL streams what the model writes as it
 is written. This stream is never recorded; if the server is down, only the
 stream is lost. The token needs the scope write.

@@ -11,7 +11,7 @@ const mostKept = 4_000
 
 const runFailed = (command: string, why: string, stderr: string): CliError => ({
   _tag: 'RunFailed',
-  message: `${command} ${why}: the verdicts so far are kept, and the same command line continues`,
+  message: `${command} ${why}: run the same command line again to continue with the verdicts so far`,
   command,
   stderr,
 })

@@ -63,7 +63,7 @@ const newLinkSchema = z
     call: z.string().min(1).optional(),
   })
   .refine(({ conversation, ref }) => conversation !== undefined || ref !== undefined, {
-    error: 'a link must name its target: give conversation or ref',
+    error: 'a link must name its target: set conversation or ref',
   })
 
 /** Validates a note and returns a function that builds the event data from it. */

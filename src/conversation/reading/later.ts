@@ -25,7 +25,7 @@ export async function* later(
     const from = Number.MAX_SAFE_INTEGER
     const newest = yield* unwrap(store.read({ stream, from, direction: 'backwards', limit: few }))
     const oldest = newest.at(-1)
-    // The events of an unfinished import may not count, so these are not used.
+    // The events of an unfinished import may never count, so they are not used.
     if (oldest && !newest[0]?.part && offset + oldest.revision <= position + 1) {
       if (newest[0] && own.lineage) own.saw?.(own.lineage, newest[0])
       const events = newest.filter(({ revision }) => offset + revision > position)

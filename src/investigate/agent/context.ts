@@ -19,10 +19,10 @@ export const contextOfCall = (
 ): Pick<Divergence, 'agent' | 'log'> | undefined => {
   const planned = planOf(now, step, { canCondense: !hasFailed(event, step) })
   if (planned === undefined || planned === sent) return undefined
-  return { agent: planned, log: 'asked the model' }
+  return { agent: planned, log: 'called the model' }
 }
 
-/** Reports whether a summary has already failed in this turn, in which case it is not requested again. */
+/** Reports whether a request for a summary has already failed in this turn; if so, no summary is requested again. */
 const hasFailed = (event: ConversationEvent, { since }: StepAt): boolean =>
   [...since.path, event].some(
     (each) => each.type === 'MessageAppended' && each.data.origin?.condenseFailed !== undefined,
@@ -55,7 +55,7 @@ export const contextOfMarkers = (
 const kindOf = ({ data }: PolicyMarker): 'condense' | 'shorten' =>
   'method' in data && data.method === 'client' ? 'shorten' : 'condense'
 
-const sent = 'asked the model'
+const sent = 'called the model'
 
 const planOf = (
   now: Effective,

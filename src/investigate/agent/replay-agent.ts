@@ -91,7 +91,7 @@ const lookingAt = (recorded: RecordedHistory, settingsAt: (at: number) => Promis
     const where = { event: event.position, at, call: call.number }
     const request = requestDiffers(log, now, call, step, prints.get(event.position))
     if (await wouldHaveEnded(recorded, step, at))
-      return { kind: 'end', ...where, agent: 'ended its turn (stopWhen)', log: 'asked the model' }
+      return { kind: 'end', ...where, agent: 'ended its turn (stopWhen)', log: 'called the model' }
     // A turn configures the conversation, then fits the context, then calls the model.
     if (request && !request.path.startsWith('messages')) return { kind: 'request', ...where, ...request }
     const context = contextOfCall(now, event, step)

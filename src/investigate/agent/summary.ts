@@ -61,8 +61,8 @@ export const summaryDiffers = async (
   return { path: 'messages', ...excerpts(`${part} requests`, `${recorded.length} requests`) }
 }
 
-const ownAndBuiltIn = { agent: 'ran a custom summarizer', log: 'asked a model' }
-const builtInAndOwn = { agent: 'asked a model', log: 'ran a custom summarizer' }
+const ownAndBuiltIn = { agent: 'ran a custom summarizer', log: 'called a model' }
+const builtInAndOwn = { agent: 'called a model', log: 'ran a custom summarizer' }
 
 const ended: ModelError = { _tag: 'ModelFailed', message: 'the recorded requests differ' }
 const refused: ModelError = { _tag: 'ContextExceeded', message: 'as recorded' }

@@ -127,7 +127,7 @@ export const evidence = route({
   method: 'post',
   path: '/conversations/{id}/evidence',
   name: 'evidence',
-  summary: 'Exports the bundle that proves a conversation, with a program to check it, as a ZIP archive',
+  summary: 'Exports the evidence bundle of a conversation, with a program to verify it, as a ZIP archive',
   scope: 'audit',
   params: ofConversation,
   body: z.strictObject({
@@ -139,7 +139,9 @@ export const evidence = route({
       .array(z.int().min(0))
       .max(10_000)
       .default([])
-      .describe('Positions of events to withhold: only their hashes are included'),
+      .describe(
+        'Positions of events to withhold: the bundle contains the hash and the end of the text of each, not its content',
+      ),
     reason: z.string().min(1).max(1_000).optional().describe('Reason, recorded with the export'),
   }),
   answers: {},

@@ -40,7 +40,7 @@ export const block = route({
   path: '/conversations/{id}/events/{position}/blocks/{index}',
   name: 'block',
   summary:
-    'Returns a whole content block: the bytes of a text or picture, or the JSON of any other. Accepts `Range`',
+    'Returns a whole content block: the bytes of a text or an image, or the JSON of any other block. Accepts `Range`',
   scope: 'read',
   params: ofConversation.extend({ position: whole(0), index: whole(0) }),
   query: z.strictObject({
@@ -66,7 +66,7 @@ export const block = route({
     if (!found)
       throw requestError(
         'NotFound',
-        `position ${position} of conversation ${id} has ${blocks.length} content blocks: there is no ${index}`,
+        `position ${position} of conversation ${id} has ${blocks.length} content blocks: there is no block ${index}`,
       )
     const content = query.as === 'json' ? jsonOf(found) : contentOf(found)
     return { headers: { etag: `"${event.id}.${index}${query.as ?? ''}"` }, ...content }

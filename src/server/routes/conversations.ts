@@ -74,7 +74,7 @@ export const list = route({
         .describe(
           'True if everything was indexed; otherwise conversations may be missing, so request the list again',
         ),
-      indexed: z.string().optional().describe('Place in the store through which events are indexed'),
+      indexed: z.string().optional().describe('Place in the store up to which events are indexed'),
       last: z.string().optional().describe('Last place in the store, if the store reported it in time'),
       order: z
         .literal('begun')
@@ -224,7 +224,7 @@ export const create = route({
       commandId: z.string().min(1).max(1_000).optional(),
     })
     .refine(({ messages, from }) => (messages === undefined) !== (from === undefined), {
-      error: 'give either messages or from',
+      error: 'set either messages or from',
     }),
   answers: { 201: z.object({ id: conversationIdSchema, position: z.int() }) },
   errors: ['CommandReused', 'ConversationExists', 'ConversationNotFound', 'OutOfRange', 'EventTooLarge'],

@@ -115,7 +115,7 @@ export const tell = route({
   path: '/relay',
   name: 'relay',
   summary:
-    "Receives the progress of a worker's turns (`palimpsest work --relay`): passed on to listeners, never stored",
+    "Receives the progress of a worker's turns (`palimpsest work --relay`), which is passed on to listeners and never stored",
   scope: 'write',
   body: z.strictObject({
     worker: conversationIdSchema.describe('Id of the worker'),

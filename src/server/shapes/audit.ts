@@ -27,7 +27,9 @@ export const auditShape = z
         again: z
           .looseObject({ time, reason: z.string() })
           .optional()
-          .describe('When and why this ledger replaced another one; absent for the first ledger'),
+          .describe(
+            'Time at which this ledger replaced another one, and the reason; absent for the first ledger',
+          ),
         checkpoint: z.string().optional().describe('The last checkpoint, a signed note'),
         unsealed: count.describe('Number of conversations written to since their last seal'),
         exposedSince: z
@@ -93,8 +95,10 @@ export const checkedShape = z
       .object({
         verified: count.describe('Number of calls whose rebuilt request is identical to the one sent'),
         differs: count,
-        missing: count.describe('Number of replies without a receipt after a call with one'),
-        reconstructed: count.describe('Number of replies without a receipt before any call with one'),
+        missing: count.describe('Number of replies that have no receipt although an earlier call has one'),
+        reconstructed: count.describe(
+          'Number of replies without a receipt that come before any call with one',
+        ),
         findings: z
           .array(z.looseObject({ call: count.optional(), position, kind: z.string(), message: z.string() }))
           .describe('The first 1,000 problems'),

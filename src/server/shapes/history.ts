@@ -54,9 +54,10 @@ const truncationItem = z.looseObject({
   ...marker,
   reason: z.string().optional(),
 })
-export const itemShape = z
-  .discriminatedUnion('kind', [messageItem, summaryItem, truncationItem])
-  .meta({ id: 'Item', description: 'An item that the model sees: a message, or what replaces several' })
+export const itemShape = z.discriminatedUnion('kind', [messageItem, summaryItem, truncationItem]).meta({
+  id: 'Item',
+  description: 'An item that the model sees: a message, or a summary or truncation that replaces several',
+})
 
 export const eventPartShape = recorded.partial({ id: true, type: true, data: true, metadata: true }).meta({
   id: 'EventPart',

@@ -19,8 +19,8 @@ export const cacheShape = z
       z.looseObject({
         call: count.optional(),
         position: position.describe('Position of the reply'),
-        kind: z.string().describe('What broke it'),
-        event: position.optional().describe('The event that caused it'),
+        kind: z.string().describe('Cause of the break'),
+        event: position.optional().describe('Position of the event that caused the break'),
         path: z.string().optional().describe('The first block that differs'),
         also: z.string().optional(),
         lost: count.describe('Number of cached tokens that were not read'),
@@ -70,7 +70,7 @@ const needed = z
     by: z.array(position),
     inSummary: z.boolean(),
   })
-  .meta({ id: 'Needed', description: 'Terms that an answer names and only hidden messages contain' })
+  .meta({ id: 'Needed', description: 'Terms used in an answer that occur only in hidden messages' })
 
 const callName = z
   .union([count, z.string()])
@@ -129,7 +129,7 @@ export const replayedShape = z
         ...total,
         call: count.optional(),
         position: position.describe('Position of the recorded reply'),
-        isSame: z.boolean().describe('True if the model would have been shown the same'),
+        isSame: z.boolean().describe('True if the model would have been shown the same history'),
         isOver: z.boolean(),
         hidden: count,
         needed: z.array(needed),
@@ -163,10 +163,7 @@ export const bisectionShape = z
         position,
         verdict,
         evidence: z.unknown().optional(),
-        isMeasure: z
-          .boolean()
-          .optional()
-          .describe('True if the question measures how reliable the answers are'),
+        isMeasure: z.boolean().optional().describe('True if the verdict was given to measure reliability'),
       }),
     ),
     suspects: z.array(z.looseObject({ position, type: z.string(), probability: z.number() })),

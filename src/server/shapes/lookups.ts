@@ -82,14 +82,21 @@ export const branchesShape = z
       ),
     ...upTo,
   })
-  .meta({ id: 'Branches', description: 'Branches off the path and forks, as far as they are indexed' })
+  .meta({
+    id: 'Branches',
+    description: 'Forks, and branches that are not on the path, as far as they have been indexed',
+  })
 
 export const hiddenShape = z
   .object({
     marker: position,
     messages: count,
-    kinds: z.record(z.string(), count).describe('Counts by the letters of the outline'),
-    tools: z.array(z.tuple([z.string(), count])).describe('The most called first'),
+    kinds: z
+      .record(z.string(), count)
+      .describe('Number of messages of each kind, by the letters of the outline'),
+    tools: z
+      .array(z.tuple([z.string(), count]))
+      .describe('Tools with their number of calls, most called first'),
   })
   .meta({ id: 'Hidden' })
 
@@ -109,7 +116,7 @@ const hit = z.object({
   time,
   excerpt: z.object({ before: z.string(), match: z.string(), after: z.string() }),
   now: seen,
-  then: seen.describe('Whether the model saw the hit at the next reply'),
+  then: seen.describe('State of the hit for the model at the next reply'),
 })
 const titleHit = hit.pick({ conversation: true, time: true, excerpt: true })
 const found = {

@@ -15,4 +15,6 @@ export const blockShape = z
 export const message = z.looseObject({ role: messageSchema.shape.role, content: z.array(blockShape) })
 export const origin = z.looseObject(originSchema.shape)
 
-export const awaits = z.enum(['model', 'user', 'beginning']).describe('Whose turn it is')
+export const awaits = z
+  .enum(['model', 'user', 'beginning'])
+  .describe('The party whose turn it is; `beginning` if there is nothing to send yet')

@@ -25,5 +25,5 @@ const happeningShape = z
     happening('reply', { position, content: z.array(blockShape) }),
     happening('held', { by: z.string() }),
   ])
-  .meta({ id: 'TurnEvent', description: 'What happens in a turn' })
+  .meta({ id: 'TurnEvent', description: 'A live event of a turn' })
 export const servedShape = z.strictObject({ conversation: conversationIdSchema, event: happeningShape })

@@ -16,9 +16,9 @@ export const writtenShape = z
 const shown = z.object({
   items: count,
   tokens: count,
-  estimated: count.describe('Number of tokens that the API did not count'),
+  estimated: count.describe('Number of tokens that are estimated, because the API did not count them'),
   awaits,
-  repairs: z.record(z.string(), count).describe('Number of repairs by kind that its request needs'),
+  repairs: z.record(z.string(), count).describe('Number of repairs that the request needs, by kind'),
 })
 export const previewShape = z
   .looseObject({

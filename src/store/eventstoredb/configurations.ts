@@ -25,5 +25,5 @@ export const configurationsFinding = async (reading: Reads): Promise<DiagnosisFi
     if (read.right.length < page) return secretsFinding(found)
     after = read.right.at(-1)?.place
   }
-  return secretsFinding(found, ` (only the first ${most} configurations were looked at)`)
+  return secretsFinding(found, ` (only the first ${most} configurations were checked)`)
 }

@@ -138,7 +138,7 @@ async function* limitsFinding(reading: Reads): Fallible<StoreError, DiagnosisFin
   }
   const looked = Math.max(changes.length, tombstones.length)
   const bound =
-    looked === mostSettings ? ` (only the first ${mostSettings} settings of streams were looked at)` : ''
+    looked === mostSettings ? ` (only the first ${mostSettings} stream settings were checked)` : ''
   if (traps.size === 0) return findingOf(check, 'ok', `no conversation is limited or deleted${bound}`)
   const named = [...traps].slice(0, 5).map(([id, trap]) => `${id} (${trap})`)
   const others = traps.size > named.length ? ` and ${traps.size - named.length} more` : ''

@@ -40,7 +40,7 @@ export const probe = async (address: Address, patience: number): Promise<string 
   if (code !== undefined) return problems[code] ?? message
   // A server with TLS answers a TLS greeting, even with an untrusted certificate; a server without TLS hangs up or waits.
   const greeted = await failureOf(secured(address, { rejectUnauthorized: false }), greetingPatience)
-  if (greeted.code === undefined) return 'the server speaks TLS: leave tls=false out of the URL'
+  if (greeted.code === undefined) return 'the server speaks TLS: remove tls=false from the URL'
   return (await isSilent(address)) ? silent : undefined
 }
 

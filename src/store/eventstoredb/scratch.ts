@@ -55,7 +55,7 @@ export const scratchFindings = async (
       findingOf(
         'round trips',
         appends.median > slow ? 'warning' : 'ok',
-        `a read: ${roundTripsText(readTimes)}; an append: ${roundTripsText(appends)}${appends.median > slow ? '. Every command waits for both: run the workers nearer to the database, or give it a faster disk' : ''}`,
+        `a read: ${roundTripsText(readTimes)}; an append: ${roundTripsText(appends)}${appends.median > slow ? '. Every command waits for both: run the workers closer to the database, or move the database to a faster disk' : ''}`,
       ),
     ]
   } finally {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { StoredEvent } from '../../events/codec.ts'
 
-// The server also reports success for events that it already has, and does not say so. So if another writer may send the same append,
-// byte for byte, the last event of the append is stamped: the writer whose stamp is stored has written the events. Readers get the
-// metadata without the stamp.
+// The server also reports success for events that it already has, without any indication of that. So if another writer may send the
+// same append, byte for byte, the last event of the append is stamped: the writer whose stamp is stored has written the events. Readers
+// get the metadata without the stamp.
 
 const mark = '{"$append":"'
 const stampLength = `${mark}${randomUUID()}"`.length

@@ -90,7 +90,7 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
       return yield historyLost(stream, 'it was deleted')
     if (repeat === 'none') return 'written'
     if (repeat === 'silent') return 'taken'
-    // The server also reports success for events that it already has, and does not say so.
+    // The server also reports success for events that it already has, without any indication of that.
     const last = sent.at(-1)
     const from = expected + events.length
     const there = await run(reading.range({ stream, from, direction: 'forwards', limit: 1 }))

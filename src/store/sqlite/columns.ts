@@ -17,8 +17,8 @@ export interface ColumnsReport {
   /** Descriptions of the first problems; empty if the check found no problem. */
   readonly problems: readonly string[]
   /**
-   * Number of events that a JSONL import by 0.1.0 may have left without the mark `findable`. A repeat of their commands would be
-   * written again.
+   * Number of events that may lack the `findable` mark because version 0.1.0 imported them from JSONL. If one of their commands is
+   * repeated, its events are recorded a second time.
    */
   readonly unmarked: number
 }
@@ -81,7 +81,7 @@ export const notAsWritten = (store: string, problems: readonly string[]): StoreE
 })
 
 /**
- * Result of one step of a check: the number of rows checked, the problems found, and the number of events without the mark `findable`.
+ * Result of one step of a check: the number of rows checked, the problems found, and the number of events without the `findable` mark.
  */
 interface Looked {
   readonly rows: number
@@ -111,7 +111,8 @@ function* eventProblems(db: DatabaseSync, isSample: boolean): Generator<Looked, 
   const marked = db.prepare('SELECT min(revision) AS first FROM events WHERE stream = ? AND findable = 1')
   const firsts = createLruCache<unknown>(1_000)
   /**
-   * Returns the first revision of a stream with the mark `findable`. Earlier events may be from an import by 0.1.0, which set no mark.
+   * Returns the revision of the first event of a stream that has the `findable` mark. Earlier events may have been imported by version
+   * 0.1.0, which did not set the mark.
    */
   const firstMarked = (stream: bigint): unknown => {
     if (firsts.get(`${stream}`) === undefined) firsts.set(`${stream}`, marked.get(stream)?.['first'])
@@ -164,7 +165,7 @@ const orderProblem = (row: Row): string | undefined => {
 }
 
 const markMissing = (row: Row): string =>
-  `${placeOf(row)} has NULL in findable: a repeat of its command would be written again`
+  `${placeOf(row)} has NULL in findable: if its command is repeated, its events are recorded a second time`
 
 interface Commanded {
   readonly commandId?: unknown
@@ -172,8 +173,8 @@ interface Commanded {
 }
 
 /**
- * Reports whether an event lacks the mark `findable` although it is the first event of a command that searches for this event when
- * repeated. Imports need no mark, because they search elsewhere.
+ * Reports whether an event lacks the `findable` mark although it is the first event of a command that, when repeated, searches for this
+ * event. Imports need no mark, because they search elsewhere.
  */
 const isUnmarked = ({ findable, name, id, metadata }: Row): boolean => {
   const stream = String(name)

@@ -41,7 +41,7 @@ export const guardOf = (
   /** State of the folders when the files were last checked; empty while the folders could still change unnoticed. */
   let seen: readonly (Stats | undefined)[] = []
 
-  // Checking the folder costs a third of checking the files, and every removal changes the folder.
+  // Checking the folder costs a third as much as checking the files, and every removal changes the folder.
   const look = (): void => {
     const found = folders.map(statsOf)
     if (found.every((folder, index) => isSame(folder, seen[index]))) return

@@ -33,7 +33,9 @@ export interface SqliteWriter {
 const isBusy = (begun: E.Either<StoreError, void>): boolean =>
   E.isLeft(begun) && begun.left._tag === 'StoreBusy'
 
-/** Resolved promise used to schedule work after the current task; waiting for a microtask costs a third of waiting for a tick. */
+/**
+ * Resolved promise used to schedule work after the current task; waiting for a microtask costs a third as much as waiting for a tick.
+ */
 const soon = Promise.resolve()
 
 /**

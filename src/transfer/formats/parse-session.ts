@@ -51,7 +51,7 @@ type Result = E.Either<ImportError, ImportPlan | StoredImport>
 /**
  * Reads a session written by another program or by this library. Returns the actions that import the session, and a report on every
  * entry. Writes nothing. Errors: `UnknownFormat`, `UnsupportedFormat`; `BadLine` for a torn or malformed line; `InvalidInput` for an
- * invalid `id`, or an `id` for a file with several stored conversations, which keep their ids.
+ * invalid `id`, or an `id` for a file with several stored conversations, which keep their own ids.
  */
 export const parseSession = ({ text, ...options }: SessionFile): Result => {
   const reader = sessionReader(options, createImportNotes())
@@ -168,7 +168,7 @@ const storedUnder = (
     return E.left(
       invalidInput(
         'id',
-        `the file contains ${stored.length} conversations, which keep their ids: leave it out`,
+        `the file contains ${stored.length} conversations, which keep their own ids: omit this option`,
       ),
     )
   const conversations = id === undefined ? stored : stored.map((conversation) => ({ ...conversation, id }))

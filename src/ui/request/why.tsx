@@ -31,7 +31,7 @@ export const WhyView = ({ source, id, path }: WhyViewProps) => {
     <div class="why-call">
       {derived && <p class="faint">{describeDerived(derived)}</p>}
       <Part title="Needed but hidden" lines={value.needed.map((one) => neededLine(one, to))}>
-        {value.needed.length === 0 && 'The answer names nothing that only hidden messages contain.'}
+        {value.needed.length === 0 && 'The answer contains no terms that occur only in hidden messages.'}
       </Part>
       <Part
         title={before === undefined ? 'What it was shown' : `Changed since ${beforeText(before)}`}

@@ -163,7 +163,7 @@ describe('the diagnosis of an EventStoreDB', () => {
     const db = await serve()
     const none = { type: '$metadata', isJson: true, data: Buffer.from('{}'), metadata: Buffer.alloc(0) }
     for (let n = 0; n < 1_001; n++) db.preload(`$$conversation-${n}`, [{ id: randomUUID(), ...none }])
-    expect(found(await findingsOf(db.url), 'history')).toContain('only the first 1000 settings')
+    expect(found(await findingsOf(db.url), 'history')).toContain('only the first 1000 stream settings')
   })
 
   const configured = (parameters: unknown) => ({
@@ -192,7 +192,7 @@ describe('the diagnosis of an EventStoreDB', () => {
       Array.from({ length: 1_001 }, (_, n) => configured({ max_tokens: n })),
     )
     expect(found(await findingsOf(db.url), 'secrets')).toBe(
-      'ok: no recorded parameter is known to contain a secret (only the first 1000 configurations were looked at)',
+      'ok: no recorded parameter is known to contain a secret (only the first 1000 configurations were checked)',
     )
   })
 
@@ -288,7 +288,7 @@ describe('the diagnosis of a connection says', () => {
     test('that the server speaks TLS, where the URL does not', async () => {
       const { port } = await secured()
       expect(found(await findingsOf(`esdb://localhost:${port}?tls=false`), 'connection')).toContain(
-        'leave tls=false out',
+        'remove tls=false from',
       )
     })
   })

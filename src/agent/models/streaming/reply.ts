@@ -10,7 +10,7 @@ export interface ReplyDraft {
   readonly add: (event: ReplyEvent) => void
   /** Returns the complete reply; undefined before the stream's last event. */
   readonly whole: () => Reply | undefined
-  /** Returns the completed blocks and the beginning of a text; undefined if neither has arrived. */
+  /** Returns the completed blocks and the text received so far of an unfinished block; undefined if nothing has arrived. */
   readonly partial: () => Reply | undefined
   /** Returns the token counts that the API has reported so far; undefined before the stream has begun. */
   readonly usage: () => Fields | undefined

@@ -7,6 +7,6 @@ export interface Busy {
 
 export const busy = (conversation: string): Busy => ({
   _tag: 'Busy',
-  message: `${conversation} awaits the model or results of its calls: say it later, or with whileBusy enqueue, interrupt or rollback`,
+  message: `${conversation} is waiting for the model or for tool results: try again later, or set whileBusy to 'enqueue', 'interrupt' or 'rollback'`,
   conversation,
 })

@@ -22,7 +22,7 @@ export const comparisonPage = (policies: readonly ReplayReport[]): string => {
 <body>
 <main>
 <h1>What if: ${escapeHtml(id)}</h1>
-<p class="note">What other context policies would have sent in ${calls.length === 1 ? 'its call' : `its ${number(calls.length)} calls`}. No model was asked: the answers are the recorded ones. Counts are the API’s where a request is the recorded one, else estimates.</p>
+<p class="note">What other context policies would have sent in ${calls.length === 1 ? 'its call' : `its ${number(calls.length)} calls`}. No model was called: the answers are the recorded ones. Token counts are the API’s for unchanged requests, and estimates for all others.</p>
 ${totals(policies)}
 ${legend(policies)}
 ${chart({ title: 'Tokens of each request', calls: names, lines: linesOf(policies, ({ tokens }) => tokens), textOf: number })}
