@@ -111,7 +111,7 @@ export const resultReader = ({ events, position }: Conversation): ResultReader =
  *
  * const weather = tool({
  *   name: 'weather',
- *   description: 'Says the weather in a city.',
+ *   description: 'Gets the weather in a city.',
  *   input: z.object({ city: z.string() }),
  *   run: async ({ city }) => `It is sunny in ${city}.`,
  * })

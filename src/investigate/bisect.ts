@@ -130,7 +130,9 @@ export const bisect = async (chat: BisectedChat, options: BisectOptions): Promis
   const notes = await chat.notes()
   const begun = again ? undefined : bisectionIn(notes, asked)
   if (mark && !begun)
-    throw toError(invalidInput('mark', 'answers no question: first begin the bisection without it'))
+    throw toError(
+      invalidInput('mark', 'was given, but no question is pending: start the bisection without it first'),
+    )
   const reliability = options.reliability ?? (begun ? reliabilityIn(begun) : 1)
   // Two callers that begin the same bisection at the same time get the same note.
   const once = again ? {} : { commandId: `bisection ${digestOfAsked(asked)}` }

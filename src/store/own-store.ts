@@ -62,7 +62,10 @@ const lackIn = (store: unknown): InvalidInput | undefined => {
   if (misshapen) return invalidInput(`store.${misshapen}`, 'must be a method, or omitted')
   const { blobs, url, maxAppendBytes = Infinity } = store
   if (typeof url !== 'string')
-    return invalidInput('store.url', 'must be the URL without credentials, for messages')
+    return invalidInput(
+      'store.url',
+      "must be the store's URL without credentials, because error messages show it",
+    )
   if (typeof maxAppendBytes !== 'number')
     return invalidInput('store.maxAppendBytes', 'must be a number of bytes, or Infinity')
   if (blobs === undefined)

@@ -3,7 +3,7 @@ import type { TurnFact } from '../../events/turn-events.ts'
 import { maxAttempts } from './attempts.ts'
 import type { OpenStep } from './open-step.ts'
 
-/** Returns the fact with which a worker takes a step: a claim, or the parking of the step after too many failed attempts. */
+/** Returns the fact to record when a worker tries to take a step: a claim or, after too many failed attempts, a fact that parks the step. */
 export const claim = (
   { name: step, attempt, errors }: OpenStep,
   worker: string,

@@ -9,8 +9,8 @@ import { manifestFrom } from './read-manifest.ts'
 
 /**
  * Result of verifying a bundle. `proven`: the signed ledger proves everything; `partly`: it proves everything except what was left out;
- * `unproven`: the bundle is consistent but nothing proves it; `unchecked`: the folder is not a bundle in its original form, or the key
- * belongs to another ledger; `broken`: the content was changed after it was written.
+ * `unproven`: the bundle is consistent but nothing proves it; `unchecked`: the folder is not a bundle or has been
+ * repackaged, or the key belongs to another ledger; `broken`: the content was changed after it was written.
  */
 export type BundleVerdict = 'proven' | 'partly' | 'unproven' | 'unchecked' | 'broken'
 

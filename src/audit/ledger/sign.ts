@@ -58,7 +58,7 @@ export async function* checkpointOf(
   for (const signer of signers) {
     const note = await signNote(text, origin, signer)
     if (!isSignedBy(note, [verifierKey(origin, signer.publicKey)]))
-      return yield invalidInput('signer', 'signed with a key other than its public key')
+      return yield invalidInput('signer', 'made a signature that does not match its public key')
     signatures.push(...note.signatures)
   }
   return noteText({ text, signatures })

@@ -41,7 +41,7 @@ export interface TurnLog {
   /** Yields the events currently recorded, newest first; `at` never increases. Throws a `StoreError` during iteration. */
   readonly newest: (page?: number) => AsyncGenerator<RecordedTurnFact, void>
   /**
-   * Yields the events recorded while the conversation ended at or after a position, in order. With `follow`, continues with new events
+   * Yields, in order, the events that were recorded when the conversation's last position was at or after the given one. With `follow`, continues with new events
    * until the signal aborts or the store closes. Throws a `StoreError` during iteration.
    */
   readonly since: (

@@ -6,7 +6,7 @@ import { isConversationId } from '../../events/ids.ts'
 import type { Liveness } from '../port.ts'
 import { networkMount } from './network.ts'
 
-/** Maximum number of open files for names held by other processes. */
+/** Maximum number of files kept open to check whether other processes still hold their names. */
 const mostOthers = 50
 
 /**

@@ -198,7 +198,7 @@ const plansUnder = (
     }))
 }
 
-/** Returns a function that renames the target of a link to another conversation of the same file. */
+/** Returns a function that gives the target of a link its new name if the target is a conversation in the same file. */
 const linkedUnder =
   (renamed: ReadonlyMap<string, string>) =>
   (note: PlannedNote): PlannedNote => {

@@ -15,7 +15,7 @@ export interface Page {
   readonly count: { messages: number; calls: number }
   /** This many of the messages may have been given to callers as they are. */
   given: number
-  /** Whether anything but notes was said. */
+  /** True if the page has content other than notes. */
   isSpoken: boolean
   readonly ids: RequestIds
   readonly open: OpenCalls<Call>
