@@ -10,21 +10,21 @@ import { thinkingProblem } from './thinking.ts'
 import type { Utterance } from './utterances.ts'
 import type { Call, Waiting } from './waiting.ts'
 
-/** What is shown of a message of the assistant, and what that means for what comes before it. */
+/** Content of an assistant message as it will be shown, with its effects on earlier messages. */
 interface Part extends Pick<Paired, 'served' | 'opened'> {
   readonly shown: readonly Block[]
-  /** Whether it is joined to the last message. */
+  /** True if the content is joined to the last message of the request. */
   readonly isJoined: boolean
-  /** Whether it is joined to open calls of another reply, with thinking: then nothing tells what that was produced after. */
+  /** True if the reply has thinking and is joined to open calls of another reply. The context of its thinking is then unknown. */
   readonly isApart: boolean
   readonly isMuted: boolean
-  /** Server tool uses whose results cannot come any more. */
+  /** Server tool uses whose results can no longer come because of this message. */
   readonly lost: readonly Waiting[]
-  /** Why its thinking is left out, if it is. */
+  /** Reason for leaving out the reply's thinking; undefined if the thinking is shown. */
   readonly problem: string | undefined
 }
 
-/** Writes a message of the assistant, with the parts of its reply that were held back. */
+/** Writes an assistant message, including the thinking of the same reply that was held back until now. */
 export const writeAssistant = (page: Page, said: Utterance, cleaned: readonly Block[]): void => {
   const { position } = said
   const part = partOf(page, said, cleaned)
@@ -49,7 +49,7 @@ const partOf = (page: Page, said: Utterance, cleaned: readonly Block[]): Part =>
   const before = { waiting, used: ids, isSameMessage: isJoined }
   const { content, served, opened } = pairServerTools(cleaned, said.content, before, position, report)
   const callers = callersIn(content)
-  // Parts of a reply without a name may follow one another, too.
+  // Consecutive parts without a reply id may also belong to one reply.
   const isSame = isJoined && said.reply === reply?.reply && (isPart(page, said) || reply?.paused === false)
   const lost = isSame ? [] : [...waiting.values()].filter(({ id }) => !served.has(id) && !callers.has(id))
   const parts = [...held, { said, content }]
@@ -67,7 +67,10 @@ const partOf = (page: Page, said: Utterance, cleaned: readonly Block[]): Part =>
   return { shown, served, opened, isJoined, isApart, isMuted, lost, problem }
 }
 
-/** Brings what comes before a message to its end. */
+/**
+ * Completes the request up to a new assistant message: settles earlier calls, drops server tool uses without results, and adds or
+ * leaves out the thinking that was held back.
+ */
 const endBefore = (
   page: Page,
   said: Utterance,
@@ -115,8 +118,9 @@ const isPart = ({ reply }: Page, { reply: name }: Utterance): boolean =>
   name !== undefined && name === reply?.reply
 
 /**
- * Whether a message of the assistant continues the last one although calls are open. Calls in a row are made side by side, and recorded
- * one by one; a message without a call may be the answer to the errors of `ended`, and one whose receipt says so is.
+ * Reports whether an assistant message continues the last one while calls are open. Calls made in parallel are recorded one by one, so
+ * a message with a call continues it. A message without a call does not, because it may answer the error results that `ended` adds. Nor
+ * does a message whose receipt shows that its request contained such error results.
  */
 const isBeside = (page: Page, said: Utterance, content: readonly Block[]): boolean => {
   if (isPart(page, said)) return true
@@ -124,7 +128,7 @@ const isBeside = (page: Page, said: Utterance, content: readonly Block[]): boole
   return !late.wereSent(said) && !open.wereSent(said) && content.some((block) => isBlock(block, 'tool_use'))
 }
 
-/** A call as it is sent; adds it to `made`. */
+/** Returns a tool call in the form in which it is sent, and adds it to `made`. */
 const callOf = (
   { ids, count, report }: Page,
   block: KnownBlock<'tool_use'>,
@@ -141,7 +145,7 @@ const callOf = (
   return { ...block, id, input: isObject ? block.input : { input: block.input } }
 }
 
-// Whatever comes later, so that appending changes nothing.
+// Trims regardless of later items, so that appending changes nothing.
 const trimmed = (content: readonly Block[], position: number, report: Report): readonly Block[] => {
   const last = content.at(-1)
   if (!last || !isBlock(last, 'text') || last.text.trimEnd() === last.text) return content

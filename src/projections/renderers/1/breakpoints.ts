@@ -5,9 +5,9 @@ import type { Report } from './repairs.ts'
 const maxBreakpoints = 4
 
 type Part = { readonly [field: string]: unknown }
-/** Parts of a request in the order of the cache: tools, system blocks, each message's blocks. */
+/** Content of a request in cache order: tools, system blocks, then the blocks of each message. */
 type Parts = readonly { readonly position: number; readonly content: readonly Part[] }[]
-/** A place: the index of a part's content among the parts, and the part's index in it. */
+/** A position in a request: the index of a content in `Parts`, and the index of a part in that content. */
 export type Place = readonly [content: number, part: number]
 
 const ttlOf = (part: Part): string | undefined => {
@@ -26,15 +26,15 @@ const ttlsOfEach = createListMap<readonly Part[], readonly string[]>()
 const hasTtl = (part: Part): boolean => ttlOf(part) !== undefined || inner(part).some(hasTtl)
 const noTtls: readonly string[] = []
 
-// Few contents have breakpoints, and long requests have many contents.
+// Checks for breakpoints first: few contents have any, and long requests have many contents.
 const ttlsOf = (content: readonly Part[]): readonly string[] =>
   content.some(hasTtl)
     ? content.flatMap((part) => [...inner(part), part].flatMap((each) => ttlOf(each) ?? []))
     : noTtls
 
 /**
- * Removes stored cache breakpoints that the API would refuse: all but the last `most`, and one-hour ones after a five-minute one. Parts
- * that need no change are returned as they are.
+ * Removes stored cache breakpoints that the API would refuse: all but the last `most`, and any one-hour breakpoint after a five-minute
+ * one. Parts that need no change stay the same objects.
  */
 export const limitBreakpoints = (
   parts: Parts,
@@ -43,7 +43,7 @@ export const limitBreakpoints = (
 ): readonly (readonly Part[])[] => {
   const contents = parts.map(({ content }) => content)
   const [tools = [], system = [], ...messages] = contents
-  // Tools and system prompt may be in other arrays; the messages are the same objects.
+  // The arrays of tools and system blocks may be new in each call. The messages' arrays stay the same, so their values are cached.
   const ttls = [...ttlsOf(tools), ...ttlsOf(system), ...ttlsOfEach(messages, ttlsOf).flat()]
   if (ttls.length === 0) return contents
   const first = Math.max(0, ttls.length - most)
@@ -71,7 +71,10 @@ export const limitBreakpoints = (
   return parts.map(({ position, content }) => content.map((part) => limited(part, position)))
 }
 
-/** As `limitBreakpoints`, with these breakpoints, which live that long, instead of the stored ones; an index past the end means the end. */
+/**
+ * Replaces the stored cache breakpoints with new ones at the given places and with the given lifetime. An index past the end stands for
+ * the last part.
+ */
 export const placeBreakpoints = (
   parts: Parts,
   places: readonly Place[],
@@ -83,14 +86,17 @@ export const placeBreakpoints = (
     const content = placed[index] ?? []
     const last = Math.min(at, content.length - 1)
     const part = content[last]
-    // A compaction block has to be sent back as it was; thinking cannot carry a breakpoint.
+    // A compaction block must be sent back unchanged; thinking cannot carry a breakpoint.
     if (part && part['type'] !== 'compaction' && !ttlOf(part))
       placed[index] = marked(content, `${last} ${ttl}`)
   }
   return placed
 }
 
-/** The same content gives the same marked object, so that what is derived from that can be remembered too. */
+/**
+ * Returns the content with a breakpoint. The result for the same content is the same object, so that values derived from it can be
+ * cached, too.
+ */
 const marked = memo((content: readonly Part[], place): readonly Part[] => {
   const [at, ttl] = place.split(' ')
   const index = Number(at)

@@ -9,7 +9,7 @@ import {
 import type { Role } from '../../../events/events.ts'
 import type { Report } from './repairs.ts'
 
-// Which blocks are allowed where, and what the API refuses inside a block, whatever is around it.
+// The blocks that are allowed in each place, and the parts of a block that the API refuses regardless of the surroundings.
 
 const serverResults = [
   'web_search_tool_result',
@@ -52,7 +52,10 @@ export const isServerUse = (block: Block): boolean =>
 
 export const isServerResult = (block: Block): boolean => serverResults.includes(block.type)
 
-/** Whether a compaction block replaces the messages before it; one with null content, or none, says that the compaction failed. */
+/**
+ * Reports whether a compaction block replaces the messages before it. A block without content, or with null or empty content, only
+ * reports that the compaction failed.
+ */
 export const isCompaction = ({ type, content }: Block): boolean =>
   type === 'compaction' && content !== undefined && content !== null && content !== ''
 
@@ -63,7 +66,7 @@ const omit = (block: Block, field: string): Block => {
   return rest as Block
 }
 
-/** The value with every lone surrogate in it replaced; the same object if there is none. */
+/** Replaces every lone surrogate in a value; returns the same object if it has no lone surrogates. */
 export const wellFormed = <T>(value: T): T => (isWellFormed(value) ? value : (repaired(value) as T))
 
 const isWellFormed = (value: unknown): boolean => {
@@ -83,8 +86,8 @@ const repaired = (value: unknown): unknown => {
 }
 
 /**
- * The blocks of a message that its place allows, each as the API accepts it; the same array if there is nothing to change. Thinking
- * stays as it is, or is left out if it holds half a character: it must stay what was signed.
+ * Returns the blocks that are allowed in a message of this role or in a tool result, each in a form that the API accepts; the same
+ * array if nothing changes. Thinking stays as signed; if it contains a lone surrogate, `thinkingProblem` leaves it out.
  */
 export const clean = (
   content: readonly Block[],
@@ -131,7 +134,7 @@ const cleanBlocks = (
 
 const pictureTypes: ReadonlySet<unknown> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'])
 
-/** Whether the API accepts this source of an image; unknown kinds of sources are left to the API. */
+/** Reports whether the API accepts an image source. Only base64 sources are checked here; the API checks all others. */
 const isPicture = (source: Partial<BlockSource> | undefined): boolean =>
   source?.type !== 'base64' ||
   (pictureTypes.has(source.media_type) && typeof source.data === 'string' && source.data !== '')

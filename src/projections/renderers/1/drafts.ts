@@ -3,20 +3,25 @@ import type { Role } from '../../../events/events.ts'
 import { isThinking } from './clean.ts'
 import type { Report } from './repairs.ts'
 
-/** A message of the request while it is written. Content is added to it only while it is the last one; later it is replaced. */
+/**
+ * A message of a request that is being written. Content is added only while the message is the last one; after that, its content is
+ * replaced as a whole.
+ */
 export interface Draft {
   readonly role: Role
   readonly position: number
   content: Block[]
-  /** Position of the last event that it shows something of. */
+  /** Position of the last event that contributes to the message. */
   until: number
-  /** Ascends through the messages: finds a message even if it was joined to an earlier one since. */
+  /** Ascending number of the message. It identifies the message even after it was joined to an earlier one. */
   readonly nth: number
-  /** Whether there may be thinking in it. */
+  /** True if the message may contain thinking. */
   thinks: boolean
 }
 
-/** Adds to the last message and returns it, if it has that role; else adds a message. */
+/**
+ * Adds content to the last message if it has this role, and returns that message. Otherwise adds a new message and returns undefined.
+ */
 export const addTo = (
   drafts: Draft[],
   role: Role,
@@ -37,7 +42,10 @@ export const addTo = (
   return last
 }
 
-/** Index of the assistant's message that got this number, or of the one that it was joined to; from there on `joined` took its answers, too. */
+/**
+ * Returns the index of the assistant message with this number, or of the message to which it was joined. In the second case, `joined`
+ * has also moved the results of the joined message.
+ */
 export const indexOf = (drafts: readonly Draft[], nth: number): number => {
   let [from, to] = [0, drafts.length]
   while (from < to) {
@@ -48,13 +56,13 @@ export const indexOf = (drafts: readonly Draft[], nth: number): number => {
   return drafts[from - 1]?.role === 'assistant' ? from - 1 : from - 2
 }
 
-/** A copy that can be changed. */
+/** Returns a copy of a message; the copy may be changed. */
 export const copyOf = (draft: Draft): Draft => ({ ...draft, content: [...draft.content] })
 
 /**
- * Leaves these blocks out of messages, and all of their thinking: a message that is not whole has no thinking.
+ * Removes these blocks and all thinking from messages: an incomplete message must not have thinking.
  *
- * @returns the thinking
+ * @returns the removed thinking
  */
 export const leaveOut = (drafts: readonly Draft[], blocks: ReadonlySet<Block>): readonly Block[] => {
   const thinking: Block[] = []
@@ -70,8 +78,9 @@ export const leaveOut = (drafts: readonly Draft[], blocks: ReadonlySet<Block>): 
 }
 
 /**
- * Joins messages about the same calls: all that the assistant said in one message, then all results in another, but for these answers,
- * which come last in their messages. Adds to the first messages, as many rounds may be joined one by one to a long one.
+ * Joins messages about the same calls: all assistant content into one message, then all results into another. Drops the answers in
+ * `without`, which come last in their messages. Appends to the first message of each role, because that message may grow long when many
+ * rounds are joined one by one.
  */
 export const joined = (
   drafts: readonly Draft[],
@@ -82,7 +91,7 @@ export const joined = (
     const all = drafts.filter((draft) => draft.role === role)
     for (const { content } of all)
       for (let last = content.at(-1); last && without.has(last); last = content.at(-1)) content.pop()
-    // Where only answers were, nothing is left to join to.
+    // A message that contained only dropped answers is empty now, so nothing can be joined to it.
     const [first, ...others] = all.filter(({ content }) => content.length > 0)
     if (!first) return []
     for (const draft of others) {
@@ -94,10 +103,13 @@ export const joined = (
     return [first]
   })
 
-/** What `roles-merged` says of the message that another one was joined to. */
+/** Returns the detail of a `roles-merged` repair, which names the message that another one was joined to. */
 export const joinedTo = ({ role, position }: Draft): string => `joined to the ${role} message of ${position}`
 
-/** If rounds are answered from the last one on, each joins one that is long already: that is kept, not built again block by block. */
+/**
+ * Appends blocks to a message. When rounds are answered from the last one to the first, each step appends an already long array; that
+ * array is kept instead of being copied block by block.
+ */
 const appendTo = (draft: Draft, blocks: Block[]): void => {
   const { content } = draft
   if (blocks.length <= content.length) for (const block of blocks) content.push(block)

@@ -1,10 +1,13 @@
-/** The ids of the calls in a request; each is used once. */
+/** The ids of the tool calls and server tool uses in a request. Each id is used only once. */
 export interface RequestIds {
   readonly has: (id: string) => boolean
   readonly take: (id: string) => void
-  /** Releases an id, as its call was left out. */
+  /** Releases the id of a tool call that was left out. */
   readonly free: (id: string) => void
-  /** The id to send a call with: its own, if that is free and has no characters that the API refuses. */
+  /**
+   * Returns the id with which to send a call: the call's own id if it is free and has no characters that the API refuses, otherwise a
+   * variant of it.
+   */
   readonly freeFor: (id: string) => string
   readonly clear: () => void
 }

@@ -6,14 +6,14 @@ import type { Report } from './repairs.ts'
 import { thinkingProblem } from './thinking.ts'
 import { blocksOf, reportUse, type Waiting } from './waiting.ts'
 
-/** Reports thinking that was left out; the rest of the reply is shown without thinking too. */
+/** Reports removed thinking. The rest of the same reply is then shown without thinking, too. */
 export const silence = (page: Page, thinking: readonly Block[]): void => {
   for (const position of new Set(thinking.map((block) => page.thoughts.get(block) ?? START)))
     page.report('thinking-dropped', position, 'its message is not what it was when it was produced')
   if (thinking.length > 0) page.isMuted = true
 }
 
-/** Leaves out server tool uses whose results cannot come any more, and all thinking that was produced with them. */
+/** Removes server tool uses whose results can no longer come, and the thinking in their messages and in later ones. */
 export const dropUses = (page: Page, uses: readonly Waiting[]): void => {
   if (uses.length === 0) return
   const { messages, report } = page
@@ -23,7 +23,7 @@ export const dropUses = (page: Page, uses: readonly Waiting[]): void => {
     reportUse(use, report)
   }
   silence(page, leaveOut(messages.slice(firstOf(page, uses)), blocksOf(uses)))
-  // All of these messages but the last one have calls.
+  // Every one of these messages except the last has calls, so only the last can be empty now.
   if (messages.at(-1)?.content.length !== 0) return
   reportDropped(report, messages.pop()?.position ?? START)
   const last = messages.at(-1)
@@ -32,11 +32,11 @@ export const dropUses = (page: Page, uses: readonly Waiting[]): void => {
   page.given = messages.length - 1
 }
 
-/** Index of the message with the first of these uses. */
+/** Returns the index of the message with the first of these uses; the number of messages if no uses are given. */
 export const firstOf = ({ messages }: Page, [first]: readonly Waiting[]): number =>
   first ? indexOf(messages, first.message) : messages.length
 
-/** Reports the parts of a reply that are held back as left out. */
+/** Reports that the thinking of a reply that was held back is left out. */
 export const leaveHeld = ({ held }: Page, report: Report, problem?: string): void => {
   for (const { said, content } of held) {
     const { position, unchanged } = said

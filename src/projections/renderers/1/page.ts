@@ -7,38 +7,43 @@ import type { Report } from './repairs.ts'
 import type { Utterance } from './utterances.ts'
 import type { Call, Late, Waiting } from './waiting.ts'
 
-/** The request so far, and all that decides how the next message is written. Changed in place. */
+/** The request written so far, with all state that determines how the next message is written. Changed in place. */
 export interface Page {
   readonly report: Report
   readonly messages: Draft[]
-  /** How many messages and calls there were ever. */
+  /** Numbers of messages and calls ever added, including those joined or removed since. */
   readonly count: { messages: number; calls: number }
-  /** This many of the messages may have been given to callers as they are. */
+  /** Number of messages at the beginning that may already have been returned to callers. */
   given: number
-  /** True if the page has content other than notes. */
+  /** True if the request contains anything but notes added by render. */
   isSpoken: boolean
   readonly ids: RequestIds
   readonly open: OpenCalls<Call>
   readonly late: LateCalls<Late>
-  /** Server tool uses without a result so far, in the order of the uses. */
+  /** Server tool uses that have no result yet, in order. */
   readonly waiting: Map<string, Waiting>
-  /** The last thing that the assistant said. */
+  /** The last assistant message written. */
   reply: Utterance | undefined
-  /** Whether the thinking of that reply is left out. */
+  /** True if the thinking of the reply in `reply` is left out. */
   isMuted: boolean
-  /** No message ends with thinking: these parts of a reply are shown together with the part that follows, if one does. */
+  /**
+   * Parts of a reply that consist only of thinking. No message may end with thinking, so they are held back and shown with the next
+   * part of the reply, if it has one.
+   */
   held: Held[]
-  /** The positions of the turn's thinking, which may have to be left out later. */
+  /** Positions of the current turn's thinking blocks, which may have to be left out later. */
   readonly thoughts: Map<Block, number>
 }
 
-/** A part of a reply that is only thinking, as it was said and cleaned. */
+/** A part of a reply that consists only of thinking: the original message, and its cleaned content. */
 export interface Held {
   readonly said: Utterance
   readonly content: readonly Block[]
 }
 
-/** Messages that nobody said. Part of the rendered bytes: changing one breaks prompt caches. */
+/**
+ * Texts of the messages and error results that render inserts. They are part of the rendered bytes: changing one breaks prompt caches.
+ */
 export const fillers = {
   noResult: 'No result was recorded for this call.',
   noBeginning: '(The beginning of this conversation is not shown.)',
@@ -61,7 +66,7 @@ export const emptyPage = (report: Report): Page => ({
   thoughts: new Map(),
 })
 
-/** Adds to the last message if it has that role, else a message. */
+/** Adds content to the last message if it has this role; otherwise adds a message. */
 export const add = (
   page: Page,
   { role, position, content }: Pick<Utterance, 'role' | 'position' | 'content'>,

@@ -11,54 +11,60 @@ import type { RequestBlock, RequestMessage, RequestText, RequestTool } from '../
 import type { RenderedMessage } from './utterances.ts'
 
 /**
- * A request for the Messages API, and how it departs from what is stored. The SDK takes `system`, `tools`, `tool_choice` and `messages` as
- * they are.
+ * A request for the Messages API, with its differences from the stored history. The SDK accepts `system`, `tools`, `tool_choice` and
+ * `messages` unchanged.
  */
 export interface Rendered {
   readonly system?: string | RequestText[]
   readonly tools?: RequestTool[]
-  /** Sent with tools that are no longer in force, so that none of them is called. */
+  /** Set if the tools are no longer configured and are sent only for the calls shown, so that the model calls none of them. */
   readonly tool_choice?: { readonly type: 'none' }
   readonly messages: RequestMessage[]
-  /** Every departure from the stored blocks, in the order of the messages. */
+  /** Every difference from the stored blocks, in the order of the messages. */
   readonly repairs: readonly Repair[]
   /**
-   * Whose turn it is.
+   * The party whose turn it is.
+   *
    * - `model`: this is a request, ready to be sent.
-   * - `user`: the history ends in a finished reply, rendered as it is; it is not a request before the user has spoken.
-   * - `beginning`: nothing has been said that can be shown, so there is nothing to send: `messages` is empty.
+   * - `user`: the history ends with a finished reply and is rendered unchanged; it becomes a request once the user has spoken.
+   * - `beginning`: the history has nothing to show, so nothing can be sent: `messages` is empty.
    */
   readonly awaits: 'model' | 'user' | 'beginning'
 }
 
 export interface RenderOptions {
-  /** The model accepts messages of role `system` between the others. Default false: they are shown as user text. */
+  /**
+   * Send messages of role `system` between the others, to a model that accepts this. Default false: system messages are shown as user
+   * text.
+   */
   readonly systemMessages?: boolean | undefined
-  /** The history's last assistant message is a prefill, which the model should continue. Default false. */
+  /** Treat the history's last assistant message as a prefill for the model to continue. Default false. */
   readonly prefill?: boolean | undefined
-  /** Put a note in place of what a truncation hides. Default true. */
+  /** Show a note in place of truncated content. Default true. */
   readonly truncationNotes?: boolean | undefined
   /**
-   * Set cache breakpoints that live this long, at the ends of what the next request will share with this one, instead of the stored
-   * ones. Default: the stored ones, as many as the API accepts.
+   * Lifetime of cache breakpoints that replace the stored ones. They are set at the ends of the parts that the next request will share
+   * with this one. Default: the stored breakpoints, as many as the API accepts.
    */
   readonly cache?: '5m' | '1h' | undefined
 }
 
-/** The most messages that a request may hold. */
+/** Maximum number of messages in a request. */
 const maxMessages = 100_000
 
 /**
- * The effective history as a request for the Messages API. Whatever happened to the log, the request is valid if `awaits` is `model`.
- * Appending to the conversation does not change the messages already rendered, except at the end of an open turn.
+ * Renders the effective history as a request for the Messages API. The request is valid for any log if `awaits` is `model`. Appending
+ * to the conversation does not change messages that were already rendered, except at the end of an open turn.
  *
- * Total, and deterministic: the same history and options always give the same bytes. What it derives from a history is remembered.
+ * Total and deterministic: the same history and options always give the same bytes. Values derived from a history are cached.
  * The rules and their repairs: docs/render.md.
  */
 export const render = (effective: Effective, options: RenderOptions = {}): Rendered =>
   atOnce(finishing(effective, options))
 
-/** Writes what is not written yet, then what depends on the whole; a pass over all messages is a slice. */
+/**
+ * Writes the messages that remain, then the parts that depend on the whole request. Each pass over all messages is one slice of work.
+ */
 function* finishing(effective: Effective, options: RenderOptions): Generator<void, Rendered> {
   const repairs: Repair[] = []
   const report: Report = (kind, position, detail) => repairs.push({ kind, position, detail })
@@ -92,7 +98,7 @@ function* finishing(effective: Effective, options: RenderOptions): Generator<voi
     ...(isFormer && { tool_choice: { type: 'none' } }),
     messages: messages.map(({ role }, index) => ({
       role: role as RequestMessage['role'],
-      // The next request shares it.
+      // The next request shares this array.
       content: freeze((limited[index] ?? []) as RequestBlock[]),
     })),
     repairs,
@@ -101,8 +107,8 @@ function* finishing(effective: Effective, options: RenderOptions): Generator<voi
 }
 
 /**
- * The most useful places for breakpoints in the parts of a request: the ends of system prompt or tools, of the newest summary, of the
- * previous request, and of this one.
+ * Returns the most useful positions for breakpoints in a request: the ends of the system prompt or tools, of the newest summary, of the
+ * previous request, and of this request.
  */
 const placesIn = (messages: Messages, summary: Place | undefined, hasSystem: boolean): readonly Place[] => {
   const reply = messages.findLastIndex(({ role }) => role === 'assistant')
@@ -173,7 +179,7 @@ const trimEnd = (messages: Messages, report: Report): Messages => {
   ]
 }
 
-/** The last part of a history that is too long for one request, from a user message without tool results. */
+/** Renders only the end of a history that is too long for one request, starting at a user message without tool results. */
 const renderEnd = (effective: Effective, options: RenderOptions): Rendered => {
   const { items } = effective
   const isStart = (item: Item): boolean =>
@@ -184,7 +190,7 @@ const renderEnd = (effective: Effective, options: RenderOptions): Rendered => {
   const found = items.findIndex((item, index) => index > half && isStart(item))
   const start = found < 0 ? half + 1 : found
   const position = items[start]?.position ?? 0
-  // Thinking is not valid without what came before it. With this prompt, all of it counts as older.
+  // Thinking is invalid without the content before it. With this `promptSince`, all thinking counts as older than the prompt.
   const cut = {
     ...effective,
     items: items.slice(start),

@@ -1,3 +1,4 @@
-// Renderer 1, as it was when renderer 2 began (ADR 11). Never edited: receipts of what was sent with it are checked with it.
+// Renderer 1, frozen when renderer 2 was introduced (ADR 11). Its code is never changed: receipts of requests made with it are checked
+// by rendering again with it.
 
 export { render } from './render.ts'

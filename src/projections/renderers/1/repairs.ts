@@ -1,54 +1,59 @@
-/** What render did to make a request from a history: one kind for each way in which the two differ. */
+/** Kind of a repair, that is, of a difference between a history and the request that `render` makes from it. */
 export type RepairKind =
-  /** A tool_result without an open call of that id before it (its call is hidden, or already answered) left out. */
+  /** A tool_result was left out: no open call with its id comes before it (the call is hidden or already answered). */
   | 'result-dropped'
-  /** A call without a result given an error result. */
+  /** An error result was added to a call without a result. */
   | 'call-answered'
-  /** Tool results moved before the other content of their message. */
+  /** Tool results were moved before the other content of their message. */
   | 'results-moved'
-  /** A tool_use id that is used twice or has characters that the API refuses replaced, in the call and in its result. */
+  /** A tool_use id was replaced in the call and its result, because it was a duplicate or had characters that the API refuses. */
   | 'id-replaced'
-  /** A tool input that is not an object put into one. */
+  /** A tool input that is not an object was wrapped in one. */
   | 'input-wrapped'
-  /** A server tool use without its result in the same turn, or the other way round, left out. */
+  /** A server tool use without its result in the same turn, or a result without its use, was left out. */
   | 'server-tool-dropped'
-  /** Thinking left out: what comes before it has changed since, its message is not whole, it ends that, or it has no signature. */
+  /**
+   * Thinking was left out: the content before it has changed since, its message is incomplete or ends with it, or it has no signature.
+   */
   | 'thinking-dropped'
-  /** A text without a visible character left out. */
+  /** A text without a visible character was left out. */
   | 'blank-dropped'
-  /** A block that its place does not allow left out. */
+  /** A block was left out because its type is not allowed in that place. */
   | 'block-dropped'
-  /** A message left out because no block of it remained. */
+  /** A message was left out because no block of it remained. */
   | 'message-dropped'
-  /** A message joined to an earlier one of the same role: the one before it, or one whose round a late result makes the same. */
+  /**
+   * A message was joined to an earlier message of the same role: to the preceding message or, because of a late result, to a message of
+   * the same round.
+   */
   | 'roles-merged'
-  /** A system message in the middle shown as text of a user message. */
+  /** A system message between other messages was shown as text of a user message. */
   | 'system-folded'
-  /** A message inserted, because roles must alternate and the first must be the user's. */
+  /** A message was inserted: roles must alternate, and the first must be `user`. */
   | 'message-inserted'
-  /** A field that its place does not allow left out. */
+  /** A field was left out because it is not allowed in that place. */
   | 'field-dropped'
-  /** Half a character (a lone UTF-16 surrogate) replaced by U+FFFD. */
+  /** A lone UTF-16 surrogate was replaced by U+FFFD. */
   | 'surrogate-replaced'
-  /** A cache breakpoint beyond the four that are allowed, or a longer-lived one after a shorter, left out. */
+  /** A cache breakpoint was left out because the request had more than four, or because a shorter-lived breakpoint came before it. */
   | 'cache-control-dropped'
-  /** What a server-side compaction replaces left out, or a compaction block that replaces nothing. */
+  /** Content replaced by a server-side compaction was left out, or a compaction block without effect was left out. */
   | 'compaction-applied'
-  /** White space at the end of a prefill, or of a paused turn, cut off. */
+  /** Trailing white space of a prefill or a paused turn was removed. */
   | 'whitespace-trimmed'
-  /** Tools defined that are no longer in force, as calls of them are shown. */
+  /** Definitions of tools that are no longer configured were sent, because calls of these tools are shown. */
   | 'tools-recalled'
-  /** Calls shown without the definition of any tool: none is known, or thinking that was produced without them forbids it. */
+  /** Calls were shown without any tool definition: either no definition is known, or thinking produced without tools forbids them. */
   | 'tools-unknown'
-  /** The beginning left out, as a request holds 100,000 messages at most. */
+  /** The beginning of the history was left out: a request holds at most 100,000 messages. */
   | 'history-cut'
 
-/** One departure of the request from what is stored. */
+/** A difference between a request and the stored history. */
 export interface Repair {
   readonly kind: RepairKind
-  /** Position of the event whose content differs; for a cache breakpoint, of the first event in its message. */
+  /** Position of the event whose content differs; for a cache breakpoint, position of the first event in the message. */
   readonly position: number
-  /** What was done, in words. */
+  /** Description of the change. */
   readonly detail: string
 }
 

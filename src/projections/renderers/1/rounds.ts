@@ -4,7 +4,7 @@ import { dropUses, silence } from './omitting.ts'
 import { fillers, type Page } from './page.ts'
 import { type Call, type Late, reportAnswer } from './waiting.ts'
 
-/** Answers the open calls with errors; their real results may still come, until the turn ends. */
+/** Answers the open calls with error results. Until the turn ends, their real results may still come. */
 export const answerOpen = ({ messages, count, open, late }: Page): void => {
   const message = messages.findLast(({ role }) => role === 'assistant')?.nth ?? 0
   for (const made of open.list())
@@ -12,20 +12,20 @@ export const answerOpen = ({ messages, count, open, late }: Page): void => {
   open.clear()
 }
 
-/** Adds an error result for a call. */
+/** Adds an error result for a call and returns the result. */
 export const addError = (messages: Draft[], { id, position }: Call, nth: number): Block => {
   const answer: Block = { type: 'tool_result', tool_use_id: id, is_error: true, content: fillers.noResult }
   addTo(messages, 'user', position, [answer], nth)
   return answer
 }
 
-/** The error results stay: no real ones can come any more. */
+/** Makes the error results final, because real results can no longer come. */
 export const settleLate = ({ late, report }: Page): void => {
   for (const made of late.list()) reportAnswer(made, report)
   late.clear()
 }
 
-/** Somebody else than the model and its tools speaks. */
+/** Ends the turn, because someone other than the model and its tools speaks. */
 export const endTurn = (page: Page): void => {
   answerOpen(page)
   settleLate(page)
@@ -33,7 +33,7 @@ export const endTurn = (page: Page): void => {
   page.thoughts.clear()
 }
 
-/** A result as it is sent; empty if no call waits for it. */
+/** Returns a result in the form in which it is sent; empty if no call waits for the result. */
 export const answered = (
   page: Page,
   result: KnownBlock<'tool_result'>,
@@ -53,7 +53,10 @@ export const answered = (
   return [{ ...result, tool_use_id: found.id }]
 }
 
-/** Takes back the error results of a call and of those after it: what was said since was said beside it. */
+/**
+ * Reopens a call and the calls after it: removes their error results and joins the messages since the call, because they belong to the
+ * same round.
+ */
 const rejoin = (page: Page, { message }: Late): void => {
   const { messages, given, late, open, report } = page
   const from = indexOf(messages, message)

@@ -9,11 +9,11 @@ import { prefixUnchanged } from './thinking.ts'
 import { type Transcript, transcript } from './transcript.ts'
 import { utterancesIn } from './utterances.ts'
 
-/** What a history says, message by message. */
+/** A history written as the messages of a request, with the repairs made. */
 export interface Script {
   readonly script: Transcript
   readonly repairs: readonly Repair[]
-  /** The end of the newest summary, if it is shown. */
+  /** Position of the end of the newest summary in the request, if the summary is shown. */
   readonly summary: Place | undefined
 }
 
@@ -24,29 +24,33 @@ interface Begun {
   readonly unchanged: (item: Item) => boolean
   readonly script: Transcript
   readonly repairs: Repair[]
-  /** How many items are written. */
+  /** Number of items written so far. */
   length: number
   end: End | undefined
 }
-/** The place and the last block of the newest summary, if it is shown. */
+/** The end of the newest summary in the request: its position and its last block. */
 interface End {
   readonly place: Place
   readonly block: Block | undefined
 }
 
-// A history that grows keeps its items, and a transcript only adds at its end, so what was written of a history's beginning is continued.
+// A growing history keeps its items, and a transcript is only appended to, so the transcript of a beginning can be continued.
 const scripts = beginnings<Item, Begun>()
 
-/** @param notes with a note in place of each truncation */
+/**
+ * Returns the messages of a history, continuing the cached messages of its beginning if possible.
+ *
+ * @param notes true to add a note in place of each truncation
+ */
 export const scriptOf = (effective: Effective, systemMessages: boolean, notes: boolean): Script => {
   const { script, repairs, end } = written(effective, systemMessages, notes, effective.items.length)
   const [message, at] = end?.place ?? [0, 0]
-  // It may have been left out since.
+  // The summary may have been left out since it was written.
   const isThere = end && script.messages[message]?.content[at] === end.block
   return { script, repairs, summary: isThere ? end.place : undefined }
 }
 
-/** Writes at least a history's first `length` items, unless they are written already. */
+/** Writes at least the first `length` items of a history, except items that were already written. */
 export const written = (
   effective: Effective,
   systemMessages: boolean,
@@ -77,7 +81,10 @@ const write = (into: Begun, item: Item): void => {
   }
 }
 
-/** Whether a reply answers a request that showed system messages as this one does, as far as its receipt tells. */
+/**
+ * Reports whether a reply's receipt shows that its request contained system messages in the same form as this request. Returns true
+ * without a receipt.
+ */
 const isAsSent = (item: Item, systemMessages: boolean): boolean => {
   const sent = item.kind === 'message' ? item.origin?.context?.options : undefined
   return !sent || (sent['systemMessages'] === true) === systemMessages
@@ -108,7 +115,7 @@ const isAlike = (layout: HistoryLayout, now: HistoryLayout): boolean =>
       return span?.after === after && span.before === before
     }))
 
-/** The end of an item in the last message; undefined if nothing of it is shown there. */
+/** Returns the end of an item in the last message; undefined if no part of the item is shown there. */
 const endOf = ({ messages }: Transcript, { position }: Item): End | undefined => {
   const last = messages.at(-1)
   if (last?.until !== position) return undefined

@@ -4,26 +4,31 @@ import type { Report } from './repairs.ts'
 
 type Ids = Pick<ReadonlySet<string>, 'has'>
 
-/** What comes before a message that matters for its server tools. */
+/** State before a message that determines which server tool uses and results in the message can be sent. */
 export interface Before {
-  /** Ids of the server tool uses without a result so far. */
+  /** Ids of server tool uses that have no result yet. */
   readonly waiting: Ids
-  /** Whether nothing is between them and the message: if so, their results may come anywhere in it, else they come first. */
+  /**
+   * True if nothing comes between the waiting uses and the message. Their results may then be anywhere in the message; otherwise they
+   * must come first.
+   */
   readonly isSameMessage: boolean
-  /** Ids that the request holds already. */
+  /** Ids of the tool calls and server tool uses that the request already contains. */
   readonly used: Ids
 }
 export interface Paired {
   readonly content: readonly Block[]
-  /** The uses whose result has come, including those before the message; and the uses in it that wait from now on. */
+  /** Ids of the uses whose result has come, including uses before the message. */
   readonly served: ReadonlySet<string>
+  /** Uses in the message that now wait for a result. */
   readonly opened: readonly Block[]
 }
 
 /**
- * Leaves out the results without a use before them, and the uses whose results cannot be sent. A use without a result so far may wait.
+ * Leaves out server tool results without a preceding use, and uses whose results cannot be sent. A use that has no result yet may wait
+ * for one.
  *
- * @param stored the content as it was said
+ * @param stored the content as stored
  */
 export const pairServerTools = (
   content: readonly Block[],
@@ -71,7 +76,7 @@ const isServer = (block: Block): boolean => isServerUse(block) || isServerResult
 
 const idOf = (block: Block): string => String(isServerUse(block) ? block['id'] : block['tool_use_id'])
 
-/** Ids of the server tool uses whose programs make the calls of a message: they are still running. */
+/** Returns the ids of the server tool uses whose programs made the tool calls in a message. Those programs are still running. */
 export const callersIn = (content: readonly Block[]): ReadonlySet<unknown> =>
   new Set(
     content.flatMap(({ type, caller }) => (type === 'tool_use' && isCaller(caller) ? [caller.tool_id] : [])),

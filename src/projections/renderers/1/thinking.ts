@@ -3,21 +3,22 @@ import type { Effective, Item } from '../../effective.ts'
 import { isThinking, wellFormed } from './clean.ts'
 
 /**
- * Tells for each item, in order, whether the same comes before it as when it was said: only then are its thinking blocks valid. It is
- * not so
- * - after a marker that is newer than the message,
- * - for a message that was said while something was hidden that has been restored since,
- * - when system, tools or model have changed since.
+ * Returns a predicate, to be called for each item in order. It reports whether the content before the item is the same as when the item
+ * was written; only then are the item's thinking blocks valid. The content differs
  *
- * A reply with a receipt was produced after what its request was made of, not after what has come meanwhile; if it was broken off, its
- * thinking counts as changed.
+ * - after a marker that is newer than the message,
+ * - for a message written while content was hidden that has been restored since,
+ * - if system, tools or model have changed since.
+ *
+ * A reply with a receipt was produced after the content of its request, not after events recorded in the meantime. If the reply was
+ * interrupted, its thinking counts as changed.
  */
 export const prefixUnchanged = ({ layout }: Effective): ((item: Item) => boolean) => {
   let youngestMarker = -1
   const { restored, promptSince = -1 } = layout
-  /** Whether something that has been restored since was hidden when this was said. */
+  /** Reports whether some content that has been restored since was hidden when the message was written. */
   const wasHidden = (position: number, since: number): boolean => {
-    // They ascend and do not overlap: of those that begin before it the last one ends last.
+    // The ranges ascend and do not overlap: of the ranges that begin before the message, the last one ends last.
     let [from, to] = [0, restored.length]
     while (from < to) {
       const middle = (from + to) >> 1
@@ -32,23 +33,24 @@ export const prefixUnchanged = ({ layout }: Effective): ((item: Item) => boolean
       return false
     }
     const { position, origin } = item
-    // A reply that was broken off: its thinking may be incomplete.
+    // The reply was interrupted: its thinking may be incomplete.
     if (origin?.context && origin.stopReason === null) return false
     const since = origin?.context?.position ?? position - 1
     return since >= youngestMarker && since >= promptSince && !wasHidden(position, since)
   }
 }
 
-/** Whether a thinking block can be sent as it is stored: signed, whole characters, no cache breakpoint on it. */
+/** Reports whether a thinking block can be sent as stored: it is signed, and has no lone surrogates and no cache breakpoint. */
 const isSendable = (block: Block): boolean =>
   !block['cache_control'] &&
   wellFormed(block) === block &&
   (!isBlock(block, 'thinking') || (block.signature !== undefined && block.signature !== ''))
 
 /**
- * Why a message's thinking cannot be sent, or undefined. All or nothing: a message with a part of it is refused.
+ * Returns the reason why a message's thinking cannot be sent; undefined if it can. The API refuses a message with only part of its
+ * thinking, so one invalid block excludes all of it.
  *
- * @param stored the content as it was said
+ * @param stored the content as stored
  */
 export const thinkingProblem = (
   content: readonly Block[],

@@ -5,13 +5,15 @@ import type { Configuration } from '../../../events/events.ts'
 import { isCompaction, isServerUse, isThinking } from './clean.ts'
 import type { Block } from '../../../events/blocks.ts'
 
-/** The tools of a request. `isFormer`: they are no longer in force, and are sent because calls of them are shown. */
+/**
+ * The tools of a request. `isFormer` is true if the tools are no longer configured and are sent only because calls to them are shown.
+ */
 export interface ToolsSent {
   readonly tools?: Configuration['tools']
   readonly isFormer: boolean
 }
 
-/** The tools in force; if there are none, the former ones, if calls are shown that were made with them. */
+/** Returns the configured tools. If no tools are configured, returns the former tools, provided that calls to them are shown. */
 export const toolsOf = (effective: Effective): ToolsSent => {
   const { tools } = configurationOf(effective)
   const { formerTools } = effective.layout
@@ -23,8 +25,9 @@ export const toolsOf = (effective: Effective): ToolsSent => {
 export const isAnyCall = (block: Block): boolean => block.type === 'tool_use' || isServerUse(block)
 
 /**
- * Whether calls are shown that need the former tools: calls that were made under an earlier prompt, or since then before any thinking.
- * Thinking is bound to the tools, so the first call or thinking decides, and what is appended later changes nothing.
+ * Reports whether calls are shown that need the former tools: calls made under an earlier prompt, or calls made under the current
+ * prompt before any thinking. Thinking is bound to the tools, so the first call or thinking under the current prompt decides the
+ * result, and later appends do not change it.
  */
 const wereCalled = ({ items, layout }: Effective): boolean => {
   const { promptSince = START } = layout
@@ -36,7 +39,7 @@ const wereCalled = ({ items, layout }: Effective): boolean => {
   return deciding !== undefined && !hasThought(deciding)
 }
 
-/** A compaction of the API replaces everything before it. */
+/** Reports whether an item contains a compaction by the API, which replaces everything before it. */
 const isCompacted = (item: Item): boolean =>
   item.kind === 'summary' && messagesOf(item).some(({ content }) => content.some(isCompaction))
 

@@ -10,16 +10,16 @@ import type { Utterance } from './utterances.ts'
 import { blocksOf, reportAnswer, reportUse } from './waiting.ts'
 
 /**
- * Writes a request message by message. **It only adds at its end**: what a message becomes depends on what was said before it, never
- * on what comes later. Only the last messages of a turn that is still open may change: docs/adr/0004.
+ * A request that is written message by message. **It is only appended to**: the rendering of a message depends on earlier messages,
+ * never on later ones. Only the last messages of a turn that is still open may change: docs/adr/0004.
  */
 export interface Transcript {
   readonly say: (utterance: Utterance) => void
   /**
-   * The messages so far, with open calls answered; empty if nothing but notes was said. They stay what they are when the transcript
-   * continues.
+   * Returns the messages so far, with error results for open calls; empty if the request has only notes. The returned messages do not
+   * change when the transcript continues.
    *
-   * @param isPrefill the last message is a prefill and was not paused: no server tool use in it may wait
+   * @param isPrefill true if the last message is a prefill; no server tool use in it may wait, unless the reply was paused
    */
   readonly ended: (report: Report, isPrefill: boolean) => readonly Draft[]
   readonly messages: readonly Draft[]
@@ -51,7 +51,10 @@ const say = (page: Page, said: Utterance, systemMessages: boolean): void => {
   else writeSystem(page, said, content, systemMessages)
 }
 
-/** A compaction block comes first in the request or is left out; in a summary it removes everything before it. */
+/**
+ * Handles the compaction blocks of a message. A compaction block must come first in the request; otherwise it is left out. In a
+ * summary, it removes everything before it.
+ */
 const compacted = (page: Page, said: Utterance, content: readonly Block[]): readonly Block[] => {
   const { messages, report } = page
   const { position } = said

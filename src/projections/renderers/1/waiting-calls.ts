@@ -1,37 +1,40 @@
 import { START } from '../../../events/events.ts'
 
-// The calls of a turn that have no result. There may be hundreds of thousands, so nothing here searches all of them for one.
+// The calls of a turn that have no result. There may be hundreds of thousands, so no function here scans all of them to find one.
 
-/** A call without a result. */
+/** A tool call that has no result yet. */
 export interface WaitingCall {
   readonly storedId: string
   readonly position: number
-  /** Ascends in the order in which calls are made. */
+  /** Sequence number of the call; ascends in the order in which calls are made. */
   readonly nth: number
 }
 
 interface Reply {
   readonly answers: number | undefined
 }
-/** Whether a reply answers a request that held error results for some of these calls. */
+/** Function that reports whether a reply answers a request that contained error results for some of these calls. */
 type WereSent = (reply: Reply) => boolean
 
-/** The calls of the current tool round without a result. All are in one message. */
+/** Calls of the current tool round that have no result yet. All of them are in one message. */
 export interface OpenCalls<C extends WaitingCall> {
   readonly size: () => number
-  /** In the order of the calls. */
+  /** Returns the calls in the order in which they were made. */
   readonly list: () => readonly C[]
   readonly add: (call: C) => void
   /** Adds calls that were made before all others. */
   readonly reopen: (calls: readonly C[]) => void
   readonly has: (storedId: string) => boolean
-  /** Removes the first call that is stored under this id. */
+  /** Removes and returns the first call with this stored id. */
   readonly take: (storedId: string) => C | undefined
   readonly clear: () => void
   readonly wereSent: WereSent
 }
 
-/** The calls of one stored id: first those of `again`, from its end; then the others, without those already taken. */
+/**
+ * Calls with the same stored id. The calls in `again` come first, from last to first; then come the calls in `calls`, except the first
+ * `taken`.
+ */
 interface Queue<C> {
   readonly again: C[]
   readonly calls: C[]
@@ -41,7 +44,7 @@ interface Queue<C> {
 export const openCalls = <C extends WaitingCall>(): OpenCalls<C> => {
   const open = new Set<C>()
   const queues = new Map<string, Queue<C>>()
-  /** No open call has an earlier position. */
+  /** Lower bound of the positions of all open calls. */
   let lowest = Infinity
 
   const queueFor = (call: C): Queue<C> => {
@@ -79,19 +82,19 @@ export const openCalls = <C extends WaitingCall>(): OpenCalls<C> => {
   }
 }
 
-/** A call that the assistant did not wait for. */
+/** A call whose result the assistant did not wait for. */
 interface Late extends WaitingCall {
-  /** `nth` of the message that the call was in then. */
+  /** Number (`nth`) of the message that contained the call when the assistant continued. */
   readonly message: number
 }
 
-/** The calls that the assistant did not wait for, and whose results may still come. */
+/** Calls whose results the assistant did not wait for. The results may still come. */
 export interface LateCalls<L extends Late> {
   readonly list: () => readonly L[]
   readonly add: (call: L) => void
-  /** The first one that is stored under this id. */
+  /** Returns the first call with this stored id. */
   readonly find: (storedId: string) => L | undefined
-  /** Removes the calls of this message and of those after it. */
+  /** Removes and returns the calls of this message and of later messages. */
   readonly takeFrom: (message: number) => readonly L[]
   readonly clear: () => void
   readonly wereSent: WereSent
@@ -100,7 +103,7 @@ export interface LateCalls<L extends Late> {
 export const lateCalls = <L extends Late>(): LateCalls<L> => {
   const late: L[] = []
   const byId = new Map<string, L[]>()
-  /** The earliest position of those up to each. */
+  /** Lowest position among the calls up to each index. */
   const lowest: number[] = []
   return {
     list: () => late,

@@ -2,24 +2,27 @@ import type { Block } from '../../../events/blocks.ts'
 import type { WaitingCall } from './waiting-calls.ts'
 import type { Report } from './repairs.ts'
 
-// What waits for a result in a request while it is written.
+// Calls and server tool uses that have no result yet while a request is being written.
 
-/** A call in the request that has no result yet. */
+/** A tool call in the request that has no result yet. */
 export interface Call extends WaitingCall {
   readonly id: string
 }
-/** A call with an error result, since the model continued without one: a real result before anybody else speaks takes its place. */
+/**
+ * A tool call that got an error result because the model continued without the actual result. If the actual result arrives before
+ * anyone else speaks, it replaces the error result.
+ */
 export interface Late extends Call {
   readonly answer: Block
-  /** `nth` of the message that the call was in then. */
+  /** Number (`nth`) of the message that contained the call when the error result was added. */
   readonly message: number
 }
-/** A server tool use without a result so far. */
+/** A server tool use that has no result yet. */
 export interface Waiting {
   readonly id: string
   readonly block: Block
   readonly position: number
-  /** `nth` of the message that it was put into. */
+  /** Number (`nth`) of the message that contains the use. */
   readonly message: number
 }
 
