@@ -33,10 +33,17 @@ const advancing = (log: Log): ((at: number) => Effective | undefined) => {
   const kept = new Map<number, HistoryLayout>()
   // A marker replaces the same slots on every branch that contains it.
   const replaced = new Map<number, readonly Slot[]>()
-  const items: (readonly Item[])[] = []
-  const itemsAt = (position: number): readonly Item[] => {
-    const event = log[position]
-    return (items[position] ??= (event && [itemOf(event)].filter((item) => item !== undefined)) ?? [])
+  // Items of the last history whose items were needed. Neighbouring histories share most of them.
+  let items = new Map<number, Item>()
+  const itemsIn = ({ slots }: HistoryLayout): readonly Item[] => {
+    const before = items
+    items = new Map()
+    for (const { position } of slots) {
+      const event = log[position]
+      const item = before.get(position) ?? (event && itemOf(event))
+      if (item) items.set(position, item)
+    }
+    return [...items.values()]
   }
   let draft = draftOf(emptyLayout)
   let last = -1
@@ -59,7 +66,7 @@ const advancing = (log: Log): ((at: number) => Effective | undefined) => {
       layout,
       // Computed on demand, because most callers need only the layout.
       get items() {
-        return (shown ??= layout.slots.flatMap(({ position }) => itemsAt(position)))
+        return (shown ??= itemsIn(layout))
       },
     }
   }

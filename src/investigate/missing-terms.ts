@@ -4,6 +4,7 @@ import { memo } from '../projections/memo.ts'
 import { type Effective, type Item, messagesOf } from '../projections/effective.ts'
 import type { Entry } from '../projections/full.ts'
 import type { HistoryLayout } from '../projections/layout.ts'
+import { mayContain } from './packed-log.ts'
 import { termsIn, termsOf, wordsOf } from './terms.ts'
 import { createTextIndex } from './text-index.ts'
 
@@ -52,7 +53,10 @@ export const searchIn = (entries: readonly Entry[]): TermSearch => {
   return {
     // The text search comes first, because it is much faster than finding all terms.
     hiddenWith: (term) =>
-      hidden.values().filter(({ content }) => wordsOf(content).includes(term) && termsOf(content).has(term)),
+      hidden
+        .values()
+        .filter((entry) => mayContain(entry, term) && wordsOf(entry.content).includes(term))
+        .filter(({ content }) => termsOf(content).has(term)),
     isShown: createShownSearch(),
   }
 }
