@@ -31,6 +31,7 @@ const advancing = (log: Log): ((at: number) => Effective | undefined) => {
     log.flatMap(({ type, position }) => (type === 'Rewound' ? [resolve(log, position)] : [])),
   )
   const kept = new Map<number, HistoryLayout>()
+  const restored = new Set(log.flatMap((event) => (event.type === 'Restored' ? [event.data.marker] : [])))
   // A marker replaces the same slots on every branch that contains it.
   const replaced = new Map<number, readonly Slot[]>()
   // Items of the last history whose items were needed. Neighbouring histories share most of them.
@@ -54,7 +55,7 @@ const advancing = (log: Log): ((at: number) => Effective | undefined) => {
       if (event.type === 'Rewound') draft = draftOf(kept.get(resolve(log, last)) ?? emptyLayout)
       else {
         const slots = evolve(draft, event, (marker) => replaced.get(marker))
-        if (slots && event.type !== 'Restored') replaced.set(last, slots)
+        if (slots && restored.has(last)) replaced.set(last, slots)
       }
       if (returns.has(last)) kept.set(last, draftOf(draft))
     }

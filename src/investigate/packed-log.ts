@@ -9,6 +9,7 @@ import {
   type Role,
 } from '../events/events.ts'
 import { type Item, itemIn, type MessageItem } from '../projections/effective.ts'
+import { currentSchema } from '../events/upcast.ts'
 import type { Log } from '../projections/path.ts'
 
 /** Number of bytes after which the next messages go into another page. */
@@ -19,13 +20,13 @@ const keptMessages = 64
 /**
  * Reads every event of a conversation into memory, including those inherited by a fork, for projections of a long log. A message takes
  * a fourth of the memory that `logOf` needs: it is kept as JSON outside the heap and parsed whenever its data is read. Of the metadata,
- * only the schema version and the time are kept, and ids are empty. Throws a `ReadError`.
+ * only the time is kept, and ids are empty. Throws a `ReadError`.
  */
 export const packedLogOf = async (chat: {
   readonly events: () => AsyncIterable<ConversationEvent>
 }): Promise<Log> => {
   const log: ConversationEvent[] = []
-  const metadataOf = createMetadataSharing()
+  let last = ''
   const parsed: ParsedMessages = { positions: [], data: [] }
   let page: MessagePage = { bytes: Buffer.alloc(0), parsed }
   let texts: string[] = []
@@ -37,9 +38,11 @@ export const packedLogOf = async (chat: {
     length = 0
   }
   for await (const event of chat.events()) {
-    const metadata = metadataOf(event.metadata)
+    const { time } = event.metadata
+    // A copy: the time of an event is a slice of the text of its metadata, all of which it would keep in memory.
+    if (time !== last) last = Buffer.from(time).toString()
     if (event.type !== 'MessageAppended') {
-      log.push({ ...event, id: '', metadata })
+      log.push({ ...event, id: '', metadata: metadataAt(last) })
       continue
     }
     const { position, data } = event
@@ -47,7 +50,7 @@ export const packedLogOf = async (chat: {
     const start = length
     length += Buffer.byteLength(text)
     texts.push(text)
-    log.push(new PackedMessage(position, metadata, data.role, page, [start, length]))
+    log.push(new PackedMessage(position, last, data.role, page, [start, length]))
     if (length > pageSize) closePage()
   }
   closePage()
@@ -70,24 +73,27 @@ class PackedMessage implements ConversationEventOf<'MessageAppended'> {
   readonly id = ''
   readonly type = 'MessageAppended'
   readonly position: number
-  readonly metadata: Metadata
+  readonly time: string
   readonly role: Role
   readonly #page: MessagePage
   readonly #start: number
   readonly #end: number
   constructor(
     position: number,
-    metadata: Metadata,
+    time: string,
     role: Role,
     page: MessagePage,
     [start, end]: readonly [number, number],
   ) {
     this.position = position
-    this.metadata = metadata
+    this.time = time
     this.role = role
     this.#page = page
     this.#start = start
     this.#end = end
+  }
+  get metadata(): Metadata {
+    return metadataAt(this.time)
   }
   /** The data as JSON. */
   get text(): string {
@@ -120,7 +126,7 @@ class PackedItem {
   readonly #event: PackedMessage
   constructor(event: PackedMessage) {
     this.position = event.position
-    this.time = event.metadata.time
+    this.time = event.time
     this.role = event.role
     this.#event = event
   }
@@ -138,14 +144,11 @@ class PackedItem {
   }
 }
 
-/** Returns a function that returns the kept metadata: the same object for consecutive events of the same time. */
-const createMetadataSharing = (): ((metadata: Metadata) => Metadata) => {
-  let last: Metadata | undefined
-  return ({ schema, time }) => {
-    if (last?.schema === schema && last.time === time) return last
-    // A copy: the time of an event is a slice of its metadata's text, all of which it would keep in memory.
-    const copied = Buffer.from(time).toString()
-    return (last = { schema, time: copied, actor: nobody, commandId: '', prev: null })
-  }
-}
 const nobody = { kind: '' }
+const metadataAt = (time: string): Metadata => ({
+  schema: currentSchema,
+  time,
+  actor: nobody,
+  commandId: '',
+  prev: null,
+})

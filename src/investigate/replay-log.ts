@@ -81,7 +81,8 @@ export const replayLog = (
   prices: Prices,
 ): ReplayReport => {
   const calls = repliesIn(log)
-  const callsAt = Map.groupBy(calls, ({ at }) => at)
+  const asked = calls.filter(({ at }) => at >= 0).toSorted((one, other) => one.at - other.at)
+  let next = 0
   const markers = log.filter(isPolicyMarker)
   const policyRecorded = { markers, summarySize: summarySizeIn(markers) }
   const sent = simulateCache(policy?.cache)
@@ -91,7 +92,7 @@ export const replayLog = (
   for (const { event, replay } of walked(log, calls)) {
     if (isPolicyMarker(event)) recorded.push(event)
     else if (event.type === 'Rewound') recorded = []
-    for (const call of callsAt.get(event.position) ?? []) {
+    for (let call = asked[next]; call?.at === event.position; call = asked[++next]) {
       const fit = fitFor(policy, policyRecorded, recorded, call)
       const fitted = fit ? fitInto(replay, event, fit) : nothingFitted
       recorded = []
