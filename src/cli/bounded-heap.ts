@@ -28,3 +28,12 @@ export const withBoundedHeap = async <A>(work: () => Promise<A>): Promise<A> => 
     clearInterval(timer)
   }
 }
+
+/**
+ * Limits the growth of the heap, from now on, to half of the live objects between two collections, and the space of new objects to its
+ * present size. For commands that read a long log: by default, most of their memory is garbage that the engine has not yet collected.
+ */
+export const limitHeapGrowth = (): void => {
+  setFlagsFromString('--heap-growing-percent=50')
+  setFlagsFromString('--semi-space-growth-factor=1')
+}

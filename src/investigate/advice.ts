@@ -1,11 +1,13 @@
 import type { BreakKind, CacheBreak, CountedReply } from './breaks.ts'
-import { lifetimes, ttlOf } from './prompt-cache.ts'
+import { lifetimes, type Ttl } from './prompt-cache.ts'
+
+/** Use of the cache by one call. */
+export interface CacheUse extends Pick<CountedReply, 'counts'> {
+  readonly ttl: Ttl
+}
 
 /** Returns advice on preserving the cache, for each kind of break that occurred. */
-export const adviceOn = (
-  breaks: readonly CacheBreak[],
-  replies: readonly CountedReply[],
-): readonly string[] => {
+export const adviceOn = (breaks: readonly CacheBreak[], replies: readonly CacheUse[]): readonly string[] => {
   const isUsed = replies.some(({ counts }) => counts.cacheWrite + counts.cacheRead > 0)
   const unused = replies.length > 1 && !isUsed ? [noCache] : []
   // The advice is the same for both kinds of hiding.
@@ -19,12 +21,12 @@ const noCache =
 const adviceFor = (
   kind: BreakKind,
   all: readonly CacheBreak[],
-  replies: readonly CountedReply[],
+  replies: readonly CacheUse[],
 ): readonly string[] => {
   const times = all.length === 1 ? 'once' : `${all.length} times`
   switch (kind) {
     case 'expired': {
-      const isShort = replies.some((reply) => ttlOf(reply) === '5m')
+      const isShort = replies.some(({ ttl }) => ttl === '5m')
       const within = all.filter(({ idle }) => idle * 1_000 <= lifetimes['1h']).length
       return [
         isShort && within > 0

@@ -3,7 +3,7 @@ import type { Conversation } from '../api/promises.ts'
 import { check } from '../events/check.ts'
 import { type CallName, callNameSchema } from '../events/call-name.ts'
 import { orThrow } from '../result/fallible.ts'
-import { logOf } from './log.ts'
+import { packedLogOf } from './packed-log.ts'
 import { type Why, whyCall } from './why.ts'
 
 /** Options for `why`. */
@@ -36,5 +36,5 @@ export const why = async (
   options: WhyOptions = {},
 ): Promise<Why> => {
   await orThrow(check(optionsSchema, options))
-  return orThrow(whyCall(chat.id, await logOf(chat), options.call))
+  return orThrow(whyCall(chat.id, await packedLogOf(chat), options.call))
 }

@@ -40,6 +40,8 @@ export interface CacheBreak {
 /** A reply with the token counts reported by the API. */
 export interface CountedReply extends ReplyCall {
   readonly counts: UsageCounts
+  /** Fingerprints of the request's blocks; absent if the receipt has none. */
+  readonly prints?: string | undefined
 }
 
 interface Known {

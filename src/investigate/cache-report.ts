@@ -1,10 +1,13 @@
+import type { Receipt } from '../events/events.ts'
 import type { Log } from '../projections/path.ts'
 import type { Prices } from '../agent/turn/spending/prices.ts'
+import { fingerprintsIn } from '../agent/receipts/receipt-blocks.ts'
 import { countsIn, inputOf } from '../agent/turn/spending/usage.ts'
-import { adviceOn } from './advice.ts'
+import { adviceOn, type CacheUse } from './advice.ts'
 import { breakBetween, type CacheBreak, type CountedReply } from './breaks.ts'
+import { ttlOf } from './prompt-cache.ts'
 import { historiesOf } from './histories.ts'
-import { repliesIn, type ReplyCall } from './replies.ts'
+import { repliesIn } from './replies.ts'
 import { type ResumeCost, resumeCostAt } from './resume-cost.ts'
 
 /** Use of the prompt cache in a conversation. */
@@ -32,20 +35,26 @@ export interface CacheReport {
 export const cacheReport = (conversation: string, log: Log, prices: Prices, now: number): CacheReport => {
   const replies = repliesIn(log)
   const forked = log.findLast(({ type }) => type === 'Forked')?.position ?? -1
-  const isOwn = ({ position }: ReplyCall): boolean => position > forked
-  // A reply that was aborted early may have a usage without any input.
-  const counted = replies
-    .map((reply): CountedReply => ({ ...reply, counts: countsIn(reply.origin.usage) }))
-    .filter(({ counts }) => inputOf(counts) > 0)
+  const isOwn = ({ position }: { readonly position: number }): boolean => position > forked
   const historyAt = historiesOf(log)
-  const breaks = counted.flatMap((reply, index): readonly CacheBreak[] => {
-    const before = counted[index - 1]
-    const found = before && isOwn(reply) && breakBetween(before, reply, { log, prices, historyAt })
-    return found ? [found] : []
-  })
-  const last = counted.at(-1)
+  const printsOf = createFingerprintReader()
+  const own: CacheUse[] = []
+  const breaks: CacheBreak[] = []
+  let last: CountedReply | undefined
+  for (const reply of replies) {
+    const { number, position, at, parts, origin, receipt, asked, answered } = reply
+    const prints = receipt && printsOf(position, receipt)
+    const counts = countsIn(origin.usage)
+    // A reply that was aborted early may have a usage without any input.
+    if (inputOf(counts) === 0) continue
+    const before = last
+    last = { number, position, at, parts, origin, receipt, asked, answered, counts, prints }
+    if (!isOwn(reply)) continue
+    own.push({ counts, ttl: ttlOf(last) })
+    const found = before && breakBetween(before, last, { log, prices, historyAt })
+    if (found) breaks.push(found)
+  }
   const resuming = last && resumeCostAt(log, last, prices, now)
-  const own = counted.filter(isOwn)
   const read = own.reduce((sum, { counts }) => sum + counts.cacheRead, 0)
   const input = own.reduce((sum, { counts }) => sum + inputOf(counts), 0)
   const report = {
@@ -58,4 +67,14 @@ export const cacheReport = (conversation: string, log: Log, prices: Prices, now:
     breaks,
   }
   return { ...report, ...(resuming && { resuming }), advice: adviceOn(breaks, own) }
+}
+
+/** Returns a function that reads the fingerprints in a receipt. It must be called for each receipt in order. */
+const createFingerprintReader = (): ((position: number, receipt: Receipt) => string | undefined) => {
+  const known = new Map<number, string>()
+  return (position, receipt) => {
+    const prints = fingerprintsIn(receipt, (base) => known.get(base))
+    if (prints !== undefined) known.set(position, prints)
+    return prints
+  }
 }

@@ -4,7 +4,7 @@ import { check } from '../events/check.ts'
 import { orThrow } from '../result/fallible.ts'
 import { prices as listPrices, type Prices, pricesSchema } from '../agent/turn/spending/prices.ts'
 import { type CacheReport, cacheReport } from './cache-report.ts'
-import { logOf } from './log.ts'
+import { packedLogOf } from './packed-log.ts'
 
 /** Options for `cache`. */
 export interface CacheOptions {
@@ -35,5 +35,5 @@ export const cache = async (
 ): Promise<CacheReport> => {
   await orThrow(check(optionsSchema, options))
   const prices = { ...listPrices, ...options.prices }
-  return cacheReport(chat.id, await logOf(chat), prices, (options.now ?? new Date()).getTime())
+  return cacheReport(chat.id, await packedLogOf(chat), prices, (options.now ?? new Date()).getTime())
 }

@@ -31,12 +31,20 @@ const advancing = (log: Log): ((at: number) => Effective | undefined) => {
     log.flatMap(({ type, position }) => (type === 'Rewound' ? [resolve(log, position)] : [])),
   )
   const kept = new Map<number, HistoryLayout>()
+  const restored = new Set(log.flatMap((event) => (event.type === 'Restored' ? [event.data.marker] : [])))
   // A marker replaces the same slots on every branch that contains it.
   const replaced = new Map<number, readonly Slot[]>()
-  const items: (readonly Item[])[] = []
-  const itemsAt = (position: number): readonly Item[] => {
-    const event = log[position]
-    return (items[position] ??= (event && [itemOf(event)].filter((item) => item !== undefined)) ?? [])
+  // Items of the last history whose items were needed. Neighbouring histories share most of them.
+  let items = new Map<number, Item>()
+  const itemsIn = ({ slots }: HistoryLayout): readonly Item[] => {
+    const before = items
+    items = new Map()
+    for (const { position } of slots) {
+      const event = log[position]
+      const item = before.get(position) ?? (event && itemOf(event))
+      if (item) items.set(position, item)
+    }
+    return [...items.values()]
   }
   let draft = draftOf(emptyLayout)
   let last = -1
@@ -47,7 +55,7 @@ const advancing = (log: Log): ((at: number) => Effective | undefined) => {
       if (event.type === 'Rewound') draft = draftOf(kept.get(resolve(log, last)) ?? emptyLayout)
       else {
         const slots = evolve(draft, event, (marker) => replaced.get(marker))
-        if (slots && event.type !== 'Restored') replaced.set(last, slots)
+        if (slots && restored.has(last)) replaced.set(last, slots)
       }
       if (returns.has(last)) kept.set(last, draftOf(draft))
     }
@@ -59,7 +67,7 @@ const advancing = (log: Log): ((at: number) => Effective | undefined) => {
       layout,
       // Computed on demand, because most callers need only the layout.
       get items() {
-        return (shown ??= layout.slots.flatMap(({ position }) => itemsAt(position)))
+        return (shown ??= itemsIn(layout))
       },
     }
   }

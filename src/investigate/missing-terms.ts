@@ -4,6 +4,7 @@ import { memo } from '../projections/memo.ts'
 import { type Effective, type Item, messagesOf } from '../projections/effective.ts'
 import type { Entry } from '../projections/full.ts'
 import type { HistoryLayout } from '../projections/layout.ts'
+import { mayContain } from './packed-log.ts'
 import { termsIn, termsOf, wordsOf } from './terms.ts'
 import { createTextIndex } from './text-index.ts'
 
@@ -29,8 +30,8 @@ const mostHolders = 20
 
 /** Search for a term in the messages of a conversation at one position. */
 export interface TermSearch {
-  /** Returns the hidden messages that contain the term, newest first. */
-  readonly hiddenWith: (term: string) => Iterable<Holder>
+  /** Returns the newest hidden messages that contain the term, newest first, up to a number of them. */
+  readonly hiddenWith: (term: string, most: number) => readonly Holder[]
   /** Reports whether a shown message contains the term, or, if `isMessage` is false, a summary. */
   readonly isShown: (items: readonly Item[], term: string, isMessage: boolean) => boolean
 }
@@ -51,8 +52,13 @@ export const searchIn = (entries: readonly Entry[]): TermSearch => {
   const hidden = entries.filter(isHidden).toReversed()
   return {
     // The text search comes first, because it is much faster than finding all terms.
-    hiddenWith: (term) =>
-      hidden.values().filter(({ content }) => wordsOf(content).includes(term) && termsOf(content).has(term)),
+    hiddenWith: (term, most) =>
+      hidden
+        .values()
+        .filter((entry) => mayContain(entry, term) && wordsOf(entry.content).includes(term))
+        .filter(({ content }) => termsOf(content).has(term))
+        .take(most)
+        .toArray(),
     isShown: createShownSearch(),
   }
 }
@@ -71,9 +77,12 @@ export const missingTerms = (
   search: TermSearch,
   answer: readonly Message[],
 ): readonly HiddenTerm[] => {
-  const needed = [...termsIn(answer.map(saidIn).join('\n'))].flatMap((term): readonly HiddenTerm[] => {
+  const [message, ...others] = answer
+  const terms =
+    message && others.length === 0 ? termsOf(message.content) : termsIn(answer.map(saidIn).join('\n'))
+  const needed = [...terms].flatMap((term): readonly HiddenTerm[] => {
     if (search.isShown(items, term, true) || promptOf(layout)?.includes(term)) return []
-    const newest = Iterator.from(search.hiddenWith(term)).take(mostHolders).toArray()
+    const newest = search.hiddenWith(term, mostHolders)
     if (newest.length === 0) return []
     const holders = newest.toReversed()
     const hidden = holders.map(({ position }) => position)

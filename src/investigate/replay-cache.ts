@@ -1,5 +1,5 @@
 import { countTokens } from '../agent/context/tokens/tokens.ts'
-import type { Effective, Item } from '../projections/effective.ts'
+import type { Effective } from '../projections/effective.ts'
 import { promptOf } from './missing-terms.ts'
 import { lifetimes, type Ttl } from './prompt-cache.ts'
 import type { ReplyCall } from './replies.ts'
@@ -10,8 +10,12 @@ import type { ReplyCall } from './replies.ts'
  */
 export type SentBefore = (call: ReplyCall, shown: Effective, tokens: number) => () => number
 
+/** An earlier request. It keeps positions only: what is kept of each request is copied by the garbage collector again and again. */
 interface Asked {
-  readonly shown: Effective
+  /** Positions of the items. */
+  readonly positions: readonly number[]
+  /** The system prompt and the tools, as text. */
+  readonly prompt: string | undefined
   /** Time of the request, in milliseconds since 1970. */
   readonly time: number
   readonly model: string | undefined
@@ -29,7 +33,8 @@ const lookback = 20
 export const simulateCache = (ttl: Ttl = '5m'): SentBefore => {
   let before: readonly Asked[] = []
   return ({ asked, origin: { model } }, shown, tokens) => {
-    const own: Asked = { shown, time: Date.parse(asked), model }
+    const positions = shown.items.map(({ position }) => position)
+    const own: Asked = { positions, prompt: promptOf(shown.layout), time: Date.parse(asked), model }
     const earlier = before
     before = [...before, own].slice(-lookback)
     return () => {
@@ -37,7 +42,7 @@ export const simulateCache = (ttl: Ttl = '5m'): SentBefore => {
       if (kept.length === 0) return 0
       let shared = 0
       // Newest first: the newest request shares the longest prefix unless a rewind came in between.
-      for (const one of kept.toReversed()) shared = sharedBy(one.shown.items, shown.items, shared)
+      for (const one of kept.toReversed()) shared = sharedBy(one.positions, positions, shared)
       const { prompt, total, items } = countTokens(shown)
       let read = prompt
       for (let index = 0; index < shared; index++) read += items[index]?.tokens ?? 0
@@ -47,14 +52,14 @@ export const simulateCache = (ttl: Ttl = '5m'): SentBefore => {
 }
 
 const hasSamePrompt = (one: Asked, other: Asked): boolean =>
-  one.model === other.model && promptOf(one.shown.layout) === promptOf(other.shown.layout)
+  one.model === other.model && one.prompt === other.prompt
 
 /**
  * Returns the number of leading items that two histories share, at least `known`. Comparing positions is sufficient, because a position
  * identifies an item.
  */
-const sharedBy = (one: readonly Item[], other: readonly Item[], known: number): number => {
-  const isSame = (index: number): boolean => one[index]?.position === other[index]?.position
+const sharedBy = (one: readonly number[], other: readonly number[], known: number): number => {
+  const isSame = (index: number): boolean => one[index] === other[index]
   if (one.length <= known || !isSame(known)) return known
   let shared = 0
   while (shared < one.length && isSame(shared)) shared++

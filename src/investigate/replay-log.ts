@@ -81,8 +81,10 @@ export const replayLog = (
   prices: Prices,
 ): ReplayReport => {
   const calls = repliesIn(log)
-  const callsAt = Map.groupBy(calls, ({ at }) => at)
+  const asked = calls.filter(({ at }) => at >= 0).toSorted((one, other) => one.at - other.at)
+  let next = 0
   const markers = log.filter(isPolicyMarker)
+  const policyRecorded = { markers, summarySize: summarySizeIn(markers) }
   const sent = simulateCache(policy?.cache)
   const done: ReplayedCall[] = []
   let recorded: PolicyMarker[] = []
@@ -90,8 +92,8 @@ export const replayLog = (
   for (const { event, replay } of walked(log, calls)) {
     if (isPolicyMarker(event)) recorded.push(event)
     else if (event.type === 'Rewound') recorded = []
-    for (const call of callsAt.get(event.position) ?? []) {
-      const fit = fitFor(policy, markers, recorded, call)
+    for (let call = asked[next]; call?.at === event.position; call = asked[++next]) {
+      const fit = fitFor(policy, policyRecorded, recorded, call)
       const fitted = fit ? fitInto(replay, event, fit) : nothingFitted
       recorded = []
       const shown = replay.effectiveAt(event.position)
@@ -135,8 +137,12 @@ function* walked(log: Log, calls: readonly ReplyCall[]): Generator<Walked, void>
     log.flatMap(({ type, position }) => (type === 'Rewound' ? [[resolve(log, position), position]] : [])),
   )
   const kept = new Map<number, ReplayedHistory>()
-  const answered = new Map(calls.map((call) => [call.position, call]))
-  const beginning = withPrompt(nothingYet(), unrecordedPrompt(log, calls))
+  const messageAt = (position: number): Item | undefined => {
+    const event = log[position]
+    return event && itemAs(event, requestTokens.get(position))
+  }
+  const beginning = withPrompt(nothingYet(messageAt), unrecordedPrompt(log, calls))
+  const { requestTokens } = beginning.known
   let replay = createReplay(beginning)
   for (const event of log) {
     const { position } = event
@@ -144,7 +150,7 @@ function* walked(log: Log, calls: readonly ReplyCall[]): Generator<Walked, void>
       const to = resolve(log, position)
       replay = createReplay(kept.get(to) ?? beginning)
       if (returns.get(to) === position) kept.delete(to)
-    } else if (!isPolicyMarker(event)) replay.add(event, replyAs(event, answered.get(position), replay))
+    } else if (!isPolicyMarker(event)) replay.add(event, messageAt(position))
     yield { event, replay }
     if (returns.has(position)) kept.set(position, replay.copy())
   }
@@ -162,40 +168,44 @@ const unrecordedPrompt = (log: Log, calls: readonly ReplyCall[]): ReplayedHistor
 }
 
 /**
- * Returns the recorded reply as an item. If the replayed request differs from the recorded one, the tokens of the replayed request
- * replace the API's counts, and later counts are based on them.
+ * Returns an event as an item.
+ *
+ * @param tokens tokens of the replayed request, if the event is the reply to a request that differs from the recorded one. They replace
+ * the API's counts, so that later counts are based on them.
  */
-const replyAs = (
-  event: ConversationEvent,
-  call: ReplyCall | undefined,
-  { requestTokens }: ReplayBuilder,
-): Item | undefined => {
+const itemAs = (event: ConversationEvent, tokens: number | undefined): Item | undefined => {
   const item = itemOf(event)
-  const tokens = call && requestTokens.get(call.position)
   if (tokens === undefined || item?.kind !== 'message') return item
   const { output } = countsIn(item.origin?.usage)
   return { ...item, origin: { ...item.origin, usage: { input_tokens: tokens, output_tokens: output } } }
 }
 
+interface RecordedPolicy {
+  readonly markers: readonly PolicyMarker[]
+  /** Average size of the recorded summaries, in tokens. */
+  readonly summarySize: number
+}
+
 /** Returns the settings for fitting a call's request; undefined if the recorded policy is unknown. */
 const fitFor = (
   policy: ReplayPolicy | undefined,
-  markers: readonly PolicyMarker[],
+  { markers, summarySize }: RecordedPolicy,
   recorded: readonly PolicyMarker[],
   { position }: ReplyCall,
 ): Fit | undefined => {
-  const earlier = markers.findLast((marker) => marker.position < position) ?? markers[0]
-  const settings = (recorded[0] ?? earlier)?.data.policy?.settings as ContextSettings | undefined
-  if (!policy)
+  if (!policy) {
+    const marker = recorded[0] ?? markers.findLast((earlier) => earlier.position < position) ?? markers[0]
+    const settings = marker?.data.policy?.settings as ContextSettings | undefined
     return settings && { settings, mode: 'condense', summaryTokens: 500, recorded, asRecorded: true }
-  const { context, mode = 'condense', summaryTokens = summarySize(markers), clearResults } = policy
+  }
+  const { context, mode = 'condense', summaryTokens = summarySize, clearResults } = policy
   return { settings: context, mode, summaryTokens, clearResults, recorded, asRecorded: false }
 }
 
 const usualSummary = 500
 
 /** Returns the average size of the recorded summaries in tokens, or 500 if the log has no summaries. */
-const summarySize = (markers: readonly PolicyMarker[]): number => {
+const summarySizeIn = (markers: readonly PolicyMarker[]): number => {
   const sizes = markers.flatMap((event) =>
     event.type === 'Condensed' && event.data.method === 'model' ? [event.data.tokens.after] : [],
   )

@@ -4,7 +4,7 @@ import { limitsOf } from '../agent/context/policy/settings.ts'
 import { check } from '../events/check.ts'
 import { orThrow } from '../result/fallible.ts'
 import { prices as listPrices, type Prices, pricesSchema } from '../agent/turn/spending/prices.ts'
-import { logOf } from './log.ts'
+import { packedLogOf } from './packed-log.ts'
 import { type ReplayReport, replayLog } from './replay-log.ts'
 import { policySchema, type ReplayPolicy } from './replay-policy.ts'
 
@@ -36,5 +36,5 @@ export const replay = async (
 ): Promise<ReplayReport> => {
   await orThrow(check(optionsSchema, options))
   if (options.policy) await orThrow(limitsOf(options.policy.context, undefined))
-  return replayLog(chat.id, await logOf(chat), options.policy, { ...listPrices, ...options.prices })
+  return replayLog(chat.id, await packedLogOf(chat), options.policy, { ...listPrices, ...options.prices })
 }

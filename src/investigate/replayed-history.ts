@@ -2,8 +2,8 @@ import type { Block } from '../events/blocks.ts'
 import type { ConversationEvent } from '../events/events.ts'
 import { type Effective, type Item, itemOf } from '../projections/effective.ts'
 import { draftOf, emptyLayout, evolve, type HistoryLayout, type Slot } from '../projections/layout.ts'
-import { createShownSearch, type TermSearch } from './missing-terms.ts'
-import { termsIn, wordsOf } from './terms.ts'
+import { createShownSearch, type Holder, type TermSearch } from './missing-terms.ts'
+import { termsOf } from './terms.ts'
 
 /** State of a replayed conversation. The replay can continue from the state after any event. */
 export interface ReplayedHistory {
@@ -18,11 +18,13 @@ export interface ReplayedHistory {
 
 /** Data shared by all branches, which is safe because each position is used only once. */
 interface Known {
-  /** All items of all branches, by position. */
+  /** Markers of all branches and the messages that were shown last, by position. */
   readonly items: Map<number, Item>
+  /** Makes the item of an added message again: hidden messages are not kept, because a long log has very many of them. */
+  readonly messageAt: (position: number) => Item | undefined
   /** Items that each marker replaced, and markers that replaced each item. On a branch, at most one of these markers hides the item. */
   readonly replaced: Map<number, readonly Slot[]>
-  readonly markersOf: Map<number, number[]>
+  readonly markersOf: Map<number, readonly number[]>
   /** Tokens of the requests that differ from the recorded ones, by position of the reply. */
   readonly requestTokens: Map<number, number>
   /** Positions of messages by the terms in them, in log order, and the positions of messages not yet searched for terms. */
@@ -32,12 +34,14 @@ interface Known {
   readonly isShown: TermSearch['isShown']
 }
 
-export const nothingYet = (): ReplayedHistory => ({
+/** @param messageAt makes the item of an added message again; the same one each time */
+export const nothingYet = (messageAt: Known['messageAt']): ReplayedHistory => ({
   layout: emptyLayout,
   hiding: new Set(),
   messagesHidden: 0,
   known: {
     items: new Map(),
+    messageAt,
     replaced: new Map(),
     markersOf: new Map(),
     requestTokens: new Map(),
@@ -56,7 +60,7 @@ export const createReplay = ({ prompt, known, ...before }: ReplayedHistory) => {
   const draft = draftOf(before.layout)
   const hiding = new Set(before.hiding)
   let { messagesHidden } = before
-  const { items, replaced, markersOf, requestTokens } = known
+  const { items, messageAt, replaced, markersOf, requestTokens } = known
 
   /** Cached effective history, cleared when an event is added. */
   let last: Effective | undefined
@@ -66,7 +70,7 @@ export const createReplay = ({ prompt, known, ...before }: ReplayedHistory) => {
     const slots = evolve(draft, prompted(event, prompt), (marker) => replaced.get(marker))
     if (event.type === 'Restored') {
       if (slots) hiding.delete(event.data.marker)
-      for (const { position } of slots ?? []) if (items.get(position)?.kind === 'message') messagesHidden--
+      for (const { marker } of slots ?? []) if (!marker) messagesHidden--
       return
     }
     if (!as || (as.kind !== 'message' && !slots)) return
@@ -75,11 +79,13 @@ export const createReplay = ({ prompt, known, ...before }: ReplayedHistory) => {
     if (!slots) return
     replaced.set(event.position, slots)
     hiding.add(event.position)
-    for (const { position } of slots) {
+    const only = [event.position]
+    for (const { position, marker } of slots) {
       const markers = markersOf.get(position)
-      if (markers) markers.push(event.position)
-      else markersOf.set(position, [event.position])
-      if (items.get(position)?.kind === 'message') messagesHidden++
+      markersOf.set(position, markers ? [...markers, event.position] : only)
+      if (marker) continue
+      messagesHidden++
+      items.delete(position)
     }
   }
   const hiddenBy = (position: number): number | undefined =>
@@ -88,8 +94,10 @@ export const createReplay = ({ prompt, known, ...before }: ReplayedHistory) => {
     if (last?.at === at) return last
     const now: Item[] = []
     for (const { position } of draft.slots) {
-      const item = items.get(position)
-      if (item) now.push(item)
+      const item = items.get(position) ?? messageAt(position)
+      if (!item) continue
+      if (item.kind === 'message') items.set(position, item)
+      now.push(item)
     }
     const layout = { ...draft, slots: [...draft.slots], restored: [...draft.restored] }
     return (last = { at, head: at, layout, items: now })
@@ -102,14 +110,16 @@ export const createReplay = ({ prompt, known, ...before }: ReplayedHistory) => {
     known,
   })
   const search: TermSearch = {
-    *hiddenWith(term) {
+    hiddenWith: (term, most) => {
       readTerms(known)
       const holding = known.holders.get(term) ?? []
-      for (let index = holding.length - 1; index >= 0; index--) {
+      const hidden: Holder[] = []
+      for (let index = holding.length - 1; index >= 0 && hidden.length < most; index--) {
         const position = holding[index] ?? -1
         const by = hiddenBy(position)
-        if (by !== undefined) yield { position, by }
+        if (by !== undefined) hidden.push({ position, by })
       }
+      return hidden
     },
     isShown: known.isShown,
   }
@@ -122,13 +132,18 @@ const prompted = (event: ConversationEvent, system: ReplayedHistory['prompt']): 
     ? { ...event, data: { ...event.data, system } }
     : event
 
-const readTerms = ({ items, holders, unread }: Known): void => {
+/** Length up to which lists are copied to grow: an array reserves room for 16 more at the first push, and most terms are rare. */
+const shortList = 8
+
+const readTerms = ({ items, messageAt, holders, unread }: Known): void => {
   for (const position of unread) {
-    const item = items.get(position)
-    for (const term of item?.kind === 'message' ? termsIn(wordsOf(item.content)) : []) {
+    const item = items.get(position) ?? messageAt(position)
+    for (const term of item?.kind === 'message' ? termsOf(item.content) : []) {
       const of = holders.get(term)
-      if (of) of.push(position)
-      else holders.set(term, [position])
+      // A copy: a term is a slice of the words of its message, all of which it would keep in memory.
+      if (!of) holders.set(Buffer.from(term).toString(), [position])
+      else if (of.length < shortList) holders.set(term, [...of, position])
+      else of.push(position)
     }
   }
   unread.clear()

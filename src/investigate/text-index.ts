@@ -39,16 +39,19 @@ export const createTextIndex = <K extends object>(textOf: (item: K) => string): 
   }
   const update = (list: readonly K[]): void => {
     if (list === known) return
-    const added = list.reduce((count, item) => (rows.has(item) ? count : count + 1), 0)
+    // Usually, the list only has more items at its end.
+    let next = known.every((item, index) => item === list[index]) ? list.slice(known.length) : list
+    const added = next.reduce((count, item) => (rows.has(item) ? count : count + 1), 0)
     if (items.length + added > 32 * words) {
       // Makes room for four times as many items, so that items are rarely indexed again.
       words = Math.ceil(list.length / 8)
       columns = new Uint32Array(trigrams * words)
       items = []
       rows = new Map()
+      next = list
     }
-    listed = new Uint32Array(words)
-    for (const item of list) {
+    if (next === list) listed = new Uint32Array(words)
+    for (const item of next) {
       const row = rowOf(item)
       listed[row >> 5] = (listed[row >> 5] ?? 0) | (1 << (row & 31))
     }

@@ -14,6 +14,7 @@ import { requestOf } from '../agent/receipts/request.ts'
 import { canonicalText } from './canonical.ts'
 import { type Difference, differences, type HistorySnapshot } from './differences.ts'
 import { type HiddenTerm, missingTerms, searchIn } from './missing-terms.ts'
+import { packedItemIn } from './packed-log.ts'
 import { rewindsBetween } from './rewinds.ts'
 import { answerOf, type AskedCall, askedCallsIn } from './replies.ts'
 import { once } from '../result/once.ts'
@@ -149,7 +150,7 @@ interface Counted extends HistorySnapshot {
 const momentOf = (log: Log, { kind, at, position, origin }: AskedCall): Counted => {
   const shown = effective(log, at)
   const counted = once(() => {
-    const { items, total } = historyTokens(log.slice(0, at + 1))
+    const { items, total } = historyTokens(log.slice(0, at + 1), packedItemIn)
     const tokens = new Map(items.map((item) => [item.position, item.tokens]))
     const answer = log[position]
     const reply = kind === 'reply' && answer ? itemOf(answer) : undefined
@@ -160,7 +161,7 @@ const momentOf = (log: Log, { kind, at, position, origin }: AskedCall): Counted 
     for (const item of asked.items) tokens.set(item.position, item.tokens)
     return { tokens, total: asked.total - (tokens.get(position) ?? 0) }
   })
-  const entries = once(() => full(log, { at, abandoned: true }))
+  const entries = once(() => full(log, { at, abandoned: true }, packedItemIn))
   const entriesAt = once(() => new Map(entries().map((entry) => [entry.position, entry])))
   // Computed on demand: little is needed for the previous call, and computing everything takes long for a long log.
   return {

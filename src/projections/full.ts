@@ -32,14 +32,19 @@ export interface FullOptions {
   readonly before?: number | undefined
 }
 
-/** Returns the full history: every message and marker once, by position, each with its status. */
-export const full = (log: Log, options: FullOptions = {}): readonly Entry[] =>
-  atOnce(fullInSlices(log, options))
+/**
+ * Returns the full history: every message and marker once, by position, each with its status.
+ *
+ * @param toItem converts an event to an item that belongs to the history alone
+ */
+export const full = (log: Log, options: FullOptions = {}, toItem = itemIn): readonly Entry[] =>
+  atOnce(fullInSlices(log, options, toItem))
 
 /** Computes the same as `full`, in slices of work. */
 export function* fullInSlices(
   log: Log,
   { at = lastOf(log), abandoned = false, last = Infinity, before = Infinity }: FullOptions,
+  toItem = itemIn,
 ): Generator<void, readonly Entry[]> {
   const fates = yield* fatesAt(log, at)
   const left = abandoned ? yield* rewindsAt(log, at) : []
@@ -48,7 +53,7 @@ export function* fullInSlices(
   for (let position = 0; position < end; position++) {
     if ((position + 1) % sliceLength === 0) yield
     const event = log[position]
-    const item = event && itemIn(event)
+    const item = event && toItem(event)
     if (!item) continue
     const fate = fates[position]
     const by = left[position]
@@ -85,7 +90,7 @@ export const decideFates = (
   slots: readonly { readonly position: number }[] | undefined,
 ): void => {
   if (hasNoEffect(event)) return
-  const { type, position, data } = event
+  const { type, position } = event
   switch (type) {
     case 'MessageAppended':
       fates.set(position, active)
@@ -99,7 +104,7 @@ export const decideFates = (
       break
     case 'Restored':
       if (!slots) break
-      fates.set(data.marker, { status: 'restored', by: position })
+      fates.set(event.data.marker, { status: 'restored', by: position })
       for (const slot of slots) fates.set(slot.position, active)
       break
     case 'Configured':

@@ -47,7 +47,7 @@ test('the items of a history are found when they are asked for, once', () => {
 
 test('a history that is replayed is the same until something is added', () => {
   const [first, second] = logOf(user('One.'), assistant('Two.')) as [ConversationEvent, ConversationEvent]
-  const replay = createReplay(nothingYet())
+  const replay = createReplay(nothingYet(() => undefined))
   replay.add(first)
   const now = replay.effectiveAt(0)
   expect(replay.effectiveAt(0)).toBe(now)

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { CacheBreak, CacheReport } from '../../investigate/index.ts'
+import { limitHeapGrowth } from '../bounded-heap.ts'
 import { pricesIn } from '../options.ts'
 import type { Shell } from '../shell.ts'
 import { plural } from '../text.ts'
@@ -30,6 +31,7 @@ Examples:
     )
     .action(
       shell.look(async ({ store, out, isJson, host }, id: string, { prices: file }: Options) => {
+        limitHeapGrowth()
         const { cache } = await import('../../investigate/index.ts')
         const report = await cache(store.conversation(id), { prices: await pricesIn(file) })
         if (isJson) return out.json(report)

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander'
 import type { Cost, UsageTotals, ToolUsage } from '../../investigate/index.ts'
 import { visible } from '../../transfer/formats/visible.ts'
 import { toError } from '../../result/typed-error.ts'
+import { limitHeapGrowth } from '../bounded-heap.ts'
 import { usage } from '../errors.ts'
 import { pricesIn } from '../options.ts'
 import type { CommandSession, Shell } from '../shell.ts'
@@ -62,6 +63,7 @@ const print = async (
   conversation: string | undefined,
   { by, prices: file }: Options,
 ): Promise<void> => {
+  limitHeapGrowth()
   const { cost } = await import('../../investigate/index.ts')
   const found = await cost(store, { conversation, prices: await pricesIn(file) })
   if (isJson) return out.json(found)

@@ -5,6 +5,7 @@ import { invalidInput } from '../../events/errors.ts'
 import { isFields } from '../../events/json.ts'
 import type { ReplayReport, ReplayedCall, ReplayPolicy } from '../../investigate/index.ts'
 import { toError } from '../../result/typed-error.ts'
+import { limitHeapGrowth } from '../bounded-heap.ts'
 import { usage } from '../errors.ts'
 import { exclusive, jsonFile, pricesIn, several } from '../options.ts'
 import type { Shell } from '../shell.ts'
@@ -91,6 +92,7 @@ Examples:
         if (agent !== undefined && call !== undefined)
           return printCounterfactual(session, id, { ...options, agent, call })
         if (agent !== undefined) return printReplayedAgent(session, id, agent, from)
+        limitHeapGrowth()
         const { replay } = await import('../../investigate/index.ts')
         const chat = store.conversation(id)
         const prices = await pricesIn(options.prices)

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { CallName, Why } from '../../investigate/index.ts'
+import { limitHeapGrowth } from '../bounded-heap.ts'
 import { callName } from '../options.ts'
 import type { Output } from '../output.ts'
 import type { Shell } from '../shell.ts'
@@ -36,6 +37,7 @@ Examples:
     )
     .action(
       shell.look(async ({ store, out, isJson }, id: string, { call }: Options) => {
+        limitHeapGrowth()
         const { why } = await import('../../investigate/index.ts')
         const found = await why(store.conversation(id), { call })
         return isJson ? out.json(found) : write(out, found)

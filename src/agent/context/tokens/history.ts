@@ -1,4 +1,4 @@
-import { effective, type Item } from '../../../projections/effective.ts'
+import { effective, type Item, itemIn } from '../../../projections/effective.ts'
 import { full, type EntryStatus } from '../../../projections/full.ts'
 import { lastOf, type Log } from '../../../projections/path.ts'
 import { measure } from './measure.ts'
@@ -23,11 +23,15 @@ export interface HistoryTokens extends Omit<TokenCount, 'items'> {
   readonly condensed: readonly CondenseSavings[]
 }
 
-/** Counts the tokens of a log at its end. Also uses the recorded usage of replies that are now hidden. */
-export const historyTokens = (log: Log): HistoryTokens => {
+/**
+ * Counts the tokens of a log at its end. Also uses the recorded usage of replies that are now hidden.
+ *
+ * @param toItem converts an event to an item, as for `full`
+ */
+export const historyTokens = (log: Log, toItem = itemIn): HistoryTokens => {
   const now = effective(log)
   const count = countTokens(now)
-  const entries = full(log)
+  const entries = full(log, {}, toItem)
   // The markers among the entries show which replies had the same beginning, regardless of where their slices were.
   const { tokens } = measure({ ...now, at: lastOf(log), items: entries }, 0)
   const shown = new Map(count.items.map((item) => [item.position, item.tokens]))
