@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { buildConversation } from './build.ts'
 import { append } from './parts/append.ts'
 import { blob } from './parts/blob.ts'
+import { commands } from './parts/commands.ts'
 import { followers } from './parts/followers.ts'
 import { full } from './parts/full.ts'
 import { importing } from './parts/import.ts'
@@ -36,6 +37,7 @@ const parts = {
   blob,
   pauses,
   stretches,
+  commands,
 }
 
 const say = (text: string): void => {
