@@ -43,7 +43,8 @@ export const splitMessages = (
   const isTaken = (block: Block): boolean => callOf(block).some((call) => waiting.has(call))
   if (!late.some((message) => shownIn(message).some(isTaken))) return undefined
   return {
-    results: late.flatMap((message) => part(message, isTaken)),
+    // A `system` message with results alone would still end the wait for results, and be separated again.
+    results: late.flatMap((message) => part({ ...message, role: 'user' }, isTaken)),
     said: [
       ...(isAlone ? [] : [first]),
       ...late.flatMap((message) => part(message, (block) => !isTaken(block))),
