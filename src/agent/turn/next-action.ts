@@ -14,11 +14,10 @@ import {
   waitsForServer,
 } from './calls/deferred-messages.ts'
 import { isToDo, type OpenCall, openCalls } from './calls/open-calls.ts'
-import { openCallsIn, splitMessages } from './calls/said-results.ts'
+import { isPlaceToSpeak, openCallsIn, splitMessages } from './calls/said-results.ts'
 import { nothingToAnswer, tooManyCalls } from './errors.ts'
 import { type FitPlan, planFit } from './plan-fit.ts'
 import { isConfigured, preparationOf, type StepPreparation } from './prepare.ts'
-import { isPlaceToSpeak } from './say/busy.ts'
 import { withinBudget } from './spending/budget.ts'
 import { finalReplyAt, type FinalReply, goesOn, type TurnError } from './turn-result.ts'
 import { type LogFindings, totalsOf, type TurnState } from './turn-state.ts'
