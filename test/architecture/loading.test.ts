@@ -51,6 +51,12 @@ test('a store that is opened, written to and read loads no importer, no exporter
   expect(loaded.filter((name) => unneeded.test(name))).toEqual([])
 })
 
+test('the decision of a turn loads nothing that reads or writes: no store, no conversation', () => {
+  const loaded = loadedBy(`await import('./src/agent/turn/next-action.ts')`)
+  expect(loaded.filter((name) => /^(?:store|conversation|api)\//.test(name))).toEqual([])
+  expect(loaded).toContain('projections/effective.ts')
+})
+
 test('a turn loads nothing of OpenTelemetry unless the program has registered something with it', () => {
   const turn = `
     const { openStore } = await import('./src/index.ts')

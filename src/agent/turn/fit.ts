@@ -1,150 +1,118 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { type ContextTooLarge, withApiWording } from '../context/policy/errors.ts'
-import { type PolicyConditions, manageContext, type ContextPlan } from '../context/policy/policy.ts'
-import { refusalOf } from '../context/policy/refusal.ts'
-import type { ResultLimit } from '../context/policy/result-limit.ts'
-import type { ContextSettings } from '../context/policy/settings.ts'
-import { shortResults, type ResultCut } from '../context/policy/plan-shortening.ts'
-import { type CondenseError, condenseWith } from '../context/summary/condense.ts'
+import { pipe } from 'fp-ts/lib/function.js'
+import * as TE from 'fp-ts/lib/TaskEither.js'
+import { restFor } from '../context/policy/result-limit.ts'
+import { type ResultCut, shortResults } from '../context/policy/plan-shortening.ts'
+import { condenseWith } from '../context/summary/condense.ts'
 import type { Summarizer } from '../context/summary/summarizer.ts'
-import type { ConversationHandle } from '../../conversation/conversation.ts'
-import type { InvalidInput } from '../../events/errors.ts'
 import type { Covers, Origin, Policy } from '../../events/events.ts'
-import type { ContextExceeded, ModelAborted } from '../models/model.ts'
+import { failuresIn } from '../models/call-model.ts'
+import type { ModelAborted } from '../models/model.ts'
 import type { Effective } from '../../projections/effective.ts'
 import { unwrap, type Fallible } from '../../result/fallible.ts'
 import type { WriteError } from '../../store/errors.ts'
-
-/** Result of one step towards making the context fit. */
-export type FitResult =
-  | { readonly type: 'fits' | 'condensed' | 'truncated' | 'shortened' }
-  /** Condensing failed and nothing was written: the next attempt should truncate. */
-  | { readonly type: 'not-condensed'; readonly error: CondenseError }
-
-export type FitError = InvalidInput | ContextTooLarge | WriteError | ModelAborted
+import type { TurnActionOf } from './next-action.ts'
+import type { TurnMeans } from './turn-means.ts'
+import type { TurnOutcome, TurnState } from './turn-state.ts'
 
 /** A marker that was written, and the origin of its summary. */
-export interface WrittenMarker {
+interface WrittenMarker {
   readonly type: 'condensed' | 'truncated'
   readonly position: number
   readonly covers: Covers
   readonly origin?: Origin | undefined
 }
 
-interface Means {
-  readonly settings: ContextSettings
-  readonly summarizer: Summarizer | undefined
-  /** Error of the summarizer, if it has failed. A failed summarizer is no longer used. */
-  readonly failed?: CondenseError | undefined
-  /** Error with which the API refused the request for this history, if it did. */
-  readonly refused?: ContextExceeded | undefined
-  /** Availability of the omitted part of a long result, as stated to the model. */
-  readonly rest: ResultLimit['rest']
-  /** Called with each written marker, except for those that shorten results. */
-  readonly onMarker: (marker: WrittenMarker) => void
-  readonly signal?: AbortSignal | undefined
+/** Makes the context smaller. */
+export async function* fit(
+  { now, plan }: TurnActionOf<'fit'>,
+  state: TurnState,
+  means: TurnMeans,
+): Fallible<WriteError | ModelAborted, TurnOutcome> {
+  const context = { now, policy: plan.policy, state, means }
+  const { steps } = plan
+  if (steps.type === 'condense') return yield* condense(steps.covers, context)
+  yield* steps.type === 'shorten' ? shorten(steps.edits, context) : truncate(steps.covers, context)
+  return { type: 'fitted' }
 }
 
-/** Takes one step towards making the context fit, by carrying out the policy's plan. */
-export async function* fit(
-  chat: ConversationHandle,
-  now: Effective,
-  means: Means,
-): Fallible<FitError, FitResult> {
-  const { settings, summarizer, refused, signal } = means
-  const options = {
-    canCondense: summarizer !== undefined,
-    ...(refused && { refused: refusalOf(refused) }),
-  }
-  const planned = manageContext(now, settings, options)
-  if (refused && E.isLeft(planned) && planned.left._tag === 'ContextTooLarge')
-    return yield withApiWording(planned.left, refused)
-  const plan = yield* unwrap(planned)
-  if (plan.type === 'nothing') return { type: 'fits' }
-  const policy = policyOf(now, plan, { settings, options })
-  if (plan.type === 'shorten') return yield* shorten(chat, now, plan.edits, { policy, rest: means.rest })
-  if (plan.type === 'truncate') return yield* truncate(chat, now, plan.covers, policy, means)
-  let origin: Origin | undefined
+interface FitContext {
+  readonly now: Effective
+  readonly policy: Policy
+  readonly state: TurnState
+  readonly means: TurnMeans
+}
+
+/** Counts a marker and emits its event. */
+export const tellMarker = (
+  marker: WrittenMarker,
+  { state, means }: Pick<FitContext, 'state' | 'means'>,
+): void => {
+  const { type, position, covers } = marker
+  means.tell({ type: 'spent', entry: marker })
+  state.options.emit({ type, position, covers })
+}
+
+async function* condense(
+  covers: Covers,
+  context: FitContext,
+): Fallible<WriteError | ModelAborted, TurnOutcome> {
+  const { now, policy, state, means } = context
+  const { chat, tell, watch } = means
   const condensed = await condenseWith({
     effective: now,
-    covers: plan.covers,
-    summarizer: summarizer as Summarizer,
-    condense: (input) => {
-      ;({ origin } = input)
-      return chat.condense({ ...input, policy })
-    },
+    covers,
+    summarizer: state.settings.summarizer as Summarizer,
+    condense: (input) =>
+      pipe(
+        chat.condense({ ...input, policy }),
+        TE.tapIO(({ position }) => () => {
+          tellMarker({ type: 'condensed', position, covers, origin: input.origin }, context)
+        }),
+      ),
     context: chat.context,
-    ...(signal && { signal }),
+    signal: watch.signal,
   })
-  if (E.isRight(condensed)) {
-    means.onMarker({ type: 'condensed', position: condensed.right.position, covers: plan.covers, origin })
-    return { type: 'condensed' }
-  }
+  if (E.isRight(condensed)) return { type: 'fitted' }
   const error = condensed.left
+  tell({ type: 'calls-failed', calls: failuresIn(error) })
   // A missed deadline of the summarizer is also a `ModelAborted`, but not an abort by the caller.
-  const isEnd = error._tag === 'StaleContext' || (error._tag === 'ModelAborted' && signal?.aborted)
+  const isEnd = error._tag === 'StaleContext' || (error._tag === 'ModelAborted' && watch.signal.aborted)
   return isEnd ? yield error : { type: 'not-condensed', error }
 }
 
-/**
- * Returns the record of a plan, to be stored with the plan's marker. `manageContext` derives the same plan again from the history at
- * `position`, the settings and the options.
- */
-const policyOf = (
-  { at }: Effective,
-  { used, allowed, said, learned }: ContextPlan,
-  { settings, options }: { readonly settings: ContextSettings; readonly options: PolicyConditions },
-): Policy => ({
-  of: 'context',
-  used,
-  allowed,
-  position: at,
-  settings: { ...settings },
-  options: { ...options },
-  ...(said !== undefined && { said }),
-  ...(learned && { learned }),
-})
-
 /** Shortens tool results: the log keeps them whole, but the model is shown only a part from here on. */
 async function* shorten(
-  chat: ConversationHandle,
-  { at, items }: Effective,
   edits: readonly ResultCut[],
-  { policy, rest }: { readonly policy: Policy; readonly rest: ResultLimit['rest'] },
-): Fallible<WriteError, FitResult> {
+  { now: { at, items }, policy, state, means }: FitContext,
+): Fallible<WriteError, void> {
   let after = at
   for (const { covers, bytes } of edits) {
     const item = items.find(({ position }) => position === covers.first)
-    const content = item && shortResults(item, { bytes, rest })
+    const content = item && shortResults(item, { bytes, rest: restFor(state.settings.run) })
     if (!content) continue
     const summary = [{ role: 'user' as const, content }]
-    const written = yield* unwrap(chat.condense({ covers, summary, method: 'client', policy, after }))
+    const written = yield* unwrap(means.chat.condense({ covers, summary, method: 'client', policy, after }))
     after = written.position
   }
-  return { type: 'shortened' }
 }
 
-async function* truncate(
-  chat: ConversationHandle,
-  { at }: Effective,
-  slices: Extract<ContextPlan, { type: 'truncate' }>['covers'],
-  { learned, ...policy }: Policy,
-  { refused, failed, onMarker }: Means,
-): Fallible<WriteError, FitResult> {
-  const reason = refused
+async function* truncate(slices: readonly Covers[], context: FitContext): Fallible<WriteError, void> {
+  const { learned, ...policy } = context.policy
+  const { failedSummary } = context.state
+  const reason = policy.options?.['refused']
     ? `the API refused the context as too long: ${policy.used} tokens by our count`
     : `the context was ${policy.used} tokens, and ${policy.allowed} are allowed`
-  let after = at
+  let after = context.now.at
   for (const [index, covers] of slices.entries()) {
     const why = {
       ...policy,
-      ...(failed && { failed: failed._tag }),
+      ...(failedSummary && { failed: failedSummary._tag }),
       // The correction of the estimates must count only once.
       ...(index === 0 && learned && { learned }),
     }
-    const written = yield* unwrap(chat.truncate({ covers, reason, policy: why, after }))
+    const written = yield* unwrap(context.means.chat.truncate({ covers, reason, policy: why, after }))
     after = written.position
-    onMarker({ type: 'truncated', position: after, covers })
+    tellMarker({ type: 'truncated', position: after, covers }, context)
   }
-  return { type: 'truncated' }
 }

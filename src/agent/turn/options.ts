@@ -14,7 +14,6 @@ import { type Prices, pricesSchema } from './spending/prices.ts'
 import type { Emit } from './stream/turn-event.ts'
 import type { WaitOptions } from './calls/calls.ts'
 import type { StepOptions, StepSettings } from './turn-step.ts'
-import type { TurnWatch } from './say/watch.ts'
 import { milliseconds, settingsShape, type Tools } from '../tools/settings.ts'
 
 /** Settings that may all be omitted or undefined; the defaults then apply. */
@@ -127,11 +126,6 @@ export interface ResolvedTurnOptions extends Omit<TurnOptions, 'client' | 'summa
   readonly emit: Emit
   /** Returns the options for one model call, in which the given settings override these options. */
   readonly withStep: (given: StepSettings) => E.Either<SettleError, ResolvedTurnOptions>
-}
-
-/** Options of a turn in progress. */
-export interface WatchedTurnOptions extends ResolvedTurnOptions {
-  readonly watch: TurnWatch
 }
 
 const isFunction = (value: unknown): boolean => typeof value === 'function'

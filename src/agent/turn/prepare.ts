@@ -1,26 +1,26 @@
 import canonicalize from 'canonicalize'
-import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { Configuration } from '../../events/events.ts'
 import { configurationOf, type Effective, isReply, type Item } from '../../projections/effective.ts'
 import { isCompaction, wellFormed } from '../../projections/render/renderer.ts'
-import type { ConversationHandle } from '../../conversation/conversation.ts'
-import type { WriteError } from '../../store/errors.ts'
-import type { WriteResult } from '../../conversation/writing/encode.ts'
+import type { CondenseInput, ConfigureInput } from '../../conversation/writing/inputs.ts'
 
-type Write = TaskEither<WriteError, WriteResult>
+/** Write that must precede everything else in a step: a new configuration, or the record of a compaction made by the API. */
+export type StepPreparation =
+  | { readonly type: 'configure'; readonly input: ConfigureInput }
+  | { readonly type: 'condense'; readonly input: CondenseInput }
 
 /**
- * Returns the write that must precede everything else, if any: a new configuration, or the record of a compaction made by the API.
+ * Returns the preparation of a step, if any is necessary.
  *
  * @param wanted undefined while not known
  */
-export const prepare = (
-  chat: ConversationHandle,
+export const preparationOf = (
   now: Effective,
   wanted: Configuration | undefined,
-): Write | undefined => {
-  if (wanted && !isConfigured(now, wanted)) return chat.configure({ ...wanted, after: now.at })
-  return recordCompaction(chat, now)
+): StepPreparation | undefined => {
+  if (wanted && !isConfigured(now, wanted)) return { type: 'configure', input: { ...wanted, after: now.at } }
+  const input = compactionIn(now)
+  return input && { type: 'condense', input }
 }
 
 /** Reports whether the wanted configuration is in force. */
@@ -39,11 +39,11 @@ const isSame = (one: unknown, other: unknown): boolean =>
   canonicalize(wellFormed(one)) === canonicalize(wellFormed(other))
 
 /**
- * Records a compaction that the API made in the middle of a reply. The API ignores everything before the reply's compaction block, so
- * this block becomes the summary of the earlier items. Returns undefined if the compaction is already recorded, or if the API made
- * none.
+ * Returns the record of a compaction that the API made in the middle of a reply. The API ignores everything before the reply's
+ * compaction block, so this block becomes the summary of the earlier items. Returns undefined if the compaction is already recorded, or
+ * if the API made none.
  */
-const recordCompaction = (chat: ConversationHandle, { items, at }: Effective): Write | undefined => {
+const compactionIn = ({ items, at }: Effective): CondenseInput | undefined => {
   const index = items.findLastIndex(holdsCompaction)
   const reply = items[index]
   const [first] = items
@@ -54,13 +54,13 @@ const recordCompaction = (chat: ConversationHandle, { items, at }: Effective): W
   const content = reply.content.filter(isCompaction).slice(-1)
   // The call's receipt stays with the reply.
   const { context: _, ...origin } = reply.origin ?? {}
-  return chat.condense({
+  return {
     covers: { first: first.position, last: before.position },
     summary: [{ role: 'assistant', content }],
     method: 'provider',
     ...(reply.origin && { origin }),
     after: at,
-  })
+  }
 }
 
 const holdsCompaction = (item: Item): boolean => isReply(item) && item.content.some(isCompaction)

@@ -15,20 +15,24 @@ import type { TurnHeld } from './claims/errors.ts'
 import type { TurnTotals } from './spending/account.ts'
 import type { BudgetSpent, PriceMissing } from './spending/budget.ts'
 import { isCall } from './calls/open-calls.ts'
-import type { StopCause } from './stop-condition.ts'
+import type { StopCause } from './turn-step.ts'
+
+/** Open calls of a reply for which the turn can do nothing more at present. */
+export interface RemainingCalls {
+  /** Calls that wait for approval (`chat.approve`, `chat.deny`). The turn ended because of them, and the next turn continues there. */
+  readonly waiting: readonly WaitingCall[]
+  /** Calls of tools that have no function in `run`: append their results, then run another turn. */
+  readonly pending: readonly WaitingCall[]
+}
 
 /** The last reply of a turn, with the calls that are still open. */
-export interface FinalReply {
+export interface FinalReply extends RemainingCalls {
   readonly conversation: string
   /** Position of the last reply. */
   readonly position: number
   /** Content of the last reply. */
   readonly content: readonly Block[]
   readonly stopReason: string | null | undefined
-  /** Calls that wait for approval (`chat.approve`, `chat.deny`). The turn ended because of them, and the next turn continues there. */
-  readonly waiting: readonly WaitingCall[]
-  /** Calls of tools that have no function in `run`: append their results, then run another turn. */
-  readonly pending: readonly WaitingCall[]
 }
 
 /** Result of a turn. Its totals cover all calls of `turn` since the user's last message. */
@@ -72,8 +76,10 @@ export const goesOn = (ended: FinalReply | undefined): boolean =>
   (ended.stopReason === 'tool_use' && ended.content.some(isCall))
 
 /** Reports whether nothing is left to do after the last reply: it contains no call and no compaction to record. */
-export const isOver = (ended: FinalReply | undefined): boolean =>
-  ended !== undefined && !goesOn(ended) && !ended.content.some(isCompaction)
+export const isOver = (ended: FinalReply): boolean => !goesOn(ended) && !ended.content.some(isCompaction)
+
+export const isLeftWaiting = ({ waiting, pending }: RemainingCalls): boolean =>
+  waiting.length + pending.length > 0
 
 export const messageOf = ({ content, origin }: Reply, context: Receipt, starts?: string): NewMessage => ({
   role: 'assistant',

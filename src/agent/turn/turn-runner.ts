@@ -3,7 +3,6 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { ConversationHandle } from '../../conversation/conversation.ts'
 import type { ModelAborted } from '../models/model.ts'
 import { unwrap, run, type Fallible, task } from '../../result/fallible.ts'
-import { newCourse } from './course.ts'
 import { turnCancelled } from './errors.ts'
 import { type LiveHistory, liveHistory } from './calls/live.ts'
 import { createTurnClaim, type ClaimCache } from './claims/turn-claim.ts'
@@ -12,6 +11,7 @@ import { settle } from './settle.ts'
 import { type TurnListener, streamTurn, type TurnEvent } from './stream-turn.ts'
 import { goesOn, type TurnResult, type TurnError } from './turn-result.ts'
 import { type TurnWatch, watchOf } from './say/watch.ts'
+import { newCourse, stateAtStart } from './turn-state.ts'
 import { traceTurn } from './trace-turn.ts'
 
 /** Runner of turns in a conversation. */
@@ -42,7 +42,7 @@ export const createTurnRunner = (chat: ConversationHandle): TurnRunner => {
     let options = listener ? heardBy(listener, settled) : settled
     // Imported only when a turn runs, because it loads a large part of the library.
     const { turn } = await import('./turn.ts')
-    const course = newCourse()
+    let course = newCourse
     for (;;) {
       // A worker has started reading when it claimed the conversation.
       if (!party.isWorker) void history.begin()
@@ -50,25 +50,26 @@ export const createTurnRunner = (chat: ConversationHandle): TurnRunner => {
       const revision = party.isWorker ? yield* turnLog.seen() : (yield* turnLog.now()).revision
       const { whileHeld, ttl, emit, signal } = options
       const onHeld = (by: string): void => emit({ type: 'held', by })
-      const hold = createTurnClaim(chat, history, remembered, { whileHeld, ttl, onHeld })
-      const watch = watchOf(chat, revision, signal, hold)
+      const claim = createTurnClaim(chat, history, remembered, { whileHeld, ttl, onHeld })
+      const watch = watchOf(chat, revision, signal, claim)
       let turned: Outcome
       try {
-        const own = { ...options, signal: watch.signal, watch }
+        const begun = stateAtStart(chat.id, { ...options, signal: watch.signal }, course)
         turned = await traceTurn(chat.id, options, async () => {
-          const ended = await run(turn(chat, history, own, hold, course))
-          return E.mapLeft((error: TurnError) => cancelledOr(error, chat.id, watch))(ended)
+          const ended = await turn(begun, { chat, history, claim, watch })
+          ;({ course } = ended)
+          return E.mapLeft((error: TurnError) => cancelledOr(error, chat.id, watch))(ended.outcome)
         })
-        const isTaken = E.isLeft(turned) && hold.isLost() && !watch.signal.aborted
+        const isTaken = E.isLeft(turned) && claim.isLost() && !watch.signal.aborted
         if (!isTaken || party.isWorker) return yield* unwrap(turned)
       } finally {
         watch.end()
-        await hold.leave(finalReplyOf(turned), watch.cancelled() ? 'done' : reasonOf(turned))
+        await claim.leave(finalReplyOf(turned), watch.cancelled() ? 'done' : reasonOf(turned))
       }
       // Another holder has taken over the conversation, and its outcome counts. This turn does not take the conversation back.
-      course.losses++
+      course = { ...course, losses: course.losses + 1 }
       if (course.isAsking) emit({ type: 'retrying', error: takenOver, wait: 0, try: 1 })
-      if (whileHeld === 'take' && hold.hasClaimed()) options = { ...options, whileHeld: 'wait' }
+      if (whileHeld === 'take' && claim.hasClaimed()) options = { ...options, whileHeld: 'wait' }
     }
   }
   return {

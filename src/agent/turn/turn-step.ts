@@ -1,9 +1,11 @@
 import type { BlockInput } from '../../events/block-types.ts'
-import type { Block, KnownBlock } from '../../events/blocks.ts'
-import type { Effective } from '../../projections/effective.ts'
-import type { TurnUsage } from './spending/account.ts'
+import { type Block, isBlock, type KnownBlock } from '../../events/blocks.ts'
+import { freeze } from '../../events/freeze.ts'
+import { type Effective, isReply, messagesOf } from '../../projections/effective.ts'
+import { isCall } from './calls/open-calls.ts'
+import type { TurnTotals, TurnUsage } from './spending/account.ts'
 import type { Tools } from '../tools/settings.ts'
-import type { Usage } from './spending/usage.ts'
+import { type Usage, usageIn } from './spending/usage.ts'
 
 /** A model call, with the tool calls in its reply and their results. */
 export interface TurnStep {
@@ -55,4 +57,32 @@ export interface StepOptions {
     | undefined
   /** Called after each step, once all events of the step are recorded. */
   readonly onStep?: ((step: TurnStep) => void | Promise<void>) | undefined
+}
+
+/** Reason why a turn ended although its model may not have finished. */
+export type StopCause = 'stop-when' | 'tool-choice'
+
+/** Returns the step of a reply; undefined if the reply is no longer shown. */
+export const stepAt = (
+  position: number,
+  { items }: Effective,
+  { replies, usage: total }: TurnTotals,
+): TurnStep | undefined => {
+  const at = items.findLastIndex((item) => item.position === position)
+  const reply = items[at]
+  if (!isReply(reply)) return undefined
+  const { content, origin: { stopReason, model, usage } = {} } = reply
+  const calls = content.filter(isCall)
+  const shown = items
+    .slice(at + 1)
+    .flatMap(messagesOf)
+    .flatMap((message) => message.content)
+  const results = calls.flatMap(({ id }) =>
+    shown
+      .filter((block) => isBlock(block, 'tool_result'))
+      .filter((block) => block.tool_use_id === id)
+      .slice(0, 1),
+  )
+  const step = { number: replies, reply: { position, content, stopReason, model }, calls, results }
+  return freeze({ ...step, usage: usageIn(usage), total })
 }

@@ -10,7 +10,7 @@ import { memoryStore } from '../../../src/store/memory/store.ts'
 import { atEnd } from '../../support/at-end.ts'
 import { run } from '../../../src/result/fallible.ts'
 import { right } from '../../support/either.ts'
-import { text, toolUse } from '../../support/log.ts'
+import { text, toolResult, toolUse } from '../../support/log.ts'
 import type { ApiReply } from '../../../src/testing/messages-api/replies.ts'
 import { messagesApi } from '../../../src/testing/messages-api/server.ts'
 
@@ -145,5 +145,17 @@ describe('a tool that may not run twice', () => {
     })
     expect(summaries).toBeGreaterThan(0)
     expect(times).toBe(1)
+  })
+})
+
+describe('results that stand in several `system` messages', () => {
+  it('are put before what was said, once: the turn ends', async () => {
+    const { chat, turn, events } = await scene([() => yes])
+    await chat.append({ role: 'assistant', content: [toolUse('a'), toolUse('b')] })
+    for (const id of ['a', 'b']) await chat.append({ role: 'system', content: [toolResult(id)] })
+    await chat.append(task)
+    const signal = AbortSignal.timeout(5_000)
+    await expect(turn({ signal })).resolves.toMatchObject({ ended: 'stop', calls: 1 })
+    expect((await events()).filter(({ type }) => type === 'Rewound')).toHaveLength(1)
   })
 })

@@ -3,15 +3,13 @@ import type { Effective } from '../../../projections/effective.ts'
 import type { Fallible } from '../../../result/fallible.ts'
 import type { ReadError } from '../../../store/errors.ts'
 import type { RewindPoint } from './call-states.ts'
-import { type DeferredMessages, isSaid, overtakenSince, lastUserMessages } from './deferred-messages.ts'
+import { isSaid, overtakenSince, lastUserMessages } from './deferred-messages.ts'
 import { type OpenCall, openCalls } from './open-calls.ts'
 import { openCallsIn } from './said-results.ts'
 
 /** Calls without a result at the end of a history, with the later messages and rewinds that affect them. */
 export interface CallsNow {
   readonly open: readonly OpenCall[]
-  /** User messages that follow the open calls. */
-  readonly held?: DeferredMessages | undefined
   /** Position of the first user message after the open calls; Infinity if there is none. */
   readonly said: number
   /** Rewinds after `since`, up to and including the history's position. */
@@ -31,9 +29,9 @@ export async function* callsNow(
   const rewinds = (yield* rewindsAfter(chat, since)).filter(({ position }) => position <= now.at)
   const position = overtakenSince(now)
   if (position === undefined) return { open: openCalls(now), said: Infinity, rewinds }
-  const held = lastUserMessages(now, yield* chat.later(position), position)
-  return held
-    ? { open: openCallsIn(held), held, said: firstMessageSince(now, held.before), rewinds }
+  const deferred = lastUserMessages(now, yield* chat.later(position), position)
+  return deferred
+    ? { open: openCallsIn(deferred), said: firstMessageSince(now, deferred.before), rewinds }
     : { open: [], said: Infinity, rewinds }
 }
 

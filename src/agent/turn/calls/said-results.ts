@@ -1,6 +1,8 @@
 import { blocksOf } from '../../../commands/append.ts'
 import type { NewMessage } from '../../../commands/command.ts'
+import type { QueuedMessage } from '../../../conversation/beside/inbox.ts'
 import { type Block, isBlock } from '../../../events/blocks.ts'
+import { type Effective, isReply, type Item } from '../../../projections/effective.ts'
 import type { DeferredMessages } from './deferred-messages.ts'
 import { type OpenCall, openCalls } from './open-calls.ts'
 
@@ -18,6 +20,21 @@ export const openCallsIn = ({
     return at < 0
   })
 }
+
+export const isPaused = (item: Item | undefined): boolean =>
+  isReply(item) && item.origin?.stopReason === 'pause_turn'
+
+/**
+ * Reports whether user messages may be appended at the end of the history: these messages contain the results of all open calls, and no
+ * paused reply has to be continued.
+ */
+export const isPlaceToSpeak = (now: Effective, mail: readonly QueuedMessage[]): boolean =>
+  openCallsIn({ before: now, said: mail.flatMap(({ data }) => data.messages) }).length === 0 &&
+  !isPaused(now.items.at(-1))
+
+/** Reports whether calls are open and all their results are in the inbox. */
+export const areAnswered = (now: Effective, mail: readonly QueuedMessage[]): boolean =>
+  openCalls(now).length > 0 && isPlaceToSpeak(now, mail)
 
 /** Tool results and other content of user messages, as separate messages. */
 export interface SplitMessages {
@@ -43,7 +60,8 @@ export const splitMessages = (
   const isTaken = (block: Block): boolean => callOf(block).some((call) => waiting.has(call))
   if (!late.some((message) => shownIn(message).some(isTaken))) return undefined
   return {
-    results: late.flatMap((message) => part(message, isTaken)),
+    // A `system` message with results alone would still end the wait for results, and be separated again.
+    results: late.flatMap((message) => part({ ...message, role: 'user' }, isTaken)),
     said: [
       ...(isAlone ? [] : [first]),
       ...late.flatMap((message) => part(message, (block) => !isTaken(block))),

@@ -8,12 +8,16 @@ interface Watching {
   /** Maximum size, in bytes, of a result that is shown to the model in full. */
   readonly maxResult: number
   readonly rest: ResultLimit['rest']
+  readonly onEnded: (run: ToolRun) => void
 }
 
-/** Runs a call and returns its result. Also emits the duration of the call and the result as it will be shown to the model. */
+/**
+ * Runs a call and returns its result. Also reports that the call has ended, and emits its duration and the result as it will be shown to
+ * the model.
+ */
 export const watchCall = async (
   { id, name }: KnownBlock<'tool_use'>,
-  { emit, maxResult: bytes, rest }: Watching,
+  { emit, maxResult: bytes, onEnded, rest }: Watching,
   run: () => Promise<Block>,
 ): Promise<Block> => {
   const start = performance.now()
@@ -22,23 +26,8 @@ export const watchCall = async (
   const ms = performance.now() - start
   const [shown = result] = limitResults([result], { bytes, rest }) ?? []
   const content = (isBlock(shown, 'tool_result') ? shown.content : undefined) ?? ''
-  emit({
-    type: result['is_error'] === true ? 'tool-failed' : 'tool-ended',
-    call: id,
-    tool: name,
-    ms,
-    content,
-  })
+  const isError = result['is_error'] === true
+  onEnded({ call: id, tool: name, ms, isError })
+  emit({ type: isError ? 'tool-failed' : 'tool-ended', call: id, tool: name, ms, content })
   return result
 }
-
-/** Returns a listener that forwards events to `emit` and adds the durations of tool calls to `tools`. */
-export const collectDurations =
-  (emit: Emit, tools: ToolRun[]): Emit =>
-  (event) => {
-    if (event.type === 'tool-ended' || event.type === 'tool-failed') {
-      const { type, call, tool, ms } = event
-      tools.push({ call, tool, ms, isError: type === 'tool-failed' })
-    }
-    emit(event)
-  }

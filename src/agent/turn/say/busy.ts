@@ -1,14 +1,13 @@
 import { isTurn } from '../../../commands/state.ts'
 import type { ConversationHandle } from '../../../conversation/conversation.ts'
-import type { QueuedMessage } from '../../../conversation/beside/inbox.ts'
-import { type Effective, isReply, type Item } from '../../../projections/effective.ts'
+import { type Effective, isReply } from '../../../projections/effective.ts'
 import type { Entry } from '../../../projections/full.ts'
 import { render } from '../../../projections/render/renderer.ts'
 import { unwrap, type Fallible } from '../../../result/fallible.ts'
 import type { ReadError } from '../../../store/errors.ts'
 import { createApprovalMethods } from '../calls/decisions.ts'
 import { isCall, type OpenCall, openCalls } from '../calls/open-calls.ts'
-import { openCallsIn } from '../calls/said-results.ts'
+import { isPaused } from '../calls/said-results.ts'
 
 /**
  * Reports whether the conversation awaits the model or has open calls, according to the log alone. Returns false while all open calls
@@ -28,21 +27,6 @@ async function* waitForApproval(
     waiting.some(({ why, reply, call }) => why === 'approval' && reply === use && call === id),
   )
 }
-
-const isPaused = (item: Item | undefined): boolean =>
-  isReply(item) && item.origin?.stopReason === 'pause_turn'
-
-/**
- * Reports whether user messages may be appended at the end of the history: these messages contain the results of all open calls, and no
- * paused reply has to be continued.
- */
-export const isPlaceToSpeak = (now: Effective, mail: readonly QueuedMessage[]): boolean =>
-  openCallsIn({ before: now, said: mail.flatMap(({ data }) => data.messages) }).length === 0 &&
-  !isPaused(now.items.at(-1))
-
-/** Reports whether calls are open and all their results are in the inbox. */
-export const areAnswered = (now: Effective, mail: readonly QueuedMessage[]): boolean =>
-  openCalls(now).length > 0 && isPlaceToSpeak(now, mail)
 
 /** Number of newest entries searched first. Each further search covers four times as many. */
 const firstPage = 100
