@@ -1,3 +1,4 @@
+import * as E from 'fp-ts/lib/Either.js'
 import { unwrap, type Fallible } from '../../result/fallible.ts'
 import { decode } from '../../events/codec.ts'
 import type { ConversationEvent } from '../../events/events.ts'
@@ -63,6 +64,33 @@ export async function* readBeginnings(
 }
 
 /**
+ * Returns the information on a conversation of which all events were read; undefined if more must be read, as for a fork, or if an event
+ * cannot be decoded.
+ */
+export const infoOfWhole = (id: string, beginning: readonly RecordedEvent[]): LogInfo | undefined => {
+  const [first] = beginning
+  const last = beginning.at(-1)
+  if (!first || !last || first.type === 'Forked' || last.part || !endsStream(beginning, titleWithin))
+    return undefined
+  const { stream } = first
+  const events: ConversationEvent[] = []
+  for (const stored of beginning) {
+    const { revision } = stored
+    const decoded = decode(stored, { stream, revision, position: revision })
+    if (E.isLeft(decoded)) return undefined
+    events.push(decoded.right)
+  }
+  const info = {
+    id,
+    title: titleOf(events),
+    messages: events.filter(({ type }) => type === 'MessageAppended').length,
+    events: events.length,
+    updated: events.at(-1)?.metadata.time ?? '',
+  }
+  return { info, isSettled: true, lineage: [{ conversation: id, stream, offset: 0, last: Infinity }] }
+}
+
+/**
  * Returns the information on a conversation; undefined if the conversation does not exist or is still being imported.
  *
  * @param begun first events of the conversation, if they have been read
@@ -84,10 +112,7 @@ export async function* readLogInfo(
   const { stream, revision } = stored
   const position = (lineage[0]?.offset ?? 0) + revision
   const last = yield* unwrap(decode(stored, { stream, revision, position }))
-  const isRead = begun !== undefined && lineage.length === 1 && endsStream(beginning, titleWithin)
-  const messages = isRead
-    ? counted.filter(({ type }) => type === 'MessageAppended').length
-    : yield* messagesOf(store, lineage, position)
+  const messages = yield* messagesOf(store, lineage, position)
   const info = {
     id,
     title: titleOf(events),

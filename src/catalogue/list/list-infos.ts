@@ -12,6 +12,7 @@ import { noNotes, type NoteIndex } from '../../conversation/beside/note-index.ts
 import type { Link } from '../../projections/notes.ts'
 import { oneLine } from '../../projections/titles.ts'
 import {
+  infoOfWhole,
   type ConversationBeginnings,
   type ConversationInfo,
   type LogInfo,
@@ -63,6 +64,10 @@ export const createInfoLister = (
     const [own, begun] = [known, since]
     const ancestors: ConversationBeginnings = new Map()
     let beginnings: ConversationBeginnings = new Map()
+    const keep = (id: string, found: LogInfo): void => {
+      // Not cached if a concurrent refresh may have found the information outdated.
+      if (found.isSettled && begun !== undefined && since === begun) own.set(id, found)
+    }
     const look = async (id: string): Result<LogInfo | undefined> => {
       const before = own.get(id)
       if (before) return E.right(before)
@@ -70,10 +75,18 @@ export const createInfoLister = (
       if (pause) await pause
       const found = await infoOrProblem(store, id, ancestors, beginnings.get(id))
       if (E.isLeft(found)) return found
-      // Not cached if a concurrent refresh may have found the information outdated.
-      const isKept = found.right?.isSettled === true && begun !== undefined && since === begun
-      if (isKept) own.set(id, found.right)
+      if (found.right) keep(id, found.right)
       return found
+    }
+    /** Returns the information on a conversation that needs no more reads. */
+    const infoAtHand = ({
+      id,
+      mayHaveNotes,
+    }: ListedConversation): E.Either<never, ConversationInfo> | undefined => {
+      const beginning = mayHaveNotes ? undefined : beginnings.get(id)
+      const found = beginning && infoOfWhole(id, beginning)
+      if (found) keep(id, found)
+      return found && E.right(found.info)
     }
     const lookWithNotes = async ({
       id,
@@ -89,10 +102,14 @@ export const createInfoLister = (
         const those = listed.slice(next, next + atOnce)
         const unknown = those.flatMap(({ id }) => (own.get(id) ? [] : [id]))
         beginnings = await orThrow(run(readBeginnings(store, unknown)))
-        for (const looked of await Promise.all(those.map(lookWithNotes))) {
+        for (const looked of await Promise.all(
+          those.map((one) => Promise.resolve(infoAtHand(one) ?? lookWithNotes(one))),
+        )) {
           if (E.isLeft(looked)) throw toError(looked.left)
           if (looked.right) yield looked.right
         }
+        const pause = breath()
+        if (pause) await pause
       }
   }
 }
