@@ -311,8 +311,31 @@ describe('the program', () => {
     expect(stdout.match(/^\w.*:$/gm)).toEqual(['Options:', 'Global Options:', 'Commands:', 'Examples:'])
   })
 
+  test('the help is one screen: first steps, then the name of every command', async () => {
+    const { stdout } = await shell('palimpsest --help', '.')
+    const lines = stdout.trimEnd().split('\n')
+    expect(lines.length).toBeLessThanOrEqual(24)
+    expect(lines.filter(({ length }) => length > 80)).toEqual([])
+    expect(stdout.indexOf('palimpsest start')).toBeLessThan(stdout.indexOf('Commands:'))
+    const { stdout: all } = await shell('palimpsest help --all', '.')
+    const described = [...all.matchAll(/^ {2}([a-z]+) .*(?:<|\[|the )/gm)].map(([, name = '']) => name)
+    const [, named = ''] = stdout.split('Commands:')
+    expect(described.length).toBeGreaterThan(40)
+    for (const name of described.filter((each) => each !== 'help'))
+      expect(named).toMatch(new RegExp(`\\b${name}\\b`))
+  })
+
+  test('help describes a command of a group, and suggests the nearest of a wrong name', async () => {
+    const { stdout } = await shell('palimpsest help audit export', '.')
+    expect(stdout).toMatch(/^Usage: palimpsest audit export /)
+    expect(await shell('palimpsest help bakup', '.')).toMatchObject({
+      stderr: expect.stringContaining('Did you mean backup?'),
+      code: 2,
+    })
+  })
+
   test('every command has help with examples in 80 columns, and the commands in the examples exist', async () => {
-    const { stdout: help, code } = await after('palimpsest --help')
+    const { stdout: help, code } = await after('palimpsest help --all')
     expect(code).toBe(0)
     const names = [...help.matchAll(/^ {2}([a-z]+) .*(?:<|\[|the )/gm)].map(([, name]) => name)
     expect(names).toContain('condense')
