@@ -17,7 +17,7 @@ Commands:
 
 const further = `
 palimpsest help --all describes them; palimpsest COMMAND --help has examples.
-Every command takes --store URL, --json and --import FILE.
+Every command takes --store URL, --json and --load FILE.
 `
 
 /** Makes the help of the program fit one screen: first steps, then the names of all commands. */

@@ -6,6 +6,7 @@ import { addCommands } from './commands/index.ts'
 import { type CliError, failureOf, usage } from './errors.ts'
 import { addHelp } from './help.ts'
 import { defaultStore, type Host } from './host.ts'
+import { newName } from './options.ts'
 import type { Screen } from './output.ts'
 import { loadPlugIns } from './plug-ins.ts'
 import { type GlobalOptions, shellOf, type CommandContext } from './shell.ts'
@@ -65,11 +66,16 @@ const programOf = ({ isJson, hide, host, fail }: Telling & Pick<CommandContext, 
       ),
     )
     .option('--json', 'print JSON (shapes: docs/cli.md)')
-    .option(
-      '--import <file>',
-      'first load this module, which registers stores or formats; may be repeated',
-      listed,
+    .addOption(
+      newName(
+        new Option(
+          '--load <file>',
+          'first load this module, which registers stores or formats; may be repeated',
+        ),
+        'import',
+      ).argParser(listed),
     )
+    .addOption(new Option('--import <file>').argParser(listed).hideHelp())
     .hook('preAction', (command) => loadPlugIns(command.opts<GlobalOptions>().import ?? []))
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError('(see --help for usage)')

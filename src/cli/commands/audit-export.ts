@@ -32,7 +32,11 @@ export const addAuditExport = (audit: Command, shell: Shell): void => {
         .choices(formats)
         .default('bundle'),
     )
-    .option('--calls <first..last>', 'include only the requests of these calls (numbers: sent --list)', calls)
+    .option(
+      '--calls <first..last>',
+      'include only the requests of these calls (numbers: request --list)',
+      calls,
+    )
     .option('--redact <positions>', 'withhold these events: 12,15', positions)
     .option('--force', 'export even if the log contradicts the ledger: the bundle will be BROKEN')
     .option('--by <name>', 'who exports it (default: $USER)')

@@ -21,7 +21,7 @@ export const addExport = (program: Command, shell: Shell): void => {
     .description('write a conversation to standard output')
     .option(
       '--format <format>',
-      'palimpsest, anthropic, markdown, html, vcon, prov, or one registered by --import',
+      'palimpsest, anthropic, markdown, html, vcon, prov, or one registered by --load',
       'palimpsest',
     )
     .option('--at <position>', 'html: the conversation at this position', position)

@@ -30,7 +30,7 @@ export const addImport = (program: Command, shell: Shell): void => {
     )
     .option(
       '--format <format>',
-      `${formats.join(', ')}, or one registered by --import (default: recognised by content)`,
+      `${formats.join(', ')}, or one registered by --load (default: recognised by content)`,
     )
     .option('--id <id>', 'id of the conversation (default: the id of the session)')
     .option('--skip-bad-lines', 'skip unreadable lines, and list them')

@@ -1,11 +1,8 @@
 import { type Command, Option } from 'commander'
-import { blocksOf } from '../../commands/append.ts'
-import type { CancelOptions, QueuedMessages, SayOptions } from '../../index.ts'
+import type { CancelOptions, SayOptions } from '../../index.ts'
 import { checkId, readGivenText, withEnvelope } from '../options.ts'
 import { actorIn } from '../host.ts'
 import type { Shell } from '../shell.ts'
-import type { TextSpan } from '../text.ts'
-import { contentParts } from '../views/content.ts'
 
 const policies = ['enqueue', 'interrupt', 'rollback', 'reject'] as const
 
@@ -51,27 +48,6 @@ const access = (id: string, _text: string | undefined, _options: SayOptions): 'c
   checkId(id)
   return 'created'
 }
-
-export const addQueued = (program: Command, shell: Shell): void => {
-  program
-    .command('queued <id>')
-    .description('list the messages queued while the model was busy')
-    .addHelpText('after', '\nExamples:\n  palimpsest queued task-42\n  palimpsest queued task-42 --json')
-    .action(
-      shell.look(async ({ store, out, isJson }, id) => {
-        const chat = store.conversation(id)
-        // Fails if the conversation does not exist, because its id was then mistyped.
-        await chat.position()
-        const queued = await chat.queued()
-        if (isJson) return out.json(queued)
-        if (queued.length === 0) await out.aside(['No message is queued.', 'dim'])
-        for (const { time, messages } of queued) await out.parts([[`${time}  `, 'dim'], ...partsOf(messages)])
-      }),
-    )
-}
-
-const partsOf = (messages: QueuedMessages['messages']): readonly TextSpan[] =>
-  contentParts(messages.map(({ role, content }) => ({ role, content: blocksOf(content) })))
 
 export const addCancel = (program: Command, shell: Shell): void => {
   program

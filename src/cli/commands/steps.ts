@@ -75,17 +75,14 @@ const row = (
 const shownRow = (step: OpenStepInfo): readonly string[] => row(step, ageText(step.since))
 const plainRow = (step: OpenStepInfo): readonly string[] => row(step, step.since)
 
-interface UnparkOptions {
+interface RetryOptions {
   readonly by?: string
   readonly reason?: string
 }
 
-export const addUnpark = (program: Command, shell: Shell): void => {
-  program
-    .command('unpark <id>')
+export const addRetry = (program: Command, shell: Shell): void => {
+  retrying(program.command('retry <id>'), shell)
     .description('let workers try a parked step again')
-    .option('--by <name>', 'who unparks it (default: $USER)')
-    .option('--reason <text>', 'reason, stored with the event')
     .addHelpText(
       'after',
       `
@@ -95,13 +92,24 @@ workers then try the step up to five times more. It also opens again once
 something is said, rewound or requested.
 
 Examples:
-  palimpsest unpark task-42
-  palimpsest unpark task-42 --by ann --reason "the key is valid again"`,
+  palimpsest retry task-42
+  palimpsest retry task-42 --by ann --reason "the key is valid again"`,
     )
+}
+
+/** Adds the former name of `retry`. */
+export const addUnpark = (program: Command, shell: Shell): void => {
+  retrying(program.command('unpark <id>', { hidden: true }), shell).description('the former name of `retry`')
+}
+
+const retrying = (command: Command, shell: Shell): Command =>
+  command
+    .option('--by <name>', 'who retries it (default: $USER)')
+    .option('--reason <text>', 'reason, stored with the event')
     .action(
       shell.action(
         'existing',
-        async ({ store, out, isJson, host }, id: string, { reason, ...given }: UnparkOptions) => {
+        async ({ store, out, isJson, host }, id: string, { reason, ...given }: RetryOptions) => {
           const by = actorIn(host, given.by)
           await store.conversation(id).unpark({ by, reason })
           if (isJson) return out.json({ conversation: id, by })
@@ -109,4 +117,3 @@ Examples:
         },
       ),
     )
-}

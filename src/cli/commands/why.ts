@@ -25,8 +25,8 @@ Says what was shown and hidden, the event that caused each difference from the
 reply before, and which paths, identifiers, ids and numbers the answer names
 although only hidden messages contain them.
 
-Calls with a receipt have numbers, which "sent --list" lists. A reply without a
-receipt, such as one in an imported session, is named by its position (p17):
+Calls with a receipt have numbers, which "request --list" lists. A reply without
+a receipt, such as one in an imported session, is named by its position (p17):
 what the model was shown is then derived from the log, not proven.
 
 Examples:

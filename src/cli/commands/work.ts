@@ -77,7 +77,7 @@ Examples:
           childCommand,
           agent,
           ...workerArgs(options),
-          ...(given.import ?? []).flatMap((file) => ['--import', file]),
+          ...(given.import ?? []).flatMap((file) => ['--load', file]),
         ]
         const sealer = await createSealTask(store, options, host.stderr)
         const stops = abortOnSignals()
