@@ -61,7 +61,7 @@ const topKeys: Readonly<Record<string, readonly string[]>> = {
   [`diff ${sample} --from 4 --to 22`]: ['changes', 'conversation', 'from', 'to'],
   [`append ${sample} --role user --text x`]: ['conversation', 'events', 'position'],
   [`truncate ${sample} --keep-last 2`]: ['conversation', 'events', 'position'],
-  [`undo ${sample}`]: ['conversation', 'events', 'position'],
+  [`undo ${sample}`]: ['conversation', 'events', 'position', 'undid'],
   [`fork ${sample} copy`]: ['conversation', 'from'],
   [`export ${sample} --format anthropic`]: ['messages'],
   [`export ${sample} --format markdown`]: ['conversation', 'markdown'],

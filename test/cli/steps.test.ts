@@ -82,6 +82,9 @@ describe('palimpsest retry', () => {
       await withSteps(directory)
       expect(await json('retry c', directory)).toEqual({ conversation: 'c', by: 'ann' })
       expect(await json('steps --parked', directory)).toEqual({ steps: [] })
+      expect(await json('retry c', directory)).toMatchObject({
+        error: { _tag: 'NotParked', conversation: 'c' },
+      })
       expect(await json('steps --open', directory)).toMatchObject({
         steps: [{ conversation: 'a' }, { conversation: 'c', attempt: 0, errors: [] }],
       })

@@ -4,7 +4,7 @@ import { type Evidence, isError, type WrittenDocument } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
 import { usage } from '../errors.ts'
 import { actorIn } from '../host.ts'
-import { commandName, type CommandSession, type Shell, shellWord } from '../shell.ts'
+import { commandName, type CommandSession, conversationNamed, type Shell, shellWord } from '../shell.ts'
 import { plural, rangesText } from '../text.ts'
 
 const formats = ['bundle', 'vcon', 'prov'] as const
@@ -57,9 +57,10 @@ Examples:
   palimpsest audit export task-42 --format vcon --out task-42.vcon.json`,
     )
     .action(
-      shell.action('existing', async (session, ids: readonly string[], options: Options) => {
+      shell.action('existing', async (session, given: readonly string[], options: Options) => {
         if (options.calls && options.format !== 'bundle')
           throw toError(usage('--calls is for --format bundle'))
+        const ids = await Promise.all(given.map((id) => conversationNamed(session.store, id)))
         for (const id of ids) await session.store.conversation(id).position()
         const all: Written[] = []
         for (const [n, id] of ids.entries()) {

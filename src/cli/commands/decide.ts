@@ -74,9 +74,21 @@ const deciding = <O extends { readonly by: string }>(
   done: string,
   decide: (chat: Chat, call: string, options: O) => Promise<CallDecision>,
 ) =>
-  shell.action('existing', async ({ store, out, isJson, host }, id: string, call: string, given: O) => {
-    const by = actorIn(host, given.by)
-    const decided = await decide(store.conversation(id), call, { ...given, by })
+  shell.edit(async ({ store, out, isJson, host }, id: string, given: string, options: O) => {
+    const by = actorIn(host, options.by)
+    const chat = store.conversation(id)
+    const call = await callNamed(chat, given)
+    const decided = await decide(chat, call, { ...options, by })
     if (isJson) return out.json(decided)
     await out.line([`${done} ${call} of ${id}, by ${decided.by}`])
   })
+
+/**
+ * Returns the id of the waiting call whose id alone begins with this text. Returns any other text unchanged, because the error for it
+ * lists the calls that wait.
+ */
+const callNamed = async (chat: Chat, text: string): Promise<string> => {
+  const ids = (await chat.waiting()).map(({ call }) => call)
+  const [one = text, ...more] = ids.filter((id) => id.startsWith(text))
+  return more.length > 0 || ids.includes(text) ? text : one
+}

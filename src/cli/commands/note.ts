@@ -30,7 +30,7 @@ Examples:
   palimpsest show task-42 --full --notes`,
     )
     .action(
-      shell.action('existing', async ({ store, out, isJson }, id: string, given: Options) => {
+      shell.edit(async ({ store, out, isJson }, id: string, given: Options) => {
         const { kind, text, data = text, ...options } = given
         const input: NewNote = { kind, ...(data !== undefined && { data }) }
         const note = await store.conversation(id).note(input, options)

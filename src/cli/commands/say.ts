@@ -65,7 +65,7 @@ Examples:
   palimpsest cancel task-42 --by ann --reason "wrong file"`,
     )
     .action(
-      shell.action('existing', async ({ store, out, isJson, host }, id: string, given: CancelOptions) => {
+      shell.edit(async ({ store, out, isJson, host }, id: string, given: CancelOptions) => {
         const by = actorIn(host, given.by)
         const chat = store.conversation(id)
         await chat.position()

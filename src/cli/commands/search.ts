@@ -2,12 +2,12 @@ import type { Command } from 'commander'
 import { visibleLines } from '../../transfer/formats/visible.ts'
 import type { MessageHit, SearchPage, Store, TitleHit } from '../../index.ts'
 import { several } from '../options.ts'
-import type { Shell } from '../shell.ts'
+import { conversationNamed, type Shell } from '../shell.ts'
 import type { TextSpan } from '../text.ts'
 import { labelPart, positionPart } from '../views/items.ts'
 
 interface Options {
-  readonly in?: string
+  readonly in?: string | undefined
   readonly limit: number
 }
 
@@ -36,7 +36,8 @@ Examples:
     )
     .action(
       shell.action('existing', async ({ store, out, isJson, host }, text: string, options: Options) => {
-        const { titles, items, next, problem } = await whole(store, text, options)
+        const within = options.in === undefined ? undefined : await conversationNamed(store, options.in)
+        const { titles, items, next, problem } = await whole(store, text, { ...options, in: within })
         if (isJson)
           return out.json({
             titles,
