@@ -10,7 +10,7 @@ First steps:
   palimpsest import PATH    import a session, or a folder: ~/.claude/projects
   palimpsest list           list the conversations, each with its ID
   palimpsest show ID        show what the model sees; --at N: saw at position N
-  palimpsest why ID         show what the model knew in its last call
+  palimpsest why ID         explain what the model could see in its last call
 
 Commands:
 `

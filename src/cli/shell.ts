@@ -108,26 +108,18 @@ export const asUsage = (error: unknown): unknown => {
 }
 
 /**
- * Returns the id of the conversation that a text names: its id, or the beginning of its id and of no other. Throws `AmbiguousId`, or
- * `ConversationNotFound` with the nearest id.
+ * Returns the id of the conversation that a text names: its id, or the beginning of its id and of no other. Returns a text that names
+ * none unchanged, because the command's error for an unknown id suggests the nearest one. Throws `AmbiguousId`.
  */
 export const conversationNamed = async (store: Store, text: string): Promise<string> => {
-  const chat = store.conversation(text)
+  const isThere = store.conversation(text).exists()
   // If it cannot be read, the command says why.
-  if (await chat.exists().catch(() => true)) return text
+  if (await isThere.catch(() => true)) return text
   const ids = await beginningWith(store, text)
   const whole = mainOf(ids)
   if (ids.length > 0 && whole === undefined) throw toError(ambiguousId(text, ids))
-  if (whole === undefined) await chat.position()
   return whole ?? text
 }
-
-/** Returns the same as `conversationNamed`, but returns the text if it names no conversation. */
-export const conversationIfAny = (store: Store, text: string): Promise<string> =>
-  conversationNamed(store, text).catch((error: unknown) => {
-    if (failureOf(error)._tag === 'ConversationNotFound') return text
-    throw error
-  })
 
 const beginningWith = async (store: Store, beginning: string): Promise<readonly string[]> => {
   const ids: string[] = []

@@ -19,7 +19,9 @@ test('what is said on the command line while a turn is given waits, or is refuse
       reply: async () => {
         if (!isFirst) return { content: [text('Yes.')] }
         isFirst = false
-        expect(await says('say c "Wait."')).toBe('queued for c: appended after the reply\n')
+        expect(await says('say c "Wait."')).toBe(
+          'queued for c, which awaits the model or results: appended after the next reply\n',
+        )
         expect(JSON.parse(await says('say c "Please." --json'))).toMatchObject({
           status: 'queued',
           conversation: 'c',

@@ -4,7 +4,7 @@ import { type CopyResult, copyConversations } from '../../index.ts'
 import { failureOf } from '../errors.ts'
 import type { Host } from '../host.ts'
 import type { Output } from '../output.ts'
-import { asUsage, conversationIfAny, openNamedStore, type Shell } from '../shell.ts'
+import { asUsage, conversationNamed, openNamedStore, type Shell } from '../shell.ts'
 import { visibleLines } from '../../transfer/formats/visible.ts'
 import { writeTable } from '../views/table.ts'
 
@@ -48,7 +48,7 @@ Examples:
 const idsIn = async (url: string, host: Host, given: readonly string[]): Promise<readonly string[]> => {
   const store = await openNamedStore(host, url, 'existing')
   try {
-    return await Promise.all(given.map((text) => conversationIfAny(store, text)))
+    return await Promise.all(given.map((text) => conversationNamed(store, text)))
   } finally {
     await store.close()
   }

@@ -53,6 +53,8 @@ Examples:
         if (format !== 'html' && (at !== undefined || calls || redact))
           throw toError(usage('--at, --calls and --redact are for --format html'))
         const chat = session.store.conversation(id)
+        // Fails with the nearest id if the conversation does not exist.
+        await chat.position()
         const isCompact = session.isJson && !session.out.isTerminal
         await print(
           session,

@@ -165,6 +165,11 @@ export const importFile = async (
     const name = file === '-' ? 'standard input' : file
     const session = { ...options, file: name, bytes: bytesOf(file, host) }
     return await withBoundedHeap(() => store.importSession(session, out.isTerminal ? { progress } : {}))
+  } catch (error) {
+    const failure = failureOf(error)
+    if (failure._tag !== 'BadLine' || options.format === undefined) throw error
+    const advice = `. If the file is not in the format ${options.format}, leave --format out`
+    throw toError({ ...failure, message: failure.message + advice })
   } finally {
     bar.stop()
   }

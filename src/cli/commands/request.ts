@@ -5,7 +5,7 @@ import { exclusive, positionOrStart, several } from '../options.ts'
 import type { CommandSession, Shell } from '../shell.ts'
 import { writeTable } from '../views/table.ts'
 
-interface RenderOptions {
+interface RequestViewOptions {
   readonly at?: number
   readonly systemMessages?: boolean
   readonly prefill?: boolean
@@ -17,7 +17,7 @@ interface SentOptions {
   readonly list?: boolean
 }
 
-interface Options extends RenderOptions {
+interface Options extends RequestViewOptions {
   readonly call?: number | 'last'
   readonly list?: boolean
 }
@@ -102,7 +102,7 @@ const withRenderOptions = (command: Command): Command =>
 const writeRendered = async (
   { store, out, isJson }: CommandSession,
   id: string,
-  options: RenderOptions,
+  options: RequestViewOptions,
 ): Promise<void> => {
   const rendered = await store.conversation(id).render(options)
   await out.json(rendered, !isJson || out.isTerminal)

@@ -38,7 +38,7 @@ Examples:
         await out.line([
           said.status === 'recorded'
             ? `recorded in ${id}, at position ${said.position}`
-            : `queued for ${id}: appended after the reply`,
+            : `queued for ${id}, which awaits the model or results: appended after the next reply`,
         ])
       }),
     )

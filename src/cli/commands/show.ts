@@ -5,7 +5,7 @@ import type { CommandSession, Shell } from '../shell.ts'
 import { entryParts, itemParts } from '../views/items.ts'
 import { isNote, noteParts } from '../views/notes.ts'
 
-interface FullOptions {
+interface FullViewOptions {
   readonly at?: number
   readonly last?: number
   readonly before?: number
@@ -30,7 +30,7 @@ export const addShow = (program: Command, shell: Shell): void => {
       '\nExamples:\n  palimpsest show task-42\n  palimpsest show task-42 --at 12\n  palimpsest show task-42 --full --abandoned\n  palimpsest show task-42 --full | grep condensed',
     )
     .action(
-      shell.look((session, id, { full, ...options }: FullOptions & { readonly full?: true }) =>
+      shell.look((session, id, { full, ...options }: FullViewOptions & { readonly full?: true }) =>
         full ? writeFull(session, id, options) : writeEffective(session, id, options),
       ),
     )
@@ -61,7 +61,7 @@ const withFullOptions = (command: Command, condition = ''): Command =>
 const writeEffective = async (
   { store, out, isJson }: CommandSession,
   id: string,
-  options: Pick<FullOptions, 'at'>,
+  options: Pick<FullViewOptions, 'at'>,
 ): Promise<void> => {
   const chat = store.conversation(id)
   const at = await positionAt(chat, options.at)
@@ -75,7 +75,7 @@ const writeEffective = async (
 const writeFull = async (
   { store, out, isJson }: CommandSession,
   id: string,
-  options: FullOptions,
+  options: FullViewOptions,
 ): Promise<void> => {
   const chat = store.conversation(id)
   const at = await positionAt(chat, options.at)

@@ -12,7 +12,7 @@ interface Options {
 export const addWhy = (program: Command, shell: Shell): void => {
   program
     .command('why <id>')
-    .description('show what the model knew in a call, and why that changed')
+    .description('explain what the model could see in a call, and what changed since the last')
     .option(
       '--call <n>',
       'number of the call, or p followed by the position of a reply (default: the last call)',
