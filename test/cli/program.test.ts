@@ -257,7 +257,7 @@ describe('the program', () => {
       sql(directory, "UPDATE events SET data = '{' WHERE revision = 5")
       return shell(`palimpsest search cent --in ${sample}`, directory)
     })
-    expect(stdout).toContain('  shown  ')
+    expect(stdout).toContain('\tshown\t')
     expect({ stderr, code }).toEqual({
       stderr: expect.stringMatching(/^event 5 of .* cannot be read: .*\n$/),
       code: 0,

@@ -30,6 +30,15 @@ describe('a message says what to do next', () => {
   })
 })
 
+test('search finds only what the model does not see, if asked', async () => {
+  const { stdout } = await ran(
+    'truncate c --covers 1..1; palimpsest search One; palimpsest search Two --hidden',
+  )
+  expect(stdout).toMatch(/\tshown\tOne\n/)
+  expect((await ran('search Two --hidden')).stdout).toBe('')
+  expect(stdout).toMatch(/\thidden by 2\tTwo\n/)
+})
+
 test('log shows the path to a position', async () => {
   const { stdout } = await ran('rewind c --to 0; palimpsest log c --at 1')
   expect(stdout).toMatch(/Two\n$/)
