@@ -53,7 +53,7 @@ const usageMessage = ({ code, message }: CommanderError): string =>
 
 const programOf = ({ isJson, hide, host, fail }: Telling & Pick<CommandContext, 'fail'>): Command => {
   const shown = (text: string): string => visibleLines(hide(text))
-  const program = new Command('palimpsest')
+  const program: Command = new Command('palimpsest')
     .description(
       'A store for conversations of LLM agents. Condense, truncate and rewind them without losing anything.',
     )
@@ -77,7 +77,12 @@ const programOf = ({ isJson, hide, host, fail }: Telling & Pick<CommandContext, 
     )
     .addOption(new Option('--import <file>').argParser(listed).hideHelp())
     .hook('preAction', (command) => loadPlugIns(command.opts<GlobalOptions>().import ?? []))
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({
+      showGlobalOptions: true,
+      // Commander would also list the options of `serve` below `serve token`.
+      visibleGlobalOptions: (command) =>
+        command === program ? [] : program.options.filter(({ hidden }) => !hidden),
+    })
     .showHelpAfterError('(see --help for usage)')
     .configureOutput({
       writeOut: (text) => host.stdout.write(shown(text)),

@@ -309,6 +309,9 @@ describe('the program', () => {
   test('the help of a group of commands has no headings of others', async () => {
     const { stdout } = await inDirectory((directory) => shell('palimpsest audit --help', directory))
     expect(stdout.match(/^\w.*:$/gm)).toEqual(['Options:', 'Global Options:', 'Commands:', 'Examples:'])
+    const { stdout: token } = await shell('palimpsest serve token --help', '.')
+    expect(token).toContain('--store')
+    expect(token).not.toContain('--port')
   })
 
   test('the help is one screen: first steps, then the name of every command', async () => {
