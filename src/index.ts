@@ -36,7 +36,7 @@ export const openStore = async (source: string | StoreAdapter, options?: StoreOp
   promiseStore(await toPromise(openTask(source, options)))
 
 /**
- * Registers a user-defined URL scheme, so that `openStore`, `copyConversations` and the command line (`--import`) can open its URLs.
+ * Registers a user-defined URL scheme, so that `openStore`, `copyConversations` and the command line (`--load`) can open its URLs.
  * The scheme applies to the whole process, including every loaded copy of the library. Registering the same functions again changes
  * nothing. docs/a-store-of-your-own.md.
  *
@@ -73,7 +73,7 @@ export const copyConversations = (options: CopyConversations): Promise<readonly 
 
 /**
  * Registers a user-defined session format for the whole process. `importSession` can then read it; so can `import` and `export --format
- * NAME` on the command line, given `--import FILE`. Registering the same object again changes nothing. docs/import.md.
+ * NAME` on the command line, given `--load FILE`. Registering the same object again changes nothing. docs/import.md.
  *
  * Throws `FormatTaken`, or `InvalidInput` whose path names what is missing.
  */

@@ -78,7 +78,7 @@ export const nextLines = (store: string, id: string, project: string, call: numb
   if (store === 'memory:') return [files]
   const commands = [
     [`log ${id} --all`, 'every event, condensed or not'],
-    [`sent ${id} --call ${call}`, 'what the model was sent then'],
+    [`request ${id} --call ${call}`, 'what the model was sent then'],
     [`verify ${id} --receipts`, 'every request, made again'],
   ] as const
   return [

@@ -2,31 +2,44 @@ import type { Event } from '../events/events.ts'
 import type { Conversation, ConversationEvent, WriteResult, WrittenEvent } from '../index.ts'
 import type { Host } from './host.ts'
 import type { Output } from './output.ts'
-import type { StoreAccess, Shell } from './shell.ts'
+import type { CommandSession, StoreAccess, Shell } from './shell.ts'
 import { eventParts } from './views/timeline.ts'
 
 /** Returns the given position, or the last one by default. Commands print the position together with their result. */
 export const positionAt = async (chat: Conversation, at: number | undefined): Promise<number> =>
   at ?? (await chat.position())
 
-/** Reads every event of the conversation into memory. */
-export const logOf = async (chat: Conversation): Promise<readonly ConversationEvent[]> => {
-  const log: ConversationEvent[] = []
-  for await (const event of chat.events()) log.push(event)
-  return log
+/** Reads events of the conversation into memory: all, or those from a position to another one. */
+export const eventsIn = async (
+  chat: Conversation,
+  range: { readonly from?: number; readonly to?: number } = {},
+): Promise<readonly ConversationEvent[]> => {
+  const events: ConversationEvent[] = []
+  for await (const event of chat.events(range)) events.push(event)
+  return events
 }
 
-/** Makes an action that writes to a conversation, then prints the new events in the format of the timeline. */
+/**
+ * Makes an action that writes to a conversation, then prints the new events in the format of the timeline.
+ *
+ * @param access for a command that may create the conversation, and therefore needs its whole id
+ */
 export const change = <O>(
-  { action }: Shell,
+  shell: Shell,
   write: (chat: Conversation, options: O, host: Host) => Promise<WriteResult>,
-  access: StoreAccess | ((id: string, options: O) => StoreAccess) = 'existing',
-): ((id: string, options: O) => Promise<void>) =>
-  action(access, async ({ store, out, isJson, host }, id, options) => {
+  access?: (id: string, options: O) => StoreAccess,
+): ((id: string, options: O) => Promise<void>) => {
+  const work = async (
+    { store, out, isJson, host }: CommandSession,
+    id: string,
+    options: O,
+  ): Promise<void> => {
     const chat = store.conversation(id)
     const written = await write(chat, options, host)
     await (isJson ? out.json(asPlaced(written)) : writeWritten(out, chat, written))
-  })
+  }
+  return access ? shell.action(access, work) : shell.edit(work)
+}
 
 const writeWritten = async (out: Output, chat: Conversation, written: WriteResult): Promise<void> => {
   const [first] = written.events
@@ -41,7 +54,7 @@ const writeWritten = async (out: Output, chat: Conversation, written: WriteResul
 const isKnown = (event: WrittenEvent): event is WrittenEvent & Event => event.data !== undefined
 
 /** Removes the content of events from a write result. */
-const asPlaced = ({ events, ...written }: WriteResult): WriteResult => ({
+export const asPlaced = ({ events, ...written }: WriteResult): WriteResult => ({
   ...written,
   events: events.map(({ position, id, type }) => ({ position, id, type })),
 })

@@ -44,6 +44,8 @@ const ourWords: { readonly [tag: string]: readonly [library: string, ours: strin
 
 const inOurWords = (tag: string, message: string, store: unknown): string => {
   if (tag === 'StoreNotFound') return noStore(store)
+  if (tag === 'ConversationNotFound' && message.endsWith('in this store'))
+    return `${message}: palimpsest list shows all`
   const [library = '', ours = ''] = ourWords[tag] ?? []
   const at = message.lastIndexOf(library)
   return at < 0 ? message : message.slice(0, at) + ours + message.slice(at + library.length)

@@ -108,22 +108,28 @@ export const exclusive = (
   parse: (text: string) => unknown = String,
 ): Option => new Option(flags, description).argParser(parse).conflicts([...others])
 
+/** Makes an option a new name of another one: both set the same value. */
+export const newName = (option: Option, former: string): Option =>
+  Object.assign(option, { attributeName: () => former })
+
 /** Adds the options that all commands writing to a conversation share. */
 export const withWriteOptions = (command: Command): Command =>
   withEnvelope(
     command
-      .option(
-        '--after <position>',
-        'refuse the command unless this is still the last position',
-        positionOrStart,
-      )
       .addOption(
-        new Option('--tolerate <what>', 'with --after: allow these events after it').choices(['markers']),
+        newName(
+          new Option('--expect <position>', 'refuse the command unless this is still the last position'),
+          'after',
+        ).argParser(positionOrStart),
+      )
+      .addOption(new Option('--after <position>').argParser(positionOrStart).hideHelp())
+      .addOption(
+        new Option('--tolerate <what>', 'with --expect: allow these events after it').choices(['markers']),
       ),
   ).hook('preAction', () => {
     const { tolerate, after } = command.opts<WriteOptions>()
     if (tolerate !== undefined && after === undefined)
-      command.error("error: option '--tolerate <what>' cannot be used without option '--after <position>'")
+      command.error("error: option '--tolerate <what>' cannot be used without option '--expect <position>'")
   })
 
 /** Adds the options that choose which slice of the effective history to hide. */

@@ -38,7 +38,7 @@ const adviceOn = (error: unknown, file: string): string => {
 
 const plugInFailed: LoadFailed = (file, why, place) => ({
   _tag: 'PlugInFailed',
-  message: `the module ${file} (--import) cannot be loaded: ${why}`,
+  message: `the module ${file} (--load) cannot be loaded: ${why}`,
   file,
   ...(place !== undefined && { place }),
 })

@@ -4,23 +4,13 @@ import { visibleJson, visibleLines } from '../transfer/formats/visible.ts'
 import { withoutSecrets } from '../api/secrets.ts'
 import { addCommands } from './commands/index.ts'
 import { type CliError, failureOf, usage } from './errors.ts'
+import { addHelp } from './help.ts'
 import { defaultStore, type Host } from './host.ts'
+import { newName } from './options.ts'
 import type { Screen } from './output.ts'
 import { loadPlugIns } from './plug-ins.ts'
 import { type GlobalOptions, shellOf, type CommandContext } from './shell.ts'
 import { version } from './package.ts'
-
-const examples = `
-Examples:
-  palimpsest import session.jsonl        import a session in any known format
-  palimpsest log ID --all                every event, with the graph of branches
-  palimpsest show ID --at 12             what the model saw at position 12
-  palimpsest condense ID --summary "…" --keep-last 4
-  palimpsest undo ID                     undo the last change
-  palimpsest backup monday.db            one consistent file, even while in use
-
-Each line begins with a position; commands refer to events by position.
-Exit codes: 0 success, 1 refused or not found, 2 wrong usage.`
 
 /**
  * Runs the command line.
@@ -63,7 +53,7 @@ const usageMessage = ({ code, message }: CommanderError): string =>
 
 const programOf = ({ isJson, hide, host, fail }: Telling & Pick<CommandContext, 'fail'>): Command => {
   const shown = (text: string): string => visibleLines(hide(text))
-  const program = new Command('palimpsest')
+  const program: Command = new Command('palimpsest')
     .description(
       'A store for conversations of LLM agents. Condense, truncate and rewind them without losing anything.',
     )
@@ -76,14 +66,23 @@ const programOf = ({ isJson, hide, host, fail }: Telling & Pick<CommandContext, 
       ),
     )
     .option('--json', 'print JSON (shapes: docs/cli.md)')
-    .option(
-      '--import <file>',
-      'first load this module, which registers stores or formats; may be repeated',
-      listed,
+    .addOption(
+      newName(
+        new Option(
+          '--load <file>',
+          'first load this module, which registers stores or formats; may be repeated',
+        ),
+        'import',
+      ).argParser(listed),
     )
+    .addOption(new Option('--import <file>').argParser(listed).hideHelp())
     .hook('preAction', (command) => loadPlugIns(command.opts<GlobalOptions>().import ?? []))
-    .addHelpText('after', examples)
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({
+      showGlobalOptions: true,
+      // Commander would also list the options of `serve` below `serve token`.
+      visibleGlobalOptions: (command) =>
+        command === program ? [] : program.options.filter(({ hidden }) => !hidden),
+    })
     .showHelpAfterError('(see --help for usage)')
     .configureOutput({
       writeOut: (text) => host.stdout.write(shown(text)),
@@ -93,8 +92,8 @@ const programOf = ({ isJson, hide, host, fail }: Telling & Pick<CommandContext, 
     })
     .exitOverride()
   addCommands(program, shellOf(program, host, fail))
-  // Added after the other commands, so that they do not inherit it together with its group.
-  program.addHelpCommand(new Command('help').argument('[command]').description('show help for a command'))
+  // Added after the other commands, so that they do not inherit its settings.
+  addHelp(program, (text) => host.stdout.write(shown(text)))
   return program
 }
 

@@ -43,13 +43,18 @@ export interface Shell {
     work: (session: CommandSession, ...args: A) => Promise<void>,
   ) => (...args: A) => Promise<void>
   /**
-   * Makes an action that only reads a conversation, which may be given by an unambiguous prefix of its id. The action ends once the
-   * reader closes the output, so work that sets the exit code must do so before it writes.
+   * Makes an action that only reads a conversation. The action ends once the reader closes the output, so work that sets the exit code
+   * must do so before it writes.
    */
-  readonly look: <O>(
-    work: (session: CommandSession, id: string, options: O) => Promise<void>,
-  ) => (id: string, options: O) => Promise<void>
+  readonly look: MakeAction
+  /** Makes an action that changes a conversation. */
+  readonly edit: MakeAction
 }
+
+/** Maker of actions on an existing conversation, which may be given by an unambiguous beginning of its id. */
+type MakeAction = <A extends readonly unknown[]>(
+  work: (session: CommandSession, id: string, ...rest: A) => Promise<void>,
+) => (id: string, ...rest: A) => Promise<void>
 
 const actor: Actor = { kind: 'user' }
 
@@ -63,7 +68,7 @@ export const shellOf = (program: Command, host: Host, fail: CommandContext['fail
     (access, work) =>
     async (...args) => {
       const { store: url } = program.opts<GlobalOptions>()
-      const store = await opened(host, url, typeof access === 'string' ? access : access(...args))
+      const store = await openNamedStore(host, url, typeof access === 'string' ? access : access(...args))
       const session = { ...surroundings(isAll), store }
       try {
         await work(session, ...args)
@@ -74,22 +79,18 @@ export const shellOf = (program: Command, host: Host, fail: CommandContext['fail
         await store.close()
       }
     }
-  const look: Shell['look'] = (work) =>
-    acting(true)('existing', async (session, id, options) => {
-      try {
-        await work(session, id, options)
-      } catch (error) {
-        const ids = notFoundId(error) === id ? await beginningWith(session.store, id) : []
-        const whole = mainOf(ids)
-        if (ids.length > 0 && whole === undefined) throw toError(ambiguousId(id, ids))
-        if (whole === undefined) throw error
-        await work(session, whole, options)
-      }
-    })
-  return { action: acting(false), look, surroundings }
+  const onConversation =
+    (isAll: boolean): MakeAction =>
+    (work) =>
+    (given, ...rest) =>
+      acting(isAll)('existing', async (session) =>
+        work(session, await conversationNamed(session.store, given), ...rest),
+      )()
+  return { action: acting(false), look: onConversation(true), edit: onConversation(false), surroundings }
 }
 
-const opened = async (host: Host, url: string, access: StoreAccess): Promise<Store> => {
+/** Opens a store. Throws a usage error if its URL is invalid. */
+export const openNamedStore = async (host: Host, url: string, access: StoreAccess): Promise<Store> => {
   const options = { actor, create: access === 'created' && 'late', index: indexFolder(host, url) } as const
   try {
     return await patiently(host, url, openStore(url, options))
@@ -106,9 +107,18 @@ export const asUsage = (error: unknown): unknown => {
     : error
 }
 
-const notFoundId = (error: unknown): string | undefined => {
-  const { _tag, conversation } = failureOf(error)
-  return _tag === 'ConversationNotFound' && typeof conversation === 'string' ? conversation : undefined
+/**
+ * Returns the id of the conversation that a text names: its id, or the beginning of its id and of no other. Returns a text that names
+ * none unchanged, because the command's error for an unknown id suggests the nearest one. Throws `AmbiguousId`.
+ */
+export const conversationNamed = async (store: Store, text: string): Promise<string> => {
+  const isThere = store.conversation(text).exists()
+  // If it cannot be read, the command says why.
+  if (await isThere.catch(() => true)) return text
+  const ids = await beginningWith(store, text)
+  const whole = mainOf(ids)
+  if (ids.length > 0 && whole === undefined) throw toError(ambiguousId(text, ids))
+  return whole ?? text
 }
 
 const beginningWith = async (store: Store, beginning: string): Promise<readonly string[]> => {

@@ -166,6 +166,6 @@ export const conversationNotFound = (conversation: string): ConversationNotFound
 
 export const conversationExists = (conversation: string): ConversationExists => ({
   _tag: 'ConversationExists',
-  message: `conversation ${conversation} already exists: fork under another id`,
+  message: `conversation ${conversation} already exists: choose another id`,
   conversation,
 })

@@ -61,7 +61,7 @@ const adviceFor = (
     case 'condense':
     case 'truncate':
       return [
-        `hiding part of the context broke the cache ${times}: hide more, less often (a lower \`target\`), and before a pause rather than after it`,
+        `hiding part of the context broke the cache ${times}: condense more at once and less often (lower \`target\`), before a break rather than after`,
       ]
     case 'restore':
     case 'rewind':

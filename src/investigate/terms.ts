@@ -5,7 +5,7 @@ import { memo } from '../projections/memo.ts'
 // Terms that an answer must have taken from somewhere: paths, file names, identifiers, ids and long numbers. Plain words may occur by
 // chance. The patterns limit the length of most terms, because tool results may contain megabytes without a space.
 const patterns = [
-  /(?<![\w@.-])(?:[\w@.-]{1,200}\/){1,30}[\w@-][\w@.-]{0,200}/g,
+  /(?<![\w@.-])(?:(?<!\/)\/)?(?:[\w@.-]{1,200}\/){1,30}[\w@-][\w@.-]{0,200}/g,
   /\b[\w-]{2,100}\.[a-z][a-z0-9]{0,5}\b/gi,
   /\b[a-z]+[A-Z]\w*/g,
   /\b[A-Z][a-z0-9]{1,100}[A-Z]\w{0,100}/g,

@@ -33,7 +33,7 @@ const problem = (file: string, message: string): Error & TokenFileError =>
 const isMissing = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ENOENT'
 
-const advice = 'create one with palimpsest token create'
+const advice = 'create one with palimpsest serve token create'
 const read = (file: string): readonly Entry[] => {
   let given: unknown
   try {
@@ -52,6 +52,15 @@ const existing = (file: string): readonly Entry[] => {
   } catch (error) {
     if (isMissing(error)) return []
     throw error
+  }
+}
+
+/** Runs a function that reads the file. Throws `TokenFileError` if the file is missing. */
+const reportMissing = <A>(file: string, reads: () => A): A => {
+  try {
+    return reads()
+  } catch (error) {
+    throw isMissing(error) ? problem(file, 'is missing: create it with palimpsest serve token create') : error
   }
 }
 
@@ -107,7 +116,11 @@ export const revokeAccessToken = (file: string, name: string): void => {
 
 /** Lists the tokens of a token file, without their hashes. */
 export const listAccessTokens = (file: string): readonly Omit<Entry, 'sha256'>[] =>
-  read(file).map(({ name, scopes: given, created }) => ({ name, scopes: given, created }))
+  reportMissing(file, () => read(file)).map(({ name, scopes: given, created }) => ({
+    name,
+    scopes: given,
+    created,
+  }))
 
 /** Returns the owner of a token, or undefined if the token file does not currently contain the token. */
 export type Authenticate = (token: string) => Identity | undefined
@@ -122,14 +135,7 @@ export const accessTokensIn = (file: string): Authenticate => {
     return `${mtimeNs} ${ino} ${size}`
   }
   const load = () => ({ stamp: stamp(), entries: read(file) })
-  const begin = () => {
-    try {
-      return load()
-    } catch (error) {
-      throw isMissing(error) ? problem(file, 'is missing: create it with palimpsest token create') : error
-    }
-  }
-  let known = begin()
+  let known = reportMissing(file, load)
   const now = (): readonly Entry[] => {
     try {
       if (stamp() !== known.stamp) known = load()

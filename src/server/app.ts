@@ -6,6 +6,7 @@ import { toError, type TypedError } from '../result/typed-error.ts'
 import { api, type ServerApi, cookie } from './api.ts'
 import { parseBody, jsonIn, textOf } from './body.ts'
 import { bytesAnswered, streamResponse } from './bytes.ts'
+import { countSteps, type StepGauges } from './metrics.ts'
 import { openApi } from './openapi.ts'
 import { servePage } from './page.ts'
 import { requestError } from './problem.ts'
@@ -17,6 +18,8 @@ import { eventsMedia } from './sse.ts'
 
 /** Time within which the store must answer to count as ready, in milliseconds. Most health checks wait for one second. */
 const readyWithin = 800
+/** Time within which steps are counted for a metric, in milliseconds. Prometheus waits for ten seconds by default. */
+const countedWithin = 5_000
 const silent = (store: string): TypedError & { readonly store: string } => ({
   _tag: 'StoreUnavailable',
   message: `${store} has not answered for ${readyWithin} ms: run \`palimpsest doctor\``,
@@ -55,6 +58,13 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
     return own
   }
 
+  let counting: Promise<StepGauges | undefined> | undefined
+  /** Counts the steps. Concurrent requests share one count. If the store cannot be read, the other metrics are still served. */
+  const steps = (): Promise<StepGauges | undefined> =>
+    (counting ??= countSteps(store)
+      .catch(() => undefined)
+      .finally(() => (counting = undefined)))
+
   const fail = (error: unknown, headers?: HttpResponse['headers']): Response =>
     responseOf(operations.problem(error, headers))
 
@@ -77,9 +87,9 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
     const isReady = await Promise.race([answers(), sleep(readyWithin, false, { ref: false })])
     return isReady ? c.json({ status: 'ready' }) : fail(toError(silent(store.url)))
   })
-  server.get('/metrics', (c) => {
+  server.get('/metrics', async (c) => {
     permitted(c.req, { scope: 'read', method: 'get' })
-    return c.text(counts.text())
+    return c.text(counts.text(await Promise.race([steps(), sleep(countedWithin, undefined, { ref: false })])))
   })
   server.get(`${basePath}/session`, (c) => {
     const { by, scopes } = permitted(c.req, { scope: 'read', method: 'get' })

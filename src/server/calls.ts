@@ -83,7 +83,7 @@ export const rebuildRequest = async (
     if (pending) return { number, ...pending }
     throw toError(callOutOfRange(id, number, number - 1))
   }
-  if (call) await readView(chat, call.receipt.position, `sent ${id} --call ${number}`)
+  if (call) await readView(chat, call.receipt.position, `request ${id} --call ${number}`)
   const sent = await chat.sent(call ?? number)
   const state = sent.isSame ? 'verified' : 'differs'
   return { ...sent, state, json: bodySent(sent), event: await idAt(chat, sent.position) }
@@ -115,7 +115,7 @@ const awaited = async (chat: Conversation): Promise<CalledRequest | undefined> =
 }
 
 const requestAt = async (chat: Conversation, at: number, model?: string) => {
-  const now = await readView(chat, at, `render ${chat.id} --at ${at}`)
+  const now = await readView(chat, at, `request ${chat.id} --at ${at}`)
   const request = requestToday(now, await inBreaths(rendering(now, {})), model)
   return { request, json: bodySent({ request }) }
 }

@@ -1,4 +1,6 @@
-// Request metrics in the text format of Prometheus, version 0.0.4.
+// Metrics in the text format of Prometheus, version 0.0.4.
+
+import type { StepState, Store } from '../index.ts'
 
 /** An answered request, without its content. */
 export interface ServedRequest {
@@ -19,6 +21,32 @@ interface Durations {
   readonly within: number[]
   sum: number
   count: number
+}
+
+/** Numbers of steps by state; `oldest` is the time at which the oldest open step was recorded: ISO 8601, UTC. */
+export type StepGauges = Readonly<Record<StepState, number>> & { readonly oldest?: string }
+
+/** Counts the steps of workers by state, with the time since which the oldest open step has waited. */
+export const countSteps = async (store: Pick<Store, 'steps'>): Promise<StepGauges> => {
+  const counts = { open: 0, claimed: 0, waiting: 0, parked: 0 }
+  let oldest: string | undefined
+  for await (const { state, since } of store.steps()) {
+    counts[state]++
+    if (state === 'open') oldest ??= since
+  }
+  return { ...counts, ...(oldest !== undefined && { oldest }) }
+}
+
+const stepLines = ({ oldest, ...counts }: StepGauges): readonly string[] => {
+  const age = oldest === undefined ? 0 : (Date.now() - Date.parse(oldest)) / 1_000
+  return [
+    '# HELP palimpsest_steps Steps requested of workers.',
+    '# TYPE palimpsest_steps gauge',
+    ...Object.entries(counts).map(([state, count]) => `palimpsest_steps{${label({ state })}} ${count}`),
+    '# HELP palimpsest_oldest_open_step_seconds Time that the oldest open step has waited.',
+    '# TYPE palimpsest_oldest_open_step_seconds gauge',
+    `palimpsest_oldest_open_step_seconds ${Math.max(0, age)}`,
+  ]
 }
 
 const label = (fields: Readonly<Record<string, string>>): string =>
@@ -51,7 +79,8 @@ export const metrics = () => {
     streams: (change: 1 | -1): void => {
       streams += change
     },
-    text: (): string => {
+    /** Formats the metrics. Without `steps`, the lines about steps are left out. */
+    text: (steps?: StepGauges): string => {
       const { rss, heapUsed } = process.memoryUsage()
       const lines = [
         '# HELP palimpsest_requests_total Requests answered.',
@@ -76,6 +105,7 @@ export const metrics = () => {
         '# HELP palimpsest_event_streams Current readers of event streams.',
         '# TYPE palimpsest_event_streams gauge',
         `palimpsest_event_streams ${streams}`,
+        ...(steps ? stepLines(steps) : []),
         '# HELP process_resident_memory_bytes Resident memory.',
         '# TYPE process_resident_memory_bytes gauge',
         `process_resident_memory_bytes ${rss}`,

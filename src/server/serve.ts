@@ -77,7 +77,7 @@ export const serve = async (options: ServeOptions): Promise<ServerHandle> => {
   if (!isLocal && tokenFile === undefined)
     throw serveError(
       'TokenRequired',
-      `other machines can reach ${host}: add --token-file (created by palimpsest token create), or listen on 127.0.0.1`,
+      `other machines can reach ${host}: add --token-file (created by palimpsest serve token create), or listen on 127.0.0.1`,
     )
   const logger = log && pino({ base: null, timestamp: pino.stdTimeFunctions.isoTime }, log)
   const ending = new AbortController()

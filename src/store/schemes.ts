@@ -42,7 +42,7 @@ export const schemeTaken = (scheme: string): SchemeTaken => ({
 
 export const unknownScheme = (scheme: string, registered: readonly string[]): UnknownScheme => ({
   _tag: 'UnknownScheme',
-  message: `no store is registered for ${scheme}: URLs, only for ${registered.join(', ')}: load the module that registers it (palimpsest --import FILE)`,
+  message: `no store is registered for ${scheme}: URLs, only for ${registered.join(', ')}: load the module that registers it (palimpsest --load FILE)`,
   scheme,
   registered,
 })

@@ -4,6 +4,7 @@ import { tell } from '../conversation/beside/worker-log.ts'
 import { run, type Fallible } from '../result/fallible.ts'
 import type { EventStore } from '../store/port.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
+import { withNearest } from '../conversation/reading/nearest-conversation.ts'
 import { idsOf, isOfStore, type PlannedCopy, planOf } from './copy-plan.ts'
 import { type CopyError, copyNotVerified, copyStream, type StreamCopy } from './copy-stream.ts'
 import { verify } from '../conversation/verify.ts'
@@ -58,7 +59,9 @@ export async function* copyBetween(
     const parentError = E.isRight(planned) ? errorOf(planned.right.parent) : planned.left
     const error = broken ?? parentError
     const ready = error ? E.left(error) : planned
-    const copied = E.isLeft(ready) ? ready : await run(copyPlanned(from, to, { ...ready.right, id, wrote }))
+    const copied = E.isLeft(ready)
+      ? E.left(await withNearest(from, ready.left))
+      : await run(copyPlanned(from, to, { ...ready.right, id, wrote }))
     outcomes.set(
       id,
       E.isRight(copied) ? { id, events: copied.right, added } : { id, events: 0, added, error: copied.left },

@@ -70,8 +70,8 @@ export const SignIn = ({ source, why, done }: SignInProps) => {
             Sign in
           </button>
           <p class="faint">
-            <code>palimpsest token create NAME</code> makes one, <code>--scopes read</code> one that only
-            reads.
+            <code>palimpsest serve token create NAME</code> makes one, <code>--scopes read</code> one that
+            only reads.
           </p>
         </form>
       </main>

@@ -61,8 +61,8 @@ const verdicts: readonly (readonly [command: string, code: number])[] = [
   ['audit seal --anchor git:none', 1],
   [`bisect ${chat} --good 0 --bad 9 --run`, 1],
   [`replay ${chat} --agent other.mjs`, 1],
-  [`sent ${chat} --call 1`, 0],
-  [`sent ${chat} --call 1 ${changed}`, 1],
+  [`request ${chat} --call 1`, 0],
+  [`request ${chat} --call 1 ${changed}`, 1],
   ['copy --from sqlite:palimpsest.db --to sqlite:copied.db', 0],
   ['copy --from sqlite:changed.db --to sqlite:copied-too.db', 1],
 ]

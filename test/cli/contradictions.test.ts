@@ -16,7 +16,9 @@ const pairs: readonly (readonly [command: string, one: string, other: string])[]
   ['rewind t', '--to 1', '--before 1'],
   ['rewind t', '--to 1', '--turns 1'],
   ['rewind t', '--before 1', '--turns 1'],
-  ['sent t', '--call 1', '--list'],
+  ['request t', '--call 1', '--list'],
+  ['request t', '--call 1', '--at 1'],
+  ['request t', '--list', '--prefill'],
   ['copy --to memory:', '--from sqlite:a.db', '--store sqlite:b.db'],
 ]
 
@@ -38,7 +40,7 @@ describe('options that contradict each other are wrong usage', () => {
     'restore t --marker 1',
   ])('%s: what is tolerated since no position is none, too', async (command) => {
     const { code, error } = await answered(`${command} --tolerate markers`)
-    expect([code, error]).toEqual([2, expect.stringContaining("without option '--after <position>'")])
+    expect([code, error]).toEqual([2, expect.stringContaining("without option '--expect <position>'")])
   })
 
   test.each([
@@ -47,6 +49,8 @@ describe('options that contradict each other are wrong usage', () => {
     ['audit verify e --key typo', '--key typo is neither a file nor a verifier key'],
     ['serve --port 0 --anchor seen.txt', '--anchor has no effect without --seal or --patrol'],
     ['serve --port 0 --slots 2', '--slots needs --work'],
+    ['show t --last 2', "'--last' cannot be used without option '--full'"],
+    ['request t --call 0', 'the number of a call, from 1, or last'],
     ['work agent.ts --anchor seen.txt', '--anchor needs --seal'],
   ])('%s: what nothing can use is said', async (command, problem) => {
     const begun =
@@ -64,6 +68,6 @@ describe('options that contradict each other are wrong usage', () => {
 
   test.each([
     'truncate t --fraction 0.5 --keep-last 1 --keep-tokens 9',
-    'append t --role user --text x --tolerate markers --after 1',
+    'append t --role user --text x --tolerate markers --expect 1',
   ])('but not: %s', async (command) => expect((await answered(command)).code).toBe(1))
 })

@@ -60,7 +60,7 @@ describe('note and link', () => {
     const noted = `palimpsest note c --kind my/x --text "by the way" > /dev/null
       palimpsest append c --role user --text d > /dev/null
       palimpsest link c --relation continues --ref x > /dev/null\n`
-    const lines = (await after(`${noted}palimpsest full c --notes`)).stdout.split('\n')
+    const lines = (await after(`${noted}palimpsest show c --full --notes`)).stdout.split('\n')
     expect(lines.map((line) => line.slice(0, 11))).toEqual([
       '    0  user',
       '    1  assi',
@@ -69,7 +69,7 @@ describe('note and link', () => {
       '    2  link',
       '',
     ])
-    expect((await after(`${noted}palimpsest full c`)).stdout).not.toContain('note')
+    expect((await after(`${noted}palimpsest show c --full`)).stdout).not.toContain('note')
     for (const all of ['', ' --all']) {
       const log = (await after(`${noted}palimpsest log c --notes${all}`)).stdout
       expect(log.split('\n').map((line) => line.trim().split(' ', 1)[0])).toEqual([

@@ -15,16 +15,16 @@ const plugIn = `
   registerStore('ram', () => async () => ({ _tag: 'Right', right: store }))
 `
 
-describe('a module that --import names', () => {
+describe('a module that --load names', () => {
   test('is loaded before the command, which knows what it registered', async () => {
     await inDirectory(async (folder) => {
       writeFileSync(join(folder, 'ram.mjs'), plugIn)
       const said = await shell(
-        'palimpsest --import ram.mjs append a --role user --text hello --store ram:',
+        'palimpsest --load ram.mjs append a --role user --text hello --store ram:',
         folder,
       )
       expect(said).toMatchObject({ stderr: '', code: 0 })
-      const { stdout } = await shell('palimpsest doctor --store ram: --import ./ram.mjs', folder)
+      const { stdout } = await shell('palimpsest doctor --store ram: --load ./ram.mjs', folder)
       expect(stdout).toBe('ok\tconnection\tram: opens\n')
     })
   })
@@ -41,7 +41,7 @@ describe('a module that --import names', () => {
   ])('and %s ends the command with an error that names it', async (_, name, code) => {
     await inDirectory(async (folder) => {
       if (code !== '') writeFileSync(join(folder, name), code)
-      const ran = await shell(`palimpsest list --store memory: --import ${name} --json`, folder)
+      const ran = await shell(`palimpsest list --store memory: --load ${name} --json`, folder)
       const { error } = JSON.parse(ran.stderr) as { readonly error: unknown }
       expect(error).toMatchObject({
         _tag: 'PlugInFailed',
@@ -77,10 +77,10 @@ describe('a module that --import names', () => {
       if (code !== '') writeFileSync(join(folder, name), code)
       // A process of its own: here the tests' own loader would parse it.
       const { stdout: said } = await shell(
-        `palimpsest list --store memory: --import ./${name} 2>&1 | cat`,
+        `palimpsest list --store memory: --load ./${name} 2>&1 | cat`,
         folder,
       )
-      expect(said).toContain(`the module ./${name} (--import) cannot be loaded: `)
+      expect(said).toContain(`the module ./${name} (--load) cannot be loaded: `)
       expect(said).toContain(message)
       // Advice may follow.
       if (place !== undefined) expect(said.replace(/: Node only .*/, '')).toContain(`, at ${place}\n`)

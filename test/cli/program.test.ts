@@ -56,12 +56,12 @@ const topKeys: Readonly<Record<string, readonly string[]>> = {
   list: ['conversations'],
   [`log ${sample} --all`]: ['conversation', 'entries'],
   [`show ${sample}`]: ['at', 'conversation', 'items'],
-  [`full ${sample}`]: ['at', 'conversation', 'entries'],
-  [`render ${sample}`]: ['awaits', 'messages', 'repairs'],
+  [`show ${sample} --full`]: ['at', 'conversation', 'entries'],
+  [`request ${sample}`]: ['awaits', 'messages', 'repairs'],
   [`diff ${sample} --from 4 --to 22`]: ['changes', 'conversation', 'from', 'to'],
   [`append ${sample} --role user --text x`]: ['conversation', 'events', 'position'],
   [`truncate ${sample} --keep-last 2`]: ['conversation', 'events', 'position'],
-  [`undo ${sample}`]: ['conversation', 'events', 'position'],
+  [`undo ${sample}`]: ['conversation', 'events', 'position', 'undid'],
   [`fork ${sample} copy`]: ['conversation', 'from'],
   [`export ${sample} --format anthropic`]: ['messages'],
   [`export ${sample} --format markdown`]: ['conversation', 'markdown'],
@@ -257,7 +257,7 @@ describe('the program', () => {
       sql(directory, "UPDATE events SET data = '{' WHERE revision = 5")
       return shell(`palimpsest search cent --in ${sample}`, directory)
     })
-    expect(stdout).toContain('  shown  ')
+    expect(stdout).toContain('\tshown\t')
     expect({ stderr, code }).toEqual({
       stderr: expect.stringMatching(/^event 5 of .* cannot be read: .*\n$/),
       code: 0,
@@ -309,10 +309,36 @@ describe('the program', () => {
   test('the help of a group of commands has no headings of others', async () => {
     const { stdout } = await inDirectory((directory) => shell('palimpsest audit --help', directory))
     expect(stdout.match(/^\w.*:$/gm)).toEqual(['Options:', 'Global Options:', 'Commands:', 'Examples:'])
+    const { stdout: token } = await shell('palimpsest serve token --help', '.')
+    expect(token).toContain('--store')
+    expect(token).not.toContain('--port')
+  })
+
+  test('the help is one screen: first steps, then the name of every command', async () => {
+    const { stdout } = await shell('palimpsest --help', '.')
+    const lines = stdout.trimEnd().split('\n')
+    expect(lines.length).toBeLessThanOrEqual(24)
+    expect(lines.filter(({ length }) => length > 80)).toEqual([])
+    expect(stdout.indexOf('palimpsest start')).toBeLessThan(stdout.indexOf('Commands:'))
+    const { stdout: all } = await shell('palimpsest help --all', '.')
+    const described = [...all.matchAll(/^ {2}([a-z]+) .*(?:<|\[|the )/gm)].map(([, name = '']) => name)
+    const [, named = ''] = stdout.split('Commands:')
+    expect(described.length).toBeGreaterThan(35)
+    for (const name of described.filter((each) => each !== 'help'))
+      expect(named).toMatch(new RegExp(`\\b${name}\\b`))
+  })
+
+  test('help describes a command of a group, and suggests the nearest of a wrong name', async () => {
+    const { stdout } = await shell('palimpsest help audit export', '.')
+    expect(stdout).toMatch(/^Usage: palimpsest audit export /)
+    expect(await shell('palimpsest help bakup', '.')).toMatchObject({
+      stderr: expect.stringContaining('Did you mean backup?'),
+      code: 2,
+    })
   })
 
   test('every command has help with examples in 80 columns, and the commands in the examples exist', async () => {
-    const { stdout: help, code } = await after('palimpsest --help')
+    const { stdout: help, code } = await after('palimpsest help --all')
     expect(code).toBe(0)
     const names = [...help.matchAll(/^ {2}([a-z]+) .*(?:<|\[|the )/gm)].map(([, name]) => name)
     expect(names).toContain('condense')

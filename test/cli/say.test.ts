@@ -19,7 +19,9 @@ test('what is said on the command line while a turn is given waits, or is refuse
       reply: async () => {
         if (!isFirst) return { content: [text('Yes.')] }
         isFirst = false
-        expect(await says('say c "Wait."')).toBe('queued for c: appended after the reply\n')
+        expect(await says('say c "Wait."')).toBe(
+          'queued for c, which awaits the model or results: appended after the next reply\n',
+        )
         expect(JSON.parse(await says('say c "Please." --json'))).toMatchObject({
           status: 'queued',
           conversation: 'c',
@@ -27,8 +29,8 @@ test('what is said on the command line while a turn is given waits, or is refuse
         expect(await says('say c "No." --while-busy reject')).toMatch(
           /^1: error: c is waiting for the model or for tool results/,
         )
-        expect(await says('queued c')).toMatch(/^\S+Z {2}Wait\.\n\S+Z {2}Please\.\n$/)
-        expect(JSON.parse(await says('queued c --json'))).toMatchObject([
+        expect(await says('waiting c --queued')).toMatch(/^\S+Z {2}Wait\.\n\S+Z {2}Please\.\n$/)
+        expect(JSON.parse(await says('waiting c --queued --json'))).toMatchObject([
           { messages: [{ content: 'Wait.' }] },
           {},
         ])
@@ -43,9 +45,11 @@ test('what is said on the command line while a turn is given waits, or is refuse
     const turn = () => store.conversation('c').turn({ client, model: 'claude-opus-5-5' })
     await expect(turn()).rejects.toMatchObject({ _tag: 'TurnCancelled', by: 'ann', reason: 'wrong file' })
     expect(await says('copy --from sqlite:palimpsest.db --to sqlite:other.db')).not.toMatch(/^1/)
-    expect(await says('queued c --store sqlite:other.db')).toMatch(/^\S+Z {2}Wait\.\n\S+Z {2}Please\.\n$/)
+    expect(await says('waiting c --queued --store sqlite:other.db')).toMatch(
+      /^\S+Z {2}Wait\.\n\S+Z {2}Please\.\n$/,
+    )
     expect(await turn()).toMatchObject({ calls: 1 })
-    expect(await says('queued c')).toBe('')
+    expect(await says('waiting c --queued')).toBe('')
     expect(await says('verify')).toContain('c')
     expect(await says('list')).toContain('c')
     await store.close()

@@ -76,16 +76,19 @@ describe('palimpsest append and say', () => {
     }))
 })
 
-describe('palimpsest unpark', () => {
+describe('palimpsest retry', () => {
   test('opens a parked step again, with none of its attempts', () =>
     inDirectory(async (directory) => {
       await withSteps(directory)
-      expect(await json('unpark c', directory)).toEqual({ conversation: 'c', by: 'ann' })
+      expect(await json('retry c', directory)).toEqual({ conversation: 'c', by: 'ann' })
       expect(await json('steps --parked', directory)).toEqual({ steps: [] })
+      expect(await json('retry c', directory)).toMatchObject({
+        error: { _tag: 'NotParked', conversation: 'c' },
+      })
       expect(await json('steps --open', directory)).toMatchObject({
         steps: [{ conversation: 'a' }, { conversation: 'c', attempt: 0, errors: [] }],
       })
-      expect(await json('unpark nobody', directory)).toMatchObject({
+      expect(await json('retry nobody', directory)).toMatchObject({
         error: { _tag: 'ConversationNotFound' },
       })
     }))

@@ -174,7 +174,7 @@ describe('a refusal says what is wrong, and what to do next', () => {
       _tag: 'Left',
       left: {
         _tag: 'ConversationExists',
-        message: 'conversation child already exists: fork under another id',
+        message: 'conversation child already exists: choose another id',
         conversation: 'child',
       },
     })

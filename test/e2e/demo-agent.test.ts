@@ -80,7 +80,7 @@ describe('where to look afterwards', () => {
     const [, project = ''] = /^Its files are in (.*)\.$/m.exec(stdout) ?? []
     rmSync(join(project, '..'), { recursive: true })
     expect(status).toBe(0)
-    expect(stdout).not.toMatch(/palimpsest (log|sent|verify)|PALIMPSEST_STORE/)
+    expect(stdout).not.toMatch(/palimpsest (log|request|verify)|PALIMPSEST_STORE/)
   })
 })
 

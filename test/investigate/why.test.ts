@@ -317,6 +317,7 @@ describe('why', () => {
 
   test('takes names of types, keys of tickets and ids of tool calls for terms', () => {
     const say = 'Does InvoicePrinter throw TypeError in ORD-7? An Invoice is HTML.'
+    expect([...termsIn('Edit /home/dana/a.ts, see https://example.com/b/c')]).toContain('/home/dana/a.ts')
     expect([...termsIn(say)]).toEqual(['InvoicePrinter', 'TypeError', 'ORD-7'])
     const blocks = [
       { type: 'tool_use', id: 'toolu_01AbC', name: 'read', input: { path: 'src/a.ts' } },

@@ -10,7 +10,7 @@ import { prov } from '../../src/transfer/formats/prov/prov.ts'
 import { vcon } from '../../src/transfer/formats/vcon/vcon.ts'
 import { palimpsestLines } from '../../src/transfer/formats/write-palimpsest.ts'
 import { ownFormats } from '../../src/transfer/formats/registry.ts'
-import { logOf } from '../../src/cli/conversation.ts'
+import { eventsIn } from '../../src/cli/conversation.ts'
 import { serve } from '../../src/server/serve.ts'
 import { atEnd } from '../support/at-end.ts'
 import { gathered } from '../support/exported.ts'
@@ -68,8 +68,8 @@ describe('an export over HTTP', () => {
       ['palimpsest', 'a.jsonl', await lines(store, 'a')],
       ['anthropic', 'a.json', `${JSON.stringify(anthropicRequest(await chat.context()), undefined, 2)}\n`],
       ['markdown', 'a.md', markdown('a', entries)],
-      ['vcon', 'a.vcon.json', [...vcon(await logOf(chat), 'a')].join('')],
-      ['prov', 'a.jsonld', [...prov(await logOf(chat), 'a')].join('')],
+      ['vcon', 'a.vcon.json', [...vcon(await eventsIn(chat), 'a')].join('')],
+      ['prov', 'a.jsonld', [...prov(await eventsIn(chat), 'a')].join('')],
     ]
     for (const [format, name, text] of wanted) {
       const answer = await posted(fetch, { format })

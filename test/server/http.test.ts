@@ -569,6 +569,15 @@ describe('a request', () => {
     }
   })
 
+  test('of Prometheus is answered with the steps of workers by state', async () => {
+    const { ask, store } = await talking()
+    await store.conversation('b').append({ role: 'user', content: 'Hi.' }, { answer: true })
+    const { text } = await ask('/metrics')
+    expect(text).toContain('palimpsest_steps{state="open"} 1\npalimpsest_steps{state="claimed"} 0\n')
+    expect(text).toContain('palimpsest_steps{state="parked"} 0\n')
+    expect(text).toMatch(/^palimpsest_oldest_open_step_seconds [\d.]+$/m)
+  })
+
   test('is counted by its route, never by its conversation', async () => {
     const { ask } = await talking()
     await ask('conversations/a')

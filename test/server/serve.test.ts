@@ -54,28 +54,31 @@ describe('palimpsest serve', () => {
       })
       expect(await says('serve --token-file none.json')).toMatchObject({
         code: 1,
-        stderr: 'error: token file none.json: is missing: create it with palimpsest token create\n',
+        stderr: 'error: token file none.json: is missing: create it with palimpsest serve token create\n',
       })
+      expect((await says('serve token list --file none.json')).stderr).toBe(
+        'error: token file none.json: is missing: create it with palimpsest serve token create\n',
+      )
       writeFileSync(join(directory, 'text.json'), 'pal_secret')
       writeFileSync(join(directory, 'other.json'), '{"name": "ann"}')
       for (const [file, problem] of [
         ['.', 'it cannot be read (it is a directory): check the path'],
-        ['text.json', 'is not JSON: create one with palimpsest token create'],
+        ['text.json', 'is not JSON: create one with palimpsest serve token create'],
         [
           'other.json',
-          'has the wrong form (name: is unknown: expected one of tokens): create one with palimpsest token create',
+          'has the wrong form (name: is unknown: expected one of tokens): create one with palimpsest serve token create',
         ],
       ] as const)
         expect((await says(`serve --token-file ${file}`)).stderr).toBe(
           `error: token file ${file}: ${problem}\n`,
         )
-      const { stdout } = await says('token create ann --json')
+      const { stdout } = await says('serve token create ann --json')
       expect(JSON.parse(stdout)).toMatchObject({ name: 'ann', scopes: ['read', 'write'] })
-      expect((await says('token list')).stdout).toMatch(/^ann\tread write\t2/)
-      expect((await says('token create ann')).stderr).toContain('has a token named ann')
+      expect((await says('serve token list')).stdout).toMatch(/^ann\tread write\t2/)
+      expect((await says('serve token create ann')).stderr).toContain('has a token named ann')
       expect((await says('token create "a b"')).stderr).toContain('name: must have 1 to 64 characters')
       expect((await says('token revoke ann')).stdout).toBe('the token of ann is no longer valid\n')
-      expect((await says('token revoke ann')).code).toBe(1)
+      expect((await says('serve token revoke ann')).code).toBe(1)
     }))
 })
 

@@ -55,7 +55,11 @@ export async function* newKeyFile(file: string): Fallible<InvalidInput, Signer> 
     () => undefined,
     (error: NodeJS.ErrnoException) => error,
   )
-  if (problem?.code === 'EEXIST') return yield invalidInput('key', `${file} exists: name a new file`)
+  if (problem?.code === 'EEXIST')
+    return yield invalidInput(
+      'key',
+      `${file} exists: palimpsest audit status shows the ledger of a store; for another ledger, name a new file`,
+    )
   if (problem) return yield invalidInput('key', `${file} cannot be written (${problem.message})`)
   return yield* unwrap(signerFrom(pem))
 }

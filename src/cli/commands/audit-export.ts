@@ -4,7 +4,7 @@ import { type Evidence, isError, type WrittenDocument } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
 import { usage } from '../errors.ts'
 import { actorIn } from '../host.ts'
-import { commandName, type CommandSession, type Shell, shellWord } from '../shell.ts'
+import { commandName, type CommandSession, conversationNamed, type Shell, shellWord } from '../shell.ts'
 import { plural, rangesText } from '../text.ts'
 
 const formats = ['bundle', 'vcon', 'prov'] as const
@@ -32,7 +32,11 @@ export const addAuditExport = (audit: Command, shell: Shell): void => {
         .choices(formats)
         .default('bundle'),
     )
-    .option('--calls <first..last>', 'include only the requests of these calls (numbers: sent --list)', calls)
+    .option(
+      '--calls <first..last>',
+      'include only the requests of these calls (numbers: request --list)',
+      calls,
+    )
     .option('--redact <positions>', 'withhold these events: 12,15', positions)
     .option('--force', 'export even if the log contradicts the ledger: the bundle will be BROKEN')
     .option('--by <name>', 'who exports it (default: $USER)')
@@ -53,9 +57,10 @@ Examples:
   palimpsest audit export task-42 --format vcon --out task-42.vcon.json`,
     )
     .action(
-      shell.action('existing', async (session, ids: readonly string[], options: Options) => {
+      shell.action('existing', async (session, given: readonly string[], options: Options) => {
         if (options.calls && options.format !== 'bundle')
           throw toError(usage('--calls is for --format bundle'))
+        const ids = await Promise.all(given.map((id) => conversationNamed(session.store, id)))
         for (const id of ids) await session.store.conversation(id).position()
         const all: Written[] = []
         for (const [n, id] of ids.entries()) {

@@ -88,7 +88,7 @@ Examples:
     --ask "Has it forgotten which file to change?" --agent agent.ts`,
     )
     .action(
-      shell.action('existing', async ({ store, out, isJson, host, fail }, id: string, options: Options) => {
+      shell.edit(async ({ store, out, isJson, host, fail }, id: string, options: Options) => {
         const chat = store.conversation(id)
         let said = Promise.resolve()
         const onVerdict = (verdict: KeptVerdict): void => {

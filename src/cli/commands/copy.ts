@@ -4,7 +4,7 @@ import { type CopyResult, copyConversations } from '../../index.ts'
 import { failureOf } from '../errors.ts'
 import type { Host } from '../host.ts'
 import type { Output } from '../output.ts'
-import { asUsage, type Shell } from '../shell.ts'
+import { asUsage, conversationNamed, openNamedStore, type Shell } from '../shell.ts'
 import { visibleLines } from '../../transfer/formats/visible.ts'
 import { writeTable } from '../views/table.ts'
 
@@ -31,17 +31,27 @@ Examples:
   palimpsest copy --from sqlite:palimpsest.db --to esdb://db.example.org:2113
   palimpsest copy --from 'esdb://127.0.0.1:2113?tls=false' --to sqlite:b.db a b`,
     )
-    .action(async (ids: readonly string[], options: Options) => {
+    .action(async (given: readonly string[], options: Options) => {
       if (program.getOptionValueSource('store') === 'cli')
         program.error("error: option '--store <url>' cannot be used with option '--from <url>'")
       const { out, isJson, host, fail } = surroundings()
-      const copied = await copyAll(out, host, { ...options, ...(ids.length > 0 && { ids }) })
+      const ids = given.length > 0 && { ids: await idsIn(options.from, host, given) }
+      const copied = await copyAll(out, host, { ...options, ...ids })
       const isWhole = copied.every(({ error }) => !error)
       if (!isWhole) fail()
       if (isJson) return out.json({ ok: isWhole, conversations: copied.map(plain) })
       await writeTable(out, headings, copied.map(row), [1, 2])
       for (const { error } of copied) if (error) host.stderr.write(`error: ${visibleLines(error.message)}\n`)
     })
+}
+
+const idsIn = async (url: string, host: Host, given: readonly string[]): Promise<readonly string[]> => {
+  const store = await openNamedStore(host, url, 'existing')
+  try {
+    return await Promise.all(given.map((text) => conversationNamed(store, text)))
+  } finally {
+    await store.close()
+  }
 }
 
 /** Copies conversations. On a terminal, a progress bar is shown while events remain to be copied. */

@@ -18,7 +18,7 @@ interface Options {
 }
 
 export const addCost = (program: Command, shell: Shell): void => {
-  const looking = shell.look<Options>((session, id, options) => print(session, id, options))
+  const looking = shell.look((session, id, options: Options) => print(session, id, options))
   const all = shell.action('existing', (session: CommandSession, options: Options) =>
     print(session, undefined, options),
   )

@@ -1,49 +1,10 @@
 import type { Command } from 'commander'
-import type { Approval, AwaitedCall, CallDecision, Denial, CallWithdrawal } from '../../index.ts'
+import type { Approval, CallDecision, Denial, CallWithdrawal } from '../../index.ts'
 import { jsonText } from '../options.ts'
 import { actorIn } from '../host.ts'
 import type { Shell } from '../shell.ts'
-import { firstLine } from '../views/content.ts'
-import { labelPart, positionPart } from '../views/items.ts'
-import type { TextSpan } from '../text.ts'
 
 const byOption = ['--by <name>', 'who decides (default: $USER)'] as const
-
-/** Formats a waiting call as a line: position of the reply, id of the call, tool and input. */
-const awaitedParts = ({
-  reply,
-  call,
-  tool,
-  input,
-  why,
-  until,
-  started,
-}: AwaitedCall): readonly TextSpan[] => [
-  positionPart(reply),
-  labelPart(why === 'approval' ? 'approve?' : 'result?', 'marker'),
-  [`${call}  `, 'assistant', 'whole'],
-  [
-    `${tool} ${firstLine(JSON.stringify(input))}${until ? `  until ${until}` : ''}${started ? `  started before, ${started}` : ''}`,
-  ],
-]
-
-export const addWaiting = (program: Command, shell: Shell): void => {
-  program
-    .command('waiting <id>')
-    .description('list the tool calls that wait for an approval or a result')
-    .addHelpText('after', '\nExamples:\n  palimpsest waiting task-42\n  palimpsest waiting task-42 --json')
-    .action(
-      shell.look(async ({ store, out, isJson }, id) => {
-        const chat = store.conversation(id)
-        // Fails if the conversation does not exist, because its id was probably mistyped.
-        await chat.position()
-        const waiting = await chat.waiting()
-        if (isJson) return out.json(waiting)
-        if (waiting.length === 0) await out.aside(['No call is waiting.', 'dim'])
-        for (const call of waiting) await out.parts(awaitedParts(call))
-      }),
-    )
-}
 
 export const addApprove = (program: Command, shell: Shell): void => {
   program
@@ -113,9 +74,21 @@ const deciding = <O extends { readonly by: string }>(
   done: string,
   decide: (chat: Chat, call: string, options: O) => Promise<CallDecision>,
 ) =>
-  shell.action('existing', async ({ store, out, isJson, host }, id: string, call: string, given: O) => {
-    const by = actorIn(host, given.by)
-    const decided = await decide(store.conversation(id), call, { ...given, by })
+  shell.edit(async ({ store, out, isJson, host }, id: string, given: string, options: O) => {
+    const by = actorIn(host, options.by)
+    const chat = store.conversation(id)
+    const call = await callNamed(chat, given)
+    const decided = await decide(chat, call, { ...options, by })
     if (isJson) return out.json(decided)
     await out.line([`${done} ${call} of ${id}, by ${decided.by}`])
   })
+
+/**
+ * Returns the id of the waiting call whose id alone begins with this text. Returns any other text unchanged, because the error for it
+ * lists the calls that wait.
+ */
+const callNamed = async (chat: Chat, text: string): Promise<string> => {
+  const ids = (await chat.waiting()).map(({ call }) => call)
+  const [one = text, ...more] = ids.filter((id) => id.startsWith(text))
+  return more.length > 0 || ids.includes(text) ? text : one
+}

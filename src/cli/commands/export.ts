@@ -21,7 +21,7 @@ export const addExport = (program: Command, shell: Shell): void => {
     .description('write a conversation to standard output')
     .option(
       '--format <format>',
-      'palimpsest, anthropic, markdown, html, vcon, prov, or one registered by --import',
+      'palimpsest, anthropic, markdown, html, vcon, prov, or one registered by --load',
       'palimpsest',
     )
     .option('--at <position>', 'html: the conversation at this position', position)
@@ -53,6 +53,8 @@ Examples:
         if (format !== 'html' && (at !== undefined || calls || redact))
           throw toError(usage('--at, --calls and --redact are for --format html'))
         const chat = session.store.conversation(id)
+        // Fails with the nearest id if the conversation does not exist.
+        await chat.position()
         const isCompact = session.isJson && !session.out.isTerminal
         await print(
           session,

@@ -16,14 +16,11 @@ export const addFork = (program: Command, shell: Shell): void => {
   withEnvelope(command)
     .addHelpText('after', '\nExample:\n  palimpsest fork task-42 task-42-retry --at 4')
     .action(
-      shell.action(
-        'existing',
-        async ({ store, out, isJson }, id: string, newId: string, options: Options) => {
-          const copy = await store.conversation(id).fork(newId, options)
-          const at = (await positionAt(copy, undefined)) - 1
-          if (isJson) return out.json({ conversation: newId, from: { conversation: id, position: at } })
-          await out.line([newId, 'bold'], [`  forked from ${id} at ${at}`])
-        },
-      ),
+      shell.edit(async ({ store, out, isJson }, id: string, newId: string, options: Options) => {
+        const copy = await store.conversation(id).fork(newId, options)
+        const at = (await positionAt(copy, undefined)) - 1
+        if (isJson) return out.json({ conversation: newId, from: { conversation: id, position: at } })
+        await out.line([newId, 'bold'], [`  forked from ${id} at ${at}`])
+      }),
     )
 }

@@ -30,7 +30,7 @@ export const addImport = (program: Command, shell: Shell): void => {
     )
     .option(
       '--format <format>',
-      `${formats.join(', ')}, or one registered by --import (default: recognised by content)`,
+      `${formats.join(', ')}, or one registered by --load (default: recognised by content)`,
     )
     .option('--id <id>', 'id of the conversation (default: the id of the session)')
     .option('--skip-bad-lines', 'skip unreadable lines, and list them')
@@ -165,6 +165,11 @@ export const importFile = async (
     const name = file === '-' ? 'standard input' : file
     const session = { ...options, file: name, bytes: bytesOf(file, host) }
     return await withBoundedHeap(() => store.importSession(session, out.isTerminal ? { progress } : {}))
+  } catch (error) {
+    const failure = failureOf(error)
+    if (failure._tag !== 'BadLine' || options.format === undefined) throw error
+    const advice = `. If the file is not in the format ${options.format}, leave --format out`
+    throw toError({ ...failure, message: failure.message + advice })
   } finally {
     bar.stop()
   }

@@ -8,12 +8,11 @@ import { addCache } from './cache.ts'
 import { addCondense } from './condense.ts'
 import { addCopy } from './copy.ts'
 import { addCost } from './cost.ts'
-import { addApprove, addDeny, addWaiting, addWithdraw } from './decide.ts'
+import { addApprove, addDeny, addWithdraw } from './decide.ts'
 import { addDiff } from './diff.ts'
 import { addDoctor } from './doctor.ts'
 import { addExport } from './export.ts'
 import { addFork } from './fork.ts'
-import { addFull } from './full.ts'
 import { addGc } from './gc.ts'
 import { addImport } from './import.ts'
 import { addLink } from './link.ts'
@@ -21,22 +20,22 @@ import { addList } from './list.ts'
 import { addLog } from './log.ts'
 import { addNote } from './note.ts'
 import { addPause, addResume } from './pause.ts'
-import { addRender } from './render.ts'
 import { addReplay } from './replay.ts'
+import { addRender, addRequest, addSent } from './request.ts'
 import { addRestore } from './restore.ts'
 import { addRewind } from './rewind.ts'
-import { addCancel, addQueued, addSay } from './say.ts'
+import { addCancel, addSay } from './say.ts'
 import { addSearch } from './search.ts'
-import { addSent } from './sent.ts'
 import { addServe } from './serve.ts'
-import { addShow } from './show.ts'
+import { addFull, addShow } from './show.ts'
 import { addStart } from './start.ts'
 import { addStats } from './stats.ts'
-import { addSteps, addUnpark } from './steps.ts'
+import { addRetry, addSteps, addUnpark } from './steps.ts'
 import { addToken } from './token.ts'
 import { addTruncate } from './truncate.ts'
 import { addUndo } from './undo.ts'
 import { addVerify } from './verify.ts'
+import { addQueued, addWaiting } from './waiting.ts'
 import { addWhy } from './why.ts'
 import { addWork, addWorkAsOne } from './work.ts'
 import { addWorkers } from './workers.ts'
@@ -45,48 +44,17 @@ const groups: readonly (readonly [
   heading: string,
   adders: readonly ((program: Command, shell: Shell) => void)[],
 ])[] = [
-  [
-    'Inspect:',
-    [
-      addList,
-      addSearch,
-      addLog,
-      addShow,
-      addFull,
-      addDiff,
-      addRender,
-      addSent,
-      addStats,
-      addWaiting,
-      addQueued,
-    ],
-  ],
+  ['First steps:', [addStart, addImport, addList, addSearch]],
+  ['Look:', [addShow, addFull, addLog, addDiff, addRequest, addRender, addSent, addStats]],
   [
     'Change:',
-    [
-      addAppend,
-      addCondense,
-      addTruncate,
-      addRestore,
-      addRewind,
-      addUndo,
-      addFork,
-      addNote,
-      addLink,
-      addSay,
-      addCancel,
-      addApprove,
-      addDeny,
-      addWithdraw,
-    ],
+    [addAppend, addCondense, addTruncate, addRestore, addRewind, addUndo, addFork, addNote, addLink],
   ],
-  ['Investigate:', [addCost, addCache, addWhy, addBisect, addReplay]],
-  ['Workers:', [addWork, addWorkAsOne, addWorkers, addSteps, addUnpark, addPause, addResume]],
-  ['Server:', [addServe, addToken]],
-  [
-    'Files and stores:',
-    [addStart, addImport, addExport, addCopy, addBackup, addVerify, addAudit, addDoctor, addGc],
-  ],
+  ['Turns:', [addSay, addWaiting, addQueued, addApprove, addDeny, addWithdraw, addCancel]],
+  ['Investigate:', [addWhy, addCost, addCache, addBisect, addReplay]],
+  ['Workers:', [addWork, addWorkAsOne, addWorkers, addSteps, addPause, addResume, addRetry, addUnpark]],
+  ['Share:', [addExport, addCopy, addServe, addToken, addAudit]],
+  ['Store:', [addVerify, addDoctor, addBackup, addGc]],
 ]
 
 /** Adds every command to the program, in the order in which the help lists them. */

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { LinkToConversation, LinkToRef, NewLink, WriteOptions } from '../../index.ts'
 import { position, withEnvelope } from '../options.ts'
-import type { Shell } from '../shell.ts'
+import { conversationNamed, type Shell } from '../shell.ts'
 import { noteParts } from '../views/notes.ts'
 
 interface Options
@@ -31,9 +31,11 @@ Examples:
   palimpsest link task-42 --relation continues --ref notes/monday.md`,
     )
     .action(
-      shell.action('existing', async ({ store, out, isJson }, id: string, given: Options) => {
+      shell.edit(async ({ store, out, isJson }, id: string, given: Options) => {
         const { relation, to, ref, position: at, call, ...options } = given
-        const end = endOf(to, ref) ?? command.error('error: give the other end: --to, --ref, or both')
+        const end =
+          endOf(to && (await conversationNamed(store, to)), ref) ??
+          command.error('error: give the other end: --to, --ref, or both')
         const input: NewLink = { relation, position: at, call, ...end }
         const link = await store.conversation(id).link(input, options)
         if (isJson) return out.json(link)

@@ -1,9 +1,11 @@
 import type { Command } from 'commander'
+import { positionOrStart } from '../options.ts'
 import type { Shell } from '../shell.ts'
 import { isNote } from '../views/notes.ts'
 import { legend, pathLines, timelineLines } from '../views/timeline.ts'
 
 interface Options {
+  readonly at?: number
   readonly all?: boolean
   readonly time?: boolean
   readonly notes?: boolean
@@ -13,16 +15,17 @@ export const addLog = (program: Command, shell: Shell): void => {
   program
     .command('log <id>')
     .description('show the events on the current path')
+    .option('--at <position>', 'as of this position (default: now)', positionOrStart)
     .option('--all', 'include abandoned branches and rewinds, with the graph')
     .option('--time', 'show the time of each event (UTC)')
     .option('--notes', 'include notes and links, each below the event that was the last when it was added')
     .addHelpText('after', '\nExamples:\n  palimpsest log task-42\n  palimpsest log task-42 --all | less')
     .action(
       shell.look(
-        async ({ store, out, isJson }, id: string, { all = false, time = false, notes }: Options) => {
+        async ({ store, out, isJson }, id: string, { at, all = false, time = false, notes }: Options) => {
           const chat = store.conversation(id)
-          const entries = await chat.timeline()
-          const noted = notes ? (await chat.full({ notes: true })).filter(isNote) : []
+          const entries = await chat.timeline({ at })
+          const noted = notes ? (await chat.full({ at, notes: true })).filter(isNote) : []
           if (isJson) {
             const shown = entries.filter(({ onPath }) => all || onPath)
             return out.json({ conversation: id, entries: shown, ...(notes && { notes: noted }) })

@@ -27,10 +27,10 @@ the one recorded last, despite rewinds.
 Examples:
   palimpsest note task-42 --kind title --text "Fix the parser"
   palimpsest note task-42 --kind my-agent/progress --data '{"step": 3}'
-  palimpsest full task-42 --notes`,
+  palimpsest show task-42 --full --notes`,
     )
     .action(
-      shell.action('existing', async ({ store, out, isJson }, id: string, given: Options) => {
+      shell.edit(async ({ store, out, isJson }, id: string, given: Options) => {
         const { kind, text, data = text, ...options } = given
         const input: NewNote = { kind, ...(data !== undefined && { data }) }
         const note = await store.conversation(id).note(input, options)

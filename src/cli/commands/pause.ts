@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Store } from '../../index.ts'
 import { actorIn } from '../host.ts'
-import type { Shell } from '../shell.ts'
+import { conversationNamed, type Shell } from '../shell.ts'
 
 interface Options {
   readonly by?: string
@@ -16,12 +16,21 @@ const pausing = (
   change: (store: Store, id: string, options: Options & { readonly by: string }) => Promise<void>,
   done: (id: string) => string,
 ) =>
-  shell.action('existing', async ({ store, out, isJson, host }, id: string, options: Options) => {
+  shell.action('existing', async ({ store, out, isJson, host }, given: string, options: Options) => {
+    const id = await (options.worker ? workerNamed : conversationNamed)(store, given)
     const by = actorIn(host, options.by)
     await change(store, id, { ...options, by })
     if (isJson) return out.json({ [options.worker ? 'worker' : 'conversation']: id, by })
     await out.line([done(id)])
   })
+
+/** Returns the id of the worker whose id alone begins with this text, otherwise the text. */
+const workerNamed = async (store: Store, text: string): Promise<string> => {
+  const ids: string[] = []
+  for await (const { workers } of store.workers()) ids.push(...workers.map(({ worker }) => worker))
+  const [one = text, ...more] = ids.filter((id) => id.startsWith(text))
+  return more.length > 0 || ids.includes(text) ? text : one
+}
 
 export const addPause = (program: Command, shell: Shell): void => {
   program

@@ -25,11 +25,10 @@ export const addRewind = (program: Command, shell: Shell): void => {
       'after',
       '\nExamples:\n  palimpsest rewind task-42 --to 4\n  palimpsest rewind task-42 --turns 1 --reason "try again"',
     )
-    .action(change(shell, (chat, options: RewindInput) => chat.rewind(options), access))
-}
-
-const access = (_id: string, { to, before, turns }: RewindInput): 'existing' => {
-  if ([to, before, turns].every((given) => given === undefined))
-    throw toError(usage('give exactly one of --to, --before and --turns'))
-  return 'existing'
+    .hook('preAction', () => {
+      const { to, before, turns } = command.opts<RewindInput>()
+      if ([to, before, turns].every((given) => given === undefined))
+        throw toError(usage('give exactly one of --to, --before and --turns'))
+    })
+    .action(change(shell, (chat, options: RewindInput) => chat.rewind(options)))
 }

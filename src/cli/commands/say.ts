@@ -1,11 +1,8 @@
 import { type Command, Option } from 'commander'
-import { blocksOf } from '../../commands/append.ts'
-import type { CancelOptions, QueuedMessages, SayOptions } from '../../index.ts'
+import type { CancelOptions, SayOptions } from '../../index.ts'
 import { checkId, readGivenText, withEnvelope } from '../options.ts'
 import { actorIn } from '../host.ts'
 import type { Shell } from '../shell.ts'
-import type { TextSpan } from '../text.ts'
-import { contentParts } from '../views/content.ts'
 
 const policies = ['enqueue', 'interrupt', 'rollback', 'reject'] as const
 
@@ -41,7 +38,7 @@ Examples:
         await out.line([
           said.status === 'recorded'
             ? `recorded in ${id}, at position ${said.position}`
-            : `queued for ${id}: appended after the reply`,
+            : `queued for ${id}, which awaits the model or results: appended after the next reply`,
         ])
       }),
     )
@@ -51,27 +48,6 @@ const access = (id: string, _text: string | undefined, _options: SayOptions): 'c
   checkId(id)
   return 'created'
 }
-
-export const addQueued = (program: Command, shell: Shell): void => {
-  program
-    .command('queued <id>')
-    .description('list the messages queued while the model was busy')
-    .addHelpText('after', '\nExamples:\n  palimpsest queued task-42\n  palimpsest queued task-42 --json')
-    .action(
-      shell.look(async ({ store, out, isJson }, id) => {
-        const chat = store.conversation(id)
-        // Fails if the conversation does not exist, because its id was probably mistyped.
-        await chat.position()
-        const queued = await chat.queued()
-        if (isJson) return out.json(queued)
-        if (queued.length === 0) await out.aside(['No message is queued.', 'dim'])
-        for (const { time, messages } of queued) await out.parts([[`${time}  `, 'dim'], ...partsOf(messages)])
-      }),
-    )
-}
-
-const partsOf = (messages: QueuedMessages['messages']): readonly TextSpan[] =>
-  contentParts(messages.map(({ role, content }) => ({ role, content: blocksOf(content) })))
 
 export const addCancel = (program: Command, shell: Shell): void => {
   program
@@ -89,7 +65,7 @@ Examples:
   palimpsest cancel task-42 --by ann --reason "wrong file"`,
     )
     .action(
-      shell.action('existing', async ({ store, out, isJson, host }, id: string, given: CancelOptions) => {
+      shell.edit(async ({ store, out, isJson, host }, id: string, given: CancelOptions) => {
         const by = actorIn(host, given.by)
         const chat = store.conversation(id)
         await chat.position()

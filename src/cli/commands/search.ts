@@ -2,13 +2,15 @@ import type { Command } from 'commander'
 import { visibleLines } from '../../transfer/formats/visible.ts'
 import type { MessageHit, SearchPage, Store, TitleHit } from '../../index.ts'
 import { several } from '../options.ts'
-import type { Shell } from '../shell.ts'
+import { conversationNamed, type Shell } from '../shell.ts'
 import type { TextSpan } from '../text.ts'
 import { labelPart, positionPart } from '../views/items.ts'
+import { writeTable } from '../views/table.ts'
 
 interface Options {
-  readonly in?: string
+  readonly in?: string | undefined
   readonly limit: number
+  readonly hidden?: boolean
 }
 
 export const addSearch = (program: Command, shell: Shell): void => {
@@ -16,6 +18,7 @@ export const addSearch = (program: Command, shell: Shell): void => {
     .command('search <text>')
     .description('find where something was said')
     .option('--in <id>', 'only in this conversation (and the history that it inherited)')
+    .option('--hidden', 'only what the model does not see now: hidden or abandoned messages')
     .option('--limit <n>', 'at most n hits, the newest first', several, 50)
     .addHelpText(
       'after',
@@ -32,11 +35,13 @@ tabs. A title has neither position nor state.
 
 Examples:
   palimpsest search src/parser.ts
+  palimpsest search src/parser.ts --hidden
   palimpsest search "leaves a string open" --in task-42`,
     )
     .action(
       shell.action('existing', async ({ store, out, isJson, host }, text: string, options: Options) => {
-        const { titles, items, next, problem } = await whole(store, text, options)
+        const within = options.in === undefined ? undefined : await conversationNamed(store, options.in)
+        const { titles, items, next, problem } = await whole(store, text, { ...options, in: within })
         if (isJson)
           return out.json({
             titles,
@@ -45,10 +50,8 @@ Examples:
             ...(problem !== undefined && { problem }),
           })
         if (titles.length + items.length === 0) await out.aside(['nothing was found', 'dim'])
-        for (const hit of titles)
-          await (out.isTerminal ? out.parts(titleParts(hit)) : out.line([plainTitle(hit)]))
-        for (const hit of items)
-          await (out.isTerminal ? out.parts(shownParts(hit)) : out.line([plainLine(hit)]))
+        if (!out.isTerminal) await writeTable(out, [], [...titles.map(titleRow), ...items.map(itemRow)])
+        else for (const parts of [...titles.map(titleParts), ...items.map(shownParts)]) await out.parts(parts)
         if (next !== undefined) await out.aside([`there may be more: --limit ${options.limit * 2}`, 'dim'])
         if (problem !== undefined) host.stderr.write(`${visibleLines(problem)}\n`)
       }),
@@ -59,16 +62,17 @@ Examples:
 const whole = async (
   { catalogue }: Store,
   text: string,
-  { in: conversation, limit }: Options,
+  { in: conversation, limit, hidden = false }: Options,
 ): Promise<SearchPage> => {
   let page = await catalogue.search(text, { conversation, limit })
   while (!page.isComplete && page.problem === undefined)
     page = await catalogue.search(text, { conversation, limit })
-  const { titles } = page
-  const items = [...page.items]
+  const isWanted = ({ now }: MessageHit): boolean => !hidden || now.state !== 'shown'
+  const titles = hidden ? [] : page.titles
+  const items = page.items.filter(isWanted)
   while (page.next !== undefined && items.length < limit) {
     page = await catalogue.search(text, { conversation, limit: limit - items.length, cursor: page.next })
-    items.push(...page.items)
+    items.push(...page.items.filter(isWanted))
   }
   return { ...page, titles, items }
 }
@@ -102,9 +106,9 @@ const shownParts = (hit: MessageHit): readonly TextSpan[] => {
   ]
 }
 
-const plainLine = (hit: MessageHit): string => {
+const itemRow = (hit: MessageHit): readonly string[] => {
   const { conversation, position, kind, excerpt } = hit
-  return [conversation, position, kinds[kind] ?? kind, stateText(hit), wholeOf(excerpt)].join('\t')
+  return [conversation, String(position), kinds[kind] ?? kind, stateText(hit), wholeOf(excerpt)]
 }
 
 const wholeOf = ({ before, match, after }: MessageHit['excerpt']): string =>
@@ -116,8 +120,13 @@ const titleParts = ({ conversation, excerpt }: TitleHit): readonly TextSpan[] =>
   ...excerptParts(excerpt),
 ]
 
-const plainTitle = ({ conversation, excerpt }: TitleHit): string =>
-  [conversation, '', 'title', '', wholeOf(excerpt)].join('\t')
+const titleRow = ({ conversation, excerpt }: TitleHit): readonly string[] => [
+  conversation,
+  '',
+  'title',
+  '',
+  wholeOf(excerpt),
+]
 
 const excerptParts = ({ before, match, after }: MessageHit['excerpt']): readonly TextSpan[] => [
   [lineOf(before.slice(-30))],

@@ -9,6 +9,7 @@ import { usage } from '../errors.ts'
 import { createSealTask, type SealingOptions, sealOption } from '../audit/seal-task.ts'
 import { port, several } from '../options.ts'
 import type { CommandSession, Shell } from '../shell.ts'
+import { addServeToken } from './token.ts'
 import { workInside } from '../work/inside.ts'
 import { abortOnSignals } from '../work/abort-on-signals.ts'
 
@@ -23,7 +24,7 @@ interface Options extends SealingOptions, PatrolFlags {
 }
 
 export const addServe = (program: Command, shell: Shell): void => {
-  program
+  const command = program
     .command('serve')
     .description('serve the store over HTTP: a web page and an API')
     .option('--port <n>', 'port to listen on; 0 for any free one', port, 4141)
@@ -40,8 +41,8 @@ export const addServe = (program: Command, shell: Shell): void => {
       'after',
       `
 Listens on this machine only. Without a token file, every user of the machine
-may do everything; \`palimpsest token create\` creates one. Any other address
-requires a token file.
+may do everything; \`palimpsest serve token create\` creates one. Any other
+address requires a token file.
 The access log, a line of JSON for each request, goes to standard error.
 With --work, a worker runs in this process: the API then streams what the model
 writes as it is written. \`palimpsest work --help\` says what the module exports.
@@ -77,6 +78,7 @@ Examples:
       // The agent may have left something open that would keep the process alive.
       process.exit(isWhole ? 0 : 1)
     })
+  addServeToken(command, shell)
 }
 
 interface Serving extends Omit<ServeOptions, 'store' | 'relay'>, SealingOptions, PatrolFlags {

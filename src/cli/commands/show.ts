@@ -1,28 +1,88 @@
 import type { Command } from 'commander'
 import { positionAt } from '../conversation.ts'
-import { positionOrStart } from '../options.ts'
-import type { Shell } from '../shell.ts'
-import { itemParts } from '../views/items.ts'
+import { position, positionOrStart, several } from '../options.ts'
+import type { CommandSession, Shell } from '../shell.ts'
+import { entryParts, itemParts } from '../views/items.ts'
+import { isNote, noteParts } from '../views/notes.ts'
+
+interface FullViewOptions {
+  readonly at?: number
+  readonly last?: number
+  readonly before?: number
+  readonly abandoned?: boolean
+  readonly notes?: boolean
+}
 
 export const addShow = (program: Command, shell: Shell): void => {
-  program
+  const command = program
     .command('show <id>')
-    .description('show the effective history: what the model sees, or saw')
-    .option('--at <position>', 'as of this position (default: now)', positionOrStart)
-    .addHelpText('after', '\nExamples:\n  palimpsest show task-42\n  palimpsest show task-42 --at 12')
-    .action(
-      shell.look(async ({ store, out, isJson }, id: string, options: { at?: number }) => {
-        const chat = store.conversation(id)
-        const at = await positionAt(chat, options.at)
-        const items = await chat.effective({ at })
-        if (isJson) return out.json({ conversation: id, at, items })
-        await out.aside([
-          `what the model ${options.at === undefined ? 'sees' : 'saw'} in ${id} at ${at}`,
-          'bold',
-        ])
-        for (const item of items) await out.parts(itemParts(item))
-        if (items.length === 0)
-          await out.aside(['nothing: the conversation is empty at this position', 'dim'])
-      }),
+    .description('show what the model sees, or saw; --full: every message, with its status')
+    .option('--full', 'the full history: every message and marker, with its status')
+  withFullOptions(command, 'with --full: ')
+    .hook('preAction', () => {
+      const { full, at: _at, ...others } = command.opts()
+      const [other] = Object.keys(others)
+      if (full !== true && other !== undefined)
+        command.error(`error: option '--${other}' cannot be used without option '--full'`)
+    })
+    .addHelpText(
+      'after',
+      '\nExamples:\n  palimpsest show task-42\n  palimpsest show task-42 --at 12\n  palimpsest show task-42 --full --abandoned\n  palimpsest show task-42 --full | grep condensed',
     )
+    .action(
+      shell.look((session, id, { full, ...options }: FullViewOptions & { readonly full?: true }) =>
+        full ? writeFull(session, id, options) : writeEffective(session, id, options),
+      ),
+    )
+}
+
+/** Adds the former name of `show --full`. */
+export const addFull = (program: Command, shell: Shell): void => {
+  withFullOptions(program.command('full <id>', { hidden: true }))
+    .description('the former name of `show --full`')
+    .action(shell.look(writeFull))
+}
+
+const withFullOptions = (command: Command, condition = ''): Command =>
+  command
+    .option('--at <position>', 'as of this position (default: now)', positionOrStart)
+    .option('--last <n>', `${condition}only the newest n entries`, several)
+    .option(
+      '--before <position>',
+      `${condition}only entries before this position (with --last: to page back)`,
+      position,
+    )
+    .option('--abandoned', `${condition}include abandoned branches`)
+    .option(
+      '--notes',
+      `${condition}include notes and links, each below the entry that was the last when it was added`,
+    )
+
+const writeEffective = async (
+  { store, out, isJson }: CommandSession,
+  id: string,
+  options: Pick<FullViewOptions, 'at'>,
+): Promise<void> => {
+  const chat = store.conversation(id)
+  const at = await positionAt(chat, options.at)
+  const items = await chat.effective({ at })
+  if (isJson) return out.json({ conversation: id, at, items })
+  await out.aside([`what the model ${options.at === undefined ? 'sees' : 'saw'} in ${id} at ${at}`, 'bold'])
+  for (const item of items) await out.parts(itemParts(item))
+  if (items.length === 0) await out.aside(['nothing: the conversation is empty at this position', 'dim'])
+}
+
+const writeFull = async (
+  { store, out, isJson }: CommandSession,
+  id: string,
+  options: FullViewOptions,
+): Promise<void> => {
+  const chat = store.conversation(id)
+  const at = await positionAt(chat, options.at)
+  const entries = options.notes
+    ? await chat.full({ ...options, at, notes: true })
+    : await chat.full({ ...options, at })
+  if (isJson) return out.json({ conversation: id, at, entries })
+  await out.aside([`full history of ${id} at ${at}`, 'bold'])
+  for (const entry of entries) await out.parts(isNote(entry) ? noteParts(entry) : entryParts(entry))
 }

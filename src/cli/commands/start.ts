@@ -137,7 +137,7 @@ const nextCommands = (
   entries: readonly TimelineEntry[],
 ): readonly NextCommand[] => {
   const marker = full.find(({ kind, status }) => kind !== 'message' && status !== 'abandoned')
-  const everything = [`full ${id} --abandoned`, 'every message, with its status'] as const
+  const everything = [`show ${id} --full --abandoned`, 'every message, with its status'] as const
   if (!marker) {
     const half = Math.floor((entries.length - 1) / 2)
     return [

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { type HistoryTokens, historyTokens } from '../../agent/context/tokens/history.ts'
 import { type Stats, statsOf } from '../../projections/stats.ts'
-import { logOf } from '../conversation.ts'
+import { eventsIn } from '../conversation.ts'
 import type { Shell } from '../shell.ts'
 import { plural, thousands, tokensText } from '../text.ts'
 import { writeTable } from '../views/table.ts'
@@ -14,7 +14,7 @@ export const addStats = (program: Command, shell: Shell): void => {
     .addHelpText('after', '\nExamples:\n  palimpsest stats task-42\n  palimpsest stats task-42 --items')
     .action(
       shell.look(async ({ store, out, isJson }, id: string, { items }: { readonly items?: boolean }) => {
-        const log = await logOf(store.conversation(id))
+        const log = await eventsIn(store.conversation(id))
         const stats = statsOf(log)
         const counted = historyTokens(log)
         if (isJson) return out.json({ conversation: id, ...stats, tokens: { ...stats.tokens, ...counted } })

@@ -1,5 +1,7 @@
 import { type Command, Option } from 'commander'
-import type { OpenStepInfo, StepState } from '../../index.ts'
+import type { OpenStepInfo, StepState, Store } from '../../index.ts'
+import { toError } from '../../result/typed-error.ts'
+import type { CliError } from '../errors.ts'
 import { actorIn } from '../host.ts'
 import type { Shell } from '../shell.ts'
 import { ageText } from '../text.ts'
@@ -75,17 +77,14 @@ const row = (
 const shownRow = (step: OpenStepInfo): readonly string[] => row(step, ageText(step.since))
 const plainRow = (step: OpenStepInfo): readonly string[] => row(step, step.since)
 
-interface UnparkOptions {
+interface RetryOptions {
   readonly by?: string
   readonly reason?: string
 }
 
-export const addUnpark = (program: Command, shell: Shell): void => {
-  program
-    .command('unpark <id>')
+export const addRetry = (program: Command, shell: Shell): void => {
+  retrying(program.command('retry <id>'), shell)
     .description('let workers try a parked step again')
-    .option('--by <name>', 'who unparks it (default: $USER)')
-    .option('--reason <text>', 'reason, stored with the event')
     .addHelpText(
       'after',
       `
@@ -95,18 +94,39 @@ workers then try the step up to five times more. A new message, a rewind or a
 new request also opens it again.
 
 Examples:
-  palimpsest unpark task-42
-  palimpsest unpark task-42 --by ann --reason "the key is valid again"`,
-    )
-    .action(
-      shell.action(
-        'existing',
-        async ({ store, out, isJson, host }, id: string, { reason, ...given }: UnparkOptions) => {
-          const by = actorIn(host, given.by)
-          await store.conversation(id).unpark({ by, reason })
-          if (isJson) return out.json({ conversation: id, by })
-          await out.line([`workers may try ${id} again`])
-        },
-      ),
+  palimpsest retry task-42
+  palimpsest retry task-42 --by ann --reason "the key is valid again"`,
     )
 }
+
+/** Adds the former name of `retry`. */
+export const addUnpark = (program: Command, shell: Shell): void => {
+  retrying(program.command('unpark <id>', { hidden: true }), shell).description('the former name of `retry`')
+}
+
+const isParked = async (store: Store, id: string): Promise<boolean> => {
+  await store.conversation(id).position()
+  for await (const { conversation } of store.steps({ state: 'parked', conversations: [id] }))
+    if (conversation === id) return true
+  return false
+}
+
+const notParked = (conversation: string): CliError => ({
+  _tag: 'NotParked',
+  message: `no step of ${conversation} is parked: palimpsest steps lists the steps and their states`,
+  conversation,
+})
+
+const retrying = (command: Command, shell: Shell): Command =>
+  command
+    .option('--by <name>', 'who retries it (default: $USER)')
+    .option('--reason <text>', 'reason, stored with the event')
+    .action(
+      shell.edit(async ({ store, out, isJson, host }, id: string, { reason, ...given }: RetryOptions) => {
+        const by = actorIn(host, given.by)
+        if (!(await isParked(store, id))) throw toError(notParked(id))
+        await store.conversation(id).unpark({ by, reason })
+        if (isJson) return out.json({ conversation: id, by })
+        await out.line([`workers may try ${id} again`])
+      }),
+    )

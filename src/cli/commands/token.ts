@@ -11,12 +11,17 @@ interface Options {
   readonly scopes: readonly AccessScope[]
 }
 
-/** Adds the `token` commands. The tokens of the server are kept in a file, not in a store. */
+/** Adds the former name of `serve token`. */
 export const addToken = (program: Command, shell: Shell): void => {
-  const token = program
-    .command('token')
+  addServeToken(program, shell, { hidden: true })
+}
+
+/** Adds the `token` commands. The tokens of the server are kept in a file, not in a store. */
+export const addServeToken = (serve: Command, shell: Shell, { hidden = false } = {}): void => {
+  const token = serve
+    .command('token', { hidden })
     .description('manage who may call the server')
-    .addHelpText('after', '\nExamples:\n  palimpsest token create ann\n  palimpsest token list')
+    .addHelpText('after', '\nExamples:\n  palimpsest serve token create ann\n  palimpsest serve token list')
   token
     .command('create <name>')
     .description('add a token to the file and print it once: only its hash is kept')
@@ -30,8 +35,8 @@ export const addToken = (program: Command, shell: Shell): void => {
 The name is recorded as the actor of every write and every decision.
 
 Examples:
-  palimpsest token create ann
-  palimpsest token create dashboard --scopes read --file tokens.json`,
+  palimpsest serve token create ann
+  palimpsest serve token create dashboard --scopes read --file tokens.json`,
     )
     .action(async (name: string, { file, scopes: given }: Options) => {
       const { createAccessToken } = await import('../../server/access-tokens.ts')
@@ -47,7 +52,7 @@ Examples:
     .command('revoke <name>')
     .description('revoke a token: a running server refuses it at once')
     .option(...fileOption)
-    .addHelpText('after', '\nExamples:\n  palimpsest token revoke ann')
+    .addHelpText('after', '\nExamples:\n  palimpsest serve token revoke ann')
     .action(async (name: string, { file }: Options) => {
       const { revokeAccessToken } = await import('../../server/access-tokens.ts')
       revokeAccessToken(file, name)
@@ -59,7 +64,7 @@ Examples:
     .command('list')
     .description('list the tokens in the file, without their values')
     .option(...fileOption)
-    .addHelpText('after', '\nExamples:\n  palimpsest token list --json')
+    .addHelpText('after', '\nExamples:\n  palimpsest serve token list --json')
     .action(async ({ file }: Options) => {
       const { listAccessTokens } = await import('../../server/access-tokens.ts')
       const tokens = listAccessTokens(file)

@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import type { UndoInput } from '../../index.ts'
-import { change } from '../conversation.ts'
+import { asPlaced, eventsIn } from '../conversation.ts'
 import { withWriteOptions } from '../options.ts'
 import type { Shell } from '../shell.ts'
+import { undoParts } from '../views/timeline.ts'
 
 export const addUndo = (program: Command, shell: Shell): void => {
   const command = program
@@ -12,7 +13,24 @@ export const addUndo = (program: Command, shell: Shell): void => {
   withWriteOptions(command)
     .addHelpText(
       'after',
-      '\nExamples:\n  palimpsest undo task-42\n  palimpsest undo task-42 --reason "the summary lost the error"',
+      `
+The output says what was undone. A second undo takes back the first one.
+
+Examples:
+  palimpsest undo task-42
+  palimpsest undo task-42 --reason "the summary lost the error"`,
     )
-    .action(change(shell, (chat, options: UndoInput) => chat.undo(options)))
+    .action(
+      shell.edit(async ({ store, out, isJson }, id: string, options: UndoInput) => {
+        const chat = store.conversation(id)
+        const written = await chat.undo(options)
+        // An undo always concerns the event just before it.
+        const [undone, rewound] = await eventsIn(chat, { from: written.position - 1, to: written.position })
+        if (undone === undefined || rewound === undefined) return
+        const { position, type } = undone
+        await (isJson
+          ? out.json({ ...asPlaced(written), undid: { position, type } })
+          : out.parts(undoParts(rewound, undone)))
+      }),
+    )
 }

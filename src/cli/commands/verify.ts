@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { Conversation, ReceiptFinding, Store, VerificationReport } from '../../index.ts'
 import { several } from '../../result/several.ts'
 import { type CliError, failureOf } from '../errors.ts'
-import type { CommandSession, Shell } from '../shell.ts'
+import { type CommandSession, conversationNamed, type Shell } from '../shell.ts'
 import { plural } from '../text.ts'
 import { type FindingParts, writeFinding } from '../views/write-finding.ts'
 
@@ -25,8 +25,9 @@ export const addVerify = (program: Command, shell: Shell): void => {
       '\nWithout an id, every conversation in the store. Exit code 1 if anything differs.\n\nExamples:\n  palimpsest verify\n  palimpsest verify task-42 --receipts',
     )
     .action(
-      shell.action('existing', async (session, id: string | undefined, options: Options) => {
+      shell.action('existing', async (session, given: string | undefined, options: Options) => {
         const { store, out, isJson, fail } = session
+        const id = given === undefined ? undefined : await conversationNamed(store, given)
         const conversations: Outcome[] = []
         const error = await fileProblem(store)
         if (error && !isJson)

@@ -13,7 +13,7 @@ interface Options {
 export const addWhy = (program: Command, shell: Shell): void => {
   program
     .command('why <id>')
-    .description('show what the model knew in a call, and why that changed')
+    .description('explain what the model could see in a call, and what changed since the last')
     .option(
       '--call <n>',
       'number of the call, or p followed by the position of a reply (default: the last call)',
@@ -26,8 +26,8 @@ Prints what was shown and hidden, the event that caused each difference from the
 previous reply, and the paths, identifiers, ids and numbers in the answer that
 occur only in hidden messages.
 
-Calls with a receipt have numbers, which "sent --list" lists. A reply without a
-receipt, such as one in an imported session, is named by its position (p17):
+Calls with a receipt have numbers, which "request --list" lists. A reply without
+a receipt, such as one in an imported session, is named by its position (p17):
 what the model was shown is then derived from the log, not proven.
 
 Examples:

@@ -77,7 +77,7 @@ Examples:
           childCommand,
           agent,
           ...workerArgs(options),
-          ...(given.import ?? []).flatMap((file) => ['--import', file]),
+          ...(given.import ?? []).flatMap((file) => ['--load', file]),
         ]
         const sealer = await createSealTask(store, options, host.stderr)
         const stops = abortOnSignals()
@@ -186,14 +186,12 @@ const newsParts = (news: News): readonly TextSpan[] => {
     ]
   }
   const { worker = 'a process', by, restartIn, error } = news
-  const how = typeof by === 'number' ? `exit code ${by}` : by
-  const next = restartIn === 0 ? '; another steps in' : `; starts again in ${(restartIn ?? 0) / 1_000} s`
+  const how = typeof by === 'number' ? `ended (exit code ${by})` : `was killed (${by})`
+  const next =
+    restartIn === 0 ? '; the standby takes over' : `; starts again in ${(restartIn ?? 0) / 1_000} s`
   const again = restartIn === undefined ? '' : next
   return [
-    [
-      `${worker} ended (${how})${again}${error === undefined ? '' : `: ${error}`}`,
-      by === 0 ? 'dim' : 'warning',
-    ],
+    [`${worker} ${how}${again}${error === undefined ? '' : `: ${error}`}`, by === 0 ? 'dim' : 'warning'],
   ]
 }
 

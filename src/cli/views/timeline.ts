@@ -94,10 +94,22 @@ type Shown = Pick<TimelineEntry, 'parent' | 'onPath'> & { readonly event: Placed
 
 /** Formats an event as a line: position, glyph, type, content. */
 export const eventParts = (event: Placed): readonly TextSpan[] => {
-  const parent = event.type === 'Rewound' ? event.data.to : event.position - 1
-  const entry = { event, parent, onPath: true }
+  const entry = entryOf(event)
   return [positionPart(event.position), [`${glyphOf(entry)}  `, paintOf(event)], ...words(entry)]
 }
+
+/** Formats a rewind that undid an event as a line, which ends with the type and the content of that event. */
+export const undoParts = (rewound: Placed, undone: Placed): readonly TextSpan[] => [
+  ...eventParts(rewound),
+  [`  undid ${undone.position}: `],
+  ...words(entryOf(undone)),
+]
+
+const entryOf = (event: Placed): Shown => ({
+  event,
+  parent: event.type === 'Rewound' ? event.data.to : event.position - 1,
+  onPath: true,
+})
 
 const leading = ({ position, metadata }: ConversationEvent, withTime: boolean): readonly TextSpan[] =>
   withTime

@@ -41,7 +41,7 @@ export const tour = async (
   await writeEnds(
     out,
     hiddenLines(full, entries),
-    more((id) => `full ${id} --abandoned`),
+    more((id) => `show ${id} --full --abandoned`),
   )
 }
 

@@ -71,7 +71,8 @@ export const watchRosters = async (
     const rate = before && ((claims - before.claims) * second) / (at - before.at)
     before = { claims, at }
     const lines = await linesDrawn(stdout, (out) => writeRoster(out, summaryOf(roster, isAll), rate))
-    const fitting = fittingIn((stdout.rows ?? Infinity) - 1, lines)
+    // A terminal of unknown size reports 0 rows.
+    const fitting = fittingIn((stdout.rows || Infinity) - 1, lines)
     stdout.write(`${drawn > 0 ? `\u001b[${drawn}A` : ''}\u001b[J${fitting.join('')}`)
     drawn = fitting.length
   }
@@ -82,7 +83,7 @@ export const watchRosters = async (
  * keeps the first ones and the last one.
  */
 const fittingIn = (rows: number, lines: readonly string[]): readonly string[] => {
-  if (lines.length <= rows) return lines
+  if (lines.length <= Math.max(2, rows)) return lines
   const shown = Math.max(1, rows - 2)
   return [...lines.slice(0, shown), `… ${lines.length - shown - 1} more\n`, ...lines.slice(-1)]
 }

@@ -5,7 +5,7 @@ import { errorOf, unavailable, unsendable } from './errors.ts'
 
 /** Options for connecting to a server. */
 export interface ClientOptions {
-  /** Token printed by `palimpsest token create`. Without a token, a browser sends its session cookie. */
+  /** Token printed by `palimpsest serve token create`. Without a token, a browser sends its session cookie. */
   readonly token?: string | undefined
   /** Replacement for the global `fetch`. */
   readonly fetch?: typeof fetch | undefined

@@ -134,7 +134,7 @@ export const request = route({
   handle: async ({ params, query, store }) => {
     const chat = store.conversation(params.id)
     const position = query.at ?? (await chat.position())
-    await readView(chat, position, `render ${chat.id} --at ${position}`)
+    await readView(chat, position, `request ${chat.id} --at ${position}`)
     const rendered = await chat.render({ ...query, at: position })
     return immutableResponse(chat, position, ['request', query], { at: position, ...rendered })
   },

@@ -99,7 +99,7 @@ describe('a turn of a model at Chat Completions', () => {
     await chat.append({ role: 'user', content: 'Is it there?' })
     await chat.turn({ client, model: 'gpt-5.2' })
     await store.close()
-    const sent = await shell('palimpsest sent c --store sqlite:a.db', folder)
+    const sent = await shell('palimpsest request c --call last --store sqlite:a.db', folder)
     const { stream: _, stream_options: _options, ...body } = api.requests[0]?.body ?? {}
     expect(JSON.parse(sent.stdout)).toEqual(body)
     expect(sent.stderr).toContain('matches its receipt')

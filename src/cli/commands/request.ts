@@ -1,0 +1,147 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { visible } from '../../transfer/formats/visible.ts'
+import type { ModelCall } from '../../index.ts'
+import { exclusive, positionOrStart, several } from '../options.ts'
+import type { CommandSession, Shell } from '../shell.ts'
+import { writeTable } from '../views/table.ts'
+
+interface RequestViewOptions {
+  readonly at?: number
+  readonly systemMessages?: boolean
+  readonly prefill?: boolean
+  readonly truncationNotes: boolean
+}
+
+interface SentOptions {
+  readonly call?: number
+  readonly list?: boolean
+}
+
+interface Options extends RequestViewOptions {
+  readonly call?: number | 'last'
+  readonly list?: boolean
+}
+
+export const addRequest = (program: Command, shell: Shell): void => {
+  const rendering = ['at', 'systemMessages', 'prefill', 'truncationNotes']
+  withRenderOptions(program.command('request <id>'))
+    .description('print a request to the model as JSON: the next one, or the one sent in a call')
+    .addOption(
+      exclusive(
+        '--call <n>',
+        'as sent in this call: its number, or last',
+        ['list', ...rendering],
+        callNumber,
+      ),
+    )
+    .addOption(new Option('--list', listed).conflicts(rendering))
+    .addHelpText(
+      'after',
+      `
+Without --call and --list, the request for the Messages API that the events up
+to a position lead to, with every repair. With --call, the request is rebuilt
+from the log, and standard error says whether it matches the digest in its
+receipt.
+
+Examples:
+  palimpsest request task-42 | jq .repairs
+  palimpsest request task-42 --at 12 > request.json
+  palimpsest request task-42 --list
+  palimpsest request task-42 --call 3`,
+    )
+    .action(
+      shell.look((session, id, { call, list, ...options }: Options) => {
+        if (list) return writeCalls(session, id)
+        if (call === undefined) return writeRendered(session, id, options)
+        return writeSent(session, id, call === 'last' ? undefined : call)
+      }),
+    )
+}
+
+/** Adds the former name of `request`. */
+export const addRender = (program: Command, shell: Shell): void => {
+  withRenderOptions(program.command('render <id>', { hidden: true }))
+    .description('the former name of `request`')
+    .action(shell.look(writeRendered))
+}
+
+/** Adds the former name of `request --call`. */
+export const addSent = (program: Command, shell: Shell): void => {
+  program
+    .command('sent <id>', { hidden: true })
+    .description('the former name of `request --call`')
+    .addOption(
+      exclusive('--call <n>', 'number of the call, from 1 (default: the last one)', ['list'], several),
+    )
+    .option('--list', listed)
+    .action(
+      shell.look((session, id, { call, list }: SentOptions) =>
+        list ? writeCalls(session, id) : writeSent(session, id, call),
+      ),
+    )
+}
+
+const listed = 'list the calls: number, position, kind, model, tokens in and out, digest'
+
+const callNumber = (text: string): number | 'last' => {
+  if (text === 'last') return text
+  try {
+    return several(text)
+  } catch {
+    throw new InvalidArgumentError('It must be the number of a call, from 1, or last.')
+  }
+}
+
+const withRenderOptions = (command: Command): Command =>
+  command
+    .option('--at <position>', 'as of this position (default: now)', positionOrStart)
+    .option('--system-messages', 'the model accepts system messages inside the conversation')
+    .option('--prefill', 'keep a final assistant message for the model to continue')
+    .option('--no-truncation-notes', 'do not mark for the model where messages were left out')
+
+const writeRendered = async (
+  { store, out, isJson }: CommandSession,
+  id: string,
+  options: RequestViewOptions,
+): Promise<void> => {
+  const rendered = await store.conversation(id).render(options)
+  await out.json(rendered, !isJson || out.isTerminal)
+}
+
+const writeSent = async (
+  { store, out, isJson, host, fail }: CommandSession,
+  id: string,
+  call: number | undefined,
+): Promise<void> => {
+  const { number, position, receipt, isSame, request, body, betas } = await store.conversation(id).sent(call)
+  if (!isSame) fail()
+  const { parameters, ...sent } = request
+  await out.json(body ?? { ...parameters, ...(betas && { betas }), ...sent }, !isJson || out.isTerminal)
+  const verdict = isSame ? 'matches its receipt' : 'DOES NOT MATCH ITS RECEIPT'
+  const next = isSame ? '' : '; verify --receipts shows what differs'
+  host.stderr.write(
+    `${visible(`call ${number}, made at position ${receipt.position}, answered at ${position}: ${verdict} (${receipt.digest})${next}`)}\n`,
+  )
+}
+
+const writeCalls = async ({ store, out, isJson }: CommandSession, id: string): Promise<void> => {
+  const calls = []
+  for await (const each of store.conversation(id).calls()) calls.push(rowOf(each))
+  if (isJson) return out.json({ conversation: id, calls })
+  const rows = calls.map((row) => Object.values(row).map(String))
+  await writeTable(out, ['call', 'position', 'kind', 'model', 'in', 'out', 'digest'], rows, [0, 1, 4, 5])
+}
+
+const rowOf = ({ number, position, kind, origin, receipt }: ModelCall) => {
+  const { usage = {}, model = '' } = origin
+  const tokens = (field: string): number => Number(usage[field] ?? 0)
+  return {
+    call: number,
+    position,
+    kind,
+    model,
+    in: tokens('input_tokens') + tokens('cache_read_input_tokens') + tokens('cache_creation_input_tokens'),
+    out: tokens('output_tokens'),
+    digest: receipt.digest,
+  }
+}

@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest'
+import { inDirectory, type Ran, shell } from './palimpsest.ts'
+
+const twin = 'billing-1b'
+const begun = ['parser-5f3a', 'billing-1a', twin]
+  .flatMap((id) => ['user', 'assistant'].map((role) => `palimpsest append ${id} --role ${role} --text Hello`))
+  .join('; ')
+
+const ran = (command: string): Promise<Ran> =>
+  inDirectory(async (directory) => {
+    await shell(begun, directory)
+    return shell(`palimpsest ${command}`, directory)
+  })
+
+/** Commands that take the id of a conversation, without `append` and `say`, which may begin one. */
+const commands = [
+  'show ID',
+  'show ID --full',
+  'log ID',
+  'diff ID --from 0',
+  'request ID',
+  'stats ID',
+  'search Hel --in ID',
+  'condense ID --covers 0..0 --summary S',
+  'truncate ID --covers 0..0',
+  'rewind ID --to 0',
+  'fork ID copy',
+  'note ID --kind title --text T',
+  'link ID --relation continues --ref monday.md',
+  'link billing-1a --relation continues --to ID',
+  'waiting ID',
+  'waiting ID --queued',
+  'cancel ID',
+  'cost ID',
+  'cache ID',
+  'pause ID',
+  'resume ID',
+  'export ID',
+  'verify ID',
+  'copy ID --from sqlite:palimpsest.db --to memory:',
+  'audit export ID --out evidence',
+]
+
+describe('an id is', () => {
+  test.each(commands)('shortened in %s', async (command) => {
+    expect(await ran(command.replace('ID', 'pars'))).toMatchObject({ code: 0 })
+  })
+
+  test.each(commands)('refused in %s if several ids begin like this, which are listed', async (command) => {
+    const { stderr, code } = await ran(command.replace('ID', 'billing-'))
+    expect({ stderr, code }).toEqual({
+      stderr: expect.stringContaining('several conversation ids begin with billing-: billing-1a, billing-1b'),
+      code: 1,
+    })
+  })
+
+  const refusing = commands.filter((command) => !command.includes('--to ID'))
+  test.each(refusing)('suggested in %s if it is wrong', async (command) => {
+    const { stderr, code } = await ran(command.replace('ID', 'parser-5f3b'))
+    expect({ stderr, code }).toEqual({
+      stderr: expect.stringContaining('did you mean parser-5f3a?'),
+      code: 1,
+    })
+  })
+
+  test('whole in append and say, which begin a conversation otherwise', async () => {
+    expect(await ran('say pars Hello.')).toMatchObject({ stdout: 'recorded in pars, at position 0\n' })
+  })
+
+  test('whole where it begins others, too', async () => {
+    const { stdout } = await ran(`fork ${twin} ${twin}2; palimpsest show ${twin}`)
+    expect(stdout).toContain('Hello')
+  })
+})
+
+describe('undo', () => {
+  test('says what it undid, and a second one takes that back', async () => {
+    const { stdout } = await ran(
+      'truncate pars --covers 0..0; palimpsest undo pars; palimpsest undo pars; palimpsest undo pars --json',
+    )
+    const [, undone, redone, json = ''] = stdout.split('\n')
+    expect(undone).toMatch(/^ {4}3 .* rewound .* undid 2: truncated +hides 1 message/)
+    expect(redone).toMatch(/^ {4}4 .* rewound .* undid 3: rewound +to 1/)
+    expect(JSON.parse(json)).toMatchObject({ position: 5, undid: { position: 4, type: 'Rewound' } })
+  })
+})
