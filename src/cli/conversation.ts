@@ -2,7 +2,7 @@ import type { Event } from '../events/events.ts'
 import type { Conversation, ConversationEvent, WriteResult, WrittenEvent } from '../index.ts'
 import type { Host } from './host.ts'
 import type { Output } from './output.ts'
-import type { CommandSession, StoreAccess, Shell } from './shell.ts'
+import { type CommandSession, conversationToWrite, type Shell, type StoreAccess } from './shell.ts'
 import { eventParts } from './views/timeline.ts'
 
 /** Returns the given position, or the last one by default. Commands print the position together with their result. */
@@ -22,7 +22,7 @@ export const eventsIn = async (
 /**
  * Makes an action that writes to a conversation, then prints the new events in the format of the timeline.
  *
- * @param access for a command that may create the conversation, and therefore needs its whole id
+ * @param access for a command that may create the conversation, and therefore needs its whole id unless it is a UUID
  */
 export const change = <O>(
   shell: Shell,
@@ -34,7 +34,7 @@ export const change = <O>(
     id: string,
     options: O,
   ): Promise<void> => {
-    const chat = store.conversation(id)
+    const chat = store.conversation(access ? await conversationToWrite(store, id) : id)
     const written = await write(chat, options, host)
     await (isJson ? out.json(asPlaced(written)) : writeWritten(out, chat, written))
   }

@@ -121,6 +121,16 @@ export const conversationNamed = async (store: Store, text: string): Promise<str
   return whole ?? text
 }
 
+/** First 8 to 35 characters of a UUID: the short form of a session's id. */
+const shortUuid = /^[0-9a-f]{8}(?:-[0-9a-f-]{0,26})?$/i
+
+/**
+ * Like `conversationNamed`, but for commands that begin a conversation under an id that does not exist: only the short form of a UUID
+ * names an existing conversation, because nobody begins a new one under it.
+ */
+export const conversationToWrite = async (store: Store, text: string): Promise<string> =>
+  shortUuid.test(text) ? conversationNamed(store, text) : text
+
 const beginningWith = async (store: Store, beginning: string): Promise<readonly string[]> => {
   const ids: string[] = []
   for await (const { id } of store.conversations({ beginning })) ids.push(id)

@@ -148,7 +148,7 @@ const undoable = acts.join(', ').replace(/, (?=\w+$)/, ' or ')
 
 export const nothingToUndo = (conversation: string): NothingToUndo => ({
   _tag: 'NothingToUndo',
-  message: `conversation ${conversation} does not end with a ${undoable}: to take back messages, rewind`,
+  message: `conversation ${conversation} does not end with a ${undoable}: to take back messages, rewind; to show what an earlier marker hid, restore it`,
   conversation,
 })
 

@@ -43,3 +43,45 @@ test('log shows the path to a position', async () => {
   const { stdout } = await ran('rewind c --to 0; palimpsest log c --at 1')
   expect(stdout).toMatch(/Two\n$/)
 })
+
+describe('a session is named by the short form of its id', () => {
+  const id = '6513270e-269e-4d37-b2a7-4de452e6b438'
+  const session = `palimpsest append ${id} --role user --text One;`
+
+  test('also by commands that begin a conversation under an unknown id', async () => {
+    const { stdout, code } = await ran(
+      `append d --role user --text Other; ${session} palimpsest append 6513270e --role assistant --text Two; palimpsest say 6513270e Three; palimpsest show ${id}`,
+    )
+    expect({ stdout, code }).toEqual({ stdout: expect.stringMatching(/One\n.*Two\n.*Three\n$/), code: 0 })
+  })
+
+  test('but not by less, and not of an id that is no UUID', async () => {
+    const { stdout } = await ran(
+      `append d-12345678 --role user --text One; ${session} palimpsest append 6513 --role user --text New; palimpsest append d-123456 --role user --text New; palimpsest list --sort id | cut -f1`,
+    )
+    expect(stdout).toMatch(/\n6513\n6513270e-\S+\nc\nd-123456\nd-12345678\n$/)
+  })
+})
+
+describe('show --position', () => {
+  const long = 'word '.repeat(100).trim()
+
+  test('prints one message with all of its text, also one that the model no longer sees', async () => {
+    const { stdout } = await ran(
+      `append c --role user --text "${long}"; palimpsest truncate c --covers 1..2; palimpsest show c --position 2`,
+    )
+    expect(stdout).toMatch(
+      new RegExp(`## 2 · user · .*\n\n\\*No longer shown: truncated at 3\\.\\*\n\n${long}\n$`),
+    )
+    expect(JSON.parse((await ran('show c --position 1 --json')).stdout)).toMatchObject({
+      conversation: 'c',
+      entry: { position: 1, content: [{ text: 'Two' }] },
+    })
+  })
+
+  test('says where every event is listed if the one at a position is neither a message nor a marker', async () => {
+    const { stderr, code } = await ran('rewind c --to 0; palimpsest show c --position 2')
+    expect(code).not.toBe(0)
+    expect(stderr).toContain('no message or marker is at 2: palimpsest log c --all lists every event')
+  })
+})

@@ -126,7 +126,7 @@ describe('a refusal says what is wrong, and what to do next', () => {
       {
         _tag: 'NothingToUndo',
         message:
-          'conversation c does not end with a rewind, condense, truncate or restore: to take back messages, rewind',
+          'conversation c does not end with a rewind, condense, truncate or restore: to take back messages, rewind; to show what an earlier marker hid, restore it',
         conversation: 'c',
       },
     ],

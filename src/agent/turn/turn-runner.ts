@@ -84,7 +84,8 @@ type Outcome = E.Either<TurnError, TurnResult> | undefined
 
 const takenOver: ModelAborted = {
   _tag: 'ModelAborted',
-  message: 'aborted: another holder has taken the conversation over; this turn continues afterwards',
+  message:
+    'aborted: another holder has taken over the conversation; this turn resumes when that holder has finished',
 }
 
 /** Returns the position of the last reply if it is final; the log then shows that the turn has ended. */

@@ -90,7 +90,7 @@ export interface TurnState {
 
   /** Error of the summarizer, if it has failed in this turn. It is then not used again. */
   readonly failedSummary?: CondenseError
-  /** Request that the API has refused as too long since the last reply. It is not sent again. */
+  /** Request that the API has refused since the last reply because it was too long. It is not sent again. */
   readonly refusal?: { readonly error: ContextExceeded; readonly digest: string } | undefined
   /** True if the refusal applies to the history as it is: the next step has to make it smaller. */
   readonly isTooLong: boolean
@@ -130,7 +130,7 @@ export const stateAtStart = (
 
 /** Outcome of an action, or of a part of it. */
 export type TurnOutcome =
-  /** The history was read, and the inbox unless it was known. */
+  /** The history has been read, and so has the inbox, unless its messages were already known. */
   | { readonly type: 'found'; readonly now: Effective; readonly mail: readonly QueuedMessage[] }
   | { readonly type: 'taken-in' }
   | { readonly type: 'learned'; readonly findings: Partial<LogFindings> }

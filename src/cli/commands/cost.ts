@@ -53,7 +53,7 @@ Examples:
     )
     .action((id: string | undefined, options: Options) => {
       if ((id === undefined) !== (options.all === true))
-        throw toError(usage('name a conversation, or give --all: palimpsest cost ID'))
+        throw toError(usage('name a conversation or give --all, not both: palimpsest cost ID'))
       return id === undefined ? all(options) : looking(id, options)
     })
 }

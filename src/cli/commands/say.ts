@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import type { CancelOptions, SayOptions } from '../../index.ts'
 import { checkId, readGivenText, withEnvelope } from '../options.ts'
 import { actorIn } from '../host.ts'
-import type { Shell } from '../shell.ts'
+import { conversationToWrite, type Shell } from '../shell.ts'
 
 const policies = ['enqueue', 'interrupt', 'rollback', 'reject'] as const
 
@@ -31,8 +31,9 @@ Examples:
   palimpsest say task-42 "Stop, the other file." --while-busy interrupt`,
     )
     .action(
-      shell.action(access, async ({ store, out, isJson, host }, id, text, options) => {
+      shell.action(access, async ({ store, out, isJson, host }, given, text, options) => {
         const content = await readGivenText({ text }, 'the message', host)
+        const id = await conversationToWrite(store, given)
         const said = await store.conversation(id).say({ role: 'user', content }, options)
         if (isJson) return out.json(said)
         await out.line([

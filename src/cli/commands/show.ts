@@ -1,6 +1,9 @@
 import type { Command } from 'commander'
 import { positionAt } from '../conversation.ts'
-import { position, positionOrStart, several } from '../options.ts'
+import { invalidInput } from '../../events/errors.ts'
+import { toError } from '../../result/typed-error.ts'
+import { entryParts as markdownParts } from '../../transfer/formats/write-markdown.ts'
+import { exclusive, position, positionOrStart, several } from '../options.ts'
 import type { CommandSession, Shell } from '../shell.ts'
 import { entryParts, itemParts } from '../views/items.ts'
 import { isNote, noteParts } from '../views/notes.ts'
@@ -13,26 +16,40 @@ interface FullViewOptions {
   readonly notes?: boolean
 }
 
+interface ShowOptions extends FullViewOptions {
+  readonly full?: true
+  readonly position?: number
+}
+
 export const addShow = (program: Command, shell: Shell): void => {
   const command = program
     .command('show <id>')
     .description('show what the model sees, or saw; --full: every message, with its status')
     .option('--full', 'the full history: every message and marker, with its status')
+    .addOption(
+      exclusive(
+        '--position <n>',
+        'only the message or marker at this position, with all of its text',
+        ['full', 'at'],
+        position,
+      ),
+    )
   withFullOptions(command, 'with --full: ')
     .hook('preAction', () => {
-      const { full, at: _at, ...others } = command.opts()
+      const { full, at: _at, position: _position, ...others } = command.opts()
       const [other] = Object.keys(others)
       if (full !== true && other !== undefined)
         command.error(`error: option '--${other}' cannot be used without option '--full'`)
     })
     .addHelpText(
       'after',
-      '\nExamples:\n  palimpsest show task-42\n  palimpsest show task-42 --at 12\n  palimpsest show task-42 --full --abandoned\n  palimpsest show task-42 --full | grep condensed',
+      '\nExamples:\n  palimpsest show task-42\n  palimpsest show task-42 --at 12\n  palimpsest show task-42 --position 22\n  palimpsest show task-42 --full --abandoned\n  palimpsest show task-42 --full | grep condensed',
     )
     .action(
-      shell.look((session, id, { full, ...options }: FullViewOptions & { readonly full?: true }) =>
-        full ? writeFull(session, id, options) : writeEffective(session, id, options),
-      ),
+      shell.look((session, id, { full, position: only, ...options }: ShowOptions) => {
+        if (only !== undefined) return writeEntry(session, id, only)
+        return full ? writeFull(session, id, options) : writeEffective(session, id, options)
+      }),
     )
 }
 
@@ -70,6 +87,21 @@ const writeEffective = async (
   await out.aside([`what the model ${options.at === undefined ? 'sees' : 'saw'} in ${id} at ${at}`, 'bold'])
   for (const item of items) await out.parts(itemParts(item))
   if (items.length === 0) await out.aside(['nothing: the conversation is empty at this position', 'dim'])
+}
+
+const writeEntry = async ({ store, out, isJson }: CommandSession, id: string, at: number): Promise<void> => {
+  const newest = await store.conversation(id).full({ abandoned: true, before: at + 1, last: 1 })
+  const entry = newest.find((one) => one.position === at)
+  if (!entry)
+    throw toError(
+      invalidInput(
+        'position',
+        `no message or marker is at ${at}: palimpsest log ${id} --all lists every event`,
+      ),
+    )
+  return isJson
+    ? out.json({ conversation: id, entry })
+    : out.text(`${[...markdownParts(entry)].join('\n\n')}\n`)
 }
 
 const writeFull = async (

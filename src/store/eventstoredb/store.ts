@@ -40,8 +40,8 @@ import { esdbSettings } from './settings.ts'
 import { stampEvents } from './stamp.ts'
 
 /**
- * Maximum distance of a valid checkpoint after the last event, in bytes. It is the size of one chunk of the server's log, because the
- * log also contains records other than events.
+ * Maximum number of bytes by which a valid checkpoint may lie past the last event: one chunk of the server's log. The log also contains
+ * records other than events.
  */
 const slack = 256n * 1024n * 1024n
 

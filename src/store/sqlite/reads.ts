@@ -13,7 +13,7 @@ const mostRows = 256
 const longRow = pageLength / 32
 /** Maximum size of an event's data that is read together with other streams, in bytes; longer data may take long for many streams. */
 const longestAtOnce = 4 * 1024
-/** Maximum number of pages of stream names whose last row ids are cached. */
+/** Maximum number of ends of pages of stream names that are cached: the last name, with its row id. */
 const maxEnds = 100
 /** Maximum number of streams whose counts are cached. */
 const maxCounted = 1_000

@@ -107,7 +107,7 @@ export const tokensIn = (usage: Usage, field: string): number => {
 }
 
 /**
- * Correction of our estimates after a refusal: the actual number of tokens that the API had not counted before, and our estimate of
- * that number.
+ * Correction of our estimates, learned when the API refuses a request as too long: the actual number of tokens that the API had not
+ * counted before, and our estimate of that number.
  */
 export type TokenCorrection = NonNullable<Policy['learned']>
