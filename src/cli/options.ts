@@ -72,9 +72,11 @@ const slice = (text: string): Covers => {
   return { first: Number(first), last: Number(last) }
 }
 
-export const pattern = (text: string): RegExp => {
+export const pattern = (text: string, before?: RegExp): RegExp => {
   try {
-    return new RegExp(text, 'u')
+    const own = new RegExp(text, 'u')
+    // If the option is repeated, nothing that was to be redacted may be dropped.
+    return before ? new RegExp(`(?:${before.source})|(?:${text})`, 'u') : own
   } catch {
     throw new InvalidArgumentError("It must be a regular expression, such as 'sk-[a-z0-9]+'.")
   }

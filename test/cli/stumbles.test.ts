@@ -85,3 +85,29 @@ describe('show --position', () => {
     expect(stderr).toContain('no message or marker is at 2: palimpsest log c --all lists every event')
   })
 })
+
+describe('audit export', () => {
+  test('withholds what a repeated --redact names, all of it', async () => {
+    const { stdout } = await ran('audit export c --redact 0 --redact 1 --out e')
+    expect(stdout).toContain('withheld: 0, 1\n')
+    const { stdout: html } = await ran(`audit export c --format prov --redact 0 --redact 1 --out e.jsonld`)
+    expect(html).toContain('withheld: 0, 1\n')
+  })
+
+  test('says that the last events are not sealed yet', async () => {
+    const sealed = 'audit init > /dev/null && palimpsest audit seal > /dev/null;'
+    const { stdout } = await ran(
+      `${sealed} palimpsest audit export c --out e; palimpsest append c --role user --text Three > /dev/null; palimpsest audit export c --out f`,
+    )
+    expect(stdout).not.toMatch(/Wrote e: .*\n.*NOT PROVEN/)
+    expect(stdout).toMatch(/Wrote f: .*\n {2}NOT PROVEN: the last event is not sealed yet/)
+  })
+})
+
+test('audit verify refuses an option that it would ignore', async () => {
+  const { stderr, code } = await ran('audit verify folder --anchor elsewhere/')
+  expect({ stderr, code }).toEqual({
+    stderr: expect.stringContaining('--anchor is for the store, not for folders'),
+    code: 2,
+  })
+})

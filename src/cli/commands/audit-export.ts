@@ -108,11 +108,13 @@ const written = async (
       throw error
     })
   const evidence = await chat.evidence({ folder: out, calls: chosen, withhold, ledger, onReady })
-  return { folder: out, isSealed: ledger !== undefined, ...evidence }
+  const sealed = ledger?.entries?.flatMap(({ name, position }) => (name === id ? [position] : [])) ?? []
+  const unsealed = evidence.events - 1 - Math.max(-1, ...sealed)
+  return { folder: out, isSealed: ledger !== undefined, unsealed, ...evidence }
 }
 
 type Written =
-  | ({ readonly folder: string; readonly isSealed: boolean } & Evidence)
+  | ({ readonly folder: string; readonly isSealed: boolean; readonly unsealed: number } & Evidence)
   | ({ readonly file: string } & WrittenDocument)
 
 const linesOf = (done: Written): readonly string[] => {
@@ -121,9 +123,7 @@ const linesOf = (done: Written): readonly string[] => {
     'file' in done
       ? `Wrote ${done.file}: ${plural(events, 'event')} of ${conversation}`
       : `Wrote ${done.folder}: ${plural(events, 'event')} and ${plural(done.requests, 'request')} of ${conversation}`,
-    ...('isSealed' in done && !done.isSealed
-      ? ['  NOT PROVEN: the conversation is in no ledger (palimpsest audit seal)']
-      : []),
+    ...('isSealed' in done ? unproven(done) : []),
     ...(withheld.length > 0 ? [`  withheld: ${withheld.join(', ')}`] : []),
     ...tainted.map(
       ({ position, of }) =>
@@ -135,6 +135,14 @@ const linesOf = (done: Written): readonly string[] => {
     ),
     ...('omitted' in done ? omissions(done) : []),
   ]
+}
+
+const unproven = ({ isSealed, unsealed }: { readonly isSealed: boolean; readonly unsealed: number }) => {
+  if (!isSealed) return ['  NOT PROVEN: the conversation is in no ledger (palimpsest audit seal)']
+  const last = unsealed === 1 ? 'last event is' : `last ${unsealed} events are`
+  return unsealed > 0
+    ? [`  NOT PROVEN: the ${last} not sealed yet: run palimpsest audit seal, and export again`]
+    : []
 }
 
 const omissions = ({ omitted }: Pick<Evidence, 'omitted'>): readonly string[] =>
@@ -157,8 +165,9 @@ const calls = (text: string): Options['calls'] => {
   return { first: Number(first), last: Number(last) }
 }
 
-const positions = (text: string): readonly number[] => {
+const positions = (text: string, before: readonly number[] = []): readonly number[] => {
   if (!/^\d{1,15}(,\d{1,15})*$/.test(text))
     throw new InvalidArgumentError('It must be positions separated by commas, such as 12,15.')
-  return text.split(',').map(Number)
+  // If the option is repeated, nothing that was to be withheld may be dropped.
+  return [...before, ...text.split(',').map(Number)]
 }

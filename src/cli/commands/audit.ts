@@ -191,6 +191,8 @@ Examples:
       if (folders.length === 0 && options.tsa) throw toError(usage('--tsa is for folders'))
       if (folders.length > 0 && options.since !== undefined)
         throw toError(usage('--since is for the store, not for folders'))
+      if (folders.length > 0 && options.anchor !== undefined)
+        throw toError(usage('--anchor is for the store, not for folders'))
       return folders.length > 0
         ? verifyFolders(shell.surroundings(), folders, options)
         : verifyAll(shell)(options)
