@@ -133,8 +133,11 @@ const noSuchCall = (
 ): CallOutOfRange => {
   const last = calls.findLast(({ receipt }) => !receipt)
   const numbered = calls.filter(({ receipt }) => receipt)
+  const at = Number(String(name ?? '').replace('p', ''))
+  const next = name === undefined ? undefined : calls.find(({ position }) => position >= at)
+  const near = next && next !== last ? `, the next one from ${at} on is ${next.name}` : ''
   const others = last
-    ? `${numbered.length > 0 ? '; ' : ': '}name a reply without one by p and its position; the last is ${last.name}`
+    ? `${numbered.length > 0 ? '; ' : ': '}name a reply without one by p and its position; the last is ${last.name}${near}`
     : ''
   return callOutOfRange(conversation, name, numbered.length, others)
 }

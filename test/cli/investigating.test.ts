@@ -88,6 +88,9 @@ test('why tells of a reply of an import what it was shown, and that no receipt p
       '\nderived from the log, not proven by a receipt\nnot recorded: system, tools, parameters',
     )
     expect(await shell(`palimpsest why ${name} --call p${position}`, directory)).toEqual(last)
+    expect(await shell(`palimpsest why ${name} --call last`, directory)).toEqual(last)
+    const summary = await shell(`palimpsest why ${name} --call p22`, directory)
+    expect(summary.stderr).toContain(', the next one from 22 on is p23')
     const numbered = await shell(`palimpsest why ${name} --call 1`, directory)
     expect(numbered.stderr).toContain(
       `name a reply without one by p and its position; the last is p${position}`,

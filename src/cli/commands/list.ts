@@ -56,7 +56,10 @@ Examples:
           const conversations = isWhole ? byActivity(listed) : listed
           if (isJson) return out.json({ conversations })
           if (conversations.length === 0)
-            return out.aside(['no conversations yet: import a session, or append a message', 'dim'])
+            return out.aside([
+              'no conversations yet: palimpsest start shows a sample; palimpsest import PATH imports your sessions',
+              'dim',
+            ])
           if (out.isTerminal)
             return writeTable(out, headings, inTree(conversations).map(shownRow), [1], 'last is prose')
           return writeTable(out, [], conversations.map(plainRow))

@@ -7,7 +7,7 @@ import type { Shell } from '../shell.ts'
 import { plural, rangesText, tokensText } from '../text.ts'
 
 interface Options {
-  readonly call?: CallName
+  readonly call?: CallName | 'last'
 }
 
 export const addWhy = (program: Command, shell: Shell): void => {
@@ -16,8 +16,8 @@ export const addWhy = (program: Command, shell: Shell): void => {
     .description('explain what the model could see in a call, and what changed since the last')
     .option(
       '--call <n>',
-      'number of the call, or p followed by the position of a reply (default: the last call)',
-      callName,
+      'number of the call, or p followed by the position of a reply, or last (default)',
+      (text: string) => (text === 'last' ? text : callName(text)),
     )
     .addHelpText(
       'after',
@@ -39,7 +39,7 @@ Examples:
       shell.look(async ({ store, out, isJson }, id: string, { call }: Options) => {
         limitHeapGrowth()
         const { why } = await import('../../investigate/index.ts')
-        const found = await why(store.conversation(id), { call })
+        const found = await why(store.conversation(id), { call: call === 'last' ? undefined : call })
         return isJson ? out.json(found) : write(out, found)
       }),
     )
