@@ -69,6 +69,8 @@ Examples:
           isWhole = await serveUntilEnded(store, all, async (url) => {
             if (isJson) await out.json({ url }, false)
             else await out.line([`${store.url} is served on ${url} (the API: ${url}/api/v1)`])
+            if (options.tokenFile === undefined && !isJson)
+              await out.aside(['without --token-file, every user of this machine may do everything', 'dim'])
           })
           if (!isWhole) fail()
         },
