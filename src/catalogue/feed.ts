@@ -222,6 +222,7 @@ export const createFeed = (store: EventStore, place: string | undefined): Feed =
           if (to === undefined) return { isComplete: false, problem: unread.message }
           const passed = change(to, (its) => its.pass(unread, at, to))
           if (passed) yield* unwrap(passed)
+          file?.sums?.settle(false)
         }
         limit = limit === 1 ? streamPage : Math.floor(limit / 2)
         continue
