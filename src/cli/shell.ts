@@ -137,6 +137,12 @@ const beginningWith = async (store: Store, beginning: string): Promise<readonly 
   return ids.toSorted()
 }
 
+/** Returns the only id that begins with this text. Returns the text itself if it is an id, or if no id or several begin with it. */
+export const onlyBeginningWith = (ids: readonly string[], text: string): string => {
+  const [one = text, ...more] = ids.filter((id) => id.startsWith(text))
+  return more.length > 0 || ids.includes(text) ? text : one
+}
+
 /** Returns the main conversation if all the other ids are its subagents (`id:agent`), otherwise undefined. */
 const mainOf = (ids: readonly string[]): string | undefined =>
   ids.find((id) => ids.every((other) => other === id || other.startsWith(`${id}:`)))

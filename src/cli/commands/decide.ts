@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { Approval, CallDecision, Denial, CallWithdrawal } from '../../index.ts'
 import { jsonText } from '../options.ts'
 import { actorIn } from '../host.ts'
-import type { Shell } from '../shell.ts'
+import { onlyBeginningWith, type Shell } from '../shell.ts'
 
 const byOption = ['--by <name>', 'who decides (default: $USER)'] as const
 
@@ -88,7 +88,9 @@ const deciding = <O extends { readonly by: string }>(
  * lists the calls that wait.
  */
 const callNamed = async (chat: Chat, text: string): Promise<string> => {
-  const ids = (await chat.waiting()).map(({ call }) => call)
-  const [one = text, ...more] = ids.filter((id) => id.startsWith(text))
-  return more.length > 0 || ids.includes(text) ? text : one
+  const waiting = await chat.waiting()
+  return onlyBeginningWith(
+    waiting.map(({ call }) => call),
+    text,
+  )
 }

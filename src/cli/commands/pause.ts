@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Store } from '../../index.ts'
 import { actorIn } from '../host.ts'
-import { conversationNamed, type Shell } from '../shell.ts'
+import { conversationNamed, onlyBeginningWith, type Shell } from '../shell.ts'
 
 interface Options {
   readonly by?: string
@@ -28,8 +28,7 @@ const pausing = (
 const workerNamed = async (store: Store, text: string): Promise<string> => {
   const ids: string[] = []
   for await (const { workers } of store.workers()) ids.push(...workers.map(({ worker }) => worker))
-  const [one = text, ...more] = ids.filter((id) => id.startsWith(text))
-  return more.length > 0 || ids.includes(text) ? text : one
+  return onlyBeginningWith(ids, text)
 }
 
 export const addPause = (program: Command, shell: Shell): void => {

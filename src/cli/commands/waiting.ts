@@ -32,7 +32,7 @@ export const addQueued = (program: Command, shell: Shell): void => {
 
 const writeWaiting = async ({ store, out, isJson }: CommandSession, id: string): Promise<void> => {
   const chat = store.conversation(id)
-  // Fails if the conversation does not exist, because its id was then mistyped.
+  // Fails if the conversation does not exist, because its id was probably mistyped.
   await chat.position()
   const waiting = await chat.waiting()
   if (isJson) return out.json(waiting)
