@@ -35,7 +35,8 @@ import { inOrder } from './in-order.ts'
 import { momentAfter, momentsOf, sizeOf } from '../reading/moments.ts'
 import { placeEvents } from './place-events.ts'
 import type { Own } from '../reading/lineage.ts'
-import { orNearest, withNearest } from '../reading/nearest-conversation.ts'
+import type { TypedError } from '../../result/typed-error.ts'
+import { withNearest } from '../reading/nearest-conversation.ts'
 import { firstPage, reader } from '../reading/reader.ts'
 
 type Result<A> = Promise<E.Either<WriteError, A>>
@@ -217,15 +218,15 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     return queue(conversation, (done) => carryOut(conversation, command, complete, done))
   }
 
-  /** Adds the id that was probably meant to an error. Called only on failure, because every append would pay for one more call. */
-  const suggestId = async (error: WriteError): Result<WriteResult> => E.left(await withNearest(store, error))
+  /** Adds the id that was probably meant to the error of a failed command. A successful one must not pay for it. */
+  const withSuggestion = <Failed extends TypedError, A>(
+    answer: E.Either<Failed, A>,
+  ): E.Either<Failed, A> | Promise<E.Either<Failed, A>> =>
+    E.isLeft(answer) ? withNearest(store, answer.left).then((error) => E.left(error)) : answer
 
   return {
     // Each type of command has its own rejections, given by the type of its decider.
-    handle: ((...asked) =>
-      inTurn(...asked).then((answer) =>
-        E.isLeft(answer) ? suggestId(answer.left) : answer,
-      )) as Handler['handle'],
+    handle: ((...asked) => inTurn(...asked).then(withSuggestion)) as Handler['handle'],
     saw: (conversation, lineage, last, moment) => {
       const { revision = -1 } = ends.get(conversation) ?? {}
       // The remembered end may be newer, because this process has written since the read.
@@ -233,8 +234,8 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
       if (moment && sizeOf(moment.effective, mostSeen) <= mostSeen) moments.keep(conversation, moment)
     },
     fork: (conversation, command, envelope) =>
-      orNearest(store, () =>
-        forks(store, ends)(conversation, command, completeEnvelope(envelope, defaultActor)),
-      )(),
+      forks(store, ends)(conversation, command, completeEnvelope(envelope, defaultActor)).then(
+        withSuggestion,
+      ),
   }
 }
