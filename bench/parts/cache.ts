@@ -19,7 +19,7 @@ const window = 10_000
 
 /** A request beside the one before it. Sizes are bytes. */
 interface Pair {
-  /** Of the call that the later request was for, as `palimpsest request --call` counts. */
+  /** Number of the call that the later request was for, as counted by `palimpsest request --call`. */
   readonly call: number
   readonly bytes: number
   /** How much of its beginning could be that of the request before, and how much is. */

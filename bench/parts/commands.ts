@@ -15,7 +15,7 @@ import type { Setting } from '../setting.ts'
 const run = promisify(execFile)
 const usageHook = new URL('../children/usage.ts', import.meta.url).href
 
-/** What a process took: processor time and the time until it ended in milliseconds, peak memory in bytes. */
+/** Resources that a process used: processor time and the time until it ended in milliseconds, peak memory in bytes. */
 interface Usage {
   readonly cpu: number
   readonly peak: number

@@ -27,15 +27,15 @@ const model: Model = { call: refuse, countTokens: refuse }
 /** The action, or the part of it that a rule speaks of. */
 type Expected = { readonly type: TurnAction['type'] } & Readonly<Record<string, unknown>>
 
-export interface Rule {
+export interface TurnRule {
   /** The options of the turn; the log then begins with the configuration that they ask for. */
-  readonly by: (options: Partial<TurnOptions>) => Rule
-  /** What the turn has done before. */
-  readonly with: (state: Partial<TurnState>) => Rule
-  readonly when: (...outcomes: readonly TurnOutcome[]) => Rule
+  readonly by: (options: Partial<TurnOptions>) => TurnRule
+  /** Sets what the turn has done before. */
+  readonly with: (state: Partial<TurnState>) => TurnRule
+  readonly when: (...outcomes: readonly TurnOutcome[]) => TurnRule
   /** The turn asks for the events after this position, and gets them. */
-  readonly reads: (after: number) => Rule
-  readonly then: (expected: TurnAction['type'] | Expected) => Rule
+  readonly reads: (after: number) => TurnRule
+  readonly then: (expected: TurnAction['type'] | Expected) => TurnRule
   readonly state: TurnState
 }
 
@@ -54,16 +54,16 @@ const nowIn = (log: Log): Effective => {
 }
 
 /** A turn that has not begun. */
-export const starting = (options: Partial<TurnOptions> = {}): Rule =>
+export const starting = (options: Partial<TurnOptions> = {}): TurnRule =>
   ruleOf(stateAtStart('c', settled(options), newCourse))
 
 /**
  * A turn in a step at the end of this log, whose position 0 is the configuration. It has claimed the conversation, read its inbox, which
  * is empty, and opened its account.
  */
-export const given = (...events: readonly Event[]): Rule => within({}, events)
+export const given = (...events: readonly Event[]): TurnRule => within({}, events)
 
-const within = (options: Partial<TurnOptions>, events: readonly Event[]): Rule => {
+const within = (options: Partial<TurnOptions>, events: readonly Event[]): TurnRule => {
   const settings = settled(options)
   const log = logOf(configured(settings.wanted), ...events)
   const now = nowIn(log)
@@ -76,8 +76,8 @@ const within = (options: Partial<TurnOptions>, events: readonly Event[]): Rule =
   return { ...ruleOf(state), by: (others) => within({ ...options, ...others }, events) }
 }
 
-const ruleOf = (state: TurnState): Rule => {
-  const rule: Rule = {
+const ruleOf = (state: TurnState): TurnRule => {
+  const rule: TurnRule = {
     state,
     by: () => {
       throw new Error('The options come first.')
@@ -101,12 +101,12 @@ const ruleOf = (state: TurnState): Rule => {
 }
 
 /** The history that a turn has found, from which its outcomes speak. */
-export const nowOf = ({ state }: Rule) => {
+export const nowOf = ({ state }: TurnRule) => {
   if (!state.found) throw new Error('The turn has not read its log.')
   return state.found.now
 }
 
-/** What the turn finds when it reads the log again: these events after the configuration. */
+/** Outcome of reading the log again: these events after the configuration. */
 export const found = (...events: readonly Event[]): readonly TurnOutcome[] => {
   const now = nowIn(logOf(configured(settled({}).wanted), ...events))
   return [

@@ -26,7 +26,7 @@ import { settled } from '../../support/turn-rules.ts'
 
 // Whole turns in which nothing waits: the log is an array, and the outcomes of the actions are drawn at random.
 
-/** What happens around an action: the model replies so, tools behave so, and the user speaks so. */
+/** Events around an action: replies of the model, outcomes of tools, and messages of the user. */
 interface Chance {
   readonly reply: 'final' | 'calls' | 'search' | 'pause' | 'interrupted'
   readonly calls: 'answered' | 'left'
@@ -42,7 +42,7 @@ const chance: fc.Arbitrary<Chance> = fc.record({
   isStopped: fc.boolean(),
   haveWaited: fc.boolean(),
 })
-/** What happens once chance has run out: the turn comes to an end. */
+/** Events once chance has run out, which let the turn come to an end. */
 const calm: Chance = {
   reply: 'final',
   calls: 'answered',
