@@ -5,7 +5,8 @@ import { type Effective, type Item, messagesOf } from '../projections/effective.
 import type { Entry } from '../projections/full.ts'
 import type { HistoryLayout } from '../projections/layout.ts'
 import { mayContain } from './packed-log.ts'
-import { termsIn, termsOf, wordsOf } from './terms.ts'
+import { lastPartOf, namesEndOf } from './path-ends.ts'
+import { termsOf, termsUsedIn, wordsOf } from './terms.ts'
 import { createTextIndex } from './text-index.ts'
 
 /** A term used in a reply that occurred only in hidden messages when the reply was requested. */
@@ -16,7 +17,7 @@ export interface HiddenTerm {
   readonly hidden: readonly number[]
   /** Positions of the markers that hid these messages. */
   readonly by: readonly number[]
-  /** True if a visible summary contains the term. */
+  /** True if a visible summary contains the term or, of a path, its end. */
   readonly inSummary: boolean
 }
 
@@ -26,21 +27,31 @@ export interface Holder {
   readonly by?: number | undefined
 }
 /** Maximum number of hidden messages that are named for a term. */
-const mostHolders = 20
+export const mostHolders = 20
 
 /** Search for a term in the messages of a conversation at one position. */
 export interface TermSearch {
   /** Returns the newest hidden messages that contain the term, newest first, up to a number of them. */
   readonly hiddenWith: (term: string, most: number) => readonly Holder[]
-  /** Reports whether a shown message contains the term, or, if `isMessage` is false, a summary. */
+  /**
+   * Reports whether a shown message contains the term, or, if `isMessage` is false, a summary. A path may be named by its end: in a
+   * message with at least one folder, in a summary by the name of its file.
+   */
   readonly isShown: (items: readonly Item[], term: string, isMessage: boolean) => boolean
 }
 
 /** Creates the search of the shown items. It indexes their texts, so that a search for the next term is fast. */
 export const createShownSearch = (): TermSearch['isShown'] => {
   const texts = createTextIndex(textOf)
-  return (items, term, isMessage) =>
-    texts.contains(items, term, ({ kind }) => (kind === 'message') === isMessage)
+  return (items, term, isMessage) => {
+    const isKind = ({ kind }: Item): boolean => (kind === 'message') === isMessage
+    if (texts.contains(items, term, isKind)) return true
+    const part = lastPartOf(term)
+    return (
+      part !== undefined &&
+      texts.contains(items, part, (item) => isKind(item) && namesEndOf(term, textOf(item), !isMessage))
+    )
+  }
 }
 
 /**
@@ -77,10 +88,7 @@ export const missingTerms = (
   search: TermSearch,
   answer: readonly Message[],
 ): readonly HiddenTerm[] => {
-  const [message, ...others] = answer
-  const terms =
-    message && others.length === 0 ? termsOf(message.content) : termsIn(answer.map(saidIn).join('\n'))
-  const needed = [...terms].flatMap((term): readonly HiddenTerm[] => {
+  const needed = [...termsUsedIn(answer)].flatMap((term): readonly HiddenTerm[] => {
     if (search.isShown(items, term, true) || promptOf(layout)?.includes(term)) return []
     const newest = search.hiddenWith(term, mostHolders)
     if (newest.length === 0) return []

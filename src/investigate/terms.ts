@@ -1,11 +1,13 @@
 import { isBlock, isWellShaped } from '../events/blocks.ts'
 import type { Block } from '../events/block-types.ts'
+import type { Message } from '../events/event-types.ts'
 import { memo } from '../projections/memo.ts'
+import { isSetting, withoutSettings } from './settings.ts'
 
 // Terms that an answer must have taken from somewhere: paths, file names, identifiers, ids and long numbers. Plain words may occur by
 // chance. The patterns limit the length of most terms, because tool results may contain megabytes without a space.
 const patterns = [
-  /(?<![\w@.-])(?:(?<!\/)\/)?(?:[\w@.-]{1,200}\/){1,30}[\w@-][\w@.-]{0,200}/g,
+  /(?<![\w@.-])(?:~?(?<!(?<!:\/)\/)\/)?(?:[\w@.-]{1,200}\/){1,30}[\w@-][\w@.-]{0,200}/g,
   /\b[\w-]{2,100}\.[a-z][a-z0-9]{0,5}\b/gi,
   /\b[a-z]+[A-Z]\w*/g,
   /\b[A-Z][a-z0-9]{1,100}[A-Z]\w{0,100}/g,
@@ -33,13 +35,36 @@ export const termsIn = (text: string): ReadonlySet<string> => {
 /** Returns the terms in a message. The result is memoized, because a hidden message is searched for every later answer. */
 export const termsOf = memo((content: readonly Block[]) => termsIn(wordsOf(content)))
 
-/** Returns all text in blocks: texts, thinking, tool inputs, tool results, and the ids of tool calls. */
-export const wordsOf = (blocks: readonly Block[]): string => blocks.map(wordsIn).join('\n')
+/** Names that everybody knows, in lowercase: an answer need not have taken them from anywhere. */
+const common = new Set(
+  `github gitlab javascript typescript postgresql mysql mongodb graphql websocket webassembly openai openapi
+  openssl chatgpt oauth devops macos iphone youtube linkedin powershell jetbrains intellij node.js next.js vue.js
+  utf-8 sha-256 sha-1 readme.md package.json foreach tostring indexof innerhtml textcontent classlist createelement
+  appendchild queryselector queryselectorall getelementbyid addeventlistener`.split(/\s+/),
+)
 
-const wordsIn = (block: Block): string => {
+/**
+ * Returns the terms that an answer must have taken from the conversation: without the settings of the tools that it calls and without
+ * names that everybody knows.
+ */
+export const termsUsedIn = (answer: readonly Message[]): ReadonlySet<string> => {
+  const words = answer
+    .map(({ content }) => content.map((block) => wordsIn(block, true)).join('\n'))
+    .join('\n')
+  return new Set([...termsIn(words)].filter((term) => !common.has(term.toLowerCase())))
+}
+
+/** Returns all text in blocks: texts, thinking, tool inputs, tool results, and the ids of tool calls. */
+export const wordsOf = (blocks: readonly Block[]): string => blocks.map((block) => wordsIn(block)).join('\n')
+
+/** @param isUsed omits the settings of tools */
+const wordsIn = (block: Block, isUsed = false): string => {
   if (isBlock(block, 'text')) return block.text
   if (isBlock(block, 'thinking')) return block.thinking
-  if (isBlock(block, 'tool_use')) return [block.id, ...stringsIn(block.input)].join('\n')
+  if (isBlock(block, 'tool_use')) {
+    const words = [block.id, ...stringsIn(block.input, isUsed)].join('\n')
+    return isUsed ? withoutSettings(words) : words
+  }
   if (!isBlock(block, 'tool_result')) return ''
   const { content, tool_use_id: id } = block
   const said = Array.isArray(content) ? wordsOf(content.filter(isWellShaped)) : content
@@ -47,12 +72,14 @@ const wordsIn = (block: Block): string => {
 }
 
 /** Returns the strings and numbers in a JSON value, at any depth. */
-const stringsIn = (value: unknown): readonly string[] => {
+const stringsIn = (value: unknown, isUsed: boolean): readonly string[] => {
   const found: string[] = []
   const open = [value]
   for (let one = open.pop(); open.length > 0 || one !== undefined; one = open.pop()) {
     if (typeof one === 'string' || typeof one === 'number') found.push(String(one))
-    else if (typeof one === 'object' && one !== null) for (const inner of Object.values(one)) open.push(inner)
+    else if (typeof one === 'object' && one !== null)
+      for (const [name, inner] of Object.entries(one))
+        if (!isUsed || !isSetting(name, inner)) open.push(inner)
   }
   return found
 }
