@@ -4,6 +4,7 @@ import { check } from '../events/check.ts'
 import { type CallName, callNameSchema } from '../events/call-name.ts'
 import { orThrow } from '../result/fallible.ts'
 import { packedLogOf } from './packed-log.ts'
+import { type LossReport, whyEveryCall } from './why-all.ts'
 import { type Why, whyCall } from './why.ts'
 
 /** Options for `why`. */
@@ -38,3 +39,18 @@ export const why = async (
   await orThrow(check(optionsSchema, options))
   return orThrow(whyCall(chat.id, await packedLogOf(chat), options.call))
 }
+
+/**
+ * Finds everything that summaries and truncations hid although a later reply needed it: paths, identifiers, ids and numbers that the
+ * reply names, most needed first. Reads the whole log.
+ *
+ * Rejects with `ConversationNotFound` or another `ReadError`.
+ *
+ * @example
+ * import { whyAll } from 'palimpsest/investigate'
+ *
+ * const { needed } = await whyAll(store.conversation('task-42'))
+ * for (const { term, uses, hidden, by, inSummary } of needed) console.log(term, uses, hidden, by, inSummary)
+ */
+export const whyAll = async (chat: Pick<Conversation, 'id' | 'events'>): Promise<LossReport> =>
+  whyEveryCall(chat.id, await packedLogOf(chat))

@@ -2,9 +2,9 @@ import * as E from 'fp-ts/lib/Either.js'
 import { type ContextSettings, limitsOf } from '../agent/context/policy/settings.ts'
 import { countTokens } from '../agent/context/tokens/tokens.ts'
 import type { ConversationEvent } from '../events/events.ts'
-import { configurationOf, type Effective, effective, type Item, itemOf } from '../projections/effective.ts'
+import { configurationOf, type Effective, effective } from '../projections/effective.ts'
 import type { HistoryLayout } from '../projections/layout.ts'
-import { type Log, resolve } from '../projections/path.ts'
+import type { Log } from '../projections/path.ts'
 import { costOf, priceOf, type Prices } from '../agent/turn/spending/prices.ts'
 import { type UsageCounts, countsIn, inputOf } from '../agent/turn/spending/usage.ts'
 import { type HiddenTerm, missingTerms } from './missing-terms.ts'
@@ -13,14 +13,9 @@ import { type SentBefore, simulateCache } from './replay-cache.ts'
 import { type Fit, fitInto, type FitReport, nothingFitted, type PolicyMarker, standIn } from './replay-fit.ts'
 import { type Ttl, ttlOf } from './prompt-cache.ts'
 import type { ReplayPolicy } from './replay-policy.ts'
-import {
-  nothingYet,
-  type ReplayedHistory,
-  createReplay,
-  type ReplayBuilder,
-  withPrompt,
-} from './replayed-history.ts'
+import type { ReplayBuilder, ReplayedHistory } from './replayed-history.ts'
 import { answerOf, type ReplyCall, repliesIn } from './replies.ts'
+import { walkLog } from './walk-log.ts'
 
 /** A call as another policy would have made it. */
 export interface ReplayedCall {
@@ -89,7 +84,7 @@ export const replayLog = (
   const done: ReplayedCall[] = []
   let recorded: PolicyMarker[] = []
   const recordedAt = historiesOf(log)
-  for (const { event, replay } of walked(log, calls)) {
+  for (const { event, replay } of walkLog(log, unrecordedPrompt(log, calls), isPolicyMarker)) {
     if (isPolicyMarker(event)) recorded.push(event)
     else if (event.type === 'Rewound') recorded = []
     for (let call = asked[next]; call?.at === event.position; call = asked[++next]) {
@@ -122,40 +117,6 @@ export const replayLog = (
 export const isPolicyMarker = (event: ConversationEvent): event is PolicyMarker =>
   (event.type === 'Condensed' || event.type === 'Truncated') && event.data.policy?.of === 'context'
 
-interface Walked {
-  readonly event: ConversationEvent
-  readonly replay: ReplayBuilder
-}
-
-/**
- * Yields every event of a log in order, with the replayed history right after it. Markers of the recorded policy are omitted, and
- * markers added by the caller are kept. A rewind restores the replayed history of the position that it returns to.
- */
-function* walked(log: Log, calls: readonly ReplyCall[]): Generator<Walked, void> {
-  // Positions that rewinds return to, each with the position of the last rewind that returns there.
-  const returns = new Map(
-    log.flatMap(({ type, position }) => (type === 'Rewound' ? [[resolve(log, position), position]] : [])),
-  )
-  const kept = new Map<number, ReplayedHistory>()
-  const messageAt = (position: number): Item | undefined => {
-    const event = log[position]
-    return event && itemAs(event, requestTokens.get(position))
-  }
-  const beginning = withPrompt(nothingYet(messageAt), unrecordedPrompt(log, calls))
-  const { requestTokens } = beginning.known
-  let replay = createReplay(beginning)
-  for (const event of log) {
-    const { position } = event
-    if (event.type === 'Rewound') {
-      const to = resolve(log, position)
-      replay = createReplay(kept.get(to) ?? beginning)
-      if (returns.get(to) === position) kept.delete(to)
-    } else if (!isPolicyMarker(event)) replay.add(event, messageAt(position))
-    yield { event, replay }
-    if (returns.has(position)) kept.set(position, replay.copy())
-  }
-}
-
 /**
  * Returns a stand-in for the system prompt and tools of an import, which the log lacks. Its size is derived from the first reply with
  * counts.
@@ -165,19 +126,6 @@ const unrecordedPrompt = (log: Log, calls: readonly ReplyCall[]): ReplayedHistor
   if (!first || first.receipt) return undefined
   const { prompt, correction } = countTokens(effective(log, first.position))
   return standIn(prompt / correction, 'A prompt that was not recorded. ')
-}
-
-/**
- * Returns an event as an item.
- *
- * @param tokens tokens of the replayed request, if the event is the reply to a request that differs from the recorded one. They replace
- * the API's counts, so that later counts are based on them.
- */
-const itemAs = (event: ConversationEvent, tokens: number | undefined): Item | undefined => {
-  const item = itemOf(event)
-  if (tokens === undefined || item?.kind !== 'message') return item
-  const { output } = countsIn(item.origin?.usage)
-  return { ...item, origin: { ...item.origin, usage: { input_tokens: tokens, output_tokens: output } } }
 }
 
 interface RecordedPolicy {

@@ -16,7 +16,7 @@ const largest = 64 * 1024 * 1024
  * Lower event limits for analyses whose time grows with the square of the length, so that other requests wait for a few seconds at
  * most.
  */
-export const shorter = { cache: 10_000, replay: 5_000 } as const
+export const shorter = { cache: 10_000, replay: 5_000, whyAll: 5_000 } as const
 /** Maximum number of long analyses that run concurrently. `mostWaiting` limits the number of analyses that wait. */
 const atOnce = 2
 const mostWaiting = 32

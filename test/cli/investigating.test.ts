@@ -19,6 +19,8 @@ test('the exit code of an investigation says what that of every command does', (
       `cost ${id}`,
       `cache ${id}`,
       `why ${id}`,
+      `why ${id} --all`,
+      'why plain --all',
       `replay ${id} --policy right.json`,
       `bisect ${ends}`,
     ]
@@ -39,6 +41,7 @@ test('the exit code of an investigation says what that of every command does', (
       `replay ${id} --agent none.ts --call 1`,
       'why none',
       'why plain',
+      'why none --all',
       `why ${id} --call 99`,
       `why ${id} --call p0`,
       `bisect ${id} --good 48 --bad 10`,
@@ -54,6 +57,7 @@ test('the exit code of an investigation says what that of every command does', (
       `cost ${id} --by hour`,
       `why ${id} --call 0`,
       `why ${id} --call p`,
+      `why ${id} --all --call 1`,
       `replay ${id} --html page.html`,
       `replay ${id} --policy right.json --compare right.json`,
       `bisect ${id} --good 10`,
@@ -111,4 +115,30 @@ test('what is wrong with a policy says in which file, and what was meant', () =>
     expect(await said('--compare right.json small.json')).toBe(
       'error: small.json: window: 5000 tokens leave no room for a request after the buffer and 8192 tokens of output: make it 9104 or more, or `reserved` 4499 or less\n',
     )
+  }))
+
+test('why --all lists what a summary lost, and says so if it lost nothing', () =>
+  inDirectory(async (directory) => {
+    const append = (role: string, text: string) =>
+      shell(`palimpsest append lost --role ${role} --text "${text}"`, directory)
+    await append('user', 'See /repo/src/parser.ts and QX-7781.')
+    await append('assistant', 'I see.')
+    await append('user', 'Continue.')
+    const before = await shell('palimpsest why lost --all', directory)
+    expect(before.stdout).toBe('nothing lost (1 reply examined)\n')
+    await shell('palimpsest condense lost --covers 0..1 --summary "About QX-7781."', directory)
+    await append('assistant', 'I fix /repo/src/parser.ts for QX-7781.')
+    const after = await shell('palimpsest why lost --all', directory)
+    expect(after.stdout.split('\n')).toEqual([
+      'lost: 1 name that a reply used and nothing visible contained (2 replies examined)',
+      '    1  /repo/src/parser.ts  first in call p4, in 0, hidden by 3',
+      '1 more name in hidden messages, but in a summary: --json lists them',
+      '',
+    ])
+    const { stdout } = await shell('palimpsest why lost --all --json', directory)
+    expect(JSON.parse(stdout)).toMatchObject({
+      conversation: 'lost',
+      replies: 2,
+      needed: [{ term: '/repo/src/parser.ts' }, { term: 'QX-7781' }],
+    })
   }))

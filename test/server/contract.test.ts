@@ -247,6 +247,7 @@ const rows: Readonly<Record<string, Row>> = {
       [400, 'conversations/w/calls/p/why'],
     ],
   },
+  whyAll: { right: [`${a}/why`], wrong: [[404, `${none}/why`]] },
   replay: {
     right: [`${a}/replay`, { json: { policy: { context: { window: 50_000 } } } }],
     wrong: [

@@ -7,7 +7,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { loadSample, sampleIds } from '../../src/cli/sample.ts'
 import { openClient } from '../../src/server/client/index.ts'
 import { type Conversation, openStore } from '../../src/index.ts'
-import { cache, cost, replay, why } from '../../src/investigate/index.ts'
+import { cache, cost, replay, why, whyAll } from '../../src/investigate/index.ts'
 import { verifyEvidence } from '../../src/audit/evidence/verify.ts'
 import { parseKey } from '../../src/audit/ledger/keys.ts'
 import { lane } from '../../src/server/bounded.ts'
@@ -254,6 +254,7 @@ test('what is told of a conversation is what the library tells', async () => {
   expect(await remote.cost()).toEqual(JSON.parse(JSON.stringify(await cost(store, { conversation: id }))))
   expect(await client.cost()).toEqual(JSON.parse(JSON.stringify(await cost(store))))
   expect(await remote.why(3)).toEqual(JSON.parse(JSON.stringify(await why(chat, { call: 3 }))))
+  expect(await remote.whyAll()).toEqual(JSON.parse(JSON.stringify(await whyAll(chat))))
   expect(await remote.replay(policy)).toEqual(JSON.parse(JSON.stringify(await replay(chat, { policy }))))
 })
 
@@ -265,6 +266,10 @@ test('what is too long to look into here names the command that does', async () 
     tag: 'TooLong',
     detail: expect.stringContaining('palimpsest replay long') as string,
     limit: 5_000,
+  })
+  expect((await ask('conversations/long/why')).json).toMatchObject({
+    tag: 'TooLong',
+    detail: expect.stringContaining('palimpsest why long --all') as string,
   })
   expect((await ask('conversations/long/cost')).status).toBe(200)
   expect((await ask('cost')).status).toBe(200)

@@ -77,6 +77,7 @@ const rows: Readonly<Record<string, readonly Ask[]>> = {
   costOfAll: [{ path: 'cost' }],
   cost: [get('/cost')],
   why: [get('/calls/300/why')],
+  whyAll: [get('/why')],
   replay: [post('/replay', { policy: { context: { window: 50_000 } } })],
   bisections: [get('/bisections')],
   bisect: [post('/bisections', { good: -1, bad: 300, question: 'x' })],

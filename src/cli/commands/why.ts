@@ -1,5 +1,5 @@
-import type { Command } from 'commander'
-import type { CallName, Why } from '../../investigate/index.ts'
+import { type Command, Option } from 'commander'
+import type { CallName, LossReport, Why } from '../../investigate/index.ts'
 import { limitHeapGrowth } from '../bounded-heap.ts'
 import { callName } from '../options.ts'
 import type { Output } from '../output.ts'
@@ -8,6 +8,7 @@ import { plural, rangesText, tokensText } from '../text.ts'
 
 interface Options {
   readonly call?: CallName | 'last'
+  readonly all?: true
 }
 
 export const addWhy = (program: Command, shell: Shell): void => {
@@ -18,6 +19,12 @@ export const addWhy = (program: Command, shell: Shell): void => {
       '--call <n>',
       'number of the call, or p followed by the position of a reply, or last (default)',
       (text: string) => (text === 'last' ? text : callName(text)),
+    )
+    .addOption(
+      new Option(
+        '--all',
+        'list everything that summaries and truncations lost: hidden, but needed later',
+      ).conflicts('call'),
     )
     .addHelpText(
       'after',
@@ -30,15 +37,25 @@ Calls with a receipt have numbers, which "request --list" lists. A reply without
 a receipt, such as one in an imported session, is named by its position (p17):
 what the model was shown is then derived from the log, not proven.
 
+--all examines every reply. It lists the names that no visible message contained
+when a reply used them, most needed first: the number of replies that use the
+name from then on, the name, the hidden messages that contain it, and the events
+that hid them.
+
 Examples:
   palimpsest why task-42
   palimpsest why task-42 --call 12
-  palimpsest why imported --call p17`,
+  palimpsest why imported --call p17
+  palimpsest why task-42 --all`,
     )
     .action(
-      shell.look(async ({ store, out, isJson }, id: string, { call }: Options) => {
+      shell.look(async ({ store, out, isJson }, id: string, { call, all }: Options) => {
         limitHeapGrowth()
-        const { why } = await import('../../investigate/index.ts')
+        const { why, whyAll } = await import('../../investigate/index.ts')
+        if (all) {
+          const report = await whyAll(store.conversation(id))
+          return isJson ? out.json(report) : writeLosses(out, report)
+        }
         const found = await why(store.conversation(id), { call: call === 'last' ? undefined : call })
         return isJson ? out.json(found) : write(out, found)
       }),
@@ -109,4 +126,31 @@ const writeChanges = async (out: Output, found: Why, before: CallName): Promise<
     )
   }
   if (differences.length === 0 && !configuration) await out.line(['  nothing', 'dim'])
+}
+
+/** Maximum number of names that are printed; `--json` prints all. */
+const mostNames = 20
+
+const writeLosses = async (out: Output, { replies, needed }: LossReport): Promise<void> => {
+  const lost = needed.filter(({ inSummary }) => !inSummary)
+  const named = needed.length - lost.length
+  const examined = `${plural(replies, 'reply', 'replies')} examined`
+  await out.line([
+    lost.length === 0
+      ? `nothing lost (${examined})`
+      : `lost: ${plural(lost.length, 'name')} that a reply used and nothing visible contained (${examined})`,
+    'bold',
+  ])
+  for (const { term, uses, calls, hidden, by } of lost.slice(0, mostNames))
+    await out.line(
+      [`${String(uses).padStart(5)}  `, 'dim'],
+      [`${term}  first in call ${calls[0]}, in ${rangesText(hidden)}, hidden by ${rangesText(by)}`],
+    )
+  if (lost.length > mostNames)
+    await out.line([`       ${lost.length - mostNames} more: --json lists all`, 'dim'])
+  if (named > 0)
+    await out.line([
+      `${plural(named, 'more name')} in hidden messages, but in a summary: --json lists them`,
+      'dim',
+    ])
 }

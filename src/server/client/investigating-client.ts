@@ -6,7 +6,15 @@ import type {
   VerificationReport,
 } from '../../index.ts'
 import type { BisectionView, VerdictInput } from '../../investigate/by-hand.ts'
-import type { CacheReport, CallName, Cost, ReplayReport, ReplayPolicy, Why } from '../../investigate/index.ts'
+import type {
+  CacheReport,
+  CallName,
+  Cost,
+  LossReport,
+  ReplayReport,
+  ReplayPolicy,
+  Why,
+} from '../../investigate/index.ts'
 import type { BodyOf } from './api.ts'
 import { apiPathOf } from './api-path.ts'
 import { textOf, type Transport } from './transport.ts'
@@ -50,7 +58,7 @@ export interface BisectionSummary extends Omit<
 
 /**
  * Analyses that a server runs on a conversation. Methods reject with `TooLong` if the conversation has more than 100,000 events
- * (`cache`: 10,000, `replay`: 5,000), with `ConversationNotFound`, or with `Overloaded`.
+ * (`cache`: 10,000, `replay` and `whyAll`: 5,000), with `ConversationNotFound`, or with `Overloaded`.
  */
 export interface InvestigatingClient {
   /** Returns the ledger's record of the conversation and checks that the record still holds. Needs the scope `audit`. */
@@ -68,6 +76,8 @@ export interface InvestigatingClient {
    * position. Rejects with `CallOutOfRange`.
    */
   readonly why: (call: CallName) => Promise<Why>
+  /** Lists what summaries and truncations hid although a later reply needed it, most needed first. */
+  readonly whyAll: () => Promise<LossReport>
   /** Replays the conversation with another policy or, by default, with the recorded one. Rejects with `InvalidInput`. */
   readonly replay: (policy?: ReplayPolicy) => Promise<ReplayReport>
   readonly bisections: () => Promise<readonly BisectionSummary[]>
@@ -103,6 +113,7 @@ export const createInvestigatingClient = (
     cache: () => get('/conversations/{id}/cache', of),
     cost: () => get('/conversations/{id}/cost', of),
     why: (call) => get('/conversations/{id}/calls/{call}/why', { id, call }),
+    whyAll: () => get('/conversations/{id}/why', of),
     replay: (policy) => post('/conversations/{id}/replay', of, policy === undefined ? {} : { policy }),
     bisections: async () => {
       type Page = { readonly items: readonly BisectionSummary[] }

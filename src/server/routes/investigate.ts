@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { cache, cost, replay, why } from '../../investigate/index.ts'
+import { cache, cost, replay, why, whyAll } from '../../investigate/index.ts'
 import { policySchema } from '../../investigate/replay-policy.ts'
 import { openWhole, lane, openBounded, readTogether, refuseMany, shorter } from '../bounded.ts'
 import { callNameIn } from '../../events/call-name.ts'
-import { cacheShape, costShape, replayedShape, whyShape } from '../shapes/investigate.ts'
+import { cacheShape, costShape, lossShape, replayedShape, whyShape } from '../shapes/investigate.ts'
 import { ofCall, ofConversation } from '../parameters.ts'
 import { requestError } from '../problem.ts'
 import { route } from '../route.ts'
@@ -79,6 +79,21 @@ export const whyCall = route({
       const chat = await openWhole(store, id, `why ${id} --call ${call}`)
       return { body: await why(chat, { call: callNameIn(call) ?? 0 }) }
     }),
+})
+
+export const whyEveryCall = route({
+  method: 'get',
+  path: '/conversations/{id}/why',
+  name: 'whyAll',
+  summary: 'Lists what summaries and truncations hid although a later reply needed it, most needed first',
+  scope: 'read',
+  params: ofConversation,
+  answers: { 200: lossShape },
+  errors,
+  handle: ({ params: { id }, store, leaving }) =>
+    inTurn(leaving, async () => ({
+      body: await whyAll(await openWhole(store, id, `why ${id} --all`, shorter.whyAll)),
+    })),
 })
 
 /** Maximum size of a policy as JSON, in characters. A policy is evaluated for each call, and larger ones have no use. */

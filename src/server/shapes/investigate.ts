@@ -112,6 +112,23 @@ export const whyShape = z
   })
   .meta({ id: 'Why' })
 
+export const lossShape = z
+  .looseObject({
+    conversation: conversationIdSchema,
+    replies: count.describe('Number of replies that were examined'),
+    needed: z.array(
+      z.looseObject({
+        term: z.string(),
+        calls: z.array(callName).describe('Calls that needed the term while it was hidden'),
+        uses: count.describe('Number of replies that name the term, from the first of these calls on'),
+        hidden: z.array(position).describe('Hidden messages that contain the term, at most the newest 20'),
+        by: z.array(position),
+        inSummary: z.boolean(),
+      }),
+    ),
+  })
+  .meta({ id: 'Losses', description: 'Terms that replies needed although they were hidden' })
+
 const total = {
   tokens: count,
   read: count,
