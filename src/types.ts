@@ -83,7 +83,7 @@ export type {
   RequestError,
   ResumeOptions,
   TurnFactsOptions,
-  UnparkOptions,
+  RetryOptions,
 } from './agent/workers/requests.ts'
 export type { Roster, RosterOptions, WorkerInfo } from './agent/workers/roster.ts'
 export type { AttemptReport } from './agent/workers/runs.ts'

@@ -341,7 +341,7 @@ const rows: Readonly<Record<string, Row>> = {
   // Of a conversation that has not begun nothing is cancelled, and nothing waits.
   cancel: { ...bare('cancel'), wrong: [[400, `${none}/cancel`, { json: { more: 1 } }]] },
   request: bare('request'),
-  unpark: bare('unpark'),
+  retry: bare('retry'),
   pause: bare('pause'),
   resume: bare('resume'),
   waiting: {
@@ -383,7 +383,7 @@ const rows: Readonly<Record<string, Row>> = {
     ],
   },
   workers: { right: ['workers'], wrong: [[400, 'workers?x=1']] },
-  steps: { right: ['turns'], wrong: [[400, 'turns?state=x']] },
+  steps: { right: ['steps'], wrong: [[400, 'steps?state=x']] },
   pauseWorker: {
     right: ['workers/{worker}/pause', { json: {} }],
     wrong: [

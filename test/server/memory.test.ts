@@ -93,7 +93,7 @@ const rows: Readonly<Record<string, readonly Ask[]>> = {
   withdraw: [post('/waiting/none/withdraw', {}, 409)],
   follow: [{ path: 'events', bytes: largeContent }],
   workers: [{ path: 'workers' }],
-  steps: [{ path: 'turns' }],
+  steps: [{ path: 'steps' }],
   relay: [{ path: 'relay', json: { worker: 'w', events: [] } }],
   pauseWorker: [{ path: 'workers/none/pause', json: {}, status: 404 }],
   resumeWorker: [{ path: 'workers/none/resume', json: {}, status: 404 }],
@@ -110,7 +110,7 @@ const rows: Readonly<Record<string, readonly Ask[]>> = {
   request: [post('/request')],
   pause: [post('/pause')],
   resume: [post('/resume')],
-  unpark: [post('/unpark')],
+  retry: [post('/retry')],
   cancel: [post('/cancel')],
   turn: [post('/turns')].map((ask) => ({ ...ask, bytes: 1 })),
 }

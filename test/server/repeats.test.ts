@@ -52,7 +52,7 @@ const operations: readonly (readonly [path: string, json: object, other: object]
   ['conversations/a/cancel', { reason: 'one' }, { reason: 'another' }],
   ['conversations/a/pause', { reason: 'one' }, { reason: 'another' }],
   ['conversations/a/resume', { reason: 'one' }, { reason: 'another' }],
-  ['conversations/a/unpark', { reason: 'one' }, { reason: 'another' }],
+  ['conversations/a/retry', { reason: 'one' }, { reason: 'another' }],
   ['conversations/w/waiting/call_1/approve', { note: 'one' }, { note: 'another' }],
   ['conversations/w/waiting/call_1/deny', { reason: 'one' }, { reason: 'another' }],
   ['conversations/e/waiting/call_1/withdraw', { reason: 'one' }, { reason: 'another' }],

@@ -109,7 +109,7 @@ interface Options {
   readonly UndoInput: api.UndoInput
   readonly VerifyOptions: api.VerifyOptions
   readonly WaitOptions: api.WaitOptions
-  readonly UnparkOptions: api.UnparkOptions
+  readonly RetryOptions: api.RetryOptions
   readonly WhyOptions: investigate.WhyOptions
   readonly WorkerOptions: api.WorkerOptions<api.Conversation>
   readonly WriteOptions: api.WriteOptions

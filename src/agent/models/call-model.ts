@@ -6,7 +6,7 @@ import type { CallOptions, FailedCall, Model, ModelError, ModelRequest, Reply } 
 import { traceCall } from './trace-call.ts'
 
 /** Options for a model call with retries. */
-export interface RetryOptions extends CallOptions {
+export interface ModelRetryOptions extends CallOptions {
   /** Maximum number of retries after transient failures. Default 3; 0 disables retries. */
   readonly maxRetries?: number
   /** Called before each retry; if it returns false, the call is not retried. */
@@ -33,7 +33,7 @@ const defaultRetries = 3
 export const callModel = async (
   model: Model,
   request: ModelRequest,
-  { maxRetries = defaultRetries, onRetry = () => true, ...options }: RetryOptions,
+  { maxRetries = defaultRetries, onRetry = () => true, ...options }: ModelRetryOptions,
 ): Promise<E.Either<ModelError, Reply>> => {
   const { signal } = options
   const failed: FailedCall[] = []

@@ -1,10 +1,10 @@
-import type { RetryOptions } from '../models/call-model.ts'
+import type { ModelRetryOptions } from '../models/call-model.ts'
 import { currentRenderer, type RequestOptions } from '../receipts/request.ts'
 import { deltas } from './stream/deltas.ts'
 import type { ResolvedTurnOptions } from './options.ts'
 import { unheard } from './stream/turn-event.ts'
 
-export const askOptionsOf = (options: ResolvedTurnOptions): RetryOptions => {
+export const askOptionsOf = (options: ResolvedTurnOptions): ModelRetryOptions => {
   const { signal, stallTimeout, maxRetries } = options
   const onEvent = hearing(options)
   return {
@@ -16,7 +16,7 @@ export const askOptionsOf = (options: ResolvedTurnOptions): RetryOptions => {
 }
 
 /** Returns a listener for a reply's stream events that passes each event to the caller's listener and to the turn's listeners. */
-const hearing = ({ emit, onEvent }: ResolvedTurnOptions): RetryOptions['onEvent'] => {
+const hearing = ({ emit, onEvent }: ResolvedTurnOptions): ModelRetryOptions['onEvent'] => {
   if (emit === unheard) return onEvent
   const grow = deltas(emit)
   return (event) => {

@@ -97,8 +97,8 @@ export interface TurnOptions extends StepOptions {
   /** True to record a late reply (`StaleContext`) on an abandoned branch. Default false. */
   readonly keepLate?: boolean | undefined
   /**
-   * Called with each event of a reply's stream as it arrives, and with the progress of tools: `{ type: 'tool_progress', id, name, text
-   * }`.
+   * Called with each event of a reply's stream as it arrives, and with the progress of tools: `{ type: 'tool-progress', call, tool,
+   * text }`, as in `chat.stream`.
    */
   readonly onEvent?: ((event: ReplyEvent) => void) | undefined
 }

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { Receipt } from '../../events/events.ts'
 import { withSecrets } from '../../events/secrets.ts'
 import type { Effective } from '../../projections/effective.ts'
-import { type RetryOptions, callModel, failuresIn, withFailed } from '../models/call-model.ts'
+import { type ModelRetryOptions, callModel, failuresIn, withFailed } from '../models/call-model.ts'
 import { withEstimates } from '../context/tokens/estimates.ts'
 import { countTokens } from '../context/tokens/tokens.ts'
 import { refusesContainer, type SentContainer, containerToSend } from '../receipts/containers.ts'
@@ -15,7 +15,7 @@ import { type RenderedRequest, type RequestOptions, requestOf } from '../receipt
 interface Sending {
   readonly client: Model
   readonly requestOptions: RequestOptions
-  readonly askOptions: RetryOptions
+  readonly askOptions: ModelRetryOptions
   /** Secrets to send in place of the references in the parameters. */
   readonly secrets: ReadonlyMap<string, string>
 }
@@ -43,7 +43,7 @@ export const send = async (
 ): Promise<SendResult> => {
   const betas = client.betas && { betas: client.betas }
   const { onRetry } = askOptions
-  const asking: RetryOptions = {
+  const asking: ModelRetryOptions = {
     ...askOptions,
     ...(onRetry && { onRetry: (retry) => onRetry({ ...retry, error: redactError(retry.error, secrets) }) }),
   }

@@ -12,7 +12,7 @@ import type { NoteError, ReadError } from '../../store/errors.ts'
 import { recordFact } from '../turn/say/record-fact.ts'
 
 /** Name of the person who requests the retry of a parked step, and the reason. */
-export interface UnparkOptions {
+export interface RetryOptions {
   readonly by: string
   readonly reason?: string | undefined
 }
@@ -53,7 +53,7 @@ export const whoSchema = z.strictObject({
   reason: z.string().optional(),
 })
 
-/** Requests to workers: answer, unpark, pause, resume. */
+/** Requests to workers: answer, retry, pause, resume. */
 export interface WorkRequester<W extends ResultStyle = 'task'> {
   /**
    * Requests an answer from workers without appending a message; `append` with `answer` does both. Errors: `ConversationNotFound`, or a
@@ -67,9 +67,9 @@ export interface WorkRequester<W extends ResultStyle = 'task'> {
    * Retries a parked step. Errors: `ConversationNotFound`, or a `ReadError`.
    *
    * @example
-   * await chat.unpark({ by: 'ann', reason: 'the key is valid again' })
+   * await chat.retry({ by: 'ann', reason: 'the key is valid again' })
    */
-  readonly unpark: (options: UnparkOptions) => MethodResult<W, RequestError, void>
+  readonly retry: (options: RetryOptions) => MethodResult<W, RequestError, void>
   /**
    * Pauses a conversation: workers start no new step until it is resumed, and requests wait until then. A turn in progress continues
    * (`cancel` ends it), and messages, rewinds and decisions are recorded as usual. Errors: `ConversationNotFound`, or a `ReadError`.
@@ -103,7 +103,7 @@ export const createWorkRequester = (chat: ConversationHandle): WorkRequester => 
       const asking = yield* unwrap(checkJson(z.strictObject(askingShape), input))
       yield* recordFact(chat, (at) => ({ type: 'TurnRequested', data: { ...asking, at } }), envelope)
     }),
-  unpark: (options) =>
+  retry: (options) =>
     task(async function* (): Fallible<RequestError, void> {
       const who = yield* unwrap(checkJson(whoSchema, options))
       yield* recordFact(chat, (at) => ({ type: 'TurnUnparked', data: { ...who, at } }))

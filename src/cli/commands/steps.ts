@@ -125,7 +125,7 @@ const retrying = (command: Command, shell: Shell): Command =>
       shell.edit(async ({ store, out, isJson, host }, id: string, { reason, ...given }: RetryOptions) => {
         const by = actorIn(host, given.by)
         if (!(await isParked(store, id))) throw toError(notParked(id))
-        await store.conversation(id).unpark({ by, reason })
+        await store.conversation(id).retry({ by, reason })
         if (isJson) return out.json({ conversation: id, by })
         await out.line([`workers may try ${id} again`])
       }),

@@ -11,7 +11,7 @@ const otherWriters = [
   'say',
   'cancel',
   'request',
-  'unpark',
+  'retry',
   'pause',
   'resume',
   'approve',

@@ -87,7 +87,7 @@ export const conversation = (server: Transport, id: string): ConversationClient 
     withdraw: (call, options = {}) =>
       done(post('/conversations/{id}/waiting/{call}/withdraw', { id, call }, options)),
     request: (options = {}) => done(post('/conversations/{id}/request', of, options)),
-    unpark: (options = {}) => done(post('/conversations/{id}/unpark', of, options)),
+    retry: (options = {}) => done(post('/conversations/{id}/retry', of, options)),
     pause: (options = {}) => done(post('/conversations/{id}/pause', of, options)),
     resume: (options = {}) => done(post('/conversations/{id}/resume', of, options)),
     turn: createTurnMethod(server, id),

@@ -53,7 +53,7 @@ export const openClient = (url: string, options: ClientOptions = {}): Client => 
     }
   }
   async function* steps(given: StepsQuery = {}): AsyncGenerator<OpenStepInfo, void> {
-    const page: { readonly items: readonly OpenStepInfo[] } = await get('/turns', {}, given)
+    const page: { readonly items: readonly OpenStepInfo[] } = await get('/steps', {}, given)
     yield* page.items
   }
   async function* workers({ every, signal }: RosterOptions = {}): AsyncGenerator<Workers, void> {

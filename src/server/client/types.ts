@@ -162,7 +162,7 @@ export interface ConversationClient extends Pick<Conversation, Same>, Investigat
   /** Withdraws an approval: the call waits again. Errors: `NotWithdrawn` if the tool has started. */
   readonly withdraw: (call: string, options?: { readonly reason?: string | undefined }) => Promise<void>
   /** Retries a parked step. Errors: `ConversationNotFound`. */
-  readonly unpark: (options?: { readonly reason?: string | undefined }) => Promise<void>
+  readonly retry: (options?: { readonly reason?: string | undefined }) => Promise<void>
   /** Pauses the conversation: workers start no new step until `resume`. Errors: `ConversationNotFound`. */
   readonly pause: (options?: { readonly reason?: string | undefined }) => Promise<void>
   /** Resumes a paused conversation. Errors: `ConversationNotFound`. */

@@ -68,7 +68,7 @@ const answersOf = async (store: Store, chat: Conversation, at: number): Promise<
   return {
     '/conversations': { items: [await overviewOf(store, chat, at)], total: 1, matching: 1 },
     '/workers': { claims: 0, items: [] },
-    '/turns': { items: [] },
+    '/steps': { items: [] },
     [`${path}/notes`]: { items: (await chat.notes()).filter(isIn) },
     [`${path}/links`]: { items: (await chat.links()).filter(isIn) },
     [`${path}/waiting`]: { items: [] },

@@ -23,9 +23,9 @@ export const workers = route({
   },
 })
 
-export const turns = route({
+export const steps = route({
   method: 'get',
-  path: '/turns',
+  path: '/steps',
   name: 'steps',
   summary: 'Lists the steps requested of workers, oldest first',
   scope: 'read',
@@ -65,16 +65,16 @@ export const request = route({
   },
 })
 
-export const unpark = route({
+export const retry = route({
   ...ofConversations,
   method: 'post',
-  path: '/conversations/{id}/unpark',
-  name: 'unpark',
+  path: '/conversations/{id}/retry',
+  name: 'retry',
   summary: 'Lets workers try a parked step again',
   body: reason,
   answers: done,
   handle: async ({ params, body, identity, store }) => {
-    await store.conversation(params.id).unpark({ ...body, by: identity.by })
+    await store.conversation(params.id).retry({ ...body, by: identity.by })
     return { body: {} }
   },
 })

@@ -86,7 +86,7 @@ export const useServing = ({ source, id }: ActTarget): WorkStatus | undefined =>
     const { signal } = asking
     const ask = async (): Promise<void> => {
       const [turns, workers] = await Promise.all([
-        source.get(apiPathOf('/turns', {}, { beginning: id }), { signal }),
+        source.get(apiPathOf('/steps', {}, { beginning: id }), { signal }),
         source.get(apiPathOf('/workers'), { signal }),
       ])
       setServing({ steps: turns.items, workers: workers.items.length })

@@ -66,7 +66,7 @@ export const newRepairs = ({ before, after }: RepairCounts): readonly string[] =
     return more > 0 ? [repairIn(kind, more)] : []
   })
 
-/** Fields of `GET /turns` and `GET /workers` that a warning needs. */
+/** Fields of `GET /steps` and `GET /workers` that a warning needs. */
 export interface WorkStatus {
   readonly steps: readonly Pick<BoardStep, 'conversation' | 'state' | 'holder'>[]
   readonly workers: number

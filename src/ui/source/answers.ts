@@ -51,7 +51,7 @@ export type ReplayRow = ReplayResponse['calls'][number]
 /** Tool call that waits for a person's decision or for an external result. */
 export type WaitingCallItem = Answer<'/conversations/{id}/waiting'>['items'][number]
 /** Step that a worker is to carry out or is carrying out. */
-export type BoardStep = Answer<'/turns'>['items'][number]
+export type BoardStep = Answer<'/steps'>['items'][number]
 export type BoardWorker = Answer<'/workers'>['items'][number]
 
 /** Result of a dry run: the events that a command would write, and the context before and after. */

@@ -16,7 +16,7 @@ import { type BoardView, useBoard } from './use-board.ts'
 import { WaitingCalls } from './waiting.tsx'
 
 /** Routes that pause or resume conversations and workers, or retry parked steps. They need no request body. */
-type Act = `/conversations/{id}/${'pause' | 'resume' | 'unpark'}` | `/workers/{worker}/${'pause' | 'resume'}`
+type Act = `/conversations/{id}/${'pause' | 'resume' | 'retry'}` | `/workers/{worker}/${'pause' | 'resume'}`
 
 /** Shows the workers, their steps, and the steps that wait for a person. */
 export const WorkersPage = ({ source }: PageProps) => {
@@ -62,9 +62,9 @@ export const WorkersPage = ({ source }: PageProps) => {
                   type="button"
                   title={off ?? 'Retry'}
                   disabled={off !== undefined}
-                  onClick={() => tell(apiOf(conversation, '/unpark'))}
+                  onClick={() => tell(apiOf(conversation, '/retry'))}
                 >
-                  Try again
+                  Retry
                 </button>
               )}
             </Steps>

@@ -33,7 +33,7 @@ export const useBoard = (source: ApiSource): BoardState => {
       try {
         const [workers, turns] = await Promise.all([
           source.get(apiPathOf('/workers'), { signal }),
-          source.get(apiPathOf('/turns'), { signal }),
+          source.get(apiPathOf('/steps'), { signal }),
         ])
         const seen = { workers: workers.items, claims: workers.claims, steps: turns.items, at: Date.now() }
         setState({ seen, error: undefined })

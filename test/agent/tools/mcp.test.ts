@@ -66,7 +66,7 @@ const resultOf = async (answer: Answer, options: McpOptions = {}) => {
   const { api, turn } = await scene([{ content: [{ ...toolUse('c'), name: 'a', input: { a: 'x' } }] }, yes])
   const progress: unknown[] = []
   const onEvent = (event: { readonly type: string; readonly text?: unknown }): void => {
-    if (event.type === 'tool_progress') progress.push(event.text)
+    if (event.type === 'tool-progress') progress.push(event.text)
   }
   await turn({ tools: await mcpTools(client, options), onEvent })
   expect(api.requests.map(({ status }) => status)).toEqual([200, 200])
@@ -419,7 +419,7 @@ describe('a server in a process of its own', () => {
     const turned = turn({
       tools,
       onEvent: ({ type, text: told }) => {
-        if (type === 'tool_progress' && told === 'Waiting.') user.abort()
+        if (type === 'tool-progress' && told === 'Waiting.') user.abort()
       },
       signal: user.signal,
     })

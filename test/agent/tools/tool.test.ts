@@ -427,8 +427,8 @@ describe('what a tool tells of its progress', () => {
     })
     const { chat, turn } = await scene([calls(call('steps')), { content: [text('Yes.')] }])
     const told: unknown[] = []
-    await turn({ tools: [steps], onEvent: (event) => event.type === 'tool_progress' && told.push(event) })
-    const event = { type: 'tool_progress', id: 'a', name: 'steps' }
+    await turn({ tools: [steps], onEvent: (event) => event.type === 'tool-progress' && told.push(event) })
+    const event = { type: 'tool-progress', call: 'a', tool: 'steps' }
     expect(told).toEqual([
       { ...event, text: 'half way' },
       { ...event, text: 'almost' },

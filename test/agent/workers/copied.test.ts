@@ -65,7 +65,7 @@ const deeds = [
     'done',
     'wait',
   ] as const),
-  ...(['park', 'unpark', 'rewind', 'decide', 'pause', 'resume'] as const),
+  ...(['park', 'retry', 'rewind', 'decide', 'pause', 'resume'] as const),
 ]
 type Deed = (typeof deeds)[number]
 const endings = { fail: 'failed', free: 'free', done: 'done', wait: 'waiting' } as const
@@ -127,7 +127,7 @@ const played = async (all: readonly Deed[]): Promise<EventStore> => {
             data: { step: step.name, attempts: 5, errors: ['no'], at: -1 },
           })
         break
-      case 'unpark':
+      case 'retry':
         await tells({ type: 'TurnUnparked', data: { by: 'ann', at } })
         break
       case 'decide':

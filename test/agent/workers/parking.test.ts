@@ -51,7 +51,7 @@ describe('a step whose attempts fail', () => {
     expect(step).toMatchObject({ conversation: 'c', step: 'conversation@0' })
     expect(step.errors).toEqual([1, 2, 3, 4, 5].map((n) => `ModelFailed: no ${n}`))
     expect(given).toBe(5)
-    await createWorkRequester(chat).unpark({ by: 'ann' })()
+    await createWorkRequester(chat).retry({ by: 'ann' })()
     while (given === 5) await new Promise((resolve) => setTimeout(resolve, 5))
     expect((await parked()).errors).toHaveLength(5)
     expect(given).toBe(10)

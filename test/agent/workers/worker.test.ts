@@ -79,7 +79,7 @@ describe('a worker', () => {
     expect(taken).toMatchObject([{ outcome: 'parked', attempt: 1, error: errors[0] }])
     expect(calls()).toBe(1)
     isBroken = false
-    await chat.unpark({ by: 'ann' })
+    await chat.retry({ by: 'ann' })
     await until(async () => (await roles(chat)).length === 2)
   })
 

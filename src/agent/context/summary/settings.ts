@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { check } from '../../../events/check.ts'
 import { type InvalidInput, invalidInput } from '../../../events/errors.ts'
 import type { Item } from '../../../projections/effective.ts'
-import type { RetryOptions } from '../../models/call-model.ts'
+import type { ModelRetryOptions } from '../../models/call-model.ts'
 import { wellFormed } from '../../../projections/render/renderer.ts'
 import {
   currentSummarizer,
@@ -69,7 +69,7 @@ export interface SummaryLimits {
   readonly allowed: number
   readonly maxTokens: number
   readonly deadline: number | undefined
-  readonly patience: Pick<RetryOptions, 'stallTimeout' | 'maxRetries'>
+  readonly patience: Pick<ModelRetryOptions, 'stallTimeout' | 'maxRetries'>
   readonly pinned: PinnedTextSelector
   readonly options: Omit<SummaryOptions, 'covers'>
 }

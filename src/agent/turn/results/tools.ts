@@ -115,8 +115,9 @@ const ran = async (
   try {
     ends.throwIfAborted()
     const progress = (text: string): void => {
-      emit({ type: 'tool-progress', call: id, tool: name, text })
-      onEvent?.({ type: 'tool_progress', id, name, text })
+      const event = { type: 'tool-progress', call: id, tool: name, text } as const
+      emit(event)
+      onEvent?.(event)
     }
     emit({ type: 'tool-started', call: id, tool: name, input })
     const context = { id, name, key, maxResult, signal: ends, progress }
