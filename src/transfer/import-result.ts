@@ -15,4 +15,6 @@ interface ImportedConversation {
   readonly events: number
   /** Number of notes and links added; absent if the import added no notes or links. */
   readonly notes?: number
+  /** Number of messages in the file that differ from the stored ones, which stay as they are; absent if none differs. */
+  readonly changed?: number
 }

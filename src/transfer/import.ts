@@ -69,7 +69,9 @@ export async function* importSession(
   // The file may have grown since.
   const digest = fileDigest(rest)
   const imported = yield* readAndWrite(store, { ...rest, bytes: digest.taking(bytes) }, progress)
-  await noteImport(store, digest.stream(), imported)
+  // A file that differs must say so each time.
+  if (imported.conversations.every(({ changed }) => changed === undefined))
+    await noteImport(store, digest.stream(), imported)
   return imported
 }
 
@@ -145,13 +147,14 @@ async function* importOnce(
     added.set(stream, (added.get(stream) ?? 0) + events)
     progress?.((written += events), total)
   })
-  const conversations = prepared.map(({ id, end, events }) => {
+  const conversations = prepared.map(({ id, end, events, changed }) => {
     const notes = added.get(notesStreamOf(id))
     return {
       id,
       added: added.get(streamOf(id)) ?? 0,
       events: lastPosition(end) + 1 + events.length,
       ...(notes !== undefined && { notes }),
+      ...(changed !== undefined && { changed }),
     }
   })
   return { format, report, conversations }

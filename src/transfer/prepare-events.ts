@@ -31,6 +31,8 @@ export interface PreparedAppend {
   readonly open?: WritePart | undefined
   readonly events: LazyList<StoredEvent>
   readonly repeat?: Addition['repeat']
+  /** Number of messages of the file that differ from the stored ones; absent if none does. */
+  readonly changed?: number
 }
 
 type Preparing = Fallible<ImportError | WriteError, PreparedAppend>
@@ -45,11 +47,17 @@ export async function* prepare(
   const { id } = plan
   const { end, open } = yield* readThere(store, id)
   const log = yield* unwrap(loadLog(reader(store, end.lineage), lastPosition(end), lightEvents(shelf)))
-  const encodings = encodePlanned(id, end.hash, planEachEvent(plan, format, log), format)
+  let changed = 0
+  const encodings = encodePlanned(
+    id,
+    end.hash,
+    planEachEvent(plan, format, log, () => changed++),
+    format,
+  )
   const places: number[] = []
   yield* checkAll(store, encodings, { id, end }, (event) => places.push(shelf.putText(textOf(event))))
   const events = listOn(places, (place) => eventIn(shelf.getText(place)))
-  return { id, stream: streamOf(id), end, open, events }
+  return { id, stream: streamOf(id), end, open, events, ...(changed > 0 && { changed }) }
 }
 
 /**

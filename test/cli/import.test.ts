@@ -64,7 +64,9 @@ describe('import', () => {
       })
       const good = await shell('palimpsest import pi.jsonl young.jsonl', directory)
       expect(good).toMatchObject({ stderr: '', code: 0 })
-      expect(good.stdout).toMatch(/^2 files: 1 conversation, 0 events added; 1 without messages$/m)
+      expect(good.stdout).toMatch(
+        /^2 files: 1 conversation, 0 events added; 1 unchanged; 1 without messages$/m,
+      )
     }))
 
   test('of a folder takes what is in it, sessions before their subagents', () =>
@@ -113,9 +115,9 @@ describe('import', () => {
         'error: self cannot be read (ELOOP): check the path',
         'error: pi.jsonl/x cannot be read (ENOTDIR): check the path',
       ])
-      expect(ran.stdout).toMatch(/^5 files: 1 conversation, \d+ events added; 3 failed$/m)
+      expect(ran.stdout).toMatch(/^5 files: 1 conversation, \d+ events added; 1 unchanged; 3 failed$/m)
       const one = await shell('palimpsest import none pi.jsonl', directory)
-      expect(one.stdout).toMatch(/^2 files: 1 conversation, 0 events added; 1 failed$/m)
+      expect(one.stdout).toMatch(/^2 files: 1 conversation, 0 events added; 1 unchanged; 1 failed$/m)
     }))
 
   test.skipIf(process.platform === 'win32')('of a folder says which of its folders cannot be read', () =>

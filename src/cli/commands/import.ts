@@ -8,7 +8,7 @@ import { formatNames } from '../../transfer/formats/registry.ts'
 import type { Format, ImportResult, SessionStream } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
 import { withBoundedHeap } from '../bounded-heap.ts'
-import { type CliError, failureOf, usage } from '../errors.ts'
+import { type CliError, failureOf, unknownChoice, usage } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { checkId } from '../options.ts'
 import type { Output } from '../output.ts'
@@ -44,6 +44,7 @@ export const addImport = (program: Command, shell: Shell): void => {
         const [only] = paths
         if (only && !only.isFound && paths.length === 1) {
           const result = await importFile(session, only.file, options)
+          if (isIncomplete(result)) session.fail()
           if (session.isJson) return session.out.json({ imported: [{ file: only.file, ...result }] })
           return writeImported(session.out, only.file, result)
         }
@@ -75,7 +76,8 @@ const importAll = async (
     try {
       const result = await importFile(session, file, options)
       imported.push({ file, ...result })
-      if (!isJson) await writeImported(out, file, result)
+      if (isIncomplete(result)) fail()
+      if (!isJson && !isUnchanged(result)) await writeImported(out, file, result)
     } catch (error) {
       const failure = aboutFile(failureOf(error), file)
       if (failure['isWithoutMessages'] === true) withoutMessages.push(file)
@@ -92,6 +94,17 @@ const importAll = async (
   for (const file of noSessions) await out.line([`not a session: ${file}`, 'dim'])
   await out.line([summaryOf(outcome)])
 }
+
+/** Reports whether a file had nothing that the store did not have, and nothing that differs from it. */
+const isUnchanged = ({ conversations, report }: ImportResult): boolean =>
+  report.badLines.length === 0 &&
+  conversations.every(
+    ({ added, notes, changed }) => added === 0 && notes === undefined && changed === undefined,
+  )
+
+/** Reports whether a skipped line makes the rest of a conversation unreadable: each stored event has the hash of the one before it. */
+const isIncomplete = ({ format, report }: ImportResult): boolean =>
+  format === 'palimpsest' && report.badLines.length > 0
 
 /** Errors about a single file, after which the others can still be imported. */
 const fileErrors: ReadonlySet<string> = new Set<ImportError['_tag']>([
@@ -111,10 +124,12 @@ const summaryOf = ({ imported, failed, withoutMessages, noSessions }: Outcome): 
   const conversations = imported.flatMap((each) => each.conversations)
   const added = conversations.reduce((sum, each) => sum + each.added, 0)
   const files = imported.length + failed.length + withoutMessages.length + noSessions.length
+  const unchanged = imported.filter(isUnchanged).length
   // A file may be named twice.
   const ids = new Set(conversations.map(({ id }) => id))
   return [
     `${plural(files, 'file')}: ${plural(ids.size, 'conversation')}, ${plural(added, 'event')} added`,
+    ...(unchanged > 0 ? [`${unchanged} unchanged`] : []),
     ...(failed.length > 0 ? [`${failed.length} failed`] : []),
     ...(withoutMessages.length > 0 ? [`${withoutMessages.length} without messages`] : []),
     ...(noSessions.length > 0 ? [`${noSessions.length} not a session`] : []),
@@ -123,7 +138,7 @@ const summaryOf = ({ imported, failed, withoutMessages, noSessions }: Outcome): 
 
 const access = (files: readonly string[], { format, id }: Options): 'created' => {
   if (format !== undefined && !formatNames().includes(format))
-    throw toError(usage(`--format must be one of ${formatNames().join(', ')}`))
+    throw toError(unknownChoice('--format', format, formatNames()))
   if (id !== undefined && (files.length > 1 || files.some(isFolder)))
     throw toError(usage('--id names one conversation: import one file at a time with it'))
   if (files.filter((file) => file === '-').length > 1)
@@ -185,23 +200,35 @@ const bytesOf = (file: string, { stdin }: Host): SessionStream['bytes'] => {
   return kindOf(file)?.isFile() === true ? open : open()
 }
 
+/** Maximum number of skipped lines that are printed for a file. */
+const mostSkipped = 10
+
 /** Reports the events and notes that were imported from a file, and the records that were left out. */
-const writeImported = async (
-  out: Output,
-  file: string,
-  { format, conversations, report }: ImportResult,
-): Promise<void> => {
-  for (const { id, added, events, notes } of conversations) {
+const writeImported = async (out: Output, file: string, result: ImportResult): Promise<void> => {
+  const { format, conversations, report } = result
+  for (const { id, added, events, notes, changed } of conversations) {
     const news = [
       ...(added > 0 ? [plural(added, 'event')] : []),
       ...(notes === undefined ? [] : [plural(notes, 'note')]),
     ]
     const what = news.length > 0 ? `${news.join(', ')} added` : `nothing new, ${plural(events, 'event')}`
     await out.line([id, 'bold'], [`  ${what}  from ${file} (${format})`])
+    if (changed !== undefined)
+      await out.line([
+        `  changed: ${plural(changed, 'message')} of the file differ from those imported earlier, which stay as they are: to import the file as it is now, name another conversation with --id`,
+        'warning',
+      ])
   }
   for (const { kind, count, reason } of report.leftOut)
     await out.line([`  left out: ${count} ${kind} (${reason})`, 'dim'])
-  for (const { line, problem } of report.badLines)
+  for (const { line, problem } of report.badLines.slice(0, mostSkipped))
     await out.line([`  skipped: line ${line}: ${problem}`, 'warning'])
+  const more = report.badLines.length - mostSkipped
+  if (more > 0) await out.line([`  skipped: ${plural(more, 'more line')}`, 'warning'])
+  if (isIncomplete(result))
+    await out.line([
+      `  incomplete: the events of a conversation after its first bad line are not imported (${plural(report.badLines.length, 'line')} skipped)`,
+      'warning',
+    ])
   for (const note of report.notes) await out.line([`  note: ${note}`])
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import * as E from 'fp-ts/lib/Either.js'
 import { withoutSecretParameters } from '../../commands/configure.ts'
 import { type ConversationEvent, type Event, messageOf, START } from '../../events/events.ts'
@@ -50,11 +51,16 @@ export const planEvents = (
 /** A generator of planned events, one at a time. It also yields undefined to let other work run. */
 export type PlanGenerator = Generator<PlannedEvent | void, E.Either<ImportError, void>>
 
-/** Like `planEvents`, but yields one event at a time, so that the events need not all be in memory. */
+/**
+ * Like `planEvents`, but yields one event at a time, so that the events need not all be in memory.
+ *
+ * @param onChanged called for each message of the file whose content differs from the recorded message
+ */
 export function* planEachEvent(
   { id, actions, withdrawn = [] }: ConversationPlan,
   format: Format,
   log: Log,
+  onChanged: () => void = () => undefined,
 ): PlanGenerator {
   const known = new Map<string, number>()
   for (const { metadata, position } of log) {
@@ -106,7 +112,10 @@ export function* planEachEvent(
       const event = yield* eventOf(action, { current, positions, eventAt, id })
       if (E.isLeft(event)) return event
       yield add(index, event.right, idOf(action.ref), action.time)
-    } else yield
+    } else {
+      if (isChanged(current.events[position], action)) onChanged()
+      yield
+    }
     lastKnown = position ?? lastKnown
     positions.set(action.ref, position ?? lastOf(current.events))
   }
@@ -164,6 +173,12 @@ const isPartOf = (event: Event | undefined, action: ImportAction): action is Act
   action.type === 'message' &&
   typeof action.message.content !== 'string' &&
   messageOf(event).content.length < action.message.content.length
+
+/** Reports whether the file now has another text for a message than the one that was recorded. */
+const isChanged = (event: Event | undefined, action: ImportAction): boolean =>
+  event?.type === 'MessageAppended' &&
+  action.type === 'message' &&
+  !isDeepStrictEqual(messageOf(event).content, blocksOf(action.message))
 
 function* eventOf(action: ImportAction, place: ActionContext): SliceGenerator<EventPlanResult> {
   switch (action.type) {
