@@ -1,3 +1,5 @@
+import { nearest } from '../events/nearest.ts'
+
 /** An error in the form in which the command line reports it. It comes from the library or from the command line itself. */
 export interface CliError {
   readonly _tag: string
@@ -7,6 +9,23 @@ export interface CliError {
 
 /** Makes an error for wrong usage, which leads to exit code 2. */
 export const usage = (message: string): CliError => ({ _tag: 'Usage', message })
+
+/** Makes an error for a value of an option that must be one of a list. */
+export const unknownChoice = (option: string, value: string, choices: readonly string[]): CliError =>
+  usage(`${option} must be one of ${choices.join(', ')}${suggestion(value, choices)}`)
+
+const suggestion = (value: string, choices: readonly string[]): string => {
+  const meant = nearest(value, choices)
+  return meant === undefined ? '' : `\n(Did you mean ${meant}?)`
+}
+
+/** Adds the nearest choice to commander's message about a value that is not among the choices of an option. */
+export const withNearestChoice = (message: string): string => {
+  const [, value, choices] = /argument '(.*)' is invalid\. Allowed choices are (.*)\.\s*$/.exec(message) ?? []
+  return value === undefined || choices === undefined
+    ? message
+    : message.trimEnd() + suggestion(value, choices.split(', ')) + (message.endsWith('\n') ? '\n' : '')
+}
 
 /** Makes an error for a prefix that several conversation ids share. */
 export const ambiguousId = (beginning: string, conversations: readonly string[]): CliError => ({

@@ -3,7 +3,7 @@ import pc from 'picocolors'
 import { visibleJson, visibleLines } from '../transfer/formats/visible.ts'
 import { withoutSecrets } from '../api/secrets.ts'
 import { addCommands } from './commands/index.ts'
-import { type CliError, failureOf, usage } from './errors.ts'
+import { type CliError, failureOf, usage, withNearestChoice } from './errors.ts'
 import { addHelp } from './help.ts'
 import { defaultStore, type Host } from './host.ts'
 import { newName } from './options.ts'
@@ -49,7 +49,7 @@ interface Telling {
 const usageMessage = ({ code, message }: CommanderError): string =>
   code === 'commander.help'
     ? 'no command given: palimpsest --help lists them'
-    : message.replace(/^error: /, '')
+    : withNearestChoice(message.replace(/^error: /, ''))
 
 const programOf = ({ isJson, hide, host, fail }: Telling & Pick<CommandContext, 'fail'>): Command => {
   const shown = (text: string): string => visibleLines(hide(text))
@@ -86,6 +86,7 @@ const programOf = ({ isJson, hide, host, fail }: Telling & Pick<CommandContext, 
     .showHelpAfterError('(see --help for usage)')
     .configureOutput({
       writeOut: (text) => host.stdout.write(shown(text)),
+      outputError: (text, write) => write(withNearestChoice(text)),
       writeErr: (text) => !isJson && host.stderr.write(shown(text)),
       getOutHelpWidth: () => columnsOf(host.stdout),
       getErrHelpWidth: () => columnsOf(host.stderr),

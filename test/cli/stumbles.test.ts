@@ -1,3 +1,5 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { inDirectory, type Ran, shell } from './palimpsest.ts'
 
@@ -110,4 +112,126 @@ test('audit verify refuses an option that it would ignore', async () => {
     stderr: expect.stringContaining('--anchor is for the store, not for folders'),
     code: 2,
   })
+})
+
+describe('small slips', () => {
+  const session = 'examples/sessions/claude-code.jsonl'
+
+  test('export --out writes what export prints, over an older file, and leaves no file behind if it fails', () =>
+    inDirectory(async (directory) => {
+      await shell('palimpsest append c --role user --text Hello.', directory)
+      const { stdout } = await shell('palimpsest export c', directory)
+      writeFileSync(join(directory, 'c.jsonl'), 'older and longer '.repeat(1_000))
+      expect(await shell('palimpsest export c --out c.jsonl', directory)).toMatchObject({
+        stdout: '',
+        code: 0,
+      })
+      expect(readFileSync(join(directory, 'c.jsonl'), 'utf8')).toBe(stdout)
+      expect((await shell('palimpsest export none --out none.jsonl', directory)).code).toBe(1)
+      expect(existsSync(join(directory, 'none.jsonl'))).toBe(false)
+      const refused = await shell('palimpsest export c --out none/c.jsonl', directory)
+      expect(refused).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('none/c.jsonl cannot be written') as string,
+      })
+    }))
+
+  test('log --last shows the last events of the path', () =>
+    inDirectory(async (directory) => {
+      for (const text of ['One.', 'Two.', 'Three.', 'Four.'])
+        await shell(`palimpsest append c --role user --text ${text}`, directory)
+      await shell('palimpsest rewind c --to 1', directory)
+      const positions = async (options: string) => {
+        const { stdout } = await shell(`palimpsest log c ${options} --json`, directory)
+        const { entries } = JSON.parse(stdout) as { entries: { event: { position: number } }[] }
+        return entries.map(({ event }) => event.position)
+      }
+      expect(await positions('--last 1')).toEqual([1])
+      expect(await positions('--last 9')).toEqual([0, 1])
+      expect(await positions('--last 2 --all')).toEqual([3, 4])
+      expect((await shell('palimpsest log c --last 1', directory)).stdout).not.toContain('One.')
+      expect((await shell('palimpsest log c --last 0', directory)).code).toBe(2)
+    }))
+
+  test('a mistyped choice is answered with the nearest one', () =>
+    inDirectory(async (directory) => {
+      await shell('palimpsest append c --role user --text Hello.', directory)
+      const slips = [
+        [`import ${session} --format claude-cod`, 'claude-code'],
+        ['export c --format markdwn', 'markdown'],
+        ['append c --role usr --text x', 'user'],
+        ['cost c --by modle', 'model'],
+      ] as const
+      for (const [slip, meant] of slips)
+        for (const json of ['', ' --json'])
+          expect(await shell(`palimpsest ${slip}${json}`, directory)).toMatchObject({
+            code: 2,
+            stderr: expect.stringContaining(`(Did you mean ${meant}?)`) as string,
+          })
+    }))
+
+  test('a file that was changed says which messages were not taken; what is unchanged is counted once', () =>
+    inDirectory(async (directory) => {
+      mkdirSync(join(directory, 'all'))
+      const text = readFileSync(session, 'utf8')
+      writeFileSync(join(directory, 'all/a.jsonl'), text)
+      await shell('palimpsest import all', directory)
+      expect((await shell('palimpsest import all', directory)).stdout).toBe(
+        '1 file: 1 conversation, 0 events added; 1 unchanged\n',
+      )
+      const changed = text.replace('The monthly statement is off', 'The statement is off')
+      expect(changed).not.toBe(text)
+      writeFileSync(join(directory, 'all/a.jsonl'), changed)
+      for (const name of ['all', 'all/a.jsonl']) {
+        const { stdout } = await shell(`palimpsest import ${name}`, directory)
+        expect(stdout).toContain('nothing new')
+        expect(stdout).toContain('changed: 1 message of the file differ')
+      }
+    }))
+
+  test('skipped lines of a broken chain are counted, and the import says that it is incomplete', () =>
+    inDirectory(async (directory) => {
+      for (let n = 0; n < 20; n++) await shell(`palimpsest append c --role user --text Text${n}`, directory)
+      await shell('palimpsest export c --out c.jsonl', directory)
+      const text = readFileSync(join(directory, 'c.jsonl'), 'utf8').replace('Text3', 'Text?')
+      writeFileSync(join(directory, 'c.jsonl'), text)
+      const { stdout, code } = await shell(
+        'palimpsest --store sqlite:other.db import c.jsonl --skip-bad-lines',
+        directory,
+      )
+      expect(code).toBe(1)
+      expect(stdout).toMatch(/^c {2}4 events added/)
+      expect(stdout.match(/skipped: line/g)).toHaveLength(10)
+      expect(stdout).toContain('skipped: 6 more lines')
+      expect(stdout).toContain('are not imported (16 lines skipped)')
+    }))
+
+  test('the title is what the user said, not the reminder of a hook before it', () =>
+    inDirectory(async (directory) => {
+      const reminder = '<system-reminder>Be careful.</system-reminder>'
+      const append = (id: string, text: string) =>
+        shell(`palimpsest append ${id} --role user --text "${text}"`, directory)
+      await append('one', `${reminder} ${reminder} Fix it.`)
+      await append('two', reminder)
+      await append('two', 'Help me.')
+      const { stdout } = await shell('palimpsest list --sort id', directory)
+      expect(
+        stdout
+          .trim()
+          .split('\n')
+          .map((line) => line.split('\t').at(-1)),
+      ).toEqual(['Fix it.', 'Help me.'])
+    }))
+
+  test('an undo of an undo is the redo', () =>
+    inDirectory(async (directory) => {
+      await shell('palimpsest append c --role user --text One.', directory)
+      await shell('palimpsest append c --role user --text Two.', directory)
+      await shell('palimpsest rewind c --to 0', directory)
+      const rewound = await shell('palimpsest show c', directory)
+      await shell('palimpsest undo c', directory)
+      expect((await shell('palimpsest show c', directory)).stdout).toContain('Two.')
+      await shell('palimpsest undo c', directory)
+      expect(await shell('palimpsest show c', directory)).toEqual(rewound)
+    }))
 })

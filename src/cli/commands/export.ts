@@ -1,10 +1,12 @@
+import { type FileHandle, open } from 'node:fs/promises'
 import type { Command } from 'commander'
+import { invalidInput } from '../../events/errors.ts'
 import type { Conversation } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
 import type { FormatExporter } from '../../transfer/formats/exporter.ts'
 import { exporterOf, writableFormats } from '../../transfer/formats/registry.ts'
 import { visibleJson, visibleLines } from '../../transfer/formats/visible.ts'
-import { usage } from '../errors.ts'
+import { unknownChoice, usage } from '../errors.ts'
 import { pattern, position } from '../options.ts'
 import type { CommandSession, Shell } from '../shell.ts'
 
@@ -13,17 +15,19 @@ interface Options {
   readonly at?: number
   readonly calls?: boolean
   readonly redact?: RegExp
+  readonly out?: string
 }
 
 export const addExport = (program: Command, shell: Shell): void => {
   program
     .command('export <id>')
-    .description('write a conversation to standard output')
+    .description('write a conversation to standard output or to a file')
     .option(
       '--format <format>',
       'palimpsest, anthropic, markdown, html, vcon, prov, or one registered by --load',
       'palimpsest',
     )
+    .option('--out <file>', 'write to this file, overwriting an existing one')
     .option('--at <position>', 'html: the conversation at this position', position)
     .option('--calls', 'html: include the request of every call, as it was sent')
     .option('--redact <pattern>', 'html: redact text that matches this regular expression', pattern)
@@ -40,22 +44,22 @@ vcon, prov: for other programs, in the formats of IETF drafts and W3C PROV;
             docs/interchange.md says what they cover
 
 Examples:
-  palimpsest export task-42 > task-42.jsonl
-  palimpsest export task-42 --format html --redact 'sk-\\w+' > task-42.html
+  palimpsest export task-42 --out task-42.jsonl
+  palimpsest export task-42 --format html --redact 'sk-\\w+' --out task-42.html
   palimpsest export task-42 --format markdown | less`,
     )
     .action(
       shell.look(async (session, id: string, options: Options) => {
-        const { format, at, calls, redact } = options
+        const { format, at, calls, redact, out } = options
         const exporter = format === 'html' ? htmlOf(session, options) : await exporterOf(format)
-        if (!exporter)
-          throw toError(usage(`--format must be one of ${['html', ...writableFormats()].join(', ')}`))
+        if (!exporter) throw toError(unknownChoice('--format', format, ['html', ...writableFormats()]))
         if (format !== 'html' && (at !== undefined || calls || redact))
           throw toError(usage('--at, --calls and --redact are for --format html'))
         const chat = session.store.conversation(id)
         // Fails with the nearest id if the conversation does not exist.
         await chat.position()
         const isCompact = session.isJson && !session.out.isTerminal
+        if (out !== undefined) return writeFile(out, exporter.pieces(chat, { isCompact: true }))
         await print(
           session,
           exporter.kind,
@@ -79,6 +83,32 @@ const htmlOf = ({ store }: CommandSession, options: Options) => ({
     yield* htmlPage(chat.id, gather(store, chat, { ...options, at }))
   },
 })
+
+/** Writes an export to a file, which is created only once the first piece could be made. */
+const writeFile = async (name: string, pieces: AsyncIterable<string>): Promise<void> => {
+  let file: FileHandle | undefined
+  try {
+    for await (const piece of pieces) {
+      file ??= await opened(name)
+      await file.writeFile(piece)
+    }
+  } finally {
+    await file?.close()
+  }
+}
+
+const opened = async (name: string): Promise<FileHandle> => {
+  try {
+    return await open(name, 'w')
+  } catch (error) {
+    throw toError(
+      invalidInput(
+        'out',
+        `${name} cannot be written (${error instanceof Error ? error.message : String(error)})`,
+      ),
+    )
+  }
+}
 
 /** Prints an export. With `--json`, a document or a text becomes a field of a JSON object; the other kinds are JSON already. */
 const print = async (

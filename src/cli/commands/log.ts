@@ -1,11 +1,12 @@
 import type { Command } from 'commander'
-import { positionOrStart } from '../options.ts'
+import { positionOrStart, several } from '../options.ts'
 import type { Shell } from '../shell.ts'
 import { isNote } from '../views/notes.ts'
 import { legend, pathLines, timelineLines } from '../views/timeline.ts'
 
 interface Options {
   readonly at?: number
+  readonly last?: number
   readonly all?: boolean
   readonly time?: boolean
   readonly notes?: boolean
@@ -16,16 +17,26 @@ export const addLog = (program: Command, shell: Shell): void => {
     .command('log <id>')
     .description('show the events on the current path')
     .option('--at <position>', 'as of this position (default: now)', positionOrStart)
+    .option('--last <n>', 'only the last n events', several)
     .option('--all', 'include abandoned branches and rewinds, with the graph')
     .option('--time', 'show the time of each event (UTC)')
     .option('--notes', 'include notes and links, each below the event that was the last when it was added')
     .addHelpText('after', '\nExamples:\n  palimpsest log task-42\n  palimpsest log task-42 --all | less')
     .action(
       shell.look(
-        async ({ store, out, isJson }, id: string, { at, all = false, time = false, notes }: Options) => {
+        async (
+          { store, out, isJson },
+          id: string,
+          { at, last = Infinity, all = false, time = false, notes }: Options,
+        ) => {
           const chat = store.conversation(id)
-          const entries = await chat.timeline({ at })
-          const noted = notes ? (await chat.full({ at, notes: true })).filter(isNote) : []
+          const timeline = await chat.timeline({ at })
+          // The events from the first shown one on, so that the path still says what was rewound away between them.
+          const from = timeline.filter(({ onPath }) => all || onPath).at(-last)?.event.position ?? 0
+          const entries = timeline.filter(({ event }) => event.position >= from)
+          const noted = notes
+            ? (await chat.full({ at, notes: true })).filter(isNote).filter(({ position }) => position >= from)
+            : []
           if (isJson) {
             const shown = entries.filter(({ onPath }) => all || onPath)
             return out.json({ conversation: id, entries: shown, ...(notes && { notes: noted }) })

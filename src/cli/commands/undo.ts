@@ -14,7 +14,7 @@ export const addUndo = (program: Command, shell: Shell): void => {
     .addHelpText(
       'after',
       `
-The output says what was undone. A second undo takes back the first one.
+The output says what was undone. To redo it, undo once more.
 
 Examples:
   palimpsest undo task-42
