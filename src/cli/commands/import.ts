@@ -102,9 +102,12 @@ const isUnchanged = ({ conversations, report }: ImportResult): boolean =>
     ({ added, notes, changed }) => added === 0 && notes === undefined && changed === undefined,
   )
 
-/** Reports whether a skipped line makes the rest of a conversation unreadable: each stored event has the hash of the one before it. */
+/**
+ * Reports whether a skipped line makes later lines unreadable, because each stored event has the hash of the one before it. A single bad
+ * line, such as a torn end, has none after it.
+ */
 const isIncomplete = ({ format, report }: ImportResult): boolean =>
-  format === 'palimpsest' && report.badLines.length > 0
+  format === 'palimpsest' && report.badLines.length > 1
 
 /** Errors about a single file, after which the others can still be imported. */
 const fileErrors: ReadonlySet<string> = new Set<ImportError['_tag']>([
