@@ -1,5 +1,5 @@
-import { newCommandId, streamOf } from '../src/events/ids.ts'
-import { encodeChain } from '../src/conversation/writing/encode.ts'
+import { streamOf } from '../src/events/ids.ts'
+import { completeEnvelope, encodeChain } from '../src/conversation/writing/encode.ts'
 import { orThrow } from '../src/result/fallible.ts'
 import type { EventStore } from '../src/store/port.ts'
 
@@ -35,7 +35,7 @@ export const fillConversations = async (
       const role = index % 2 === 0 ? ('user' as const) : ('assistant' as const)
       return { type: 'MessageAppended' as const, data: { role, content: [{ type: 'text' as const, text }] } }
     })
-    const envelope = { actor: { kind: 'bench' }, commandId: newCommandId(), isNamed: false }
+    const envelope = completeEnvelope({}, { kind: 'bench' })
     const chain = await orThrow(encodeChain(`c${n}`, null, events, envelope))
     await orThrow(
       store.append({ stream: streamOf(`c${n}`), events: chain.events, expected: -1, repeat: 'none' }),

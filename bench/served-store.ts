@@ -1,6 +1,6 @@
 import { START } from '../src/events/events.ts'
-import { newCommandId, streamOf } from '../src/events/ids.ts'
-import { type CompleteEnvelope, encodeChain } from '../src/conversation/writing/encode.ts'
+import { streamOf } from '../src/events/ids.ts'
+import { completeEnvelope, encodeChain } from '../src/conversation/writing/encode.ts'
 import { turnLog } from '../src/conversation/beside/turn-log.ts'
 import { orThrow, run } from '../src/result/fallible.ts'
 import type { EventStore } from '../src/store/port.ts'
@@ -22,7 +22,7 @@ const said = (index: number) => {
 /** One message that asks for an answer; unless it is still open, a claim and a reply. */
 const write = async (store: EventStore, n: number, isOpen: boolean): Promise<void> => {
   const id = `${isOpen ? 'open' : 'served'}-${n}`
-  const envelope = (): CompleteEnvelope => ({ actor, commandId: newCommandId(), isNamed: false })
+  const envelope = () => completeEnvelope({}, actor)
   const stream = streamOf(id)
   const asked = await orThrow(encodeChain(id, null, [said(0)], { ...envelope(), answer: true }))
   await orThrow(store.append({ stream, events: asked.events, expected: -1, repeat: 'none' }))

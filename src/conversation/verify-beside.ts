@@ -18,7 +18,11 @@ type Kind = 'note' | 'turn' | 'inbox'
 interface Found {
   /** Number of notes and links that passed verification. */
   readonly notes?: number
-  readonly discrepancy?: { readonly position: number; readonly kind: Kind; readonly message: string }
+  readonly discrepancy?: {
+    readonly position: number
+    readonly kind: Kind | 'newer'
+    readonly message: string
+  }
 }
 
 /** A stream that accompanies a conversation, with the kind of its events and their decoder. */
@@ -63,11 +67,18 @@ export async function* verifyBeside(store: EventStore, conversation: string): Fa
   for (const [index, { kind, name }] of all.entries()) {
     const chain = chains[index]
     if (!chain) continue
-    const { events, problem } = yield* unwrap(chain)
+    const { events, problem, isNewer } = yield* unwrap(chain)
     if (kind === 'note') notes = events
     const counted = notes > 0 || (kind === 'note' && problem !== undefined) ? { notes } : {}
     if (problem !== undefined)
-      return { ...counted, discrepancy: { position: events, kind, message: `${name} ${events}: ${problem}` } }
+      return {
+        ...counted,
+        discrepancy: {
+          position: events,
+          kind: isNewer ? 'newer' : kind,
+          message: `${name} ${events}: ${problem}`,
+        },
+      }
   }
   return notes > 0 ? { notes } : {}
 }
@@ -77,6 +88,8 @@ interface Chain {
   readonly events: number
   /** Problem with the first event that failed verification; absent if all events passed. */
   readonly problem?: string
+  /** Present if a newer version wrote that event. */
+  readonly isNewer?: true
 }
 
 async function* verifyChain(store: EventStore, { stream, decode }: Beside): Fallible<StoreError, Chain> {
@@ -91,7 +104,10 @@ async function* verifyChain(store: EventStore, { stream, decode }: Beside): Fall
     if (E.isLeft(page)) return isOfEvent(page.left) ? wrong(page.left.message) : yield page.left
     for (const stored of page.right) {
       const decoded = decode(stored, stored)
-      if (E.isLeft(decoded)) return wrong(decoded.left.message)
+      if (E.isLeft(decoded)) {
+        const { message, isNewer } = decoded.left
+        return { ...wrong(message), ...(isNewer && { isNewer }) }
+      }
       if (stored.revision !== events || decoded.right.metadata.prev !== prev)
         return wrong('the one before it does not match the recorded hash: one was changed or is missing')
       prev = hashOf(stored)

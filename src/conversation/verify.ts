@@ -3,6 +3,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { unwrap, run, type Fallible } from '../result/fallible.ts'
 import { conversationNotFound } from '../commands/rejections.ts'
 import { decode, hashOf } from '../events/codec.ts'
+import type { DecodeFailed } from '../events/errors.ts'
 import { hasNoEffect, isMarker, isMarkerOrRestore } from '../events/event-traits.ts'
 import { type ConversationEvent, type Event, START } from '../events/events.ts'
 import { streamOf } from '../events/ids.ts'
@@ -32,13 +33,24 @@ import { streamsBeside, verifyBeside } from './verify-beside.ts'
 export interface LogDiscrepancy {
   readonly position: number
   /**
-   * Kind of discrepancy. `undecodable`: the event cannot be decoded; `chain`: the event before it is missing, or its hash differs from
+   * Kind of discrepancy. `newer`: a newer version of palimpsest wrote the event, so that this version can check neither it nor the
+   * events after it: upgrade; `undecodable`: the event cannot be decoded; `chain`: the event before it is missing, or its hash differs from
    * the one recorded in this event; `view`: the event's view differs from the effective history; `marker`: the event hides or restores
    * items that were not shown; `content`: large content of the event is missing or damaged; `end`: the last events were changed or are
    * missing; `note`, `turn`, `inbox`: a note or link, a record of a turn, or a queued message was changed, and `position` is its index
    * in that stream.
    */
-  readonly kind: 'undecodable' | 'chain' | 'view' | 'marker' | 'content' | 'end' | 'note' | 'turn' | 'inbox'
+  readonly kind:
+    | 'newer'
+    | 'undecodable'
+    | 'chain'
+    | 'view'
+    | 'marker'
+    | 'content'
+    | 'end'
+    | 'note'
+    | 'turn'
+    | 'inbox'
   readonly message: string
 }
 export interface VerificationReport {
@@ -84,9 +96,12 @@ export async function* verify(
     if (E.isLeft(page)) {
       const bad = page.left
       if (!isOfEvent(bad)) return yield bad
-      const kind = bad._tag === 'DecodeFailed' ? 'undecodable' : 'content'
       const position = checker.offset + events
-      return { conversation, events, discrepancy: { position, kind, message: bad.message } }
+      const discrepancy =
+        bad._tag === 'DecodeFailed'
+          ? unreadable(position, bad)
+          : { position, kind: 'content' as const, message: bad.message }
+      return { conversation, events, discrepancy }
     }
     for (const stored of page.right) {
       const pause = pace(stored.data.length)
@@ -155,7 +170,7 @@ const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefine
   async function* next(stored: RecordedEvent, revision: number): Found {
     const position = offset + revision
     const decoded = decode(stored, { stream: stored.stream, revision, position })
-    if (E.isLeft(decoded)) return { position, kind: 'undecodable', message: decoded.left.message }
+    if (E.isLeft(decoded)) return unreadable(position, decoded.left)
     const event = decoded.right
     const begun = event.type === 'Forked' ? yield* begin(event) : undefined
     if (begun) return begun
@@ -177,6 +192,12 @@ const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefine
   }
   return { offset, next }
 }
+
+const unreadable = (position: number, { isNewer, message }: DecodeFailed): LogDiscrepancy => ({
+  position,
+  kind: isNewer ? 'newer' : 'undecodable',
+  message,
+})
 
 const contentProblem = (error: ReadError): BlobMissing | BlobDamaged | undefined =>
   error._tag === 'BlobMissing' || error._tag === 'BlobDamaged' ? error : undefined

@@ -1,5 +1,5 @@
 import { type AnyBlock, isKnownBlockType } from './blocks.ts'
-import { isoTime } from './events.ts'
+import { isoTime, saltForm } from './events.ts'
 import { type Fields, isFields } from './json.ts'
 
 // Checks that recognise the shapes of nearly all stored events without zod, whose first use in a process takes longer than loading a
@@ -139,9 +139,12 @@ export const acceptsData = (type: string, data: unknown): boolean => {
   }
 }
 
+const isSalt = (value: unknown): boolean => typeof value === 'string' && saltForm.test(value)
+
 /** Reports whether a value is certainly valid metadata of an event. If the result is false, the schema decides. */
 export const acceptsMetadata = (value: unknown): boolean =>
   isFields(value) &&
+  isOptional(value['salt'], isSalt) &&
   Number.isSafeInteger(value['schema']) &&
   (value['schema'] as number) >= 1 &&
   typeof value['time'] === 'string' &&

@@ -13,8 +13,10 @@ import {
   type Metadata,
   metadataSchema,
 } from './events.ts'
+import { isFields } from './json.ts'
 import { ownMetadata, ownTime } from './own-metadata.ts'
 import { piecesOf } from './pieces.ts'
+import { newSalt } from './salt.ts'
 import { currentSchema, upcast } from './upcast.ts'
 
 /** An event in its stored form: the JSON texts are exactly the bytes that were written. */
@@ -56,6 +58,7 @@ export const encodeAs = (
   event: { readonly type: string; readonly data: unknown },
   id: string,
   {
+    salt = newSalt(),
     time,
     actor,
     commandId,
@@ -67,7 +70,19 @@ export const encodeAs = (
   }: Omit<Metadata, 'schema'>,
 ): E.Either<InvalidInput | EventTooLarge, StoredEvent> => {
   const schema = currentSchema
-  const metadata = { schema, time, actor, commandId, $correlationId, $causationId, interrupts, answer, prev }
+  // The salt comes first: of a withheld event, a bundle shows the last bytes of its metadata (audit/evidence/withheld.ts).
+  const metadata = {
+    salt,
+    schema,
+    time,
+    actor,
+    commandId,
+    $correlationId,
+    $causationId,
+    interrupts,
+    answer,
+    prev,
+  }
   if (!acceptsData(event.type, event.data)) {
     const checked = check(dataSchema, event.data)
     if (E.isLeft(checked)) return checked
@@ -162,11 +177,11 @@ const decodeWith = (
   place: EventLocation,
 ): E.Either<DecodeFailed, ConversationEvent> => {
   const decoded = read(dataSchemas, stored, recognise)
-  if (typeof decoded === 'string') return undecodable(stored, place, decoded)
+  if ('problem' in decoded) return undecodable(stored, place, decoded)
   const { type, data, metadata } = decoded
   const { position } = place
   if (type === 'Rewound' && !((data as Event<'Rewound'>['data']).to < position))
-    return undecodable(stored, place, 'it rewinds to itself or to a later position')
+    return undecodable(stored, place, { problem: 'it rewinds to itself or to a later position' })
   return E.right({ position, id: stored.id, type, data, metadata } as ConversationEvent)
 }
 
@@ -184,38 +199,59 @@ export const decodeAs = <T extends string>(
   place: Pick<EventLocation, 'stream' | 'revision'>,
 ): E.Either<DecodeFailed, Decoded<T>> => {
   const decoded = read(schemas, stored, ownMetadata)
-  return typeof decoded === 'string' ? undecodable(stored, place, decoded) : E.right(decoded)
+  return 'problem' in decoded ? undecodable(stored, place, decoded) : E.right(decoded)
 }
 
-/**
- * Reads a stored event; returns a string with the reason if the event cannot be read. Creates no intermediate objects, because every
- * event passes through this function.
- */
+/** Reason why a stored event cannot be read. */
+interface Unreadable {
+  readonly problem: string
+  readonly isNewer?: true
+}
+
+const newer = (what: string): Unreadable => ({
+  problem: `${what}: a newer palimpsest wrote it; upgrade palimpsest`,
+  isNewer: true,
+})
+
+/** Reads a stored event. Creates no intermediate objects, because every event passes through this function. */
 const read = <T extends string>(
   schemas: Readonly<Record<T, z.ZodType>>,
   stored: StoredEvent,
   recognise: Recogniser,
-): Decoded<T> | string => {
+): Decoded<T> | Unreadable => {
   const own = recognise(stored.metadata)
   const metadata = own ?? parse(stored.metadata)
   const data = parse(stored.data)
-  if (metadata === undefined || data === undefined) return 'its text is not JSON'
+  if (metadata === undefined || data === undefined) return { problem: 'its text is not JSON' }
   if (!own && !acceptsMetadata(metadata)) {
+    const later = laterFormOf(metadata)
+    if (later) return later
     const checked = check(metadataSchema, metadata)
-    if (E.isLeft(checked)) return `metadata: ${checked.left.message}`
+    if (E.isLeft(checked)) return { problem: `metadata: ${checked.left.message}` }
   }
   const { schema } = metadata as Metadata
-  if (schema > currentSchema)
-    return `its schema version is ${schema}, but this palimpsest supports only versions up to ${currentSchema}: upgrade palimpsest`
+  const later = schema > currentSchema ? laterFormOf(metadata) : undefined
+  if (later) return later
   const newest = upcast(typeOf(stored), data, schema)
-  if (!Object.hasOwn(schemas, newest.type))
-    return 'its event type is unknown to this version of palimpsest: upgrade palimpsest'
+  if (!Object.hasOwn(schemas, newest.type)) return newer('this version does not know its event type')
   const type = newest.type as T
   if (!acceptsData(type, newest.data)) {
+    if (isSealed(newest.data)) return newer('its content is sealed')
     const checked = check(schemas[type], newest.data)
-    if (E.isLeft(checked)) return `data: ${checked.left.message}`
+    if (E.isLeft(checked)) return { problem: `data: ${checked.left.message}` }
   }
   return { type, data: newest.data, metadata: metadata as Metadata }
+}
+
+const isSealed = (value: unknown): boolean => isFields(value) && value['sealed'] !== undefined
+
+/** Looks first for signs of a newer version, whose metadata may differ in any other way. */
+const laterFormOf = (metadata: unknown): Unreadable | undefined => {
+  if (!isFields(metadata)) return undefined
+  const { schema } = metadata
+  if (typeof schema === 'number' && schema > currentSchema)
+    return newer(`its schema version is ${schema}, and this version knows those up to ${currentSchema}`)
+  return isSealed(metadata) ? newer('its metadata is sealed') : undefined
 }
 
 const message: EventType = 'MessageAppended'
@@ -229,13 +265,14 @@ const typeOf = ({ type }: StoredEvent): string => (type === message ? message : 
 const undecodable = (
   { type }: StoredEvent,
   { stream, revision }: Pick<EventLocation, 'stream' | 'revision'>,
-  problem: string,
+  { problem, isNewer }: Unreadable,
 ): E.Either<DecodeFailed, never> =>
   E.left({
     _tag: 'DecodeFailed',
     message: `event ${revision} of stream ${stream} (${type}) cannot be read: ${problem}`,
     stream,
     revision,
+    ...(isNewer && { isNewer }),
   })
 
 const parse = (text: string): unknown => {

@@ -23,6 +23,8 @@ export interface DecodeFailed {
   readonly message: string
   readonly stream: string
   readonly revision: number
+  /** Present if a newer version of palimpsest wrote the record: it is not damaged, but this version cannot check it either. */
+  readonly isNewer?: true
 }
 
 export const invalidInput = (path: string, problem: string): InvalidInput => ({

@@ -238,6 +238,11 @@ export type AnswerFlag = true | AnswerTerms
 
 /** The metadata of every event. */
 export interface Metadata extends Sealable {
+  /**
+   * 16 random bytes in base64url: the hash of an event that is withheld from a reader confirms no guess of its content. Absent in events
+   * of version 0.1.0.
+   */
+  readonly salt?: string | undefined
   /** Schema version in which the data were written. Upcasters convert the data, so that readers see the newest version. */
   readonly schema: number
   /** Time of the event in ISO 8601, UTC, with milliseconds. */

@@ -140,7 +140,11 @@ export const askedSchema = z.union([z.literal(true), z.strictObject(askingShape)
   error: 'must be true, or { tenant, priority }',
 })
 
+/** Matches a salt: 16 bytes in base64url. */
+export const saltForm = /^[\w-]{22}$/
+
 export const metadataSchema = z.object({
+  salt: z.string().regex(saltForm, { error: 'must be 16 bytes in base64url' }).optional(),
   schema: z.int().min(1),
   time: z.string().regex(isoTime, { error: 'must be a time such as 2026-01-31T12:00:00.000Z' }),
   actor: z.object({ kind: z.string().min(1), id: z.string().optional() }),

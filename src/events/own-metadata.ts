@@ -6,7 +6,7 @@ const time = isoTime.source.slice(1, -1)
 
 const pattern = new RegExp(
   [
-    String.raw`^\{"schema":([1-9]),"time":"(${time})","actor":\{"kind":${text}(?:,"id":${text})?\},"commandId":${text}`,
+    String.raw`^\{(?:"salt":"([\w-]{22})",)?"schema":([1-9]),"time":"(${time})","actor":\{"kind":${text}(?:,"id":${text})?\},"commandId":${text}`,
     String.raw`(?:,"\$correlationId":${text})?(?:,"\$causationId":${text})?,"prev":(?:null|${text})\}$`,
   ].join(''),
 )
@@ -19,8 +19,10 @@ const pattern = new RegExp(
 export const ownMetadata = (stored: string): Metadata | undefined => {
   const found = pattern.exec(stored)
   if (!found) return undefined
-  const [, schema, at = '', kind = '', id, commandId = '', $correlationId, $causationId, prev = null] = found
+  const [, salt, schema, at = '', kind = '', id, commandId = '', $correlationId, $causationId, prev = null] =
+    found
   return {
+    ...(salt !== undefined && { salt }),
     schema: Number(schema),
     time: at,
     actor: id === undefined ? { kind } : { kind, id },
@@ -31,6 +33,7 @@ export const ownMetadata = (stored: string): Metadata | undefined => {
   }
 }
 
+const saltLength = '"salt":"AAAAAAAAAAAAAAAAAAAAAA",'.length
 const beforeSchema = '{"schema":'.length
 const beforeTime = '{"schema":1,"time":"'.length
 const timeLength = '2026-01-31T12:00:00.000Z'.length
@@ -42,6 +45,7 @@ const nobody = { kind: '' }
  */
 export const ownTime = (stored: string): Metadata | undefined => {
   if (!pattern.test(stored)) return undefined
-  const at = stored.slice(beforeTime, beforeTime + timeLength)
-  return { schema: Number(stored[beforeSchema]), time: at, actor: nobody, commandId: '', prev: null }
+  const salted = stored.startsWith('{"salt"') ? saltLength : 0
+  const at = stored.slice(salted + beforeTime, salted + beforeTime + timeLength)
+  return { schema: Number(stored[salted + beforeSchema]), time: at, actor: nobody, commandId: '', prev: null }
 }

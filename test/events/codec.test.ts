@@ -17,9 +17,30 @@ const stored: StoredEvent = {
 }
 
 describe('encode', () => {
-  it('writes the current schema version into the metadata', () => {
-    expect(encode(user('x'), 'id', metadata)).toMatchObject({ right: { metadata: stored.metadata } })
+  it('writes the current schema version into the metadata, after a salt', () => {
+    const salt = 'AbCdEfGhIjKlMnOpQrSt_-'
+    const rest = stored.metadata.slice(1)
+    expect(encode(user('x'), 'id', { ...metadata, salt })).toMatchObject({
+      right: { metadata: `{"salt":"${salt}",${rest}` },
+    })
     expect(currentSchema).toBe(1)
+  })
+
+  it('writes another salt into each event', () => {
+    const saltOf = (): unknown =>
+      E.match(
+        String,
+        ({ metadata: text }: StoredEvent) => JSON.parse(text).salt,
+      )(encode(user('x'), 'id', metadata))
+    const salts = Array.from({ length: 1_000 }, saltOf)
+    expect(new Set(salts).size).toBe(1_000)
+    for (const salt of salts) expect(salt).toMatch(/^[\w-]{22}$/)
+  })
+
+  it('refuses a salt that is not 16 bytes', () => {
+    expect(encode(user('x'), 'id', { ...metadata, salt: 'short' })).toMatchObject({
+      left: { _tag: 'InvalidInput', path: 'salt' },
+    })
   })
 
   it('writes nothing that could not be read: data and metadata are checked', () => {
@@ -77,7 +98,7 @@ describe('decode', () => {
     ['an event type that is not known', { type: 'Erased' }, /event type.*upgrade/],
     ['an event type that every object has', { type: 'toString' }, /event type/],
     ['data of another shape', { data: '{"role":"tool","content":[]}' }, /data: role/],
-    ['sealed data', { data: '{"role":"user","content":[],"sealed":{}}' }, /reserved/],
+    ['sealed data', { data: '{"role":"user","content":[],"sealed":{}}' }, /sealed.*upgrade/],
   ])('stops at %s and names stream and revision', (_, change, problem) => {
     const failed = decode({ ...stored, ...change }, place)
     expect(failed).toMatchObject({ left: { _tag: 'DecodeFailed', stream: 'conversation-a', revision: 3 } })

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { StoredEvent } from '../../src/events/codec.ts'
 import type { Event } from '../../src/events/events.ts'
 import { streamOf } from '../../src/events/ids.ts'
@@ -12,12 +13,15 @@ export const chainOf = (
   prev: string | null = null,
 ): readonly StoredEvent[] => {
   const stored: StoredEvent[] = []
-  let hash = prev
+  let before = prev
   for (const event of events) {
-    const envelope = completeEnvelope({ commandId: `${stored.length}`, now: new Date(0) }, { kind: 'test' })
-    const chain: Chain = right(encodeChain(id, hash, [event], envelope))
+    // The same salts each time: the events of a fork are chained to those of its parent, made again.
+    const salt = hash('sha256', `${id} ${stored.length}`, 'base64url').slice(0, 22)
+    const named = { commandId: `${stored.length}`, now: new Date(0) }
+    const envelope = { ...completeEnvelope(named, { kind: 'test' }), saltAt: () => salt }
+    const chain: Chain = right(encodeChain(id, before, [event], envelope))
     stored.push(...chain.events)
-    hash = chain.hash
+    before = chain.hash
   }
   return stored
 }

@@ -47,7 +47,7 @@ const schemas = {
   }),
   /** Event in `patrolStream`: a problem that a patrol found, recorded once. */
   PatrolAlarm: z.object({
-    kind: z.enum(['ledger', 'entry', 'anchor', 'conversation', 'receipt', 'store']),
+    kind: z.enum(['ledger', 'entry', 'anchor', 'conversation', 'newer', 'receipt', 'store']),
     message: text,
     conversation: text.optional(),
     revision: count.optional(),

@@ -272,7 +272,7 @@ const ofConversation = async (chat: ConversationHandle): Promise<Outcome> => {
   const { events, discrepancy } = verifying.right
   const changed = discrepancy
     ? [
-        problem('conversation', {
+        problem(discrepancy.kind === 'newer' ? 'newer' : 'conversation', {
           message: `at ${discrepancy.position}, ${discrepancy.kind}: ${discrepancy.message}`,
         }),
       ]

@@ -23,9 +23,10 @@ export interface AuditProblem {
   /**
    * Kind of problem. `ledger`: the ledger differs from its signed checkpoints; `entry`: an event differs from its ledger entry;
    * `anchor`: the ledger differs from an anchor's checkpoints; `conversation`, `receipt`: a finding of `verify` or `verifyReceipts`;
-   * `store`: the file is damaged.
+   * `newer`: a newer version of palimpsest wrote events of the conversation, which this version cannot check: upgrade; `store`: the file
+   * is damaged.
    */
-  readonly kind: 'ledger' | 'entry' | 'anchor' | 'conversation' | 'receipt' | 'store'
+  readonly kind: 'ledger' | 'entry' | 'anchor' | 'conversation' | 'newer' | 'receipt' | 'store'
   readonly message: string
   readonly conversation?: string
   /** Revision of the event in the conversation's stream or in the stream of its turns, as stated in the message. */

@@ -9,6 +9,7 @@ const labels: Readonly<Record<AuditProblem['kind'], string>> = {
   entry: 'REWRITTEN',
   anchor: 'ANCHOR',
   conversation: 'CHANGED',
+  newer: 'NEWER',
   receipt: 'RECEIPT',
   store: 'DAMAGED',
 }

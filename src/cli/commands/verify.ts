@@ -130,7 +130,11 @@ const firstOf = ({ conversation, events, notes, discrepancy, error, receipts }: 
   if (error) return [['UNREADABLE', 'warning'], [conversation, 'bold'], [error.message]]
   if (discrepancy) {
     const { position, kind, message } = discrepancy
-    return [['CHANGED', 'warning'], [conversation, 'bold'], [`at ${position}, ${kind}: ${message}`]]
+    return [
+      [kind === 'newer' ? 'NEWER' : 'CHANGED', 'warning'],
+      [conversation, 'bold'],
+      [`at ${position}, ${kind}: ${message}`],
+    ]
   }
   const sent = receipts ? `, ${plural(receipts.verified, 'request')} verified` : ''
   const beside = notes === undefined ? '' : `, ${plural(notes, 'note')}`

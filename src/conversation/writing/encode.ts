@@ -3,6 +3,7 @@ import { encode, hashOf, type StoredEvent } from '../../events/codec.ts'
 import type { EventTooLarge, InvalidInput } from '../../events/errors.ts'
 import type { Actor, AnswerFlag, Event, EventData, EventType, Metadata } from '../../events/events.ts'
 import { eventId, newCommandId, streamOf } from '../../events/ids.ts'
+import { newSalts } from '../../events/salt.ts'
 
 /** Metadata of a command: its id, actor, time and causes. */
 export interface CommandEnvelope {
@@ -28,6 +29,8 @@ export interface CompleteEnvelope extends CommandEnvelope {
   readonly actor: Actor
   /** True if the caller gave the command an id, and so may repeat the command. */
   readonly isNamed: boolean
+  /** Returns the salt of the command's event with this index: the same one each time that the command is tried. */
+  readonly saltAt: (index: number) => string
 }
 
 export const completeEnvelope = (envelope: CommandEnvelope, actor: Actor): CompleteEnvelope => ({
@@ -35,6 +38,7 @@ export const completeEnvelope = (envelope: CommandEnvelope, actor: Actor): Compl
   actor: envelope.actor ?? actor,
   commandId: envelope.commandId ?? newCommandId(),
   isNamed: envelope.commandId !== undefined,
+  saltAt: newSalts(),
 })
 
 /** The result of a command. */
@@ -136,14 +140,14 @@ export const encodeChain = (
 ): E.Either<InvalidInput | EventTooLarge, Chain> => {
   const chain: StoredEvent[] = []
   const stream = streamOf(conversation)
-  const { commandId, isNamed } = envelope
+  const { commandId, isNamed, saltAt } = envelope
   const metadata = metadataOf(envelope)
   let hash = prev
   for (const event of events) {
     // If the caller gave no command id, the new UUID itself is the id of the first event.
     const isOwn = !isNamed && chain.length === 0
     const id = isOwn ? commandId : eventId(stream, commandId, chain.length)
-    const stored = encode(event, id, { ...metadata, prev: hash })
+    const stored = encode(event, id, { ...metadata, salt: saltAt(chain.length), prev: hash })
     if (E.isLeft(stored)) return stored
     chain.push(stored.right)
     hash = hashOf(stored.right)

@@ -98,6 +98,12 @@ const contradiction = (
   checked: VerificationResponse | undefined,
 ): AuditVerdict | undefined => {
   const { discrepancy, receipts } = checked ?? {}
+  if (discrepancy?.kind === 'newer')
+    return {
+      tone: 'open',
+      title: 'A newer version of Palimpsest wrote this conversation',
+      words: `This version cannot check it: ${discrepancy.message}.`,
+    }
   if (discrepancy && beside.has(discrepancy.kind))
     return {
       tone: 'bad',

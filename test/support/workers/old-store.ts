@@ -1,5 +1,5 @@
-import { encodeChain, type CompleteEnvelope } from '../../../src/conversation/writing/encode.ts'
-import { newCommandId, streamOf } from '../../../src/events/ids.ts'
+import { completeEnvelope, encodeChain } from '../../../src/conversation/writing/encode.ts'
+import { streamOf } from '../../../src/events/ids.ts'
 import { orThrow } from '../../../src/result/fallible.ts'
 import type { EventStore } from '../../../src/store/port.ts'
 
@@ -20,13 +20,7 @@ const asked = {
 }
 
 const begin = async (store: EventStore, id: string, isAsking: boolean): Promise<void> => {
-  const commandId = newCommandId()
-  const envelope: CompleteEnvelope = {
-    actor: { kind: 'test' },
-    commandId,
-    isNamed: false,
-    ...(isAsking && { answer: true }),
-  }
+  const envelope = completeEnvelope({ ...(isAsking && { answer: true }) }, { kind: 'test' })
   const { events } = await orThrow(encodeChain(id, null, [asked], envelope))
   await orThrow(store.append({ stream: streamOf(id), events, expected: -1, repeat: 'none' }))
 }
