@@ -22,8 +22,11 @@ const links = ',"$correlationId":"all","$causationId":"it"'
 
 const storedIn = async (store: EventStore, stream: string): Promise<readonly StoredEvent[]> =>
   right(await store.read({ stream, from: 0, direction: 'forwards', limit: 10 })())
+/** The texts of events without their salts, which every one of them begins with. */
 const texts = (events: readonly StoredEvent[]): readonly string[] =>
-  events.map(({ type, data, metadata: text }) => `${type} ${data} ${text}`)
+  events.map(
+    ({ type, data, metadata: text }) => `${type} ${data} ${text.replace(/^\{"salt":"[\w-]{22}",/, '{')}`,
+  )
 const textsOf = (
   facts: readonly [fact: string, commandId: string, linked: string][],
   there: readonly StoredEvent[],
@@ -33,7 +36,7 @@ const textsOf = (
     return `${fact} ${metadata(before ? hashOf(before) : null, commandId, linked)}`
   })
 
-describe('facts beside a conversation are stored to the byte as they always were', () => {
+describe('facts beside a conversation are stored to the byte as they always were, apart from a salt', () => {
   const begun = async () => {
     const store = memoryStore()
     const chat = storeOn(store, actor).conversation('c')

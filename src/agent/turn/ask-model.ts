@@ -7,7 +7,6 @@ import { countStale } from '../models/trace-call.ts'
 import { digestOf } from '../receipts/canonical.ts'
 import { unwrap, run, type Fallible } from '../../result/fallible.ts'
 import { beginTurnLog } from './answer-calls.ts'
-import { askOptionsOf } from './call-options.ts'
 import { isCall } from './calls/open-calls.ts'
 import type { TurnActionOf } from './next-action.ts'
 import { recordMessages } from './record-messages.ts'
@@ -29,9 +28,8 @@ export async function* askModel(
   means: TurnMeans,
 ): Fallible<TurnError, TurnOutcome> {
   const { now, deferred } = asking
-  const { request, requestOptions } = asking.prepared
   const { conversation, options, settings } = state
-  const { client, emit, keepLate } = options
+  const { emit, keepLate } = options
   const { chat, tell, watch } = means
   const onRetry = ({ failed, ...retry }: Retry): boolean => {
     // During a long wait, any worker may take the conversation, and another conversation may use the slot.
@@ -43,16 +41,9 @@ export async function* askModel(
   }
   tell({ type: 'asking' })
   const asked = deferred?.before ?? now
-  const { result, ended: why } = await watch.during(
-    {
-      context: asked.at,
-      seen: now.at,
-      endedBy: keepLate ? ['interrupt'] : ['interrupt', 'rewind', 'lost'],
-    },
-    (signal) => {
-      const askOptions = { ...askOptionsOf(options), onRetry, signal }
-      return send(asked, request, { client, requestOptions, askOptions, secrets: settings.secrets })
-    },
+  const endedBy = keepLate ? (['interrupt'] as const) : (['interrupt', 'rewind', 'lost'] as const)
+  const { result, ended: why } = await watch.during({ context: asked.at, seen: now.at, endedBy }, (signal) =>
+    send(asked, asking.prepared, { options, secrets: settings.secrets, signal, onRetry }),
   )
   const { reply } = result
   if (E.isRight(reply)) return yield* record(reply.right, result, { state, asking, means })
@@ -61,7 +52,7 @@ export async function* askModel(
   if (error._tag === 'ContextExceeded')
     return settings.context.automatic === false
       ? yield error
-      : { type: 'refused', error, digest: digestOf(request) }
+      : { type: 'refused', error, digest: digestOf(asking.prepared.request) }
   const isEnded = error._tag === 'ModelAborted'
   if (isEnded && why?.why === 'lost') return yield error
   if (isEnded && why?.why === 'rewind') return yield why.error
@@ -92,7 +83,7 @@ async function* record(
   const written = await run(recordMessages(means, state.settings, { now, messages, deferred }))
   if (isStale(written)) countStale(reply.origin.usage)
   const recorded = yield* unwrap(written)
-  const last = finalReplyOf(recorded, said)
+  const last = finalReplyOf(state.conversation, replyIn(recorded), said)
   tellReply(last.position, said, { state, means })
   return { type: 'answered', reply: last, isFollowed: recorded.isFollowed, asked: now, end }
 }

@@ -1,10 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import { restFor } from '../context/policy/result-limit.ts'
 import { type ResultCut, shortResults } from '../context/policy/plan-shortening.ts'
 import { condenseWith } from '../context/summary/condense.ts'
 import type { Summarizer } from '../context/summary/summarizer.ts'
+import type { WriteResult } from '../../conversation/writing/encode.ts'
 import type { Covers, Origin, Policy } from '../../events/events.ts'
 import { failuresIn } from '../models/call-model.ts'
 import type { ModelAborted } from '../models/model.ts'
@@ -64,12 +64,9 @@ async function* condense(
     covers,
     summarizer: state.settings.summarizer as Summarizer,
     condense: (input) =>
-      pipe(
-        chat.condense({ ...input, policy }),
-        TE.tapIO(({ position }) => () => {
-          tellMarker({ type: 'condensed', position, covers, origin: input.origin }, context)
-        }),
-      ),
+      TE.tapIO(({ position }: WriteResult) => () => {
+        tellMarker({ type: 'condensed', position, covers, origin: input.origin }, context)
+      })(chat.condense({ ...input, policy })),
     context: chat.context,
     signal: watch.signal,
   })

@@ -1,10 +1,14 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { NewMessage } from '../../commands/command.ts'
+import { withApiWording } from '../context/policy/errors.ts'
+import { type ContextPlan, manageContext } from '../context/policy/policy.ts'
+import { refusalOf } from '../context/policy/refusal.ts'
 import type { QueuedMessage } from '../../conversation/beside/inbox.ts'
+import type { Policy } from '../../events/events.ts'
 import type { Effective } from '../../projections/effective.ts'
 import { digestOf } from '../receipts/canonical.ts'
 import { type RenderedRequest, type RequestOptions, requestOf } from '../receipts/request.ts'
-import { requestOptionsOf } from './call-options.ts'
+import { requestOptionsOf } from './request-options.ts'
 import {
   type DeferredMessages,
   deferralStart,
@@ -16,7 +20,6 @@ import {
 import { isToDo, type OpenCall, openCalls } from './calls/open-calls.ts'
 import { isPlaceToSpeak, openCallsIn, splitMessages } from './calls/said-results.ts'
 import { nothingToAnswer, tooManyCalls } from './errors.ts'
-import { type FitPlan, planFit } from './plan-fit.ts'
 import { isConfigured, preparationOf, type StepPreparation } from './prepare.ts'
 import { withinBudget } from './spending/budget.ts'
 import { finalReplyAt, type FinalReply, goesOn, type TurnError } from './turn-result.ts'
@@ -24,9 +27,15 @@ import { type LogFindings, totalsOf, type TurnState } from './turn-state.ts'
 import { type NextStep, stepAt, type TurnStep } from './turn-step.ts'
 
 /** A rendered request, and the options used to render it. */
-interface PreparedRequest {
+export interface PreparedRequest {
   readonly request: RenderedRequest
   readonly requestOptions: RequestOptions
+}
+
+/** Plan that makes the context smaller, and the record of it to be stored with the plan's markers. */
+interface FitPlan {
+  readonly steps: Exclude<ContextPlan, { readonly type: 'nothing' }>
+  readonly policy: Policy
 }
 
 /** Next action of a turn. */
@@ -127,7 +136,10 @@ export const nextAction = (state: TurnState): TurnAction => {
   const open = followed ? openCallsIn(followed) : openCalls(now)
   if (open.length > 0 && goesOn(reply)) return { type: 'answer-calls', now: followed?.before ?? now, open }
 
-  if (state.unexamined) return examinationOf(now, state.unexamined, state)
+  if (state.unexamined) {
+    const { position, isForced } = state.unexamined
+    return { type: 'examine-step', now, step: stepAt(position, now, totalsOf(state)), isForced }
+  }
   const last = reply ?? finalReplyAt(state.conversation, now)
   // A user message that has arrived meanwhile begins a new turn, which runs at once.
   const isStopped = state.stopped !== undefined && !isFollowed && deferralStart(now) === undefined
@@ -210,17 +222,6 @@ const resultsFirst = (overtaking: DeferredMessages, { options }: TurnState) => {
   return split && { deferred: { ...overtaking, said: split.said }, results: split.results }
 }
 
-const examinationOf = (
-  now: Effective,
-  { position, isForced }: NonNullable<TurnState['unexamined']>,
-  state: TurnState,
-): TurnAction => ({
-  type: 'examine-step',
-  now,
-  step: stepAt(position, now, totalsOf(state)),
-  isForced,
-})
-
 /** Reports whether the user's last messages have to wait for the next reply. */
 const hasToWait = (said: DeferredMessages, { isFollowed, reply, options }: TurnState): boolean =>
   (isFollowed && reply?.stopReason === 'pause_turn') || isHeldBack(said, requestOptionsOf(options))
@@ -239,15 +240,25 @@ const requestFor = (
     : E.left(nothingToAnswer(conversation))
 }
 
-/** Makes the context smaller, if it has to be. */
+/** Makes the context smaller, if it has to be. The policy records what is needed to derive the same plan again. */
 const fitOf = (
   now: Effective,
   { settings: { context, summarizer }, failedSummary, refusal }: TurnState,
   isTooLong: boolean,
 ): TurnAction | undefined => {
-  const canCondense = summarizer !== undefined && !failedSummary
   const refused = isTooLong ? refusal?.error : undefined
-  const planned = planFit(now, context, { canCondense, refused })
-  if (E.isLeft(planned)) return fail(planned.left)
-  return planned.right && { type: 'fit', now, plan: planned.right }
+  const canCondense = summarizer !== undefined && !failedSummary
+  const options = { canCondense, ...(refused && { refused: refusalOf(refused) }) }
+  const planned = manageContext(now, context, options)
+  if (E.isLeft(planned)) {
+    const error = planned.left
+    return fail(refused && error._tag === 'ContextTooLarge' ? withApiWording(error, refused) : error)
+  }
+  const steps = planned.right
+  if (steps.type === 'nothing') return undefined
+  const { used, allowed, said, learned } = steps
+  const outcome = { ...(said !== undefined && { said }), ...(learned && { learned }) }
+  const given = { position: now.at, settings: { ...context }, options }
+  const policy: Policy = { of: 'context', used, allowed, ...given, ...outcome }
+  return { type: 'fit', now, plan: { steps, policy } }
 }

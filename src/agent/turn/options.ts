@@ -24,10 +24,7 @@ export interface TurnOptions extends StepOptions {
   /** A client of `@anthropic-ai/sdk`, or any other `Model`. */
   readonly client: AnthropicClient | Model
   readonly model: string
-  /**
-   * System prompt. Default: as configured. A prompt that differs from the configuration is recorded (`Configured`) before the model is
-   * called.
-   */
+  /** System prompt. Default: as configured. Another prompt is recorded (`Configured`) before the model is called. */
   readonly system?: string | readonly BlockInput[] | undefined
   /** Tools (`tool`, `mcpTools`, `resultReader`), or definitions in the API's form. Default: as configured. */
   readonly tools?: readonly object[] | undefined
@@ -40,10 +37,7 @@ export interface TurnOptions extends StepOptions {
   readonly parameters?: { readonly [name: string]: unknown } | undefined
   /** Limits on the size of the context, and settings for staying below them. Default: a window of 200,000 tokens. */
   readonly context?: SomeOf<ContextSettings> | undefined
-  /**
-   * Summarizer: settings of the built-in summarizer, which uses the turn's model by default; your own function; or false to truncate
-   * only.
-   */
+  /** Settings of the built-in summarizer (default: with the turn's model), your own function, or false to truncate only. */
   readonly summarizer?: Summarizer | SomeOf<SummarizerSettings> | false | undefined
   /** Lifetime of the cache breakpoints; false sets none. Default `5m`. */
   readonly cache?: '5m' | '1h' | false | undefined
@@ -72,10 +66,7 @@ export interface TurnOptions extends StepOptions {
   readonly prices?: Prices | undefined
   /** Signal that aborts the turn; complete content is recorded. */
   readonly signal?: AbortSignal | undefined
-  /**
-   * True to record the received part of a reply that broke off and is not retried: its completed blocks, and the beginning of a text
-   * block. Default false.
-   */
+  /** True to record the complete blocks, and the begun text, of a reply that broke off and is not retried. Default false. */
   readonly keepPartial?: boolean | undefined
   /** Options for calls that wait for approval or for outside results. */
   readonly waiting?: WaitOptions | undefined
@@ -89,17 +80,11 @@ export interface TurnOptions extends StepOptions {
    * Default `wait`.
    */
   readonly whileHeld?: 'wait' | 'fail' | 'take' | undefined
-  /**
-   * Milliseconds of silence after which the holder of a turn counts as dead. Use the same value everywhere, including workers. Default
-   * 10,000.
-   */
+  /** Milliseconds of silence after which a turn's holder counts as dead; the same everywhere, also in workers. Default 10,000. */
   readonly ttl?: number | undefined
   /** True to record a late reply (`StaleContext`) on an abandoned branch. Default false. */
   readonly keepLate?: boolean | undefined
-  /**
-   * Called with each event of a reply's stream as it arrives, and with the progress of tools: `{ type: 'tool-progress', call, tool,
-   * text }`, as in `chat.stream`.
-   */
+  /** Called with each event of a reply's stream, and with the progress of tools: `{ type: 'tool-progress', call, tool, text }`. */
   readonly onEvent?: ((event: ReplyEvent) => void) | undefined
 }
 
@@ -138,6 +123,7 @@ const tool = z.union([
 const reserved = ['model', 'system', 'tools', 'messages', 'stream']
 
 const more = z.number().positive()
+const listener = z.custom(isFunction, { error: 'is not a function' }).optional()
 
 /** Schema of a step's settings. The values of its fields are checked together with the turn's other options. */
 export const stepSchema = z.strictObject({
@@ -194,13 +180,13 @@ export const optionsSchema = z.strictObject({
       error: 'must be an array of tool names, or a function that takes a step',
     })
     .optional(),
-  prepareStep: z.custom(isFunction, { error: 'is not a function' }).optional(),
-  onStep: z.custom(isFunction, { error: 'is not a function' }).optional(),
+  prepareStep: listener,
+  onStep: listener,
   signal: z.instanceof(AbortSignal, { error: 'is not an AbortSignal' }).optional(),
   keepPartial: z.boolean().optional(),
   waiting: z.strictObject({ expires: milliseconds.optional(), keep: z.boolean().optional() }).optional(),
   keepLate: z.boolean().optional(),
   whileHeld: z.enum(['wait', 'fail', 'take'], { error: 'must be wait, fail or take' }).optional(),
   ttl: milliseconds.optional(),
-  onEvent: z.custom(isFunction, { error: 'is not a function' }).optional(),
+  onEvent: listener,
 })

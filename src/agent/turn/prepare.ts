@@ -9,11 +9,7 @@ export type StepPreparation =
   | { readonly type: 'configure'; readonly input: ConfigureInput }
   | { readonly type: 'condense'; readonly input: CondenseInput }
 
-/**
- * Returns the preparation of a step, if any is necessary.
- *
- * @param wanted undefined while not known
- */
+/** Returns the preparation of a step, if any is necessary. `wanted` is undefined while not known. */
 export const preparationOf = (
   now: Effective,
   wanted: Configuration | undefined,
@@ -30,10 +26,7 @@ export const isConfigured = (now: Effective, wanted: Configuration): boolean => 
   return fields.every((field) => isSame(wanted[field], inForce[field]))
 }
 
-/**
- * Reports whether two values are equal as canonical JSON. Their plain JSON texts are compared first, because they are usually the same.
- * A configuration may contain lone surrogates, which are not sent.
- */
+/** Reports whether two values are equal as canonical JSON, without the lone surrogates, which are not sent. */
 const isSame = (one: unknown, other: unknown): boolean =>
   JSON.stringify(one) === JSON.stringify(other) ||
   canonicalize(wellFormed(one)) === canonicalize(wellFormed(other))

@@ -18,21 +18,11 @@ import type { TurnMeans } from './turn-means.ts'
 /** Maximum number of retries when concurrent events prevent results from being recorded. */
 const maxStale = 10
 
-/** The written events; `isFollowed` is true if user messages come after them. */
-interface MessagesRecord extends WriteResult {
-  readonly isFollowed: boolean
-}
-
 /** Messages to be recorded after a history, and the user messages that wait for them. */
 interface Recording {
   readonly now: Effective
   readonly messages: readonly NewMessage[]
   readonly deferred?: DeferredMessages | undefined
-}
-
-/** Results of calls that were open at `now`, and the user messages that already followed the calls. */
-interface ResultRecording extends Pick<Recording, 'now' | 'deferred'> {
-  readonly content: readonly Block[]
 }
 
 /** Reports whether all calls that these results belong to are open. */
@@ -44,45 +34,54 @@ const areOpen = (results: readonly Block[], now: Effective): boolean => {
 /**
  * Records messages right after `now`, before deferred messages and the user's messages since then. Fails with `StaleContext` if any
  * other event intervened; with `keepLate`, the messages are then stored on an abandoned branch.
+ *
+ * @returns the written events; `isFollowed` is true if user messages come after them
  */
 export async function* recordMessages(
   means: TurnMeans,
   { keepLate }: Pick<ResolvedTurnOptions, 'keepLate'>,
   { now, messages, deferred }: Recording,
-): Fallible<WriteError | ReadError, MessagesRecord> {
-  const recorded = yield* recordAfter(means, now.at, { messages, deferred })
-  if (isStale(recorded) && keepLate)
-    yield* unwrap(means.chat.record(messages, { branchAt: (deferred?.before ?? now).at }))
-  return yield* unwrap(recorded)
+): Fallible<WriteError | ReadError, WriteResult & { readonly isFollowed: boolean }> {
+  const { chat } = means
+  let place: RecordPlace = { after: now.at, said: deferred }
+  for (;;) {
+    const written = await recordBefore(chat, place, messages)()
+    const next = isStale(written) ? yield* nextPlace(means, place) : undefined
+    if (!next) {
+      if (isStale(written) && keepLate)
+        yield* unwrap(chat.record(messages, { branchAt: (deferred?.before ?? now).at }))
+      return { ...(yield* unwrap(written)), isFollowed: place.said !== undefined }
+    }
+    place = next
+  }
 }
 
-/**
- * Records messages after a position, before deferred messages. Tolerates later markers, restores and configurations, and events that
- * were rewound; later user messages are moved to after the recorded messages.
- */
-async function* recordAfter(
-  means: TurnMeans,
-  after: number,
-  { messages, deferred }: Omit<Recording, 'now'>,
-): Fallible<ReadError, E.Either<WriteError, MessagesRecord>> {
-  const { chat, history } = means
-  const written = await (
-    deferred
-      ? moveBack(chat, deferred, { after, messages })
-      : chat.record(messages, { after, tolerate: 'markers' })
-  )()
-  const recorded = E.map((done: WriteResult) => ({ ...done, isFollowed: deferred !== undefined }))(written)
-  if (!isStale(recorded)) return recorded
+interface RecordPlace {
+  readonly after: number
+  readonly said: DeferredMessages | undefined
+}
+
+/** Returns the place after later markers and before later user messages; undefined if another event intervened. */
+async function* nextPlace(
+  { chat, history }: TurnMeans,
+  { after, said }: RecordPlace,
+): Fallible<ReadError, RecordPlace | undefined> {
   const later = yield* history()
-  const from = deferred?.before.at ?? after
+  const from = said?.before.at ?? after
   const since = yield* chat.later(from)
   const path = pathAfter(since, from, later.at)
-  if (!path?.every(mayWait)) return recorded
-  const said = lastUserMessages(later, since, from)
-  return said || !path.some(beginsTurn)
-    ? yield* recordAfter(means, later.at, { messages, deferred: said })
-    : recorded
+  if (!path?.every(mayWait)) return undefined
+  const next = lastUserMessages(later, since, from)
+  return next || !path.some(beginsTurn) ? { after: later.at, said: next } : undefined
 }
+
+/** Records messages after a position, before the user messages that wait for them. */
+const recordBefore = (
+  chat: ConversationHandle,
+  { after, said }: RecordPlace,
+  messages: readonly NewMessage[],
+): TaskEither<WriteError, WriteResult> =>
+  said ? moveBack(chat, said, { after, messages }) : chat.record(messages, { after, tolerate: 'markers' })
 
 /** Rewinds to before the user's messages and records them again, after the given messages and the other events since. */
 export const moveBack = (
@@ -92,13 +91,11 @@ export const moveBack = (
 ): TaskEither<WriteError, WriteResult> =>
   chat.record([...messages, ...said], { rewindTo: before.at, again, after })
 
-/**
- * Records the results of calls that were open at `now`, before any user messages since then.
- */
+/** Records the results of calls that were open at `now`, before any user messages since then. */
 export async function* recordResults(
   means: TurnMeans,
   settings: ResolvedTurnOptions,
-  { now, content, deferred }: ResultRecording,
+  { now, content, deferred }: Omit<Recording, 'messages'> & { readonly content: readonly Block[] },
 ): Fallible<WriteError | ReadError, void> {
   const { chat, history } = means
   const { maxResult, run: tools } = settings
@@ -107,33 +104,22 @@ export async function* recordResults(
   let before = now
   let said = deferred
   for (let stale = 0; ; stale++) {
-    const written = await (
-      said
-        ? moveBack(chat, said, { after: before.at, messages: [results] })
-        : chat.record(results, { after: before.at, tolerate: 'markers' })
-    )()
+    const written = await recordBefore(chat, { after: before.at, said }, [results])()
     if (E.isLeft(written) && written.left._tag === 'EventTooLarge' && results === whole) {
       results = recordableMessage(content, maxResult)
       continue
     }
-    if (!isStale(written) || stale > maxStale) {
-      yield* unwrap(written)
-      return
-    }
+    if (!isStale(written) || stale > maxStale) return void (yield* unwrap(written))
     const later = yield* history()
     // Neither a configuration nor the result of another call affects these calls.
-    if (!said && areOpen(content, later)) {
-      before = later
-      continue
+    if (said || !areOpen(content, later)) {
+      // Messages sent while the tools ran come after the results: otherwise the request would state that the calls have no results.
+      const position = said?.before.at ?? before.at
+      const since = lastUserMessages(later, yield* chat.later(position), position)
+      if (!since || !areOpen(content, since.before))
+        return void (yield* recordMessages(means, settings, { now: before, messages: [results] }))
+      said = since
     }
-    // Messages sent while the tools ran come after the results: otherwise the request would state that the calls have no results.
-    const position = said?.before.at ?? before.at
-    const since = lastUserMessages(later, yield* chat.later(position), position)
-    if (!since || !areOpen(content, since.before)) {
-      yield* recordMessages(means, settings, { now: before, messages: [results] })
-      return
-    }
-    said = since
     before = later
   }
 }

@@ -1,23 +1,35 @@
+import { inspect } from 'node:util'
 import * as E from 'fp-ts/lib/Either.js'
 import type { Receipt } from '../../events/events.ts'
-import { withSecrets } from '../../events/secrets.ts'
+import { withoutEchoes, withSecrets } from '../../events/secrets.ts'
 import type { Effective } from '../../projections/effective.ts'
-import { type ModelRetryOptions, callModel, failuresIn, withFailed } from '../models/call-model.ts'
+import {
+  type Retry,
+  type ModelRetryOptions,
+  callModel,
+  failuresIn,
+  withFailed,
+} from '../models/call-model.ts'
 import { withEstimates } from '../context/tokens/estimates.ts'
 import { countTokens } from '../context/tokens/tokens.ts'
 import { refusesContainer, type SentContainer, containerToSend } from '../receipts/containers.ts'
-import { redactError, redactAnswer } from './echoes.ts'
-import type { Model, ModelError, Reply } from '../models/model.ts'
+import { errorText } from '../models/error-text.ts'
+import type { ModelError, Reply, ReplyEvent } from '../models/model.ts'
 import { buildRequest } from '../receipts/build-request.ts'
 import { receiptOf } from '../receipts/receipt.ts'
 import { type RenderedRequest, type RequestOptions, requestOf } from '../receipts/request.ts'
+import type { PreparedRequest } from './next-action.ts'
+import type { ResolvedTurnOptions } from './options.ts'
+import { deltas } from './stream/deltas.ts'
+import { type Emit, unheard } from './stream/turn-event.ts'
 
 interface Sending {
-  readonly client: Model
-  readonly requestOptions: RequestOptions
-  readonly askOptions: ModelRetryOptions
+  readonly options: ResolvedTurnOptions
   /** Secrets to send in place of the references in the parameters. */
-  readonly secrets: ReadonlyMap<string, string>
+  readonly secrets: Secrets
+  readonly signal: AbortSignal
+  /** Called before each further attempt; if it returns false, the attempt is not made. */
+  readonly onRetry: (retry: Retry) => boolean
 }
 /** Reply to a request, or the error, and the request's receipt. */
 export interface SendResult {
@@ -32,28 +44,28 @@ interface Attempt {
   readonly container: SentContainer | undefined
 }
 
-/**
- * Sends a request with its container and betas. If the API no longer accepts the container, the request is sent again without it; if
- * the endpoint requires another form, the request is sent again in that form.
- */
+/** Sends a request; sends it again if the API no longer accepts its container, or the endpoint requires another form. */
 export const send = async (
   now: Effective,
-  rendered: RenderedRequest,
-  { client, requestOptions, askOptions, secrets }: Sending,
+  { request, requestOptions }: PreparedRequest,
+  { options: { client, emit, onEvent, stallTimeout, maxRetries }, secrets, signal, onRetry }: Sending,
 ): Promise<SendResult> => {
   const betas = client.betas && { betas: client.betas }
-  const { onRetry } = askOptions
+  const hears = emit === unheard ? onEvent : withDeltas(emit, onEvent)
   const asking: ModelRetryOptions = {
-    ...askOptions,
-    ...(onRetry && { onRetry: (retry) => onRetry({ ...retry, error: redactError(retry.error, secrets) }) }),
+    signal,
+    onRetry: (retry) => onRetry({ ...retry, error: redactError(retry.error, secrets) }),
+    ...(hears && { onEvent: hears }),
+    ...(stallTimeout !== undefined && { stallTimeout }),
+    ...(maxRetries !== undefined && { maxRetries }),
   }
   const attempt = async ({ request: made, options, container }: Attempt): Promise<SendResult> => {
     const along = { ...betas, ...(container && { container }) }
     const receipt = receiptOf(now, made, options, along)
-    const request = buildRequest(now, made, { container })
-    const parameters = withSecrets(request.parameters, secrets)
+    const built = buildRequest(now, made, { container })
+    const parameters = withSecrets(built.parameters, secrets)
     const { form } = options
-    const reply = await callModel(client, { ...request, parameters }, { ...asking, ...(form && { form }) })
+    const reply = await callModel(client, { ...built, parameters }, { ...asking, ...(form && { form }) })
     return { reply: estimated(now, redactAnswer(reply, secrets)), receipt }
   }
   /** Returns another form of the request, if that form avoids the reason for the API's refusal. */
@@ -64,14 +76,14 @@ export const send = async (
     const form = error._tag === 'ModelFailed' ? error.form : undefined
     if (!form) return undefined
     const made = requestOf(now, { ...options, form })
-    const isAllowed = asking.onRetry?.({ error, wait: 0, try: 2, failed: failuresIn(error) }) ?? true
+    const isAllowed = onRetry({ error, wait: 0, try: 2, failed: failuresIn(error) })
     return E.isRight(made) && isAllowed
       ? { container, request: made.right, options: { ...options, form } }
       : undefined
   }
   // Only the Messages API has containers.
   const container = client.form ? undefined : containerToSend(now, Date.now())
-  const first: Attempt = { request: rendered, options: requestOptions, container }
+  const first: Attempt = { request, options: requestOptions, container }
   const answered = await attempt(first)
   const next = E.isLeft(answered.reply) ? otherThan(first, answered.reply.left) : undefined
   if (!next || E.isRight(answered.reply)) return answered
@@ -83,6 +95,15 @@ export const send = async (
   return { reply: told, receipt }
 }
 
+/** Returns a listener that passes each stream event of a reply to the caller's listener and to the turn's listeners. */
+const withDeltas = (emit: Emit, onEvent: ResolvedTurnOptions['onEvent']): ((event: ReplyEvent) => void) => {
+  const grow = deltas(emit)
+  return (event) => {
+    onEvent?.(event)
+    grow(event)
+  }
+}
+
 /** Returns the same answer, with estimates for missing token counts. */
 const estimated = (now: Effective, answer: SendResult['reply']): SendResult['reply'] => {
   const counted = (reply: Reply): Reply => ({
@@ -92,4 +113,43 @@ const estimated = (now: Effective, answer: SendResult['reply']): SendResult['rep
   if (E.isRight(answer)) return E.right(counted(answer.right))
   const { partial } = answer.left
   return partial ? E.left({ ...answer.left, partial: counted(partial) }) : answer
+}
+
+type Secrets = ReadonlyMap<string, string>
+
+/** Removes secrets from the answer to a request that the API may have quoted. The model's own content stays verbatim. */
+const redactAnswer = (reply: SendResult['reply'], secrets: Secrets): SendResult['reply'] => {
+  if (secrets.size === 0) return reply
+  return E.isRight(reply) ? E.right(replyOf(reply.right, secrets)) : E.left(redactError(reply.left, secrets))
+}
+
+const replyOf = ({ content, origin }: Reply, secrets: Secrets): Reply => ({
+  content,
+  origin: withoutEchoes(origin, secrets),
+})
+
+const redactError = <A extends ModelError>(error: A, secrets: Secrets): A => {
+  if (secrets.size === 0) return error
+  const { _tag, cause, partial, ...facts } = error
+  return {
+    ...error,
+    ...withoutEchoes(facts, secrets),
+    ...(partial && { partial: replyOf(partial, secrets) }),
+    ...(cause !== undefined && { cause: causeOf(cause, secrets) }),
+  }
+}
+
+/** Returns the cause of an error. If it shows a secret anywhere, only its text is kept, with the secret removed. */
+const causeOf = (cause: unknown, secrets: Secrets): unknown => {
+  const told = shownOf(cause)
+  const text = errorText(cause)
+  return withoutEchoes(told, secrets) === told ? cause : new Error(withoutEchoes(text, secrets))
+}
+
+const shownOf = (cause: unknown): string => {
+  try {
+    return inspect(cause, { depth: 8, showHidden: false, maxStringLength: null, maxArrayLength: null })
+  } catch {
+    return errorText(cause)
+  }
 }

@@ -93,7 +93,8 @@ export const settle = (given: TurnOptions): E.Either<SettleError, ResolvedTurnOp
   const summarizing = under('summarizer', summarizerOf(options, client, context.window))
   if (E.isLeft(summarizing)) return summarizing
   const all = { ...prices, ...options.prices }
-  const priced = isPriced(options.budget ?? {}, all, [model, ...summaryModel(options.summarizer)])
+  const { model: summaryModel = model } = typeof options.summarizer === 'object' ? options.summarizer : {}
+  const priced = isPriced(options.budget ?? {}, all, [...new Set([model, summaryModel])])
   if (E.isLeft(priced)) return priced
   const wanted = wellFormed({
     ...configured,
@@ -136,10 +137,6 @@ const endings = (stopWhen: TurnOptions['stopWhen']): Tools =>
     ? Object.fromEntries(stopWhen.map((name: string) => [name, { run: () => ended, effect: 'none' }]))
     : {}
 const ended = 'The turn ended with this call.'
-
-/** Returns the model of the built-in summarizer if its settings name one; otherwise an empty array. */
-const summaryModel = (given: TurnOptions['summarizer']): readonly string[] =>
-  typeof given === 'object' && given.model !== undefined ? [given.model] : []
 
 /** Prefixes an error's path with the option that contains it. */
 const under = <A, Err extends SettleError>(

@@ -87,31 +87,23 @@ export const messageOf = ({ content, origin }: Reply, context: Receipt, starts?:
   origin: { ...origin, context, ...(starts !== undefined && { starts }) },
 })
 
-export const finalReplyOf = (written: WriteResult, { content, origin }: Reply): FinalReply => ({
-  conversation: written.conversation,
-  position: replyIn(written),
+export const finalReplyOf = (
+  conversation: string,
+  position: number,
+  { content, origin }: Pick<Reply, 'content'> & Partial<Reply>,
+): FinalReply => ({
+  conversation,
+  position,
   content,
-  stopReason: origin.stopReason,
+  stopReason: origin?.stopReason,
   waiting: [],
   pending: [],
 })
 
-/**
- * Returns the last reply in the history as the final reply of a turn that did not call the model; undefined if the history contains no
- * reply.
- */
+/** Returns the last reply in the history as the final reply of a turn that did not call the model, if there is one. */
 export const finalReplyAt = (conversation: string, { items }: Effective): FinalReply | undefined => {
   const reply = items.findLast(isReply)
-  return (
-    reply && {
-      conversation,
-      position: reply.position,
-      content: reply.content,
-      stopReason: reply.origin?.stopReason,
-      waiting: [],
-      pending: [],
-    }
-  )
+  return reply && finalReplyOf(conversation, reply.position, reply)
 }
 
 /** Returns the position of the reply in a write, which may also contain a rewind before it and deferred messages after it. */

@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { ConversationHandle } from '../../conversation/conversation.ts'
 import type { ModelAborted } from '../models/model.ts'
+import { inSpan } from '../telemetry/spans.ts'
 import { unwrap, run, type Fallible, task } from '../../result/fallible.ts'
 import { turnCancelled } from './errors.ts'
 import { type LiveHistory, liveHistory } from './calls/live.ts'
@@ -12,7 +13,6 @@ import { type TurnListener, streamTurn, type TurnEvent } from './stream-turn.ts'
 import { goesOn, type TurnResult, type TurnError } from './turn-result.ts'
 import { type TurnWatch, watchOf } from './say/watch.ts'
 import { newCourse, stateAtStart } from './turn-state.ts'
-import { traceTurn } from './trace-turn.ts'
 
 /** Runner of turns in a conversation. */
 export interface TurnRunner {
@@ -48,9 +48,8 @@ export const createTurnRunner = (chat: ConversationHandle): TurnRunner => {
       if (!party.isWorker) void history.begin()
       // For a worker, facts recorded since its claim, or since it last looked, concern this turn.
       const revision = party.isWorker ? yield* turnLog.seen() : (yield* turnLog.now()).revision
-      const { whileHeld, ttl, emit, signal } = options
-      const onHeld = (by: string): void => emit({ type: 'held', by })
-      const claim = createTurnClaim(chat, history, remembered, { whileHeld, ttl, onHeld })
+      const { whileHeld, emit, signal } = options
+      const claim = createTurnClaim(chat, history, remembered, options)
       const watch = watchOf(chat, revision, signal, claim)
       let turned: Outcome
       try {
@@ -116,3 +115,36 @@ const heardBy = ({ emit, signal }: TurnListener, options: ResolvedTurnOptions): 
   emit,
   signal: options.signal ? AbortSignal.any([options.signal, signal]) : signal,
 })
+
+/** Errors that end a turn early but do not indicate a fault. */
+const harmless: ReadonlySet<string> = new Set<TurnError['_tag']>([
+  'NothingToAnswer',
+  'TurnCancelled',
+  'ModelAborted',
+  'StaleContext',
+])
+
+/** Runs a turn in a span that contains the spans of its model and tool calls. */
+const traceTurn = (
+  conversation: string,
+  { model, client: { form } }: ResolvedTurnOptions,
+  give: () => Promise<NonNullable<Outcome>>,
+): Promise<NonNullable<Outcome>> =>
+  inSpan(
+    'invoke_agent',
+    () => ({
+      attributes: {
+        'gen_ai.operation.name': 'invoke_agent',
+        'gen_ai.provider.name': form ? 'openai' : 'anthropic',
+        'gen_ai.request.model': model,
+      },
+      inherited: { 'gen_ai.conversation.id': conversation },
+    }),
+    async (span) => {
+      const turned = await give()
+      const ended = E.isRight(turned) ? turned.right.ended : turned.left._tag
+      span?.set({ 'palimpsest.turn.ended': ended })
+      if (E.isLeft(turned) && !harmless.has(ended)) span?.failed(ended)
+      return turned
+    },
+  )

@@ -24,14 +24,14 @@ const maxStale = 10
 /** Actions that can be decided again from a newer history if concurrent events prevent them. */
 const repeatable: ReadonlySet<TurnAction['type']> = new Set(['prepare', 'move-back', 'fit'])
 
-/** Outcome of a turn, and its progress, which is kept if another holder has taken over the conversation. */
-interface TurnEnd {
-  readonly outcome: E.Either<TurnError, TurnResult>
-  readonly course: TurnCourse
-}
-
-/** Runs one turn: carries out the next action and folds its outcome into the state, until the turn ends. */
-export const turn = async (begun: TurnState, given: Omit<TurnMeans, 'tell'>): Promise<TurnEnd> => {
+/**
+ * Runs one turn: carries out the next action and folds its outcome into the state, until the turn ends. Returns the outcome, and the
+ * progress, which is kept if another holder has taken over the conversation.
+ */
+export const turn = async (
+  begun: TurnState,
+  given: Omit<TurnMeans, 'tell'>,
+): Promise<{ readonly outcome: E.Either<TurnError, TurnResult>; readonly course: TurnCourse }> => {
   let state = begun
   const means: TurnMeans = { ...given, tell: (outcome) => (state = evolveTurn(state, outcome)) }
   const { signal } = means.watch
@@ -165,10 +165,7 @@ async function* prepareStep(
   return { type: 'step-prepared', settings }
 }
 
-/**
- * Waits for a function supplied by the caller and returns its result. The function may take a long time: if the turn ends first, its
- * result is not awaited.
- */
+/** Returns the result of a function of the caller. The function may take long: it is not awaited if the turn ends first. */
 async function* heed<A>(
   now: Effective,
   { watch }: TurnMeans,

@@ -1,10 +1,15 @@
+import { readFileSync, readdirSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { countTokens } from '../../../src/agent/context/tokens/tokens.ts'
+import type { ChatForm } from '../../../src/agent/models/form.ts'
+import { type Chat, chatBody } from '../../../src/agent/models/openai/chat/chat.ts'
+import type { ChatRepairKind } from '../../../src/agent/models/openai/chat/types.ts'
+import { usageOf } from '../../../src/agent/models/openai/usage.ts'
+import { digestOf } from '../../../src/agent/receipts/canonical.ts'
+import { currentRenderer, requestOf } from '../../../src/agent/receipts/request.ts'
 import type { AnyBlock } from '../../../src/events/blocks.ts'
 import type { Event } from '../../../src/events/events.ts'
-import type { ChatForm } from '../../../src/agent/models/form.ts'
-import { chatBody } from '../../../src/agent/models/openai/chat/chat.ts'
 import { effective } from '../../../src/projections/effective.ts'
-import { currentRenderer, requestOf } from '../../../src/agent/receipts/request.ts'
 import { right } from '../../support/either.ts'
 import { assistant, blocksOf, logOf, said, text, toolResult, toolUse, user } from '../../support/log.ts'
 import { imageOf, pictures } from '../../support/pictures.ts'
@@ -384,6 +389,93 @@ describe('reasoning', () => {
       role: 'assistant',
       content: 'So.',
       reasoning_details: details,
+    })
+  })
+})
+
+describe('tokens of a request in the form', () => {
+  /** A reply of these many tokens, most of which are reasoning that is not sent again. */
+  const reply = (words: string, prompt: number, written: number, reasoning: number) =>
+    assistant(words, {
+      model: 'm',
+      requestId: `r${prompt}`,
+      stopReason: 'end_turn',
+      usage: usageOf({
+        prompt_tokens: prompt,
+        completion_tokens: written + reasoning,
+        completion_tokens_details: { reasoning_tokens: reasoning },
+      }),
+    })
+
+  describe('reasoning that is billed and not sent again', () => {
+    it('is no part of the next request', () => {
+      const count = countTokens(effective(logOf(user('Why?'), reply('It is so.', 100, 10, 9_000))))
+      expect(count).toMatchObject({ total: 110, estimated: 0, anchor: 1 })
+    })
+
+    it('does not make estimates of what comes next smaller', () => {
+      const words = 'so it was told '.repeat(300)
+      const log = [
+        user(words),
+        reply('Yes.', 1_000, 5, 9_000),
+        user(words),
+        reply('No.', 2_005, 5, 9_000),
+        user(words),
+      ]
+      expect(countTokens(effective(logOf(...log))).correction).toBeGreaterThan(0.8)
+    })
+  })
+})
+
+describe('recorded requests in the form', () => {
+  /** A log, and the request that it made in a form when the translation was the current one. Never edited. */
+  interface Golden {
+    readonly form: ChatForm
+    readonly events: readonly Event[]
+    readonly chat: Chat
+    readonly repairs: readonly { readonly kind: string }[]
+    readonly digest: string
+  }
+
+  const folder = new URL('../../golden/chat/1/', import.meta.url)
+  const all = readdirSync(folder).map(
+    (file) => [file, JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as Golden] as const,
+  )
+  const frozen =
+    'receipts of requests made before would fail: leave this version as it was, and give the changed one the next number; docs/adr/0023-other-forms-are-translations.md'
+
+  describe('version 1 of the translation makes the request that it made, to the byte', () => {
+    it.each(all)('%s', (_, { form, events, chat, repairs, digest }) => {
+      const made = right(requestOf(effective(logOf(...events)), { renderer: 1, form }))
+      expect(JSON.stringify(made.chat, undefined, 2), `version 1: ${frozen}`).toBe(
+        JSON.stringify(chat, undefined, 2),
+      )
+      expect(JSON.stringify(made.repairs, undefined, 2), `version 1: ${frozen}`).toBe(
+        JSON.stringify(repairs, undefined, 2),
+      )
+      expect(digestOf(made), `version 1: ${frozen}`).toBe(digest)
+    })
+
+    it('in every kind of repair', () => {
+      const kinds: Readonly<Record<ChatRepairKind, true>> = {
+        'assistant-added': true,
+        'cache-control-dropped': true,
+        'calls-moved': true,
+        'field-dropped': true,
+        'id-replaced': true,
+        'media-moved': true,
+        'message-dropped': true,
+        'name-replaced': true,
+        'parameter-dropped': true,
+        'roles-merged': true,
+        'schema-completed': true,
+        'server-tool-dropped': true,
+        'shown-as-text': true,
+        'thinking-dropped': true,
+        'tool-dropped': true,
+      }
+      const shown = new Set(all.flatMap(([, { repairs }]) => repairs.map(({ kind }) => kind)))
+      expect(Object.keys(kinds).filter((kind) => !shown.has(kind))).toEqual([])
     })
   })
 })

@@ -1,13 +1,15 @@
-import { getEventListeners } from 'node:events'
 import Anthropic from '@anthropic-ai/sdk'
 import * as E from 'fp-ts/lib/Either.js'
+import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import type { Model } from '../../../src/agent/models/model.ts'
 import type { TurnOptions } from '../../../src/agent/turn/options.ts'
 import { openStore } from '../../../src/index.ts'
-import { atEnd } from '../../support/at-end.ts'
-import { text, toolUse } from '../../support/log.ts'
 import { messagesApi } from '../../../src/testing/messages-api/server.ts'
+import { atEnd } from '../../support/at-end.ts'
+import { failure } from '../../support/either.ts'
+import { text, toolUse } from '../../support/log.ts'
+import { type Scene, scene, yes } from '../../support/turn-scene.ts'
 
 // A signal may live as long as the program, and serve thousands of turns.
 
@@ -69,4 +71,35 @@ describe('a turn leaves no listener on its signal', () => {
   it('of a summarizer of the caller’s', async () => {
     expect(await leftBy({ summarizer: async () => ({ blocks: [text('They talked.')] }) })).toBe(0)
   })
+})
+
+describe('functions that never answer', () => {
+  const calls = { content: [{ ...toolUse('read'), name: 'read' }] }
+  const tools = [{ name: 'read', input_schema: { type: 'object' } }]
+  const never = (): Promise<never> => new Promise(() => {})
+  const run = { read: () => 'x' }
+
+  const functions: readonly (readonly [string, (asked: () => void) => Partial<TurnOptions>])[] = [
+    ['stopWhen', (asked) => ({ run, stopWhen: () => (asked(), never()) })],
+    ['onStep', (asked) => ({ run, onStep: () => (asked(), never()) })],
+    ['prepareStep', (asked) => ({ run, prepareStep: () => (asked(), never()) })],
+    ['approve', (asked) => ({ run: { read: { run: run.read, approve: () => (asked(), never()) } } })],
+  ]
+  const ways: readonly (readonly [string, (made: Scene, user: AbortController) => unknown])[] = [
+    ['its signal', (_, user) => user.abort()],
+    ['a cancel', ({ chat }) => chat.cancel({ by: 'ann' })],
+  ]
+
+  it.each(functions.flatMap(([name, options]) => ways.map(([way, end]) => ({ name, options, way, end }))))(
+    'a turn whose $name never answers is ended by $way',
+    async ({ options, end }) => {
+      const made = await scene([calls, yes])
+      const user = new AbortController()
+      const asked = Promise.withResolvers<void>()
+      const ended = failure(made.turn({ tools, signal: user.signal, ...options(asked.resolve) }))
+      await asked.promise
+      await end(made, user)
+      expect(await ended).toMatchObject({ _tag: expect.stringMatching(/^(ModelAborted|TurnCancelled)$/) })
+    },
+  )
 })

@@ -20,17 +20,17 @@ describe('a conversation of 130,000 messages of one role', () => {
   })
 })
 
-describe('a message of 500,000 blocks', () => {
-  const blocks = Array.from({ length: 500_000 }, (_, n) => text(`b${n}`))
+describe('a message of 130,000 blocks', () => {
+  const blocks = Array.from({ length: 130_000 }, (_, n) => text(`b${n}`))
 
   it('is taken from a tool and cut down', async () => {
-    expect((await answerOf({ content: blocks })).content).toHaveLength(500_000)
+    expect((await answerOf({ content: blocks })).content).toHaveLength(130_000)
     const result = toolResult('a', blocks)
     expect(limitResults([result], { bytes: 1_000, rest: 'recorded' })).toHaveLength(1)
   })
 
   it('that are results is looked through', () => {
-    const results = Array.from({ length: 500_000 }, (_, n) => toolResult(`t${n}`, 'x'))
+    const results = Array.from({ length: 130_000 }, (_, n) => toolResult(`t${n}`, 'x'))
     expect(limitResults(results, { bytes: 1_000, rest: 'recorded' })).toBeUndefined()
   })
 })

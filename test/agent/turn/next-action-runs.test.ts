@@ -250,7 +250,7 @@ describe('a turn of any history, whatever its actions come to', () => {
           expect(counted.filter((said) => texts.filter((one) => one === said).length !== 1)).toEqual([])
         },
       ),
-      { numRuns: runs(1_000) },
+      { numRuns: runs(400) },
     )
   })
 })

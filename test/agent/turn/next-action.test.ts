@@ -364,8 +364,12 @@ describe('what happens when a step is complete', () => {
     expect(state.unexamined).toEqual({ position: 2, isForced: true })
   })
 
-  it('by a turn that neither looks at steps nor forces calls: nothing is shown', () =>
-    expect(given(user('Why?')).when(answered).state.unexamined).toBeUndefined())
+  it('by a turn that neither looks at steps nor forces calls: nothing is shown', () => {
+    for (const type of ['auto', 'none']) {
+      const rule = given(user('Why?')).by({ parameters: { tool_choice: { type } } })
+      expect(rule.when({ ...answered, asked: nowOf(rule) }).state.unexamined).toBeUndefined()
+    }
+  })
 
   it('prepareStep is asked for the settings of the next call, and again for the one after it', () => {
     const rule = given(user('Why?')).by({ prepareStep: () => undefined })

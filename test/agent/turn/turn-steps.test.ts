@@ -102,16 +102,6 @@ describe('stopWhen', () => {
     expect(playing.api.requests).toEqual([])
   })
 
-  it('does not leave unanswered what the user has said meanwhile', async () => {
-    const playing = await scene([calls('read'), yes])
-    const read = async () => {
-      await playing.chat.append({ role: 'user', content: 'And line 60?' })
-      return 'its content'
-    }
-    const turned = await playing.turn({ tools, run: { read }, stopWhen: ['read'] })
-    expect(turned).toMatchObject({ ended: 'stop', content: [text('Yes.')], calls: 2 })
-  })
-
   it.each([['any'], ['tool']])(
     'is not needed where the model is forced to call (tool_choice %s): the turn ends with the results',
     async (type) => {
@@ -129,14 +119,6 @@ describe('stopWhen', () => {
       expect(refused(playing)).toEqual([])
     },
   )
-
-  it.each([['auto'], ['none']])('the model is not forced by tool_choice %s', async (type) => {
-    const playing = await scene([calls('read'), yes])
-    expect(await playing.turn({ tools, run, parameters: { tool_choice: { type } } })).toMatchObject({
-      ended: 'stop',
-      calls: 2,
-    })
-  })
 })
 
 describe('prepareStep', () => {
@@ -226,19 +208,6 @@ describe('prepareStep', () => {
       [1, 1],
       [1, 2],
     ])
-  })
-
-  it('is not called for a turn that has nothing to answer, nor once the budget is spent', async () => {
-    const playing = await scene([calls('read'), yes])
-    const { asked, prepareStep } = models('claude-opus-5-5')
-    const options = { tools, run, prepareStep }
-    await expect(playing.turn({ ...options, budget: { calls: 1 } })).rejects.toMatchObject({
-      _tag: 'BudgetSpent',
-    })
-    expect(asked).toHaveLength(1)
-    await playing.turn(options)
-    await expect(playing.turn(options)).rejects.toMatchObject({ _tag: 'NothingToAnswer' })
-    expect(asked).toHaveLength(2)
   })
 })
 

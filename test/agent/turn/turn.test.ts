@@ -222,34 +222,6 @@ describe('a turn', () => {
     expect(await chat.verifyReceipts()).toMatchObject({ receipts: 2, findings: [] })
   })
 
-  it('continues after a pause of the model', async () => {
-    const { chat, turn, refused } = await scene([
-      { ...says(text('One moment. ')), stop_reason: 'pause_turn' },
-      yes,
-    ])
-    await chat.append(task)
-    expect(await turn()).toMatchObject({ calls: 2, stopReason: 'end_turn' })
-    expect(refused()).toEqual([])
-  })
-
-  it.each(['refusal', 'max_tokens', 'end_turn'] as const)(
-    'ends where the model stops with %s',
-    async (stopReason) => {
-      const { chat, turn } = await scene([{ ...yes, stop_reason: stopReason }])
-      await chat.append(task)
-      expect(await turn()).toMatchObject({ stopReason, calls: 1 })
-    },
-  )
-
-  it('ends with TooManyCalls if the model does not stop, and the next turn continues', async () => {
-    const { chat, turn, shown } = await scene([calls('read'), calls('read'), yes])
-    await chat.append(task)
-    const options = { tools, run: { read: () => 'x' }, maxCalls: 2 }
-    await expect(turn(options)).rejects.toMatchObject({ _tag: 'TooManyCalls', calls: 2 })
-    expect(await turn(options)).toMatchObject({ calls: 1 })
-    expect(await shown()).toHaveLength(6)
-  })
-
   it('is refused if the model has the last word, or nothing was said', async () => {
     const { chat, turn } = await scene([yes])
     await expect(turn()).rejects.toMatchObject({ _tag: 'ConversationNotFound' })

@@ -1,5 +1,6 @@
 import type { RecordedTurnFact } from '../../../events/turn-events.ts'
 import type { TurnLog, TurnsEnd } from '../../../conversation/beside/turn-log.ts'
+import type { ConversationHandle } from '../../../conversation/conversation.ts'
 import { catchTyped, type Fallible } from '../../../result/fallible.ts'
 import type { ReadError, StoreError } from '../../../store/errors.ts'
 import type { OpenCall } from './open-calls.ts'
@@ -20,16 +21,8 @@ export interface CallState {
   readonly started?: RecordedTurnFact<'ToolStarted'>
   /** Newest start of the call before its newest wait. */
   readonly earlier?: RecordedTurnFact<'ToolStarted'>
-  /** State of the call in an ancestor, if this conversation is a fork that inherited the reply. */
-  readonly above?: CallAbove
-}
-
-/** State of a call in a conversation that this one was forked from. */
-export interface CallAbove {
-  /** Ancestor with the most relevant record of the call: one with a start, otherwise one with a wait. */
-  readonly conversation: string
-  readonly started?: RecordedTurnFact<'ToolStarted'>
-  readonly wait?: RecordedTurnFact<'CallsWaiting'>
+  /** State in an ancestor, if the conversation is a fork that inherited the reply: in one with a start, otherwise in one with a wait. */
+  readonly above?: Pick<CallState, 'wait' | 'started'> & { readonly conversation: string }
 }
 
 /** States of the tool calls of several replies. */
@@ -48,11 +41,7 @@ export const noStates = (end: TurnsEnd): CallStates => ({ end, begun: begunIn([e
 const begunIn = (ends: readonly TurnsEnd[]): ReadonlySet<string> =>
   new Set(ends.flatMap(({ begun }) => begun ?? []))
 
-/**
- * Returns the states of calls in this conversation and its ancestors.
- *
- * @param at include only facts recorded before the conversation grew beyond this position
- */
+/** Returns the states of calls in this conversation and its ancestors, as recorded before the conversation grew beyond `at`. */
 export async function* statesOf(
   log: TurnLog,
   open: readonly OpenCall[],
@@ -60,31 +49,26 @@ export async function* statesOf(
 ): Fallible<ReadError, CallStates> {
   const replies = new Set(open.map(({ use }) => use))
   const first = Math.min(...replies)
-  const own = yield* callStates(log, first, at)
-  const above = new Map<number, readonly (readonly [string, CallStates])[]>()
-  const read = new Map<string, CallStates>()
+  const own = yield* statesIn(log, first, at)
+  const above = new Map<number, readonly OwnStates[]>()
+  const read = new Map<string, OwnStates>()
   for (const reply of replies) {
-    const theirs: (readonly [string, CallStates])[] = []
+    const theirs: OwnStates[] = []
     for (const other of yield* log.above(reply)) {
-      const states = read.get(other.conversation) ?? (yield* callStates(other, first))
+      const states = read.get(other.conversation) ?? (yield* statesIn(other, first))
       read.set(other.conversation, states)
-      theirs.push([other.conversation, states])
+      theirs.push(states)
     }
     above.set(reply, theirs)
   }
   const of = (reply: number, call: string): CallState => {
-    const theirs = (above.get(reply) ?? []).map(([conversation, states]) => ({
-      conversation,
-      ...states.of(reply, call),
-    }))
+    const state = own.of(reply, call)
+    const theirs = (above.get(reply) ?? []).map((states) => ({ ...states, ...states.of(reply, call) }))
     const nearest = theirs.find(startOf) ?? theirs.find(({ wait }) => wait) ?? theirs.at(-1)
-    if (!nearest) return own.of(reply, call)
+    if (!nearest) return state
     const { conversation, wait } = nearest
     const started = startOf(nearest)
-    return {
-      ...own.of(reply, call),
-      above: { conversation, ...(started && { started }), ...(wait && { wait }) },
-    }
+    return { ...state, above: { conversation, ...(started && { started }), ...(wait && { wait }) } }
   }
   return { end: own.end, begun: begunIn([own, ...read.values()].map(({ end }) => end)), of }
 }
@@ -93,17 +77,13 @@ export async function* statesOf(
 export const startOf = ({ started, earlier }: Pick<CallState, 'started' | 'earlier'>): CallState['started'] =>
   started ?? earlier
 
-/**
- * Returns the states of calls in a single log of turns.
- *
- * @param reply position of the first relevant reply: the log is read backwards to it
- * @param at include only facts recorded before the conversation grew beyond this position
- */
-export async function* callStates(
-  log: TurnLog,
-  reply: number,
-  at = Infinity,
-): Fallible<StoreError, CallStates> {
+/** States of calls according to a single log of turns. */
+interface OwnStates extends Pick<CallStates, 'end' | 'of'> {
+  readonly conversation: string
+}
+
+/** Returns the states of the calls of the reply at position `reply` and of later ones; reads the log backwards to it. */
+async function* statesIn(log: TurnLog, reply: number, at = Infinity): Fallible<StoreError, OwnStates> {
   const facts: RecordedTurnFact[] = []
   yield* catchTyped<StoreError, void>(async () => {
     for await (const fact of log.newest()) {
@@ -112,14 +92,11 @@ export async function* callStates(
     }
   })
   const states = foldOf(facts.toReversed())
-  const end = yield* log.end()
-  return { end, begun: begunIn([end]), of: (position, call) => states.get(`${position} ${call}`) ?? unknown }
+  const of = (position: number, call: string): CallState => states.get(`${position} ${call}`) ?? unknown
+  return { conversation: log.conversation, end: yield* log.end(), of }
 }
 
-/**
- * Returns the state of the call with this id that began to wait most recently, however long ago; undefined if no call with this id has
- * waited.
- */
+/** Returns the state of the call with this id that began to wait last, however long ago; undefined if none has waited. */
 export const lastWaiting = (log: TurnLog, call: string): Fallible<StoreError, CallState | undefined> =>
   catchTyped(async () => {
     const facts: RecordedTurnFact[] = []
@@ -158,11 +135,22 @@ const foldOf = (facts: readonly RecordedTurnFact[]): ReadonlyMap<string, CallSta
 export interface RewindPoint {
   readonly position: number
   readonly to: number
-  /**
-   * True if neither adjacent event belongs to the rewind's command. Such a rewind takes the conversation back; any other only reorders
-   * messages.
-   */
+  /** True if no adjacent event belongs to the same command: the rewind takes the conversation back, and does not only reorder messages. */
   readonly isAlone: boolean
+}
+
+export async function* rewindsAfter(
+  chat: ConversationHandle,
+  at: number,
+): Fallible<ReadError, readonly RewindPoint[]> {
+  const events = yield* chat.later(at)
+  return events.flatMap((event, index) => {
+    if (event.type !== 'Rewound') return []
+    const isAlone = [events[index - 1], events[index + 1]].every(
+      (other) => other?.metadata.commandId !== event.metadata.commandId,
+    )
+    return [{ position: event.position, to: event.data.to, isAlone }]
+  })
 }
 
 /**

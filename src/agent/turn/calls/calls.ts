@@ -1,7 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { Block } from '../../../events/blocks.ts'
 import type { TurnFact } from '../../../events/turn-events.ts'
-import type { InvalidInput } from '../../../events/errors.ts'
 import { copyJson, type Fields, isFields } from '../../../events/json.ts'
 import { orAborted } from '../../models/abort.ts'
 import { errorText } from '../../models/error-text.ts'
@@ -11,35 +10,31 @@ import type { OpenCall } from './open-calls.ts'
 import type { WaitingCall } from '../stream/turn-event.ts'
 import { toError } from '../../../result/typed-error.ts'
 import {
-  type InputEdit,
   editNote,
   failedResult,
-  type ParsedInput,
   notBegun,
+  type ParsedInput,
   toolOf,
+  type ToolTask,
   type ToolUse,
 } from '../results/tools.ts'
 
+/** Run of the tool of an open call. */
+interface CallRun extends ToolTask {
+  readonly type: 'run'
+  /** True if the call was already started, under the same approval if it needs one. */
+  readonly isAgain: boolean
+  /** True if the call was approved. Its start is then recorded in any case, because an approval can be withdrawn until the start. */
+  readonly isApproved?: true
+  /** Ancestor of this conversation in which the call was started. */
+  readonly startedIn?: string
+  /** Revision of the wait, set only if the call had also been started before its approval. It distinguishes the two starts. */
+  readonly onWait?: number
+}
+
 /** Task for an open call: run its tool, answer it, or leave it waiting. */
 export type CallTask =
-  | {
-      readonly type: 'run'
-      readonly tool: ToolSettings
-      readonly edited?: InputEdit
-      /** Input produced by the tool's schema, if it has one. */
-      readonly made?: ParsedInput
-      /** True if the call was already started, under the same approval if it needs one. */
-      readonly isAgain: boolean
-      /**
-       * True if the call was approved. Its start is then recorded even if the tool has no effect, because an approval can be withdrawn
-       * until the start.
-       */
-      readonly isApproved?: true
-      /** Ancestor of this conversation in which the call was started. */
-      readonly startedIn?: string
-      /** Revision of the wait, set only if the call had also been started before its approval. It distinguishes the two starts. */
-      readonly onWait?: number
-    }
+  | CallRun
   | { readonly type: 'answer'; readonly result: Block }
   | {
       readonly type: 'wait'
@@ -77,21 +72,19 @@ const interrupted = 'This call was interrupted: whether it took effect is not kn
 const notHere = 'This call was not carried out here; it waits in the conversation this was forked from.'
 const startedBefore = ' It had been started before that: whether it took effect then is not known.'
 
-type Run = Extract<CallTask, { readonly type: 'run' }>
-
 /** Decides what to do about an open call. */
 export const taskFor = async (
   { call, use }: OpenCall,
   state: CallState,
-  circumstances: CallConditions,
+  conditions: CallConditions,
 ): Promise<CallTask> => {
-  const { tools, isDefined, recordsStarts, isRepeated, isWithdrawn, said, now, expires, applied, signal } =
-    circumstances
+  const { tools, recordsStarts, isWithdrawn, said, now, applied, signal } = conditions
   const answer = (text: string): CallTask => ({ type: 'answer', result: failedResult(call, text) })
-  const denied = (how: string): CallTask =>
-    answer(`This call was denied${how}${startOf(state) || state.above?.started ? startedBefore : ''}`)
-  const tool = toolOf(tools, call.name)
   const { above } = state
+  const anyStart = startOf(state) ?? above?.started
+  const denied = (how: string): CallTask =>
+    answer(`This call was denied${how}${anyStart ? startedBefore : ''}`)
+  const tool = toolOf(tools, call.name)
   const isLeft = isWithdrawn(state)
   const wait = isLeft ? undefined : state.wait?.data
   /** True if the call was started under its current permission. */
@@ -105,7 +98,7 @@ export const taskFor = async (
   if (decision?.decision === 'denied')
     return denied(` by ${decision.by}${decision.reason ? `: ${decision.reason}` : '.'}`)
   /** True if the log shows that the call has not been started. */
-  const isUntouched = !startOf(state) && !above?.started && recordsStarts(use)
+  const isUntouched = !anyStart && recordsStarts(use)
   if (said < Infinity && !wait?.keep && !isApproved) {
     if (wait?.why === 'approval') return denied(': the user said something else.')
     if (!wait && above && isUntouched) return answer(notHere)
@@ -117,7 +110,7 @@ export const taskFor = async (
   if (wait?.why === 'handed-back') return { type: 'wait', why: wait.why, isNew: false }
   if (state.wait?.data.why === 'handed-back') return { type: 'wait', why: 'handed-back', isNew: true }
   if (!wait && above?.wait?.data.why === 'handed-back' && !above.started) return answer(notHere)
-  if (!tool && !isDefined(call.name)) return answer(`There is no tool ${call.name}.`)
+  if (!tool && !conditions.isDefined(call.name)) return answer(`There is no tool ${call.name}.`)
   if (!isFields(call.input))
     return answer(
       'The input is not a JSON object: it was cut off, or is malformed. Call again with all of it.',
@@ -125,21 +118,21 @@ export const taskFor = async (
   if (!tool && !wait && above?.started) return answer(interrupted)
   if (!tool && !wait && above && isUntouched) return answer(notHere)
   if (!tool) return { type: 'wait', why: 'handed-back', isNew: true }
-  const run: Run = { type: 'run', tool, isAgain: isStarted }
+  const run: CallRun = { type: 'run', tool, isAgain: isStarted }
   const recorded = state.wait?.data.inputs?.[call.id]
   /** Returns a task that runs the call with the schema's output, or answers it with the error if the input is invalid. */
-  const ready = async (how: Run): Promise<CallTask> => {
+  const ready = async (how: CallRun): Promise<CallTask> => {
     const made = await applied(tool, how.edited?.input ?? call.input, signal)
     if (made && E.isLeft(made))
       return answer(`${how.edited ? `${editNote(how.edited)}\n\n` : ''}${made.left}`)
-    return made ? { ...how, made: { value: made.right } } : how
+    return made ? { ...how, made: made.right } : how
   }
   // A started call that never waited is run again at once. A call whose wait was withdrawn needs approval again.
   if (isStarted && !state.wait) return await ready(run)
   if (isApproved) {
     const { by, input, wait: revision } = decision
     const onWait = state.earlier && { onWait: revision }
-    const approved: Run = { ...run, isApproved: true, ...onWait, ...(input && { edited: { by, input } }) }
+    const approved: CallRun = { ...run, isApproved: true, ...onWait, ...(input && { edited: { by, input } }) }
     // The input that was shown for approval.
     return recorded && !input
       ? { ...approved, made: { value: structuredClone(recorded) } }
@@ -155,33 +148,31 @@ export const taskFor = async (
   const made = await applied(tool, call.input, signal)
   // A call with invalid input is refused in any case, so it needs no approval.
   if (made && E.isLeft(made)) return answer(made.left)
-  const asked = await isAsked(tool, call, made && { value: made.right }, signal)
+  const asked = await isAsked(tool, call, made?.right, signal)
   if (E.isLeft(asked)) return answer(asked.left)
   if (!asked.right) {
-    if (isUnsafe && (startOf(state) || above?.started)) return answer(interrupted)
+    if (isUnsafe && anyStart) return answer(interrupted)
     if (isUnsafe && above) return answer(notHere)
     // A call that was started in an ancestor keeps the key of that start.
-    const how = made ? { ...run, made: { value: made.right } } : run
+    const how = made ? { ...run, made: made.right } : run
     return above?.started ? { ...how, isAgain: true, startedIn: above.conversation } : how
   }
   // Calls with the same id cannot be approved, or have their inputs edited, individually.
-  if (isRepeated(use, call.id))
+  if (conditions.isRepeated(use, call.id))
     return answer(
       'Several calls of this reply have the same id, so nobody can approve one of them. Call again.',
     )
+  const { expires } = conditions
   const until = expires === undefined ? undefined : new Date(now + expires).toISOString()
-  return { type: 'wait', why: 'approval', isNew: true, until, input: made && shownOf(made.right, call) }
+  return { type: 'wait', why: 'approval', isNew: true, until, input: made && shownOf(made.right.value, call) }
 }
 
-/**
- * Applies a tool's schema to an input. Returns the output, or the error text if the input is invalid; undefined if the tool has no
- * schema.
- */
+/** Applies a tool's schema, if it has one, to an input. Returns the output, or the error text if the input is invalid. */
 export type InputParser = (
   tool: ToolSettings,
   input: unknown,
   signal: AbortSignal,
-) => Promise<E.Either<string, unknown> | undefined>
+) => Promise<E.Either<string, ParsedInput> | undefined>
 
 /** Returns a parser that applies the tools' schemas only once to each input. */
 export const createInputParser = (): InputParser => {
@@ -191,7 +182,7 @@ export const createInputParser = (): InputParser => {
     try {
       // A copy, because the output of a schema may contain parts of its input, which the tool may modify.
       const made = await orAborted(check(structuredClone(input)), signal)
-      return E.mapLeft((error: InvalidInput) => errorText(toError(error)))(made)
+      return E.isLeft(made) ? E.left(errorText(toError(made.left))) : E.right({ value: made.right })
     } catch (error) {
       return E.left(signal.aborted ? notBegun : errorText(error))
     }
@@ -223,11 +214,9 @@ const isAsked = async (
 ): Promise<E.Either<string, boolean>> => {
   try {
     const given = made ? { input: made.value, checked: made.value } : { input: structuredClone(input) }
-    const asked = needsApproval(tool, { id, name, ...given })
-    return E.right(await orAborted(asked, signal))
+    return E.right(await orAborted(needsApproval(tool, { id, name, ...given }), signal))
   } catch (error) {
-    if (signal.aborted) return E.left(notBegun)
-    return E.left(errorText(error))
+    return E.left(signal.aborted ? notBegun : errorText(error))
   }
 }
 
@@ -252,33 +241,19 @@ export const factsOf = (planned: readonly PlannedCall[], keep: boolean, at: numb
     const effect = given === 'none' ? 'idempotent' : given
     return [{ type: 'ToolStarted', data: { reply: use, call: call.id, tool: call.name, effect, at } }]
   })
-  const waits = planned.filter(({ task }) => task.type === 'wait' && task.isNew)
-  const places = Map.groupBy(waits, ({ use, task }) => `${use} ${task.type === 'wait' && task.why}`)
+  const waits = planned.flatMap(({ call, use: reply, task }) =>
+    task.type === 'wait' && task.isNew ? [{ ...task, id: call.id, reply }] : [],
+  )
+  const places = Map.groupBy(waits, ({ reply, why }) => `${reply} ${why}`)
   const waiting = [...places.values()].flatMap((calls): readonly TurnFact[] => {
     const [first] = calls
-    if (first?.task.type !== 'wait') return []
-    const { use: reply, task } = first
-    const { why, until } = task
-    const ids = calls.map(({ call }) => call.id)
-    const inputs = Object.fromEntries(
-      calls.flatMap(({ call, task: each }) =>
-        each.type === 'wait' && each.input ? [[call.id, each.input]] : [],
-      ),
-    )
-    return [
-      {
-        type: 'CallsWaiting',
-        data: {
-          reply,
-          calls: ids,
-          why,
-          ...(until && { until }),
-          ...(keep && { keep }),
-          ...(Object.keys(inputs).length > 0 && { inputs }),
-          at,
-        },
-      },
-    ]
+    if (!first) return []
+    const { reply, why, until } = first
+    const ids = calls.map(({ id }) => id)
+    const inputs = Object.fromEntries(calls.flatMap(({ id, input }) => (input ? [[id, input]] : [])))
+    const options = { ...(until && { until }), ...(keep && { keep }) }
+    const edited = Object.keys(inputs).length > 0 && { inputs }
+    return [{ type: 'CallsWaiting', data: { reply, calls: ids, why, ...options, ...edited, at } }]
   })
   return [...started, ...waiting]
 }

@@ -10,18 +10,15 @@ import { checkEditedInput } from '../../tools/edited-input.ts'
 import { unwrap, type Fallible, task } from '../../../result/fallible.ts'
 import { despiteConflicts } from '../../../store/conflicts.ts'
 import type { ReadError } from '../../../store/errors.ts'
-import { type CallState, isOver, isWithdrawn, lastWaiting, startOf, statesOf } from './call-states.ts'
-import { type CallsNow, callsNow } from './calls-now.ts'
-import { waitingCallOf } from './calls.ts'
 import type { WaitingCall } from '../stream/turn-event.ts'
-import {
-  alreadyDecided,
-  type AlreadyDecided,
-  type NotWaiting,
-  notWaiting,
-  type NotWithdrawn,
-  notWithdrawn,
-} from './errors.ts'
+import type { CallState, RewindPoint } from './call-states.ts'
+import { isOver, isWithdrawn, lastWaiting, rewindsAfter, startOf, statesOf } from './call-states.ts'
+import { waitingCallOf } from './calls.ts'
+import { firstMessageSince, lastUserMessages, overtakenSince } from './deferred-messages.ts'
+import type { AlreadyDecided, NotWaiting, NotWithdrawn } from './errors.ts'
+import { alreadyDecided, notWaiting, notWithdrawn } from './errors.ts'
+import { type OpenCall, openCalls } from './open-calls.ts'
+import { openCallsIn } from './said-results.ts'
 
 /** Approval of a call: the person who approves it, and optionally a note and another input. */
 export interface Approval {
@@ -61,10 +58,7 @@ export interface AwaitedCall extends WaitingCall {
   readonly reply: number
   /** Time at which the call began to wait: ISO 8601, UTC. */
   readonly since: string
-  /**
-   * Time of an earlier start, before a rewind or in the conversation that this one was forked from. The call may have taken effect
-   * then.
-   */
+  /** Time of a start before a rewind, or in the conversation that this one was forked from. It may have taken effect. */
   readonly started?: string
 }
 
@@ -122,37 +116,61 @@ const approvalSchema = z.strictObject({
   note: z.string().optional(),
   input: z.record(z.string(), z.unknown()).optional(),
 })
-const withdrawalSchema = z.strictObject({ call: callId, by, reason: z.string().optional() })
-const denialSchema = z.strictObject({ call: callId, by, reason: z.string().optional() })
+const reasonSchema = z.strictObject({ call: callId, by, reason: z.string().optional() })
+
+/** Calls without a result at the end of a history, with the later messages and rewinds that affect them. */
+interface CallsNow {
+  readonly open: readonly OpenCall[]
+  /** Position of the first user message after the open calls; Infinity if there is none. */
+  readonly said: number
+  /** Rewinds after a position, up to and including the history's position. */
+  readonly rewinds: readonly RewindPoint[]
+}
+
+/** Returns the open calls at the end of a history, with the rewinds after `since`. */
+async function* callsNow(
+  chat: ConversationHandle,
+  now: Effective,
+  since = now.at,
+): Fallible<ReadError, CallsNow> {
+  const rewinds = (yield* rewindsAfter(chat, since)).filter(({ position }) => position <= now.at)
+  const position = overtakenSince(now)
+  if (position === undefined) return { open: openCalls(now), said: Infinity, rewinds }
+  const deferred = lastUserMessages(now, yield* chat.later(position), position)
+  return deferred
+    ? { open: openCallsIn(deferred), said: firstMessageSince(now, deferred.before), rewinds }
+    : { open: [], said: Infinity, rewinds }
+}
+
+interface CallSituation {
+  readonly found: CallState | undefined
+  /** Last revision of the log of turns. */
+  readonly revision: number
+  readonly now: Effective
+  readonly calls: CallsNow
+}
+
+const isOpen = (call: string, { wait }: CallState, { open }: CallsNow): boolean =>
+  open.some(({ use, call: { id } }) => use === wait?.data.reply && id === call)
+
+const isGone = 'it already has a result, or the conversation was rewound to before it'
+const isRewound = 'the conversation was rewound past it: the next turn asks again'
 
 /** Returns the reason why a call that has waited cannot be approved or denied; undefined if it can. */
-const problemWith = (
-  call: string,
-  state: CallState,
-  { open, said, rewinds }: CallsNow,
-  now: number,
-): string | undefined => {
-  const { reply, why, keep, until } = state.wait?.data ?? {}
-  if (!open.some(({ use, call: { id } }) => use === reply && id === call))
-    return 'it already has a result, or the conversation was rewound to before it'
+const problemWith = (call: string, state: CallState, calls: CallsNow, now: number): string | undefined => {
+  const { why, keep, until } = state.wait?.data ?? {}
+  if (!isOpen(call, state, calls)) return isGone
   if (why === 'handed-back') return 'it waits for its result, not for an approval: append the result'
-  if (isWithdrawn(state, rewinds, now))
-    return 'the conversation was rewound past it: the next turn asks again'
-  if (said < Infinity && !keep) return `the user's message at position ${said} denied it`
+  if (isWithdrawn(state, calls.rewinds, now)) return isRewound
+  if (calls.said < Infinity && !keep) return `the user's message at position ${calls.said} denied it`
   return isOver({ until }, now) ? `its time ran out at ${until}` : undefined
 }
 
 /** Returns the reason why an approval cannot be withdrawn; undefined if it can. */
-const problemWithWithdrawing = (
-  call: string,
-  state: CallState,
-  { open, rewinds }: CallsNow,
-): string | undefined => {
-  const { wait, decision, started } = state
-  if (!wait || !open.some(({ use, call: { id } }) => use === wait.data.reply && id === call))
-    return 'it already has a result, or the conversation was rewound to before it'
-  if (isWithdrawn(state, rewinds, Date.now()))
-    return 'the conversation was rewound past it: the next turn asks again'
+const problemWithWithdrawing = (call: string, state: CallState, calls: CallsNow): string | undefined => {
+  const { decision, started } = state
+  if (!isOpen(call, state, calls)) return isGone
+  if (isWithdrawn(state, calls.rewinds, Date.now())) return isRewound
   if (!decision) return 'nobody has decided on it'
   const { by: who, decision: how } = decision.data
   if (how === 'denied') return `${who} denied it: to decide again, rewind to its reply, or fork there`
@@ -163,39 +181,34 @@ const problemWithWithdrawing = (
 export const createApprovalMethods = (chat: ConversationHandle): ApprovalMethods => {
   const log = chat.turnLog
 
+  /** Returns everything that a decision about a call depends on. */
+  async function* lookUp(call: string): Fallible<ReadError, CallSituation> {
+    const found = yield* lastWaiting(log, call)
+    const { revision } = yield* log.end()
+    const now = yield* unwrap(chat.context())
+    return { found, revision, now, calls: yield* callsNow(chat, now, found?.wait?.data.at) }
+  }
+
   const decide = (
     decision: 'approved' | 'denied',
     { call, ...given }: { readonly call: string } & Approval & Denial,
   ): Fallible<DecisionError, CallDecision> =>
     despiteConflicts(async function* (): Fallible<DecisionError, CallDecision> {
-      const found = yield* lastWaiting(log, call)
-      const { revision } = yield* log.end()
-      const now = yield* unwrap(chat.context())
-      const calls = yield* callsNow(chat, now, found?.wait?.data.at)
+      const { found, revision, now, calls } = yield* lookUp(call)
       const time = Date.now()
       const problem = found && problemWith(call, found, calls, time)
       // A rewind that withdraws a wait also withdraws its decision.
       if (found?.decision && !isWithdrawn(found, calls.rewinds, time))
         return yield alreadyDecided(chat.id, found.decision)
-      if (!found?.wait || problem !== undefined)
-        return yield notWaiting(
-          chat.id,
-          call,
-          problem,
-          (yield* awaitedIn(now)).map((each) => each.call),
-        )
+      if (!found?.wait || problem !== undefined) {
+        const waiting = (yield* awaitedIn(now)).map((each) => each.call)
+        return yield notWaiting(chat.id, call, problem, waiting)
+      }
       const { reply } = found.wait.data
       const use = calls.open.find((each) => each.use === reply && each.call.id === call)
       if (use && given.input)
         yield* unwrap(checkEditedInput(configurationOf(now).tools ?? [], use.call.name, given.input))
-      const data = {
-        reply,
-        call,
-        wait: found.wait.revision,
-        decision,
-        ...given,
-        at: now.at,
-      }
+      const data = { reply, call, wait: found.wait.revision, decision, ...given, at: now.at }
       yield* log.append([{ type: 'CallDecided', data }], revision)
       return { conversation: chat.id, call, decision, by: given.by }
     })
@@ -205,10 +218,7 @@ export const createApprovalMethods = (chat: ConversationHandle): ApprovalMethods
     ...withdrawn
   }: { readonly call: string } & CallWithdrawal): Fallible<WithdrawalError, CallDecision> =>
     despiteConflicts(async function* (): Fallible<WithdrawalError, CallDecision> {
-      const found = yield* lastWaiting(log, call)
-      const { revision } = yield* log.end()
-      const now = yield* unwrap(chat.context())
-      const calls = yield* callsNow(chat, now, found?.wait?.data.at)
+      const { found, revision, now, calls } = yield* lookUp(call)
       const problem = found
         ? problemWithWithdrawing(call, found, calls)
         : 'it has never waited for an approval'
@@ -263,8 +273,8 @@ export const createApprovalMethods = (chat: ConversationHandle): ApprovalMethods
   return {
     approve: (call, approval) =>
       checked(approvalSchema, call, approval, (input) => decide('approved', input)),
-    deny: (call, denial) => checked(denialSchema, call, denial, (input) => decide('denied', input)),
-    withdraw: (call, withdrawal) => checked(withdrawalSchema, call, withdrawal, withdraw),
+    deny: (call, denial) => checked(reasonSchema, call, denial, (input) => decide('denied', input)),
+    withdraw: (call, withdrawal) => checked(reasonSchema, call, withdrawal, withdraw),
     waiting: (options) => task(() => awaited(options)),
   }
 }

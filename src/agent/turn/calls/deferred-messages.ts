@@ -2,23 +2,10 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { NewMessage } from '../../../commands/command.ts'
 import { beginsTurn, isTurn } from '../../../commands/state.ts'
 import { isMarker, isMarkerOrRestore } from '../../../events/event-traits.ts'
-import {
-  contentOf,
-  type ConversationEvent,
-  type Covers,
-  type Event,
-  type Message,
-  messageOf,
-  START,
-} from '../../../events/events.ts'
-import {
-  type Effective,
-  isReply,
-  type Item,
-  itemOf,
-  messageIn,
-  messagesOf,
-} from '../../../projections/effective.ts'
+import type { ConversationEvent, Covers, Event, Message } from '../../../events/events.ts'
+import { contentOf, messageOf, START } from '../../../events/events.ts'
+import type { Effective, Item } from '../../../projections/effective.ts'
+import { isReply, itemOf, messageIn, messagesOf } from '../../../projections/effective.ts'
 import { parent, resolve } from '../../../projections/path.ts'
 import { isServerResult, isServerUse, type RenderedMessage } from '../../../projections/render/renderer.ts'
 import { requestOf, type RequestOptions } from '../../receipts/request.ts'
@@ -43,10 +30,7 @@ export interface DeferredMessages {
 export const isHeldBack = ({ before }: DeferredMessages, options: RequestOptions): boolean =>
   isResults(before.items.at(-1)) && waitsForServer(before, options)
 
-/**
- * Reports whether the result of a server tool is outstanding. The result comes only with a reply to tool results that no other message
- * follows.
- */
+/** Reports whether the result of a server tool is outstanding. It comes only with a reply to results that no message follows. */
 export const waitsForServer = (before: Effective, options: RequestOptions): boolean => {
   const rendered = requestOf(before, options)
   return E.isRight(rendered) && hasOpenUse(rendered.right.messages)
@@ -95,7 +79,10 @@ export const lastUserMessages = (
   if (!taken || !now.items.slice(-taken.said.length).every(({ position: at }) => taken.shown.has(at)))
     return undefined
   const { shown, ...held } = taken
-  return { ...held, before: without(now, shown, path[first - 1]?.position ?? position) }
+  const head = path[first - 1]?.position ?? position
+  const isLeft = (item: { readonly position: number }): boolean => !shown.has(item.position)
+  const layout = { ...now.layout, slots: now.layout.slots.filter(isLeft) }
+  return { ...held, before: { at: head, head, items: now.items.filter(isLeft), layout } }
 }
 
 /** Returns the events after a position that are on the path at `at`; undefined if the path no longer includes that position. */
@@ -134,10 +121,7 @@ interface Taken extends Pick<DeferredMessages, 'said' | 'again'> {
   readonly shown: ReadonlySet<number>
 }
 
-/**
- * Separates the user messages from the events between them. Returns undefined if a marker covers such a message together with another
- * item.
- */
+/** Separates the user messages from other events; undefined if a marker covers such a message together with another item. */
 const taking = (events: readonly ConversationEvent[], next: number): Taken | undefined => {
   const said: NewMessage[] = []
   const again: Event<Carried>[] = []
@@ -174,12 +158,8 @@ const taking = (events: readonly ConversationEvent[], next: number): Taken | und
 
 /** Returns the marker without its view, which depends on the marker's position. */
 const markerFor = (event: ConversationEvent<Marker>, covers: Covers): Event<Marker> => {
-  if (event.type === 'Condensed') {
-    const { view: _, ...data } = event.data
-    return { type: event.type, data: { ...data, covers } }
-  }
-  const { view: _, ...data } = event.data
-  return { type: event.type, data: { ...data, covers } }
+  const { view: _, ...data } = { ...event.data, covers }
+  return { type: event.type, data } as Event<Marker>
 }
 
 /** Returns the content that an edit in place shows instead of the message's original content. */
@@ -190,14 +170,14 @@ const shownBy = (event: ConversationEvent<Marker>): NewMessage['shown'] => {
   return content && { content, ...(policy && { policy }) }
 }
 
-const without = (now: Effective, shown: ReadonlySet<number>, at: number): Effective => {
-  const isLeft = ({ position }: { readonly position: number }): boolean => !shown.has(position)
-  const layout = { ...now.layout, slots: now.layout.slots.filter(isLeft) }
-  return { at, head: at, items: now.items.filter(isLeft), layout }
+/** Returns the position of the first user message in the history `now` that is not in the earlier one; Infinity if there is none. */
+export const firstMessageSince = (now: Effective, { items }: Effective): number => {
+  const before = new Set(items.map(({ position }) => position))
+  return now.items.find((item) => !before.has(item.position) && isSaid(item))?.position ?? Infinity
 }
 
 /** Reports whether an item contains words of the user, not only tool results. */
-export const isSaid = (item: Item): boolean => {
+const isSaid = (item: Item): boolean => {
   const message = messageIn(item)
   return message !== undefined && isTurn(message)
 }

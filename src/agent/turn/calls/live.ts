@@ -13,13 +13,7 @@ export interface LiveHistory {
   (): Fallible<ReadError, Effective>
   /** Returns the messages currently queued in the inbox. */
   readonly mail: () => Fallible<StoreError, readonly QueuedMessage[]>
-  /**
-   * Starts reading the history and the inbox in advance, for the next call of each function. A result older than 100 ms is discarded
-   * and read again.
-   *
-   * @param hasMail false to skip reading the inbox, which is empty as far as is known. It is read again before a turn ends
-   * @returns the conversation's last position
-   */
+  /** Starts reading for the next call of each function, the inbox only if it has mail as far as is known. Returns the last position. */
   readonly begin: (hasMail?: boolean) => Promise<E.Either<ReadError, number>>
   /** Updates the cache with an event written by the turn. After a configuration, the turn continues without reading anything. */
   readonly wrote: (written: WriteResult) => void
@@ -89,11 +83,7 @@ export const liveHistory = (chat: ConversationHandle): LiveHistory => {
     if (event?.type !== 'Configured' || !event.data || more || known?.now.at !== position - 1) return
     const now = configure(known.now, position, event.data)
     known = { now, asked: known.asked && afterOther(known.asked) }
-    begun = {
-      since: chat.party.clock.now(),
-      history: Promise.resolve(E.right(now)),
-      mail: nothing,
-    }
+    begun = { since: chat.party.clock.now(), history: Promise.resolve(E.right(now)), mail: nothing }
   }
   const size = (): number => (known ? sizeOf(known.now) : 0)
   return Object.assign(history, { mail, begin, wrote, asked, size })

@@ -24,10 +24,7 @@ export const openCallsIn = ({
 export const isPaused = (item: Item | undefined): boolean =>
   isReply(item) && item.origin?.stopReason === 'pause_turn'
 
-/**
- * Reports whether user messages may be appended at the end of the history: these messages contain the results of all open calls, and no
- * paused reply has to be continued.
- */
+/** Reports whether user messages may be appended: they contain all results that are missing, and no reply is paused. */
 export const isPlaceToSpeak = (now: Effective, mail: readonly QueuedMessage[]): boolean =>
   openCallsIn({ before: now, said: mail.flatMap(({ data }) => data.messages) }).length === 0 &&
   !isPaused(now.items.at(-1))
@@ -42,13 +39,7 @@ export interface SplitMessages {
   readonly said: readonly NewMessage[]
 }
 
-/**
- * Separates the results of open calls from user messages in which they follow other content, because the request would otherwise state
- * that the results are missing.
- *
- * @param isAlone true if a message with results must not have other content
- * @returns undefined if nothing has to be separated
- */
+/** Separates results that follow other content, or that have to be alone, so that they reach the calls; undefined if there are none. */
 export const splitMessages = (
   { before, said }: DeferredMessages,
   isAlone: boolean,

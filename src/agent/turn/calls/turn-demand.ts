@@ -46,18 +46,13 @@ export async function* demandUpTo(
   for (let size = firstPage, from = at + 1; from > START + 1; size *= 2) {
     const to = from - 1
     from = Math.max(0, to - size + 1)
-    events = [...(yield* eventsIn(chat, { from, to })), ...events]
+    const page: ConversationEvent[] = []
+    const range = { from, to }
+    yield* catchTyped<ReadError, void>(async () => {
+      for await (const event of chat.events(range)) page.push(event)
+    })
+    events = [...page, ...events]
     if (events.some((event) => event.type === 'Forked' || isFinal(event))) break
   }
   return events.reduce(demandAfter, nothingAsked)
 }
-
-const eventsIn = (
-  chat: Pick<ConversationHandle, 'events'>,
-  range: { readonly from: number; readonly to: number },
-): Fallible<ReadError, readonly ConversationEvent[]> =>
-  catchTyped(async () => {
-    const events: ConversationEvent[] = []
-    for await (const event of chat.events(range)) events.push(event)
-    return events
-  })

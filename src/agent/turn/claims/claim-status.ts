@@ -24,13 +24,9 @@ export interface ClaimStatus {
 /** Number of facts per page. In most logs of turns, one of the last few facts names the holder. */
 const page = 8
 
-/**
- * Returns the status of the claims.
- *
- * @param since position of the last final reply: facts recorded before it no longer matter. Without it, reads until the step is known
- */
-export async function* claimStatusOf(log: TurnLog, since?: number): Fallible<StoreError, ClaimStatus> {
-  return yield* catchTyped<StoreError, ClaimStatus>(async () => {
+/** Returns the status of the claims, as far as `since`, the last final reply; without it, until the step is known. */
+export const claimStatusOf = (log: TurnLog, since?: number): Fallible<StoreError, ClaimStatus> =>
+  catchTyped(async () => {
     let revision = -1
     let at = START
     let newest: AboutClaims | undefined
@@ -39,13 +35,10 @@ export async function* claimStatusOf(log: TurnLog, since?: number): Fallible<Sto
       revision = Math.max(revision, fact.revision)
       at = Math.max(at, fact.data.at)
       if (fact.type === 'TurnRequested') requestedAt ??= fact.data.at
-      if (isAboutClaims(fact)) newest ??= fact
+      else if (fact.type === 'TurnClaimed' || fact.type === 'TurnReleased' || fact.type === 'TurnParked')
+        newest ??= fact
       if (since === undefined ? newest : fact.data.at < since) break
     }
     const claim = newest?.type === 'TurnClaimed' ? newest : undefined
     return { revision, at, claim, step: newest?.data.step, requestedAt }
   })
-}
-
-const isAboutClaims = (fact: RecordedTurnFact): fact is AboutClaims =>
-  fact.type === 'TurnClaimed' || fact.type === 'TurnReleased' || fact.type === 'TurnParked'

@@ -2,28 +2,27 @@ import { staleContext } from '../../../commands/rejections.ts'
 import { randomUUID } from 'node:crypto'
 import type { ConversationHandle } from '../../../conversation/conversation.ts'
 import { START } from '../../../events/events.ts'
+import { workerStreamOf } from '../../../events/ids.ts'
 import type { TurnFact } from '../../../events/turn-events.ts'
 import type { TurnsEnd } from '../../../conversation/beside/turn-log.ts'
 import type { Effective } from '../../../projections/effective.ts'
+import { modelAborted } from '../../models/abort.ts'
 import type { ModelAborted } from '../../models/model.ts'
 import { unwrap, run, type Fallible } from '../../../result/fallible.ts'
 import { despiteConflicts } from '../../../store/conflicts.ts'
 import type { ReadError, StoreError, WriteError } from '../../../store/errors.ts'
+import type { RecordedEvent } from '../../../store/port.ts'
 import type { LiveHistory } from '../calls/live.ts'
 import { isToDo, openCalls } from '../calls/open-calls.ts'
+import type { ResolvedTurnOptions } from '../options.ts'
 import type { ClaimHandle, TurnWatch } from '../say/watch.ts'
 import { turnHeld, type TurnHeld } from './errors.ts'
 import { letGo } from './let-go.ts'
 import { type Claim, type ClaimStatus, claimStatusOf } from './claim-status.ts'
-import { untilFree } from './until-free.ts'
 
 /** Claims to a conversation from the viewpoint of one of its turns, including that turn's own claim (ADR 29). */
 export interface TurnClaim extends ClaimHandle {
-  /**
-   * Begins or continues a turn: waits while another holder runs one, and claims the conversation if others might claim it.
-   *
-   * @returns the history to continue with; it is newer than `now` if the turn had to wait
-   */
+  /** Waits while another holder runs a turn, and claims the conversation if others might. Returns the history to continue with. */
   readonly enter: (now: Effective, phase: Phase) => Fallible<HoldError, Effective>
   /**
    * Returns the facts that claim the conversation, to be recorded together with the turn's next facts; an empty array if no claim is
@@ -34,28 +33,14 @@ export interface TurnClaim extends ClaimHandle {
   readonly recorded: (facts: readonly TurnFact[], end: TurnsEnd) => void
   /** Reports whether the turn has ever claimed the conversation, even if it has lost the claim since. */
   readonly hasClaimed: () => boolean
-  /**
-   * Ends the turn and releases the conversation, unless the turn's last reply implies the release.
-   *
-   * @param final position of the turn's last reply, if it is final
-   */
+  /** Ends the turn and releases the conversation, unless the turn's last reply, at `final`, implies the release. */
   readonly leave: (final: number | undefined, reason: Reason) => Promise<void>
 }
 
-/**
- * State in which a turn leaves the conversation: finished, with calls that wait for a decision or a result, or with work for any free
- * worker.
- */
+/** State in which a turn leaves the conversation: finished, with waiting calls, or with work for any free worker. */
 type Reason = 'done' | 'waiting' | 'free'
 
 export type HoldError = WriteError | ReadError | ModelAborted | TurnHeld
-
-export interface HoldOptions {
-  readonly whileHeld: 'wait' | 'fail' | 'take'
-  readonly ttl: number
-  /** Called with the other holder's name when the turn has to wait. */
-  readonly onHeld: (by: string) => void
-}
 
 interface Phase {
   readonly watch: TurnWatch
@@ -69,19 +54,14 @@ export interface ClaimCache {
   standing?: ClaimStatus
 }
 
-interface Own {
-  readonly revision: number
-  readonly at: number
-}
-
 export const createTurnClaim = (
   chat: ConversationHandle,
   history: LiveHistory,
   remembered: ClaimCache,
-  { whileHeld, ttl, onHeld }: HoldOptions,
+  { whileHeld, ttl, emit }: ResolvedTurnOptions,
 ): TurnClaim => {
   const { party, turnLog: log } = chat
-  let own: Own | undefined
+  let own: { readonly revision: number; readonly at: number } | undefined
   let isLost = false
   /** Position of the last final reply. */
   let final = -1
@@ -143,7 +123,7 @@ export const createTurnClaim = (
   /** Waits until another holder's claim has ended or that holder counts as dead. */
   async function* wait(other: Claim, now: Effective, watch: TurnWatch): Fallible<HoldError, void> {
     if (whileHeld === 'fail') return yield turnHeld(chat.id, other.data.worker)
-    onHeld(other.data.worker)
+    emit({ type: 'held', by: other.data.worker })
     const stands = async function* (): Fallible<ReadError | WriteError, boolean> {
       yield* history()
       ;({ final } = yield* history.asked())
@@ -165,11 +145,7 @@ export const createTurnClaim = (
     let now = given
     let hasLooked = false
     let hasWaited = false
-    /**
-     * Claims the conversation if necessary.
-     *
-     * @returns false if the turn had to wait; the caller must then try again
-     */
+    /** Claims the conversation if necessary. Returns false if the turn had to wait, and must try again. */
     async function* attempt(): Fallible<HoldError, boolean> {
       const asked = yield* history.asked()
       ;({ final } = asked)
@@ -203,19 +179,13 @@ export const createTurnClaim = (
     if (!hasFinished) return
     ;({ final } = yield* history.asked())
     if (own && own.at >= final) return
-    yield* despiteConflicts(async function* (): Fallible<HoldError, void> {
-      const standing = yield* look()
-      if (otherIn(standing)) {
-        isLost = true
-        return yield staleContext(chat.id, at, at)
-      }
-      yield* claim(at, standing)
-    })
+    yield* claimUnlessLost(at)
+    if (isLost) return yield staleContext(chat.id, at, at)
   }
 
-  const announced = (at: number): Fallible<WriteError, void> =>
+  /** Claims the conversation. If another holder has claimed it, the turn is lost. */
+  const claimUnlessLost = (at: number): Fallible<WriteError, void> =>
     despiteConflicts(async function* (): Fallible<WriteError, void> {
-      if (own || isLost) return
       const standing = yield* look()
       isLost ||= otherIn(standing) !== undefined
       if (!isLost) yield* claim(at, standing)
@@ -247,7 +217,7 @@ export const createTurnClaim = (
     recorded,
     announce: async (at) => {
       if (own || party.isWorker || isLost) return
-      announcing = run(announced(at))
+      announcing = run(claimUnlessLost(at))
       await announcing
     },
     isTakenIn: (facts) => {
@@ -272,3 +242,54 @@ export const createTurnClaim = (
 }
 
 const nameIn = (step: string): string => step.slice(0, step.lastIndexOf('@'))
+
+interface Waiting {
+  /** Milliseconds of silence after which the holder counts as dead. */
+  readonly ttl: number
+  readonly signal: AbortSignal
+  /** Reports whether the claim is still valid. */
+  readonly stands: () => Fallible<ReadError | WriteError, boolean>
+}
+
+/** Waits until a claim is over (false), or its holder has ended or was silent for `ttl` ms and counts as dead (true). */
+async function* untilFree(
+  chat: ConversationHandle,
+  { data: { worker } }: Claim,
+  { ttl, signal, stands }: Waiting,
+): Fallible<ReadError | WriteError | ModelAborted, boolean> {
+  const { clock, isGone, lookEvery } = chat.party
+  const own = workerStreamOf(worker)
+  const over = new AbortController()
+  let heardAt = clock.now()
+  let wake = (): void => {}
+  let isNew = false
+  const seen = ({ stream }: RecordedEvent): void => {
+    if (stream === own) heardAt = clock.now()
+    isNew = true
+    wake()
+  }
+  const next = (): Promise<void> =>
+    new Promise((resolve) => {
+      const left = Math.max(0, heardAt + ttl - clock.now())
+      const cancel = clock.after(Math.min(left, lookEvery), () => wake())
+      wake = () => {
+        cancel()
+        signal.removeEventListener('abort', wake)
+        resolve()
+      }
+      signal.addEventListener('abort', wake)
+      if (isNew || signal.aborted) wake()
+    })
+  try {
+    await chat.changes(seen, over.signal, [own])
+    for (;;) {
+      isNew = false
+      if (!(yield* stands())) return false
+      if (clock.now() - heardAt >= ttl || (yield* isGone(worker))) return true
+      await next()
+      if (signal.aborted) return yield modelAborted(signal)
+    }
+  } finally {
+    over.abort()
+  }
+}

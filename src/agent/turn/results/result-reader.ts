@@ -61,7 +61,7 @@ interface Input {
   readonly block?: number
 }
 
-/** Returns a picture or document whole, because it cannot be read in parts. Throws if it is larger than `bytes`. */
+/** Returns a picture or document, which cannot be read in parts. Throws if it is larger than `bytes`. */
 const whole = (block: Block, bytes: number): readonly Block[] => {
   const size = resultBytes({ type: 'tool_result', tool_use_id: '', content: [block] })
   if (size > bytes)

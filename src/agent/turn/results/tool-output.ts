@@ -4,9 +4,8 @@ import { type Block, textBlock } from '../../../events/blocks.ts'
 import { copyJson, type Json, type Fields, isFields } from '../../../events/json.ts'
 import { orAborted } from '../../models/abort.ts'
 import { errorText } from '../../models/error-text.ts'
-import { resultBlocks } from './tool-blocks.ts'
 import { bytesBlocks } from '../../context/policy/media.ts'
-import type { ToolNames } from './tool-own-blocks.ts'
+import { resultBlocks, type ToolNames } from './tool-blocks.ts'
 
 /** Result of a call as shown to the model: `content` and `is_error` of a tool result. */
 export interface ToolAnswer {
@@ -94,4 +93,4 @@ const answerOfMcp = (
   }
 }
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
+export const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))

@@ -1,29 +1,31 @@
-import { type Block, type KnownBlock, textBlock } from '../../../events/blocks.ts'
+import { type Block, isBlock, type KnownBlock, textBlock } from '../../../events/blocks.ts'
+import { freeze } from '../../../events/freeze.ts'
+import { limitResults, restFor } from '../../context/policy/result-limit.ts'
 import { orAborted } from '../../models/abort.ts'
-import type { CallOptions } from '../../models/model.ts'
-import type { ResultLimit } from '../../context/policy/result-limit.ts'
-import { effectOf, type ToolSettings, type Tools } from '../../tools/settings.ts'
-import { answerOf, type ToolAnswer } from './tool-output.ts'
-import type { Emit } from '../stream/turn-event.ts'
 import { errorText } from '../../models/error-text.ts'
+import type { ReplyEvent } from '../../models/model.ts'
 import { errorName } from '../../telemetry/error-name.ts'
-import type { ToolNames } from './tool-own-blocks.ts'
-import { type Ran, traceTool } from './trace-tool.ts'
+import { showsContent } from '../../telemetry/open-telemetry.ts'
+import { inSpan } from '../../telemetry/spans.ts'
+import { effectOf, type ToolSettings, type Tools } from '../../tools/settings.ts'
+import type { Emit, ToolRun } from '../stream/turn-event.ts'
+import type { ToolNames } from './tool-blocks.ts'
+import { answerOf, textOf, type ToolAnswer } from './tool-output.ts'
 
 export type ToolUse = KnownBlock<'tool_use'>
 
-export interface ToolRunOptions {
-  readonly signal: AbortSignal | undefined
-  /** Time limit in milliseconds for a call to a tool that does not set one. */
-  readonly timeout: number
-  /** Maximum size, in bytes, of a result that is shown to the model in full. */
-  readonly maxResult: number
+interface ToolRunOptions {
+  /** Settings of the turn. */
+  readonly settings: {
+    readonly onEvent?: ((event: ReplyEvent) => void) | undefined
+    readonly run: Tools
+    readonly toolTimeout: number
+    readonly maxResult: number
+    readonly emit: Emit
+  }
+  readonly signal: AbortSignal
   readonly named: ToolNames
-  /** Availability of the omitted part of a long result, as stated to the model. */
-  readonly rest: ResultLimit['rest']
-  /** Called with the progress of a call. */
-  readonly onEvent: CallOptions['onEvent']
-  readonly emit: Emit
+  readonly onEnded: (run: ToolRun) => void
 }
 
 export const toolOf = (tools: Tools, name: string): ToolSettings | undefined => {
@@ -36,10 +38,7 @@ export const notBegun = 'The call was interrupted by the user before it began: i
 const ended = 'The call was interrupted by the user.'
 const unknownEffect = 'It was cut off; whether it took effect is not known.'
 
-/**
- * Returns the message to the model about a call that ended early. Unless the tool has no effect, the message adds that the call may
- * have taken effect.
- */
+/** Returns the message to the model about a call that ended early. If the tool has an effect, adds that it may have taken place. */
 const cutOff = (tool: ToolSettings, how: string): string =>
   effectOf(tool) === 'none' ? how : `${how} ${unknownEffect}`
 
@@ -85,32 +84,76 @@ const withInput = ({ content, ...answer }: ToolAnswer, edited: InputEdit): ToolA
   }
 }
 
-/** Tool to run, with the call's key and its edited or parsed input. */
-interface Running {
+/** Tool to run, with the edited or parsed input of the call. */
+export interface ToolTask {
   readonly tool: ToolSettings
   readonly edited?: InputEdit
+  /** Input produced by the tool's schema, if it has one. */
   readonly made?: ParsedInput
+}
+
+interface KeyedTask extends ToolTask {
   /** Key of the call: the same for every attempt, and different from the key of every other call. */
   readonly key: string
 }
 
-/** Runs a tool and returns its result. */
-export const resultOf = (call: ToolUse, running: Running, limits: ToolRunOptions): Promise<Block> =>
-  traceTool(call, (running.edited ?? call).input, () => ran(call, running, limits))
+/** Returns the given result of a call, or that of its tool, and emits the result as it will be shown to the model. */
+export const resultOf = async (
+  call: ToolUse,
+  answer: { readonly result: Block } | KeyedTask,
+  options: ToolRunOptions,
+): Promise<Block> => {
+  const { id, name } = call
+  const { emit, maxResult: bytes, run: tools } = options.settings
+  const start = performance.now()
+  // Frozen, because listeners receive the same blocks that are recorded.
+  const block = freeze('result' in answer ? answer.result : await traced(call, answer, options))
+  const ms = performance.now() - start
+  const [shown = block] = limitResults([block], { bytes, rest: restFor(tools) }) ?? []
+  const content = (isBlock(shown, 'tool_result') ? shown.content : undefined) ?? ''
+  const isError = block['is_error'] === true
+  options.onEnded({ call: id, tool: name, ms, isError })
+  emit({ type: isError ? 'tool-failed' : 'tool-ended', call: id, tool: name, ms, content })
+  return block
+}
 
+/** Runs a tool in a span that follows the GenAI conventions. */
+const traced = (call: ToolUse, task: KeyedTask, options: ToolRunOptions): Promise<Block> =>
+  inSpan(
+    `execute_tool ${call.name}`,
+    () => ({
+      attributes: {
+        'gen_ai.operation.name': 'execute_tool',
+        'gen_ai.tool.name': call.name,
+        'gen_ai.tool.call.id': call.id,
+        'gen_ai.tool.type': 'function',
+        ...(showsContent() && {
+          'gen_ai.tool.call.arguments': textOf((task.edited ?? call).input ?? null),
+        }),
+      },
+    }),
+    async (span) => {
+      const { block, why } = await ran(call, task, options)
+      if (block['is_error'] === true) span?.failed(why ?? 'tool_error')
+      if (showsContent()) span?.set({ 'gen_ai.tool.call.result': textOf(block['content'] ?? null) })
+      return block
+    },
+  )
+
+/** Runs a tool. `why` is the reason if the result is an error that the tool itself did not return. */
 const ran = async (
   call: ToolUse,
-  { tool, edited, made, key }: Running,
-  { signal, timeout, maxResult, named, onEvent, emit }: ToolRunOptions,
-): Promise<Ran> => {
+  { tool, edited, made, key }: KeyedTask,
+  { signal, named, settings: { toolTimeout, maxResult, onEvent, emit } }: ToolRunOptions,
+): Promise<{ readonly block: Block; readonly why?: string }> => {
   const { id, name } = call
   const { input } = edited ?? call
   const failing = (text: string): Block =>
     failedResult(call, edited ? `${editNote(edited)}\n\n${text}` : text)
-  const limit = tool.timeout ?? timeout
+  const limit = tool.timeout ?? toolTimeout
   const time = new AbortController()
   const timer = setTimeout(() => time.abort(`It took longer than ${limit} ms and was given up.`), limit)
-  const ends = AbortSignal.any([time.signal, ...(signal ? [signal] : [])])
+  const ends = AbortSignal.any([time.signal, signal])
   let isBegun = false
   try {
     ends.throwIfAborted()
@@ -130,7 +173,7 @@ const ran = async (
     const answer = await answerOf(output, { signal: ends, tools: named })
     return { block: result(call, edited ? withInput(answer, edited) : answer) }
   } catch (error) {
-    if (signal?.aborted) return { block: failing(isBegun ? cutOff(tool, ended) : notBegun), why: 'aborted' }
+    if (signal.aborted) return { block: failing(isBegun ? cutOff(tool, ended) : notBegun), why: 'aborted' }
     // A tool that reacts to its signal throws an error of its own, which the message about the time limit replaces.
     if (time.signal.aborted)
       return { block: failing(cutOff(tool, String(time.signal.reason))), why: 'timeout' }

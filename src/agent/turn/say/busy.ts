@@ -9,10 +9,20 @@ import { createApprovalMethods } from '../calls/decisions.ts'
 import { isCall, type OpenCall, openCalls } from '../calls/open-calls.ts'
 import { isPaused } from '../calls/said-results.ts'
 
-/**
- * Reports whether the conversation awaits the model or has open calls, according to the log alone. Returns false while all open calls
- * wait for approval.
- */
+/** The conversation awaits the model, or results of its calls. Nothing was written. */
+export interface Busy {
+  readonly _tag: 'Busy'
+  readonly message: string
+  readonly conversation: string
+}
+
+export const busy = (conversation: string): Busy => ({
+  _tag: 'Busy',
+  message: `${conversation} is waiting for the model or for tool results: try again later, or set whileBusy to 'enqueue', 'interrupt' or 'rollback'`,
+  conversation,
+})
+
+/** Reports whether the conversation awaits the model or has open calls that do not all wait for approval, by the log alone. */
 export async function* isBusy(chat: ConversationHandle, now: Effective): Fallible<ReadError, boolean> {
   const open = openCalls(now)
   return open.length > 0 ? !(yield* waitForApproval(chat, open)) : render(now).awaits === 'model'

@@ -4,14 +4,7 @@ import type { QueuedMessage } from '../../../conversation/beside/inbox.ts'
 import { unwrap, type Fallible } from '../../../result/fallible.ts'
 import type { WriteError } from '../../../store/errors.ts'
 
-/**
- * Moves the contents of the inbox to the end of the conversation, in the order in which they were queued, and records the move. Each
- * message keeps the command id under which it was queued, so it is appended exactly once, even if several processes move it or one of
- * them crashes.
- *
- * @param mail contents of the inbox, if just read
- * @returns true if the inbox was not empty
- */
+/** Moves the inbox to the end of the conversation, each message once, as it keeps its command id. Returns true if there were any. */
 export async function* moveIn(
   chat: ConversationHandle,
   mail?: readonly QueuedMessage[],

@@ -20,8 +20,7 @@ import { unwrap, run, type Fallible, task } from '../../../result/fallible.ts'
 import type { ReadError, StoreError, WriteError } from '../../../store/errors.ts'
 import { checkOptions, kinds } from '../../../store/options.ts'
 import { areAnswered } from '../calls/said-results.ts'
-import { isBusy, turnStart } from './busy.ts'
-import { busy, type Busy } from './errors.ts'
+import { busy, type Busy, isBusy, turnStart } from './busy.ts'
 import { moveIn } from './inbox-moves.ts'
 
 const policies = ['enqueue', 'interrupt', 'rollback', 'reject'] as const
@@ -69,10 +68,7 @@ export const createSayMethod = (chat: ConversationHandle) => {
     position,
   })
 
-  /**
-   * Returns the outcome for queued messages. The conversation is checked after the messages are written, just as a turn checks the
-   * inbox after recording its reply.
-   */
+  /** Returns the outcome for queued messages. Looks at the conversation after they are written, as a turn looks at the inbox. */
   async function* queued({ id, data, metadata }: QueuedMessage): Says<SayResult> {
     const now = yield* chat.begun()
     if (now && (yield* isBusy(chat, now))) {
@@ -91,10 +87,7 @@ export const createSayMethod = (chat: ConversationHandle) => {
     return yield* unwrap(chat.record(messages, { ...envelope, ...options }))
   }
 
-  /**
-   * Returns the conversation's last position, and true for `isNow` if the conversation is busy. The history read for this is not kept:
-   * the next step may have to read all of it again.
-   */
+  /** Returns the last position, and whether the conversation is busy. The history read for this is not kept, to save memory. */
   async function* busyNow(): Says<{ readonly at: number; readonly isNow: boolean }> {
     const now = yield* chat.begun()
     return { at: now?.at ?? START, isNow: now !== undefined && (yield* isBusy(chat, now)) }

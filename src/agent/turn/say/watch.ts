@@ -13,26 +13,18 @@ interface Work {
   readonly context: number
   /** Last position of the conversation known to the turn. */
   readonly seen: number
-  /**
-   * Causes that end the work: an interrupting message (never for a tool) and, unless late replies are kept, a rewind past `context` or
-   * another holder's claim.
-   */
-  readonly endedBy: readonly Why[]
+  /** Causes that end the work: never an interruption for a tool, and only an interruption if late replies are kept. */
+  readonly endedBy: readonly Ended['why'][]
   /** True if the turn is only waiting for another holder's turn to end. */
   readonly isWaiting?: boolean
 }
 
-type Why = 'interrupt' | 'rewind' | 'lost'
 /** Reason why work was ended: an interrupting message, a rewind, or another holder's claim. */
 type Ended = { readonly why: 'interrupt' | 'lost' } | { readonly why: 'rewind'; readonly error: StaleContext }
 
 /** Access to the claims to the conversation, including the turn's own. */
 export interface ClaimHandle {
-  /**
-   * Claims the conversation while long work continues.
-   *
-   * @param at last position of the conversation known to the turn
-   */
+  /** Claims the conversation while long work continues; `at` is its last position known to the turn. */
   readonly announce: (at: number) => Promise<void>
   /** Reports whether the newest claim among these facts belongs to another holder. If it does, the turn is lost. */
   readonly isTakenIn: (facts: readonly RecordedTurnFact[]) => boolean
@@ -44,10 +36,7 @@ export interface ClaimHandle {
 export interface TurnWatch {
   /** Signal that aborts when the turn is cancelled or its caller aborts it. */
   readonly signal: AbortSignal
-  /**
-   * Runs work with a signal that aborts once the work becomes useless. Returns the result, and the reason for the abort if the work was
-   * aborted.
-   */
+  /** Runs work with a signal that aborts once the work becomes useless. Returns the result, and the reason for an abort. */
   readonly during: <A>(
     work: Work,
     run: (signal: AbortSignal) => Promise<A>,
@@ -105,28 +94,19 @@ export const watchOf = (
     cancelled ??= facts.find((fact) => fact.type === 'TurnCancelled')?.data
     if (cancelled) cancelling.abort(cancelled)
     if (work.isWaiting) return
-    if (isTakenIn(facts)) return lose(work)
+    if (isTakenIn(facts)) return end(work, { why: 'lost' })
     const later = yield* unwrap(came)
     const last = later.at(-1)?.position ?? work.context
     const path = pathAfter(later, work.context, last)
-    const isInterrupted = path?.some(({ position, metadata }) => position > work.seen && metadata.interrupts)
-    const why = isInterrupted ? 'interrupt' : 'rewind'
-    if ((path && !isInterrupted) || !work.endedBy.includes(why)) return
-    end(
-      work,
-      isInterrupted
-        ? { why: 'interrupt' }
-        : { why: 'rewind', error: staleContext(chat.id, work.context, last) },
-    )
+    if (!path) end(work, { why: 'rewind', error: staleContext(chat.id, work.context, last) })
+    else if (path.some(({ position, metadata }) => position > work.seen && metadata.interrupts))
+      end(work, { why: 'interrupt' })
   }
 
   const end = (work: Working, ended: Ended): void => {
+    if (!work.endedBy.includes(ended.why)) return
     work.ended = ended
     work.ends.abort(ended)
-  }
-
-  const lose = (work: Working): void => {
-    if (work.endedBy.includes('lost')) end(work, { why: 'lost' })
   }
 
   const look = async (): Promise<void> => {
@@ -147,7 +127,7 @@ export const watchOf = (
   }
   const announced = async (work: Working): Promise<void> => {
     await announce(work.seen)
-    if (isLost()) lose(work)
+    if (isLost()) end(work, { why: 'lost' })
   }
   const seen = (event: RecordedEvent): void => {
     if (!mayConcern(event)) return

@@ -59,7 +59,9 @@ export const withEntry = (account: TurnTotals, entry: AccountEntry, book: Book):
     case 'condensed': {
       const { origin } = entry
       const condensed = { ...account, condensed: account.condensed + 1 }
-      return origin ? withCalls(condensed, origin, callsFor(origin), book) : condensed
+      // A summary made in parts took several calls.
+      const calls = origin?.context ? receiptsOfSummary(origin.context).length : 1
+      return origin ? withCalls(condensed, origin, calls, book) : condensed
     }
     case 'truncated':
       return { ...account, truncated: account.truncated + 1 }
@@ -67,9 +69,6 @@ export const withEntry = (account: TurnTotals, entry: AccountEntry, book: Book):
       return entry.calls.reduce((sum, call) => withFailed(sum, call, book), account)
   }
 }
-
-/** Returns the number of calls made for a summary: a summary made in parts took several. */
-const callsFor = ({ context }: Origin): number => (context ? receiptsOfSummary(context).length : 1)
 
 const withCalls = (account: TurnTotals, origin: Origin, calls: number, book: Book): TurnTotals => {
   const before = failuresIn(origin).reduce((sum, call) => withFailed(sum, call, book), account)
@@ -118,8 +117,10 @@ export const entriesOf = (path: readonly ConversationEvent[]): readonly AccountE
   path.flatMap((event, index): readonly AccountEntry[] => {
     if (event.type === 'MessageAppended' && event.data.role === 'assistant') {
       const { origin = {} } = event.data
+      const next = path[index + 1]
       // An import may have stored a reply in several messages, each with the usage of the whole reply.
-      return isPart(event.data, path[index + 1]) ? [] : [{ type: 'reply', origin }]
+      const isPart = next?.type === 'MessageAppended' && isSameReply(event.data, next.data)
+      return isPart ? [] : [{ type: 'reply', origin }]
     }
     if (event.type === 'Truncated' && event.data.policy) return [{ type: 'truncated' }]
     // The call that made a provider's compaction is already counted with its reply.
@@ -128,8 +129,3 @@ export const entriesOf = (path: readonly ConversationEvent[]): readonly AccountE
       return [{ type: 'condensed', origin: event.data.origin }]
     return []
   })
-
-const isPart = (
-  reply: ConversationEvent<'MessageAppended'>['data'],
-  next: ConversationEvent | undefined,
-): boolean => next?.type === 'MessageAppended' && isSameReply(reply, next.data)

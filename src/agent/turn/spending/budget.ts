@@ -3,10 +3,7 @@ import type { ModelUsage, TurnUsage } from './account.ts'
 import { priceOf, type Prices } from './prices.ts'
 import { tokensOfUsage } from './usage.ts'
 
-/**
- * Limits on a turn's usage, counted since the user's last message over all calls of `turn` that respond to it. No model call begins
- * once the budget is spent; the last call may exceed it.
- */
+/** Limits on usage since the user's last message. No model call begins once one is reached; the last call may exceed it. */
 export interface Budget {
   /** Maximum number of model calls: replies, calls for summaries, and failed calls. */
   readonly calls?: number | undefined

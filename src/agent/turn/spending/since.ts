@@ -25,7 +25,10 @@ export async function* sinceUserMessage(
   let place = at
   while (place > START) {
     if (!log[place]) {
-      yield* read(chat, log, { from: Math.max(0, place - size + 1), to: place })
+      const range = { from: Math.max(0, place - size + 1), to: place }
+      yield* catchTyped<ReadError, void>(async () => {
+        for await (const each of chat.events(range)) log[each.position] = each
+      })
       size *= 2
     }
     const found = resolve(log, place)
@@ -37,12 +40,3 @@ export async function* sinceUserMessage(
   }
   return path.toReversed()
 }
-
-const read = (
-  chat: Pick<ConversationHandle, 'events'>,
-  log: ConversationEvent[],
-  range: { readonly from: number; readonly to: number },
-): Fallible<ReadError, void> =>
-  catchTyped(async () => {
-    for await (const event of chat.events(range)) log[event.position] = event
-  })

@@ -2,10 +2,7 @@ import { type Fields, isFields } from '../../../events/json.ts'
 import type { ReplyEvent } from '../../models/model.ts'
 import type { Emit } from './turn-event.ts'
 
-/**
- * Returns a listener that emits the text, thinking and tool input in a reply's stream. Other events, and malformed ones from a custom
- * model, are ignored.
- */
+/** Returns a listener that emits the text, thinking and tool input in a reply's stream, and ignores any other event. */
 export const deltas = (emit: Emit): ((event: ReplyEvent) => void) => {
   /** Calls in the reply, by block index. */
   const calls = new Map<unknown, { readonly call: string; readonly tool: string }>()

@@ -1,9 +1,6 @@
 import type { Emit, InterimEvent, TextEvent, ThinkingEvent, ToolInputEvent } from './turn-event.ts'
 
-/**
- * Queue of unread events. Writers never wait. Unread pieces of the same block are joined, so that the queue never exceeds the recorded
- * content plus the progress of tools.
- */
+/** Queue of unread events. Writers never wait. Pieces of one block are joined, so it is no longer than what is recorded. */
 export interface EventQueue {
   readonly push: Emit
   readonly end: () => void

@@ -55,19 +55,18 @@ export interface ToolEndedEvent extends Answered {
 export interface ToolFailedEvent extends Answered {
   readonly type: 'tool-failed'
 }
-/** A slice of the context is now shown as a summary. */
-export interface CondensedEvent {
-  readonly type: 'condensed'
-  /** Position of the `Condensed` event in the log. */
+interface MarkerWritten {
+  /** Position of the `Condensed` or `Truncated` event in the log. */
   readonly position: number
   readonly covers: Covers
 }
+/** A slice of the context is now shown as a summary. */
+export interface CondensedEvent extends MarkerWritten {
+  readonly type: 'condensed'
+}
 /** A slice of the context is no longer shown. */
-export interface TruncatedEvent {
+export interface TruncatedEvent extends MarkerWritten {
   readonly type: 'truncated'
-  /** Position of the `Truncated` event in the log. */
-  readonly position: number
-  readonly covers: Covers
 }
 /**
  * A model call failed and is retried, the user interrupted it and the model is called again, or another holder took over the
