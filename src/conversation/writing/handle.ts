@@ -226,7 +226,8 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
 
   return {
     // Each type of command has its own rejections, given by the type of its decider.
-    handle: ((...asked) => inTurn(...asked).then(withSuggestion)) as Handler['handle'],
+    handle: ((conversation, command, envelope) =>
+      inTurn(conversation, command, envelope).then(withSuggestion)) as Handler['handle'],
     saw: (conversation, lineage, last, moment) => {
       const { revision = -1 } = ends.get(conversation) ?? {}
       // The remembered end may be newer, because this process has written since the read.
