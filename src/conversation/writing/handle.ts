@@ -111,7 +111,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     // Forgotten until the current end has been read.
     ends.forget(conversation)
     const limit = isAppend(command) ? 1 : aheadOf(conversation, command)
-    const read = yield* readConversationEnd(store, conversation, before?.lineage, limit)
+    const read = yield* unwrap(readConversationEnd(store, conversation, before?.lineage, limit))
     const known = headFrom(yield* chainEndOf(conversation, read), read.last?.type)
     if (before && !continues(known, before)) moments.forget(conversation)
     // Not remembered if the conversation does not exist yet, because it may be created as a fork.
