@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import { check } from '../events/check.ts'
 import type { ConversationEvent } from '../events/events.ts'
-import { conversationIdSchema, isConversationId, streamOf } from '../events/ids.ts'
+import { conversationIdSchema, isConversationId } from '../events/ids.ts'
 import type { CommandEnvelope, WriteResult } from './writing/encode.ts'
 import { lastPosition } from './reading/ends.ts'
 import type { Handler } from './writing/handle.ts'
@@ -12,7 +12,7 @@ import type { ForkError, ReadError } from '../store/errors.ts'
 import type { Changes } from './reading/changes.ts'
 import type { Inbox } from './beside/inbox.ts'
 import { later } from './reading/later.ts'
-import type { Own } from './reading/lineage.ts'
+import { type Own, rootLineage } from './reading/lineage.ts'
 import type { TurnClaimant } from './beside/party.ts'
 import type { TurnLog } from './beside/turn-log.ts'
 import type { MethodResult, ResultStyle } from '../result/answer.ts'
@@ -126,7 +126,7 @@ export const conversation = (
     later: (position) => later(store, name, own, position),
     positionOf: (revision) => own.lineage && lastPosition({ lineage: own.lineage, revision }),
     isNoFork: () => {
-      own.lineage ??= [{ conversation: name, stream: streamOf(name), offset: 0, last: Infinity }]
+      own.lineage ??= rootLineage(name)
     },
     party: beside.party,
   }

@@ -114,15 +114,13 @@ const tooMuchText = (length: number): EventTooLarge =>
 /** Counts the characters in the strings of a value, visiting each object once. May stop once the count exceeds `most`. */
 const textIn = (value: unknown, most: number): number => {
   let length = 0
-  const seen = new Set<object>()
-  const open = [value]
-  while (open.length > 0 && length <= most) {
-    const one = open.pop()
-    if (typeof one === 'string') length += one.length
-    else if (typeof one === 'object' && one !== null && !seen.has(one)) {
-      seen.add(one)
-      for (const inner of Object.values(one)) open.push(inner)
-    }
+  // The loop also visits the objects that are added during it.
+  const objects = new Set<object>([[value]])
+  for (const object of objects) {
+    for (const inner of Object.values(object) as readonly unknown[])
+      if (typeof inner === 'string') length += inner.length
+      else if (typeof inner === 'object' && inner !== null) objects.add(inner)
+    if (length > most) break
   }
   return length
 }

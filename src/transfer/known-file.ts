@@ -97,7 +97,7 @@ async function* eventsOf(
   id: string,
   ends: readonly End[],
 ): Fallible<ReadError, number | undefined> {
-  const { lineage, last, unfinished } = yield* readConversationEnd(store, id)
+  const { lineage, last, unfinished } = yield* unwrap(readConversationEnd(store, id))
   if (!last || unfinished) return undefined
   for (const { stream, revision, hash } of ends) {
     const [event] = yield* unwrap(store.read({ stream, from: revision, direction: 'forwards', limit: 1 }))

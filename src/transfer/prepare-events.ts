@@ -9,7 +9,7 @@ import { lightEvents } from './formats/light-events.ts'
 import { type LazyList, listOn, type Shelf } from './formats/shelf.ts'
 import { completeEnvelope, encodeChain } from '../conversation/writing/encode.ts'
 import { chainEndAt, type ChainEnd, lastPosition, readConversationEnd } from '../conversation/reading/ends.ts'
-import { parentNotFound } from '../conversation/reading/lineage.ts'
+import { parentNotFound, rootLineage } from '../conversation/reading/lineage.ts'
 import { loadLog } from '../conversation/reading/log.ts'
 import { reader } from '../conversation/reading/reader.ts'
 import { unwrap, type Fallible } from '../result/fallible.ts'
@@ -193,9 +193,8 @@ async function* readThere(
   conversation: string,
   isAlone = false,
 ): Fallible<ReadError, Pick<PreparedAppend, 'end' | 'open'>> {
-  const own = [{ conversation, stream: streamOf(conversation), offset: 0, last: Infinity }]
-  const ending = readConversationEnd(store, conversation, isAlone ? own : undefined)
-  const { lineage, last, unfinished } = yield* ending
+  const known = isAlone ? rootLineage(conversation) : undefined
+  const { lineage, last, unfinished } = yield* unwrap(readConversationEnd(store, conversation, known))
   return { end: chainEndAt(lineage, unfinished ?? last), open: unfinished?.part }
 }
 

@@ -7,7 +7,7 @@ import { breath } from '../../store/breath.ts'
 import type { ReadError } from '../../store/errors.ts'
 import type { Link } from '../../projections/notes.ts'
 import { titleOf, titleWithin } from '../../projections/titles.ts'
-import { lineageFrom, type StreamSegment } from '../../conversation/reading/lineage.ts'
+import { lineageFrom, rootLineage, type StreamSegment } from '../../conversation/reading/lineage.ts'
 import { endsStream } from '../../store/pages.ts'
 import type { EventStore, RecordedEvent } from '../../store/port.ts'
 import { streamEndFrom, readStreamEnd, type StreamEnd } from '../../store/whole/whole-writes.ts'
@@ -72,10 +72,9 @@ export const infoOfWhole = (id: string, beginning: readonly RecordedEvent[]): Lo
   const last = beginning.at(-1)
   if (!first || !last || first.type === 'Forked' || last.part || !endsStream(beginning, titleWithin))
     return undefined
-  const { stream } = first
   const events: ConversationEvent[] = []
   for (const stored of beginning) {
-    const { revision } = stored
+    const { stream, revision } = stored
     const decoded = decode(stored, { stream, revision, position: revision })
     if (E.isLeft(decoded)) return undefined
     events.push(decoded.right)
@@ -87,7 +86,7 @@ export const infoOfWhole = (id: string, beginning: readonly RecordedEvent[]): Lo
     events: events.length,
     updated: events.at(-1)?.metadata.time ?? '',
   }
-  return { info, isSettled: true, lineage: [{ conversation: id, stream, offset: 0, last: Infinity }] }
+  return { info, isSettled: true, lineage: rootLineage(id) }
 }
 
 /**

@@ -10,7 +10,7 @@ import {
   noteOf,
   mergeLinks,
 } from '../../projections/notes.ts'
-import { catchTyped, type Fallible } from '../../result/fallible.ts'
+import { catchTyped, unwrap, type Fallible } from '../../result/fallible.ts'
 import type { ReadError, StoreError } from '../../store/errors.ts'
 import type { EventStore } from '../../store/port.ts'
 import { readConversationEnd } from '../reading/ends.ts'
@@ -54,7 +54,7 @@ async function* ofLineage(
 
 /** Returns the lineage of a conversation. Fails with `ConversationNotFound` if the conversation does not exist. */
 async function* lineageOf(store: EventStore, conversation: string): Fallible<ReadError, Lineage> {
-  const { lineage, last } = yield* readConversationEnd(store, conversation)
+  const { lineage, last } = yield* unwrap(readConversationEnd(store, conversation))
   return last ? lineage : yield conversationNotFound(conversation)
 }
 

@@ -2,7 +2,7 @@ import type * as E from 'fp-ts/lib/Either.js'
 import { conversationNotFound } from '../../commands/rejections.ts'
 import type { Actor } from '../../events/events.ts'
 import type { NoteFact, NoteEvent } from '../../events/notes.ts'
-import { run, type Fallible } from '../../result/fallible.ts'
+import { run, unwrap, type Fallible } from '../../result/fallible.ts'
 import type { NoteError } from '../../store/errors.ts'
 import type { EventStore } from '../../store/port.ts'
 import { lastPosition, readConversationEnd } from '../reading/ends.ts'
@@ -28,7 +28,7 @@ export const noteWriter = (store: EventStore, defaultActor: Actor): NoteWriter =
   return (conversation, fact, envelope) => {
     const complete = completeEnvelope(envelope, defaultActor)
     async function* factNow(): Fallible<NoteError, NoteFact> {
-      const { lineage, last } = yield* readConversationEnd(store, conversation)
+      const { lineage, last } = yield* unwrap(readConversationEnd(store, conversation))
       return last
         ? fact(lastPosition({ lineage, revision: last.revision }))
         : yield conversationNotFound(conversation)

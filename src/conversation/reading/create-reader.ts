@@ -125,7 +125,7 @@ export const createReader = (
   return {
     exists: () =>
       look({}, {}, async function* (): Reads<boolean> {
-        return (yield* readConversationEnd(store, id, own.lineage)).last !== undefined
+        return (yield* unwrap(readConversationEnd(store, id, own.lineage))).last !== undefined
       }),
     begun: async function* (options): Reads<Effective | undefined> {
       const { at } = yield* unwrap(checkOptions(options, atFields))
@@ -140,7 +140,7 @@ export const createReader = (
       }),
     end: () =>
       look({}, {}, async function* (): Reads<EndPosition> {
-        const { lineage, last } = yield* readConversationEnd(store, id, own.lineage)
+        const { lineage, last } = yield* unwrap(readConversationEnd(store, id, own.lineage))
         if (!last) return yield conversationNotFound(id)
         return { position: lastPosition({ lineage, revision: last.revision }), hash: hashOf(last) }
       }),

@@ -3,10 +3,10 @@ import * as E from 'fp-ts/lib/Either.js'
 import { hashOf, isEventType } from '../../events/codec.ts'
 import type { Event, EventType } from '../../events/events.ts'
 import { streamOf } from '../../events/ids.ts'
-import { unwrap, type Fallible } from '../../result/fallible.ts'
+import { run, unwrap, type Fallible } from '../../result/fallible.ts'
 import { eventMissing } from '../../store/dense.ts'
 import { importUnfinished, type ReadError, type StoreError } from '../../store/errors.ts'
-import { type Lineage, loadLineage } from './lineage.ts'
+import { type Lineage, loadLineage, rootLineage } from './lineage.ts'
 import type { EventStore, RecordedEvent } from '../../store/port.ts'
 import { streamEndFrom, type StreamEnd } from '../../store/whole/whole-writes.ts'
 
@@ -32,7 +32,7 @@ export async function* readChainEnd(
   conversation: string,
   known?: Lineage,
 ): Fallible<ReadError, ChainEnd> {
-  return yield* chainEndOf(conversation, yield* readConversationEnd(store, conversation, known))
+  return yield* chainEndOf(conversation, yield* unwrap(readConversationEnd(store, conversation, known)))
 }
 
 /** Like `readChainEnd`, but for an end that has already been read. */
@@ -66,30 +66,34 @@ export interface ConversationEnd extends StreamEnd {
  *
  * @param limit number of newest events to read
  */
-export async function* readConversationEnd(
+export const readConversationEnd = async (
   store: EventStore,
   conversation: string,
   known?: Lineage,
   limit = 1,
-): Fallible<StoreError | ConversationNotFound, ConversationEnd> {
+): Promise<E.Either<StoreError | ConversationNotFound, ConversationEnd>> => {
   const stream = streamOf(conversation)
   const from = Number.MAX_SAFE_INTEGER
   const [loaded, read] = await Promise.all([
     known ? E.right(known) : loadLineage(store, conversation),
     store.read({ stream, from, direction: 'backwards', limit })(),
   ])
-  const lineage = yield* unwrap(loaded)
-  const page = yield* unwrap(read)
-  if (!lineage && page.length > 0) {
+  if (E.isLeft(loaded)) return loaded
+  if (E.isLeft(read)) return read
+  const page = read.right
+  const [newest] = page
+  if (!loaded.right && newest) {
     // Another writer created the conversation between the two reads.
-    const begun = yield* unwrap(loadLineage(store, conversation))
-    return begun
-      ? yield* readConversationEnd(store, conversation, begun, limit)
-      : yield eventMissing(stream, 0, page[0]?.revision)
+    const begun = await loadLineage(store, conversation)
+    if (E.isLeft(begun)) return begun
+    return begun.right
+      ? readConversationEnd(store, conversation, begun.right, limit)
+      : E.left(eventMissing(stream, 0, newest.revision))
   }
   // A conversation that does not exist yet has the lineage that its first message will give it.
-  const own = { conversation, stream, offset: 0, last: Infinity }
-  return { lineage: lineage ?? [own], page, ...(yield* streamEndFrom(store, page[0])) }
+  const lineage = loaded.right ?? rootLineage(conversation)
+  if (!newest?.part) return E.right({ lineage, page, last: newest })
+  return E.map((end: StreamEnd) => ({ lineage, page, ...end }))(await run(streamEndFrom(store, newest)))
 }
 
 /** The head of a conversation, as far as it is known without reading the store. */

@@ -44,16 +44,27 @@ export interface Own {
  * Loads the lineage of a conversation; returns undefined if the conversation does not exist. The lineage of an existing conversation
  * never changes.
  */
-export const loadLineage = (
+export const loadLineage = async (
   store: EventStore,
   conversation: string,
-): Promise<E.Either<StoreError | ConversationNotFound, Lineage | undefined>> =>
-  run(
+): Promise<E.Either<StoreError | ConversationNotFound, Lineage | undefined>> => {
+  const read = (id: string) =>
+    store.read({ stream: streamOf(id), from: 0, direction: 'forwards', limit: 1 })()
+  const begun = await read(conversation)
+  if (E.isLeft(begun)) return begun
+  const [first] = begun.right
+  if (first?.type !== 'Forked') return E.right(first && rootLineage(conversation))
+  return run(
     lineageFrom(conversation, async function* (id): Fallible<StoreError, RecordedEvent | undefined> {
-      const read = store.read({ stream: streamOf(id), from: 0, direction: 'forwards', limit: 1 })
-      return (yield* unwrap(read))[0]
+      return id === conversation ? first : (yield* unwrap(read(id)))[0]
     }),
   )
+}
+
+/** Returns the lineage of a conversation that is not a fork. */
+export const rootLineage = (conversation: string): Lineage => [
+  { conversation, stream: streamOf(conversation), offset: 0, last: Infinity },
+]
 
 /**
  * Like `loadLineage`, but gets the first event of each conversation from a function.

@@ -26,7 +26,7 @@ export const openAt = async (
   at?: number,
   own: Own = {},
 ): Promise<E.Either<ReadError, OpenedConversation>> => {
-  const end = await run(readConversationEnd(store, conversation, own.lineage))
+  const end = await readConversationEnd(store, conversation, own.lineage)
   if (E.isLeft(end)) return end
   if (end.right.page.length > 0) own.lineage = end.right.lineage
   return openAtEnd(store, conversation, end.right, at)
@@ -106,7 +106,7 @@ export const loadLog = (
   run(
     catchTyped(async () => {
       const log: ConversationEvent[] = []
-      for await (const page of pages(reading, 0, last)) log.push(...page.map(keep))
+      for await (const page of pages(reading, 0, last)) for (const event of page) log.push(keep(event))
       return log
     }),
   )

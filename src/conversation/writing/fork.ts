@@ -18,7 +18,7 @@ import {
   readConversationEnd,
 } from '../reading/ends.ts'
 import { type StreamHead, headAfter } from '../reading/ends.ts'
-import type { Lineage } from '../reading/lineage.ts'
+import { type Lineage, rootLineage } from '../reading/lineage.ts'
 import { readRecordedAt } from '../reading/reader.ts'
 
 type Result<A> = Promise<E.Either<ForkError, A>>
@@ -42,7 +42,9 @@ export const forks = (store: EventStore, ends: LruCache<StreamHead>): Forks => {
   async function* endOfParent(conversation: string, at: number | undefined): Fallible<ForkError, ChainEnd> {
     const known = ends.get(conversation)
     if (known && at !== undefined && at <= lastPosition(known)) return known
-    const { lineage, last, unfinished } = yield* readConversationEnd(store, conversation, known?.lineage)
+    const { lineage, last, unfinished } = yield* unwrap(
+      readConversationEnd(store, conversation, known?.lineage),
+    )
     if (unfinished && !last) return yield conversationNotFound(conversation)
     return chainEndAt(lineage, last)
   }
@@ -94,8 +96,7 @@ export const forks = (store: EventStore, ends: LruCache<StreamHead>): Forks => {
   }
 
   return async (conversation, command, envelope) => {
-    const own = { conversation: command.id, stream: streamOf(command.id), offset: 0, last: Infinity }
-    const target = { lineage: [own], revision: -1, hash: null }
+    const target = { lineage: rootLineage(command.id), revision: -1, hash: null }
     const forked = await run(forkAt(conversation, command, envelope, target))
     if (E.isRight(forked) || forked.left._tag !== 'Conflict') return forked
     // The conversation exists, perhaps because of the same command: read its end and try again.

@@ -111,7 +111,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     // Forgotten until the current end has been read.
     ends.forget(conversation)
     const limit = isAppend(command) ? 1 : aheadOf(conversation, command)
-    const read = yield* readConversationEnd(store, conversation, before?.lineage, limit)
+    const read = yield* unwrap(readConversationEnd(store, conversation, before?.lineage, limit))
     const known = headFrom(yield* chainEndOf(conversation, read), read.last?.type)
     if (before && !continues(known, before)) moments.forget(conversation)
     // Not remembered if the conversation does not exist yet, because it may be created as a fork.
@@ -226,7 +226,8 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
 
   return {
     // Each type of command has its own rejections, given by the type of its decider.
-    handle: ((...asked) => inTurn(...asked).then(withSuggestion)) as Handler['handle'],
+    handle: ((conversation, command, envelope) =>
+      inTurn(conversation, command, envelope).then(withSuggestion)) as Handler['handle'],
     saw: (conversation, lineage, last, moment) => {
       const { revision = -1 } = ends.get(conversation) ?? {}
       // The remembered end may be newer, because this process has written since the read.

@@ -35,7 +35,7 @@ export async function* previewOf(
   conversation: string,
   command: ConversationCommand,
 ): Fallible<WriteError, Preview> {
-  const end = yield* readConversationEnd(store, conversation)
+  const end = yield* unwrap(readConversationEnd(store, conversation))
   const known = headFrom(yield* chainEndOf(conversation, end), end.last?.type)
   const reading = reader(store, known.lineage)
   const moments = momentsOf()

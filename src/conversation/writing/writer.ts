@@ -10,7 +10,7 @@ import {
 import type { CommandRejection } from '../../commands/rejections.ts'
 import { checkJson } from '../../events/check.ts'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
-import { copyJson, isFields, type Json } from '../../events/json.ts'
+import { copyJson, type Fields, isFields, type Json } from '../../events/json.ts'
 import type { CommandEnvelope, WriteResult } from './encode.ts'
 import type { Handler } from './handle.ts'
 import { findOversized } from '../../projections/pictures.ts'
@@ -143,14 +143,12 @@ const withContent = (message: Json): Json =>
  * Copies the messages, so that the caller may change them afterwards. Because a list may have any length, it is copied only here and
  * not again by later checks.
  */
-export const snapshotOf = (messages: readonly unknown[]): E.Either<InvalidInput, Json> =>
-  pipe(
-    copyJson(messages),
-    E.bimap(
-      ({ path, problem }) => invalidInput(`messages${path}`, problem),
-      (copied) => (copied as readonly Json[]).map(withContent),
-    ),
-  )
+export const snapshotOf = (messages: readonly unknown[]): E.Either<InvalidInput, readonly Json[]> => {
+  const copied = copyJson(messages)
+  return E.isLeft(copied)
+    ? E.left(invalidInput(`messages${copied.left.path}`, copied.left.problem))
+    : E.right((copied.right as readonly Json[]).map(withContent))
+}
 
 /** A method that writes to a conversation, for the library's own use. */
 export interface InternalWriter {
@@ -162,28 +160,27 @@ export interface InternalWriter {
 }
 
 /** Refuses images that are too large for any API request: the model would see a text in their place. */
-export const withoutOversized = <M>(messages: M): E.Either<InvalidInput, M> => {
-  for (const [index, message] of (Array.isArray(messages)
-    ? (messages as readonly unknown[])
-    : []
-  ).entries()) {
-    if (!isFields(message)) continue
-    const { content, shown } = message
-    const edit = isFields(shown) ? shown['content'] : undefined
-    for (const [path, found] of [
-      ['content', findOversized(content)],
-      ['shown.content', findOversized(edit)],
-    ] as const)
-      if (found)
-        return E.left(
-          invalidInput(
-            `messages[${index}].${path}${found.path}`,
-            `no model accepts this picture: ${found.problem}. Scale it down; with at most 2000 pixels on a side, it can be sent with any number of others`,
-          ),
-        )
+export const withoutOversized = <M extends readonly unknown[]>(messages: M): E.Either<InvalidInput, M> => {
+  for (let index = 0; index < messages.length; index++) {
+    const message = messages[index]
+    const refused = isFields(message) ? refusedIn(message, `messages[${index}]`) : undefined
+    if (refused) return E.left(refused)
   }
   return E.right(messages)
 }
+
+const refusedIn = ({ content, shown }: Fields, path: string): InvalidInput | undefined =>
+  refusedAt(content, `${path}.content`) ??
+  (isFields(shown) ? refusedAt(shown['content'], `${path}.shown.content`) : undefined)
+
+const refusedAt = (content: unknown, path: string): InvalidInput | undefined => {
+  const found = findOversized(content)
+  if (!found) return undefined
+  const advice = 'Scale it down; with at most 2000 pixels on a side, it can be sent with any number of others'
+  return invalidInput(`${path}${found.path}`, `no model accepts this picture: ${found.problem}. ${advice}`)
+}
+
+type Checked = (messages: readonly Json[]) => E.Either<InvalidInput, readonly Json[]>
 
 type DataType = ConversationCommand['type']
 const types = Object.keys(commandSchemas).filter((type) => type !== 'fork')
@@ -229,10 +226,11 @@ export const createWriter = (
     carryOut(input, (options) => splitInput(type, options, own))
 
   const appending =
-    (checked: (messages: Json) => E.Either<InvalidInput, Json>): ConversationWriter['append'] =>
+    (checked: Checked): ConversationWriter['append'] =>
     (message, options) =>
     () => {
-      const messages = E.flatMap(checked)(snapshotOf(Array.isArray(message) ? message : [message]))
+      const copied = snapshotOf(Array.isArray(message) ? message : [message])
+      const messages = E.isLeft(copied) ? copied : checked(copied.right)
       if (E.isLeft(messages)) return Promise.resolve(messages)
       const appendChecked = (): Promise<E.Either<AppendError, WriteResult>> => {
         const given = objectOf(options ?? {})

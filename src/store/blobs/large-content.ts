@@ -77,7 +77,7 @@ export const withLargeContent = (store: EventStore): EventStore => {
     ...store,
     read: (range) => async () => {
       const page = await store.read(range)()
-      return E.isLeft(page) ? page : restoreBlobs(store.blobs, bounded(page.right))
+      return E.isLeft(page) || !page.right.some(isCut) ? page : restoreBlobs(store.blobs, bounded(page.right))
     },
     readAll: (range) => task(() => readAll(range)),
     keptEnd: (stream) => task(() => keptEnd(stream)),

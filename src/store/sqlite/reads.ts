@@ -20,6 +20,9 @@ const maxCounted = 1_000
 /** A value larger than any stream's id. */
 const beyond = 2n ** 63n - 1n
 
+/** Condition that selects the events of a stream by the stream's name. */
+const named = 'stream = (SELECT id FROM streams WHERE name = ?)'
+
 /** Reads of single streams and of stream names, as defined by the port. They throw the driver's errors. */
 export interface StreamReads {
   readonly page: (range: StreamRange) => E.Either<DecodeFailed, readonly RecordedEvent[]>
@@ -47,13 +50,11 @@ export const streamReads = (prepared: (sql: string) => () => StatementSync): Str
   const statements = {
     stream: prepared('SELECT id, last, hash FROM streams WHERE name = ?'),
     forwards: rowReader(
-      prepared(
-        `SELECT ${columns} FROM events e WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?`,
-      ),
+      prepared(`SELECT ${columns} FROM events e WHERE ${named} AND revision >= ? ORDER BY revision LIMIT ?`),
     ),
     backwards: rowReader(
       prepared(
-        `SELECT ${columns} FROM events e WHERE stream = ? AND revision <= ? ORDER BY revision DESC LIMIT ?`,
+        `SELECT ${columns} FROM events e WHERE ${named} AND revision <= ? ORDER BY revision DESC LIMIT ?`,
       ),
     ),
     beginnings: rowReader(
@@ -97,15 +98,13 @@ export const streamReads = (prepared: (sql: string) => () => StatementSync): Str
 
   /** Reads a page of events, limited to rows that can be read without blocking the process, in as few statements as possible. */
   const page: StreamReads['page'] = ({ stream, from, direction, limit }) => {
-    const id = idOf(stream)
-    if (id === undefined) return E.right([])
     const events: RecordedEvent[] = []
     let length = 0
     let next = from
     while (events.length < limit && length <= pageLength) {
       const fitting = Math.ceil((pageLength - length + 1) / rowLength)
       const wanted = Math.min(fitting, mostRows, limit - events.length)
-      const read = recordedEventsOf(statements[direction](id, next, wanted), stream)
+      const read = recordedEventsOf(statements[direction](stream, next, wanted), stream)
       if (E.isLeft(read)) return read
       const before = length
       for (const event of read.right) {

@@ -45,7 +45,8 @@ export const recordedEventsOf = (
 ): E.Either<DecodeFailed, readonly RecordedEvent[]> => {
   const events: RecordedEvent[] = []
   for (const row of rows) {
-    const [revision, position, id, type, data, metadata, stream = named] = row
+    // By index, because iterating over each row would take longer.
+    const { 0: revision, 1: position, 2: id, 3: type, 4: data, 5: metadata, 6: stream = named } = row
     if (
       typeof data !== 'string' ||
       typeof metadata !== 'string' ||
