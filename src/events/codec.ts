@@ -13,10 +13,10 @@ import {
   type Metadata,
   metadataSchema,
 } from './events.ts'
+import { newSalt } from './ids.ts'
 import { isFields } from './json.ts'
 import { ownMetadata, ownTime } from './own-metadata.ts'
 import { piecesOf } from './pieces.ts'
-import { newSalt } from './salt.ts'
 import { currentSchema, upcast } from './upcast.ts'
 
 /** An event in its stored form: the JSON texts are exactly the bytes that were written. */

@@ -1,4 +1,4 @@
-import { hash, randomUUID } from 'node:crypto'
+import { hash, randomFillSync, randomUUID } from 'node:crypto'
 import { z } from 'zod'
 
 // `.` and `..` cannot be segments of a URL path, even if they are escaped.
@@ -55,3 +55,19 @@ export const eventId = (stream: string, commandId: string, index: number): strin
 
 /** Creates a random command id, for callers that do not give one. */
 export const newCommandId = (): string => randomUUID()
+
+const saltBytes = 16
+const poolBytes = 256 * saltBytes
+// Asking the system for the bytes of one salt takes ten times as long as cutting them from a pool.
+const salts = /* @__PURE__ */ Buffer.alloc(poolBytes)
+let used = poolBytes
+
+/** Creates the salt of an event: 16 random bytes in base64url. */
+export const newSalt = (): string => {
+  if (used === poolBytes) {
+    randomFillSync(salts)
+    used = 0
+  }
+  used += saltBytes
+  return salts.toString('base64url', used - saltBytes, used)
+}

@@ -2,8 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { encode, hashOf, type StoredEvent } from '../../events/codec.ts'
 import type { EventTooLarge, InvalidInput } from '../../events/errors.ts'
 import type { Actor, AnswerFlag, Event, EventData, EventType, Metadata } from '../../events/events.ts'
-import { eventId, newCommandId, streamOf } from '../../events/ids.ts'
-import { newSalts } from '../../events/salt.ts'
+import { eventId, newCommandId, newSalt, streamOf } from '../../events/ids.ts'
 
 /** Metadata of a command: its id, actor, time and causes. */
 export interface CommandEnvelope {
@@ -33,12 +32,18 @@ export interface CompleteEnvelope extends CommandEnvelope {
   readonly saltAt: (index: number) => string
 }
 
+/** Creates the salts of a command's events, by index. */
+const saltsOf = (): CompleteEnvelope['saltAt'] => {
+  const salts: string[] = []
+  return (index) => (salts[index] ??= newSalt())
+}
+
 export const completeEnvelope = (envelope: CommandEnvelope, actor: Actor): CompleteEnvelope => ({
   ...envelope,
   actor: envelope.actor ?? actor,
   commandId: envelope.commandId ?? newCommandId(),
   isNamed: envelope.commandId !== undefined,
-  saltAt: newSalts(),
+  saltAt: saltsOf(),
 })
 
 /** The result of a command. */
