@@ -97,18 +97,24 @@ Examples:
     )
 }
 
+interface SealFlags extends Given {
+  readonly renewAnchor?: true
+}
+
 const addSeal = (audit: Command, shell: Shell): void => {
   audit
     .command('seal')
     .description('seal every conversation written to since its last seal')
     .option(...keyOption)
     .option(...anchorOption)
+    .option('--renew-anchor', 'also give checkpoints to an anchor that has lost those it was given')
     .addHelpText(
       'after',
       `
 Someone with the database cannot rewrite sealed events unnoticed; once a
 checkpoint is kept elsewhere, nor can someone who also has the key. Exit code
-1 if an anchor failed; sealed events stay sealed.
+1 if an anchor failed; sealed events stay sealed. Nothing is sealed if an
+anchor has lost checkpoints that it was given, as when its disk is not mounted.
 
 Examples:
   palimpsest audit seal --anchor /mnt/elsewhere/
@@ -116,18 +122,21 @@ Examples:
   palimpsest audit seal --anchor tsa:https://tsa.example/tsr#ca.pem`,
     )
     .action(
-      shell.action('existing', async ({ store, out, isJson, fail }, { key, anchor }: Given) => {
-        const { keyFile } = await import('../../audit.ts')
-        const signer = await keyFile(key)
-        const { anchors, close } = await openAnchors(anchor)
-        try {
-          const sealed = await store.audit.seal({ signer, anchors })
-          if (sealed.anchored.some(({ error }) => error) || sealed.unsealable.length > 0) fail()
-          await (isJson ? out.json(sealed) : writeSealed(out, sealed, anchors))
-        } finally {
-          await close()
-        }
-      }),
+      shell.action(
+        'existing',
+        async ({ store, out, isJson, fail }, { key, anchor, renewAnchor }: SealFlags) => {
+          const { keyFile } = await import('../../audit.ts')
+          const signer = await keyFile(key)
+          const { anchors, close } = await openAnchors(anchor)
+          try {
+            const sealed = await store.audit.seal({ signer, anchors, renewAnchors: renewAnchor })
+            if (sealed.anchored.some(({ error }) => error) || sealed.unsealable.length > 0) fail()
+            await (isJson ? out.json(sealed) : writeSealed(out, sealed, anchors))
+          } finally {
+            await close()
+          }
+        },
+      ),
     )
 }
 
