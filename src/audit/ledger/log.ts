@@ -56,6 +56,12 @@ export async function* loadLedger(store: EventStore, heads?: LastHeads): Fallibl
   return ledger ?? (yield ledgerNotFound(store.url))
 }
 
+/** Returns the origin of the newest ledger of the store without loading the ledger; undefined if the store has none. */
+export async function* originOf(store: EventStore): Fallible<LedgerError, string | undefined> {
+  const last = yield* lastOf(store, ledgerStream)
+  return last && (yield* dataOf(last, 'LedgerBegun')).data.origin
+}
+
 /** Loads the newest ledger of the store like `loadLedger`, but returns undefined if the store has no ledger. */
 export async function* findLedger(
   store: EventStore,
