@@ -209,7 +209,12 @@ const sealerFields: OptionKinds<SealerOptions> = {
   signal: kinds.signal,
   onEvent: kinds.call,
 }
-const beginFields: OptionKinds<BeginOptions> = { signer: signerKind, origin: kinds.text, again: kinds.text }
+const beginFields: OptionKinds<BeginOptions> = {
+  signer: signerKind,
+  origin: kinds.text,
+  again: kinds.text,
+  force: kinds.flag,
+}
 const rotateFields: OptionKinds<RotateOptions> = { signer: signerKind, to: signerKind }
 const auditFields: OptionKinds<AuditOptions> = { anchors: anchorList, key: kinds.text, since: kinds.text }
 

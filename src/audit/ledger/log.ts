@@ -56,10 +56,14 @@ export async function* loadLedger(store: EventStore, heads?: LastHeads): Fallibl
   return ledger ?? (yield ledgerNotFound(store.url))
 }
 
-/** Returns the origin of the newest ledger of the store without loading the ledger; undefined if the store has none. */
-export async function* originOf(store: EventStore): Fallible<LedgerError, string | undefined> {
+/** Returns the origin and the number of the newest ledger without loading the ledger; undefined if the store has none. */
+export async function* begunLast(
+  store: EventStore,
+): Fallible<LedgerError, Pick<Ledger, 'origin' | 'number'> | undefined> {
   const last = yield* lastOf(store, ledgerStream)
-  return last && (yield* dataOf(last, 'LedgerBegun')).data.origin
+  if (!last) return undefined
+  const { data, revision: number } = yield* dataOf(last, 'LedgerBegun')
+  return { origin: data.origin, number }
 }
 
 /** Loads the newest ledger of the store like `loadLedger`, but returns undefined if the store has no ledger. */

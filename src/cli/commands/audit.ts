@@ -68,6 +68,7 @@ const withNewKey = async <A>(file: string, work: (signer: Signer) => Promise<A>)
 interface InitOptions extends Given {
   readonly origin?: string
   readonly again?: string
+  readonly force?: true
 }
 
 const addInit = (audit: Command, shell: Shell): void => {
@@ -77,6 +78,7 @@ const addInit = (audit: Command, shell: Shell): void => {
     .option(...keyOption)
     .option('--origin <name>', 'permanent name of the ledger, such as example.com/support')
     .option('--again <reason>', 'start a new ledger; use only if the key or entries are permanently lost')
+    .option('--force', 'with --again: replace a ledger although it is intact')
     .addHelpText(
       'after',
       `
@@ -85,15 +87,19 @@ to everyone who is to check the ledger: it is not secret.
 
 Examples:
   palimpsest audit init --origin example.com/support
-  palimpsest audit init --key new.key --again "the key was lost"`,
+  palimpsest audit init --key new.key --again "the key was lost" --force`,
     )
     .action(
-      shell.action('created', async ({ store, out, isJson }, { key: file, origin, again }: InitOptions) => {
-        const made = await withNewKey(file, (signer) => store.audit.init({ signer, origin, again }))
-        if (isJson) return out.json({ ...made, file })
-        await out.text(`${visible(made.key)}\n`)
-        await out.aside([`verifies ${made.origin}; the signing key is in ${file}`, 'dim'])
-      }),
+      shell.action(
+        'created',
+        async ({ store, out, isJson }, { key: file, origin, again, force }: InitOptions) => {
+          if (force && again === undefined) throw toError(usage('--force needs --again, with the reason'))
+          const made = await withNewKey(file, (signer) => store.audit.init({ signer, origin, again, force }))
+          if (isJson) return out.json({ ...made, file })
+          await out.text(`${visible(made.key)}\n`)
+          await out.aside([`verifies ${made.origin}; the signing key is in ${file}`, 'dim'])
+        },
+      ),
     )
 }
 
@@ -179,7 +185,8 @@ const addVerifyAll = (audit: Command, shell: Shell): void => {
       `
 Reads everything once: every entry of the ledger and the event that it names,
 what anchors hold, every conversation with its forks and views, and the requests
-of all receipts. Prints a line for each problem; exit code 1 if there is one.
+of all receipts. Prints a line for each problem; exit code 1 if there is one, or
+if nothing is sealed, because then nothing is proven.
 Prints a checkpoint at the end: --since continues from it, but cannot detect
 changes to earlier events, so omit it now and then.
 
@@ -222,7 +229,10 @@ const verifyAll = (shell: Shell) =>
             problems.push(finding)
             fail()
             if (!isJson) await writeProblem(out, finding)
-          } else await (isJson ? out.json(jsonOf(finding, problems)) : writeDone(out, finding))
+          } else {
+            if (finding.entries === 0) fail()
+            await (isJson ? out.json(jsonOf(finding, problems)) : writeDone(out, finding))
+          }
         }
       } finally {
         await close()
@@ -231,7 +241,7 @@ const verifyAll = (shell: Shell) =>
   )
 
 const jsonOf = ({ type: _type, ...counts }: AuditSummary, problems: readonly AuditProblem[]): object => ({
-  ok: problems.length === 0,
+  ok: problems.length === 0 && counts.entries > 0,
   ...counts,
   problems,
 })

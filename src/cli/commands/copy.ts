@@ -56,11 +56,11 @@ Examples:
 
 /** Returns the origin of the ledger of a store, or undefined if it has none or its beginning cannot be read. */
 const originIn = async (url: string): Promise<string | undefined> => {
-  const { originOf } = await import('../../audit/ledger/log.ts')
+  const { begunLast } = await import('../../audit/ledger/log.ts')
   const store = await toPromise(openEvents(url, false))
   try {
-    const begun = await run(originOf(store))
-    return E.isRight(begun) ? begun.right : undefined
+    const begun = await run(begunLast(store))
+    return E.isRight(begun) ? begun.right?.origin : undefined
   } finally {
     await store.close()()
   }
