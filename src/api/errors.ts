@@ -41,6 +41,7 @@ export type ErrorOf<T extends PalimpsestError['_tag']> = Extract<PalimpsestError
 
 /**
  * Reports whether a thrown value, or the error of a result, is the typed error with this tag, and narrows it to the error's type.
+ * Without a tag, reports whether it is any typed error of the library.
  *
  * @example
  * const { at } = await chat.context()
@@ -51,10 +52,14 @@ export type ErrorOf<T extends PalimpsestError['_tag']> = Extract<PalimpsestError
  *   console.error(`something was appended after ${error.after}: the last position is ${error.last}`)
  * }
  */
-export const isError = <T extends PalimpsestError['_tag']>(error: unknown, tag: T): error is ErrorOf<T> =>
+export const isError = <T extends PalimpsestError['_tag']>(error: unknown, tag?: T): error is ErrorOf<T> =>
   typeof error === 'object' &&
   error !== null &&
   '_tag' in error &&
-  error._tag === tag &&
+  (tag === undefined ? typeof error._tag === 'string' && isNamed(error) : error._tag === tag) &&
   'message' in error &&
   typeof error.message === 'string'
+
+/** Reports whether an error has the name that `toError` gives it. Errors of results are plain objects without a name. */
+const isNamed = (error: { readonly _tag: unknown }): boolean =>
+  !(error instanceof Error) || error.name === error._tag

@@ -71,6 +71,8 @@ const builtIn: ReadonlyMap<string, Scheme<EventStore>> = new Map([
   ['sqlite', sqlite],
   ['esdb', esdb],
   ['esdb+discover', esdb],
+  ['kurrentdb', esdb],
+  ['kurrentdb+discover', esdb],
 ])
 
 /**

@@ -2,7 +2,8 @@
  * Matches the start of a URL that may contain credentials. The lookbehind ensures that each run of scheme characters is tried only
  * once, so matching takes time linear in the length of the text.
  */
-const urlStart = /(?<![a-z0-9+.-])(?!sqlite:\/\/\/)[0-9+.-]*[a-z][a-z0-9+.-]*:\/\/|esdb(?:\+discover)?:\/?/i
+const urlStart =
+  /(?<![a-z0-9+.-])(?!sqlite:\/\/\/)[0-9+.-]*[a-z][a-z0-9+.-]*:\/\/|(?:esdb|kurrentdb)(?:\+discover)?:\/?/i
 /** Matches the name of a parameter and its `=`. The lookbehind makes this matching linear, too. */
 const assigned = /(?<![^=&\s])[^=&\s]*=/g
 const secretName = /pass|pwd|secret|token|key|auth|credential/i

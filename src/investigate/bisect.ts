@@ -7,6 +7,7 @@ import { invalidInput } from '../events/errors.ts'
 import type { EventType } from '../events/events.ts'
 import type { Note } from '../projections/notes.ts'
 import type { Log } from '../projections/path.ts'
+import { once } from '../result/once.ts'
 import { toError } from '../result/typed-error.ts'
 import { type Move, nextMove, probabilities, type Search, type Verdict } from './bisection.ts'
 import { digestOfRequest, type Judge, type Judgeable, type JudgeResult, judgeableAt } from './judge.ts'
@@ -135,11 +136,15 @@ export const bisect = async (chat: BisectedChat, options: BisectOptions): Promis
     )
   const reliability = options.reliability ?? (begun ? reliabilityIn(begun) : 1)
   // Two callers that begin the same bisection at the same time get the same note.
-  const once = again ? {} : { commandId: `bisection ${digestOfAsked(asked)}` }
-  const { id } = begun ?? (await chat.note({ kind: bisectionKind, data: { ...asked, reliability } }, once))
+  const unique = again ? {} : { commandId: `bisection ${digestOfAsked(asked)}` }
+  // Recorded with the first verdict: an attempt that fails before then leaves no note.
+  const begin = once(async () => {
+    const note = begun ?? (await chat.note({ kind: bisectionKind, data: { ...asked, reliability } }, unique))
+    return note.id
+  })
   return continueBisection(
     chat,
-    { log, between, asked: { id, ...asked }, notes },
+    { log, between, asked, notes, id: begun?.id, begin },
     { ...options, reliability },
   )
 }
@@ -156,18 +161,21 @@ export const candidatesOf = (log: Log, { good, bad }: BisectionQuestion): Omit<S
   return between
 }
 
-/** A bisection whose first note is recorded. */
 export interface StartedBisection {
   readonly log: Log
   readonly between: Omit<Search, 'reliability'>
-  readonly asked: BisectionQuestion & { readonly id: string }
+  readonly asked: BisectionQuestion
+  /** Id of the note that began the bisection; undefined if it is not recorded yet. */
+  readonly id: string | undefined
+  /** Returns the id of that note. The first call records the note if necessary. */
+  readonly begin: () => Promise<string>
   readonly notes: readonly Note[]
 }
 
 /** Continues a bisection until it has a result, or needs an answer and has no judge. */
 export const continueBisection = async (
   chat: Pick<BisectedChat, 'id' | 'note'>,
-  { log, between, asked, notes }: StartedBisection,
+  { log, between, asked, notes, id, begin }: StartedBisection,
   {
     judge,
     mark,
@@ -177,9 +185,10 @@ export const continueBisection = async (
     onVerdict = () => {},
   }: Pick<BisectOptions, 'judge' | 'mark' | 'reliability' | 'checkEnds' | 'onKept' | 'onVerdict'>,
 ): Promise<BisectionState> => {
-  const { id, good, bad } = asked
-  const kept = [...verdictsIn(notes, id)]
-  const since = notes.find((note) => verdictsIn([note], id).length > 0)?.metadata.time
+  const { good, bad } = asked
+  const verdictsOf = (some: readonly Note[]) => (id === undefined ? [] : verdictsIn(some, id))
+  const kept = [...verdictsOf(notes)]
+  const since = notes.find((note) => verdictsOf([note]).length > 0)?.metadata.time
   if (since !== undefined) onKept(kept.length, since)
   for (const verdict of kept) onVerdict(verdict)
   const keep = async (
@@ -195,7 +204,7 @@ export const continueBisection = async (
       digest,
       ...(isMeasure && { isMeasure }),
     }
-    await chat.note({ kind: verdictKind, data: { bisection: id, ...said } })
+    await chat.note({ kind: verdictKind, data: { bisection: await begin(), ...said } })
     kept.push(said)
     onVerdict(said)
   }
@@ -230,7 +239,7 @@ export const continueBisection = async (
     if (kept.length === before) break
     stand = look()
   }
-  return describeBisection(chat.id, log, asked, kept, stand)
+  return describeBisection(chat.id, log, { id: await begin(), ...asked }, kept, stand)
 }
 
 /**

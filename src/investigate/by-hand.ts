@@ -90,13 +90,13 @@ export const answerQuestion = async (
   if (result.type !== 'ask' || result.position !== position)
     return { view, isTaken: last?.verdict === verdict }
   const [log, notes] = [await logOf(chat), await chat.notes()]
-  const asked = { id, good, bad, question }
+  const asked = { good, bad, question }
   let next = verdicts.length
   const note: BisectedChat['note'] = (given, envelope) =>
     chat.note(given, { ...envelope, commandId: `${id} verdict ${next++}` })
   await continueBisection(
     { id: chat.id, note },
-    { log, notes, asked, between: candidatesOf(log, asked) },
+    { log, notes, asked, between: candidatesOf(log, asked), id, begin: () => Promise.resolve(id) },
     { mark: verdict, reliability },
   )
   const now = (await bisectionOf(chat, id)) ?? view

@@ -51,6 +51,8 @@ export interface ReplayReport {
   readonly conversation: string
   readonly policy: string
   readonly calls: readonly ReplayedCall[]
+  /** Number of markers in the log that no context policy wrote, such as imported ones. The replay keeps them. */
+  readonly keptMarkers: number
   readonly total: {
     readonly tokens: number
     readonly read: number
@@ -110,12 +112,16 @@ export const replayLog = (
     conversation,
     policy: policy ? (policy.name ?? 'policy') : 'recorded',
     calls: done,
+    keptMarkers: log.filter((event) => isMarker(event) && !isPolicyMarker(event)).length,
     total: totalOf(done),
   }
 }
 
+const isMarker = (event: ConversationEvent): event is PolicyMarker =>
+  event.type === 'Condensed' || event.type === 'Truncated'
+
 export const isPolicyMarker = (event: ConversationEvent): event is PolicyMarker =>
-  (event.type === 'Condensed' || event.type === 'Truncated') && event.data.policy?.of === 'context'
+  isMarker(event) && event.data.policy?.of === 'context'
 
 /**
  * Returns a stand-in for the system prompt and tools of an import, which the log lacks. Its size is derived from the first reply with

@@ -52,7 +52,14 @@ const noFields = z.strictObject({})
 
 export const api = (settings: ServerSettings): ServerApi => {
   const { authenticate, hosts = [], isReadOnly = false, maxBody = largestBody } = settings
-  const { onRequest, onFault, pageFile, heartbeat, ending = new AbortController().signal } = settings
+  const {
+    onRequest,
+    onFault,
+    pageFile,
+    heartbeat,
+    unservedAfter,
+    ending = new AbortController().signal,
+  } = settings
   const store = withKnownChats(settings.store)
   const book = commandBook()
   const relay = settings.relay ?? newRelay()
@@ -60,7 +67,7 @@ export const api = (settings: ServerSettings): ServerApi => {
   const session = sessions()
   const counts = metrics()
   const gathered = together()
-  const around = { store, book, pageFile, relay, roster, heartbeat }
+  const around = { store, book, pageFile, relay, roster, heartbeat, unservedAfter }
 
   const identityOf = (asked: RequestHead): Identity | undefined => {
     if (!authenticate) return everybody

@@ -30,8 +30,20 @@ export const rosterOf = (store: Store, signal: AbortSignal): (() => Promise<Rost
   }
 }
 
+const isAlive = ({ heard }: Roster['workers'][number], now: number): boolean =>
+  now - Date.parse(heard) < longestSilence
+
+/** Reports whether a living worker could take the step of a conversation, or has it. */
+export const isServed = (roster: Roster, conversation: string, now = Date.now()): boolean => {
+  const holder = roster.steps.find((step) => step.conversation === conversation)?.holder
+  return (
+    livingWorkersIn(roster, now).length > 0 ||
+    roster.workers.some((worker) => worker.worker === holder && isAlive(worker, now))
+  )
+}
+
 /** Returns the ids of the workers that could take a step, judging by their last reports. */
 export const livingWorkersIn = ({ workers }: Roster, now = Date.now()): readonly string[] =>
   workers
-    .filter(({ slots, paused, heard }) => slots !== 0 && !paused && now - Date.parse(heard) < longestSilence)
+    .filter((worker) => worker.slots !== 0 && !worker.paused && isAlive(worker, now))
     .map(({ worker }) => worker)

@@ -35,6 +35,8 @@ export interface RequestContext<P extends Fields, Q extends Fields, B extends z.
   readonly roster: () => Promise<Roster>
   /** Interval of the heartbeat on an idle stream, in milliseconds. */
   readonly heartbeat: number | undefined
+  /** Time after which a requested turn's stream ends if no worker serves the store, in milliseconds. */
+  readonly unservedAfter: number | undefined
   /**
    * Returns a signal that aborts when the caller disconnects or the server ends. The signal is made on demand, because it requires a
    * web request and most operations do not use it.

@@ -37,6 +37,8 @@ export interface ServeOptions {
    * does neither. Default: one minute.
    */
   readonly stall?: number | undefined
+  /** Time after which a requested turn's stream ends if no worker serves the store, in milliseconds. Default 30,000. */
+  readonly unservedAfter?: number | undefined
 }
 
 /** A running server. */
@@ -94,6 +96,7 @@ export const serve = async (options: ServeOptions): Promise<ServerHandle> => {
     onFault: (error: unknown) => logger?.error(error),
     ending: ending.signal,
     heartbeat: Math.min(heartbeat, stall / 4),
+    unservedAfter: options.unservedAfter,
   }
   const limits = {
     requestTimeout: patience,

@@ -26,6 +26,8 @@ export interface ServerSettings {
   readonly relay?: EventRelay | undefined
   /** Interval of the heartbeat on an idle stream, in milliseconds. Default 15,000. */
   readonly heartbeat?: number | undefined
+  /** Time after which a requested turn's stream ends if no worker serves the store, in milliseconds. Default 30,000. */
+  readonly unservedAfter?: number | undefined
   /** Signal that aborts when the server ends. Open event streams end with it. */
   readonly ending?: AbortSignal | undefined
 }

@@ -61,3 +61,5 @@ export type OutcomeMessage =
       readonly to: number
       readonly reason?: string | undefined
     }
+  /** No worker serves the store. The request is recorded, and the first worker that starts answers it. */
+  | { readonly outcome: 'unserved'; readonly detail: string }

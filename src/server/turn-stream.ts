@@ -2,7 +2,7 @@ import { setImmediate as breath } from 'node:timers/promises'
 import type { Conversation, ConversationEvent, RecordedTurnFact, Roster } from '../index.ts'
 import { bell, nextOf, pump } from './pump.ts'
 import type { EventRelay } from './relay.ts'
-import { livingWorkersIn } from './roster.ts'
+import { isServed, livingWorkersIn } from './roster.ts'
 import type { SseMessage } from './sse.ts'
 import type { AskedMessage, ClaimedMessage, ReleasedMessage } from './turn-messages.ts'
 import { factsSince, mayEnd, outcomeOf } from './turn-outcome.ts'
@@ -21,12 +21,15 @@ export interface TurnStreamContext {
   /** Position of the last event that the client already has. */
   readonly seen: number
   readonly signal: AbortSignal
+  /** Time after which a stream ends if no worker serves the store, in milliseconds. Default 30,000. */
+  readonly unservedAfter?: number | undefined
 }
 
 /** Interval of checks for a turn that has ended without a recorded fact, in milliseconds. */
 const lookEvery = 5_000
 /** Delay before the next check when recorded events have not arrived yet, in milliseconds. */
 const soon = 50
+const defaultUnservedAfter = 30_000
 
 const details = {
   tokens: "the model's output is streamed as it is written",
@@ -34,6 +37,7 @@ const details = {
   nobody:
     'no worker is running: the request is recorded, and answered once a worker starts (palimpsest work)',
 }
+const unserved = `${details.nobody}; then send it again with its commandId`
 
 /** Makes the first message of the stream, with the number of available workers and the content of the stream. */
 const began = ({ chat, commandId, position }: TurnRequest, roster: Roster, relay: EventRelay): SseMessage => {
@@ -63,11 +67,12 @@ function* factTold(
 
 /**
  * Yields the messages of a turn stream. The first one is `asked`. Then come live events of the turn, claims and releases, and the
- * events of the conversation with their positions as ids. The last message is `outcome`. Leaving the loop does not cancel the turn.
+ * events of the conversation with their positions as ids. The last message is `outcome`: if no worker serves the store, after
+ * `unservedAfter`. Leaving the loop does not cancel the turn.
  */
 export async function* turnTold(
   asked: TurnRequest,
-  { relay, roster, seen, signal }: TurnStreamContext,
+  { relay, roster, seen, signal, unservedAfter = defaultUnservedAfter }: TurnStreamContext,
 ): AsyncGenerator<SseMessage, void> {
   const { chat, commandId, position, message } = asked
   const { ring, heard } = bell()
@@ -89,6 +94,7 @@ export async function* turnTold(
     if (holder !== undefined) order.heldBy(holder)
     let through = position
     let isDue = true
+    let servedAt = Date.now()
     let held: ConversationEvent | undefined
 
     while (!signal.aborted) {
@@ -121,8 +127,11 @@ export async function* turnTold(
         const ended = await outcomeOf(chat, roster, { through, since, reply: path.reply() })
         if (ended) return yield { event: 'outcome', data: ended }
         isDue = through < (await chat.position())
+        if (relay.workers().size > 0 || isServed(await roster(), chat.id)) servedAt = Date.now()
+        else if (Date.now() - servedAt >= unservedAfter)
+          return yield { event: 'outcome', data: { outcome: 'unserved', detail: unserved } }
       }
-      const hasRung = await heard(held ? wait : isDue ? soon : lookEvery)
+      const hasRung = await heard(held ? wait : isDue ? soon : Math.min(lookEvery, unservedAfter))
       isDue ||= !hasRung && !held
     }
   } finally {

@@ -41,7 +41,7 @@ describe.skipIf(noBrowser !== '')(`the audit page${noBrowser}`, () => {
     await says('Unchanged since it was sealed, through 48')
     await page.getByRole('link', { name: 'example.com/agents' }).click()
     await says('Sealed, except for what was written since')
-    await store.audit.init({ signer: await newSigner(), again: 'the key was lost' })
+    await store.audit.init({ signer: await newSigner(), again: 'the key was lost', force: true })
     await page.reload()
     await page.getByText('the key was lost').waitFor()
   })

@@ -115,6 +115,20 @@ describe('serve --seal', () => {
     }))
 })
 
+test('audit verify of a store with nothing sealed says that it proves nothing', () =>
+  inDirectory(async (directory) => {
+    await shell(
+      'palimpsest append a --role user --text Hello. > a.txt; palimpsest audit init > key.txt',
+      directory,
+    )
+    const { stdout, code } = await shell('palimpsest audit verify', directory)
+    expect(stdout).toContain('nothing is sealed, so nothing is proven: palimpsest audit seal')
+    expect(code).toBe(1)
+    const json = await shell('palimpsest audit verify --json', directory)
+    expect(JSON.parse(json.stdout)).toMatchObject({ ok: false, entries: 0, problems: [] })
+    expect(json.code).toBe(1)
+  }))
+
 test('audit verify takes the key that is known as text, or from a file', () =>
   inDirectory(async (directory) => {
     await shell(begin, directory)

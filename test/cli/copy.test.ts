@@ -40,6 +40,14 @@ describe('palimpsest copy', () => {
     expect({ stderr, code }).toEqual({ stderr: '', code: 1 })
   })
 
+  test('says that the ledger stays in the source', async () => {
+    const { stdout, stderr } = await after(
+      `palimpsest audit init --origin example.com/a > /dev/null; ${copy}; ${copy} --json`,
+    )
+    expect(stderr.match(/ledger example\.com\/a is not copied, .*palimpsest audit init/g)).toHaveLength(1)
+    expect(stdout).toContain('{"ok":true,"ledger":"example.com/a","conversations":[')
+  })
+
   test('needs both stores, and a source that is there', async () => {
     const { stderr, code } = await after(
       'palimpsest copy --to memory:; palimpsest copy --from nonsense --to memory:; palimpsest copy --from sqlite:none.db --to memory:',

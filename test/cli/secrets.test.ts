@@ -8,6 +8,7 @@ import { inDirectory, shell } from './palimpsest.ts'
 const urls = [
   'esdb://dana:s3cret@127.0.0.1:1?tls=false&defaultDeadline=99&patience=1',
   'esdb+discover://dana:s3cret@127.0.0.1:0',
+  'kurrentdb://dana:s3cret@127.0.0.1:0',
   'esdb://dana:s3cret%40127.0.0.1:1',
   'esdb://dana:s3cret',
   'esdb://dana:s3cret@',

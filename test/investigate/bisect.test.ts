@@ -279,6 +279,19 @@ describe('bisect', () => {
     expect(await bisect(chat, { ...asked, judge: knowsFile })).toMatchObject({ result: { position: 21 } })
   })
 
+  test('leaves no note if its judge fails at once, or finds the ends alike', async () => {
+    const { chat } = await begun()
+    const failing = commandJudge('exit 127', process.env)
+    await expect(bisect(chat, { good: 0, bad: 31, judge: failing })).rejects.toMatchObject({
+      _tag: 'RunFailed',
+    })
+    const alike: Judge = () => ({ verdict: 'good' })
+    await expect(bisect(chat, { good: 0, bad: 31, checkEnds: true, judge: alike })).rejects.toMatchObject({
+      _tag: 'EndsAlike',
+    })
+    expect(await chat.notes()).toEqual([])
+  })
+
   test.skipIf(process.platform !== 'linux')(
     'does not wait for what has left the group of a command that takes too long',
     () =>

@@ -330,6 +330,11 @@ describe('replay', () => {
       expect(
         (await shell('palimpsest replay c --policy small.json', directory)).stdout.split('\n'),
       ).toHaveLength(5)
+      await copy.truncate({ keepLast: 2 })
+      const kept =
+        'kept as recorded, under any policy: 1 marker that no policy wrote (imported, or made by hand)\n'
+      expect((await shell('palimpsest replay c --policy small.json', directory)).stderr).toBe(kept)
+      expect((await replay(copy)).keptMarkers).toBe(1)
       writeFileSync(join(directory, 'wrong.json'), '{"context":{"windows":1}}')
       expect(await shell('palimpsest replay c --policy wrong.json', directory)).toMatchObject({ code: 1 })
     }))

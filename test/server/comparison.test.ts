@@ -36,6 +36,7 @@ const replayed = (policy: string, calls: readonly ReplayedCall[], conversation =
   conversation,
   policy,
   calls,
+  keptMarkers: 0,
   total: zero,
 })
 

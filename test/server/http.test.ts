@@ -328,7 +328,9 @@ describe('people and workers', () => {
   test('what the user says is recorded, and workers are asked', async () => {
     const { ask } = await serving()
     const said = await ask('conversations/a/messages', { json: { messages: [hello], answer: true } })
-    expect(said.json).toEqual({ status: 'recorded', conversation: 'a', position: 0 })
+    expect(said).toMatchObject({ status: 200, json: { status: 'recorded', conversation: 'a', position: 0 } })
+    const queued = await ask('conversations/a/messages', { json: { messages: [hello] } })
+    expect(queued).toMatchObject({ status: 202, json: { status: 'queued', conversation: 'a' } })
     expect((await ask('steps?state=open')).json['items']).toMatchObject([{ conversation: 'a', attempt: 0 }])
     expect((await ask('workers')).json).toEqual({ claims: 0, items: [] })
     for (const word of ['pause', 'resume', 'request', 'retry', 'cancel'])

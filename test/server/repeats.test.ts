@@ -75,10 +75,10 @@ describe.each(operations)('%s under an id: %j', (path, json, other) => {
   test('is carried out once, and has the same answer', async () => {
     const { ask, store } = await filled()
     const first = await ask(path, given(json))
-    expect(first.status).toBe(200)
+    expect([200, 202]).toContain(first.status)
     const before = await recorded(store)
     const again = await ask(path, given(json))
-    expect(again).toMatchObject({ status: 200, json: first.json })
+    expect(again).toMatchObject({ status: first.status, json: first.json })
     expect(again.headers.get('idempotency-replayed')).toBe('true')
     expect(await recorded(store)).toBe(before)
     expect(await ask(path, given(other))).toMatchObject({ status: 422, json: { tag: 'CommandReused' } })
@@ -88,8 +88,8 @@ describe.each(operations)('%s under an id: %j', (path, json, other) => {
   test('given twice at the same moment is carried out once, and something else under the id is refused', async () => {
     const { ask, store } = await filled()
     const [one, same, another] = await Promise.all([json, json, other].map((body) => ask(path, given(body))))
-    expect(one?.status).toBe(200)
-    expect(same).toMatchObject({ status: 200, json: one?.json })
+    expect([200, 202]).toContain(one?.status)
+    expect(same).toMatchObject({ status: one?.status, json: one?.json })
     expect(another).toMatchObject({ status: 422, json: { tag: 'CommandReused' } })
     const twice = await recorded(store)
     const { ask: askOnce, store: once } = await filled()

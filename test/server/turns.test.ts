@@ -2,8 +2,9 @@ import Anthropic from '@anthropic-ai/sdk'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { type Store, tool, type TurnOptions } from '../../src/index.ts'
+import { type Roster, type Store, tool, type TurnOptions } from '../../src/index.ts'
 import { newRelay, type EventRelay } from '../../src/server/relay.ts'
+import { isServed } from '../../src/server/roster.ts'
 import { serve } from '../../src/server/serve.ts'
 import type { ApiFailure, ApiReply } from '../../src/testing/messages-api/replies.ts'
 import type { ApiRequest } from '../../src/testing/messages-api/request.ts'
@@ -26,11 +27,11 @@ interface Scene {
 }
 
 /** A server, and workers whose model answers as it is told. */
-const scene = async (answer: Answer = yes): Promise<Scene> => {
+const scene = async (answer: Answer = yes, unservedAfter?: number): Promise<Scene> => {
   const api = await messagesApi({ reply: answer })
   const store = await opened('memory:')
   const relay = newRelay()
-  const server = await serve({ store, port: 0, relay })
+  const server = await serve({ store, port: 0, relay, unservedAfter })
   atEnd(api.close, server.close)
   const client = new Anthropic({ baseURL: api.url, apiKey: 'key' })
   return {
@@ -81,6 +82,31 @@ const calling = (name: string, id = 'toolu_1'): ApiReply => ({
 })
 const hasResult = (body: ApiRequest): boolean => JSON.stringify(body.messages.at(-1)).includes('tool_result')
 
+test('a worker that is paused serves the step that it has, and no other', async () => {
+  const begun = Promise.withResolvers<void>()
+  const answering = Promise.withResolvers<void>()
+  const { store, worker } = await scene(async (body) => {
+    begun.resolve()
+    await answering.promise
+    return yes(body)
+  })
+  await store.conversation('a').append(hello, { answer: true })
+  worker(false)
+  await begun.promise
+  const rosterNow = async (): Promise<Roster> => {
+    for await (const roster of store.workers()) return roster
+    throw new Error('no roster')
+  }
+  const [its] = (await rosterNow()).workers
+  await store.pauseWorker(its?.worker ?? '', { by: 'ann' })
+  const paused = await rosterNow()
+  expect(paused.workers).toMatchObject([{ paused: true }])
+  expect(isServed(paused, 'a')).toBe(true)
+  expect(isServed(paused, 'b')).toBe(false)
+  expect(isServed(paused, 'a', Date.now() + 100_000)).toBe(false)
+  answering.resolve()
+})
+
 describe('a turn that is asked for over HTTP', () => {
   test('is given by a worker that tells: its words come before the reply that is recorded, and the outcome last', async () => {
     const { turns, worker } = await scene()
@@ -121,6 +147,21 @@ describe('a turn that is asked for over HTTP', () => {
     await expect(store.conversation('a').position()).rejects.toMatchObject({ _tag: 'ConversationNotFound' })
     expect(await refusal([hello, { role: 'system', content: 'Be brief.' }])).toBe(200)
     expect(await refusal([hello, { role: 'assistant', ...calls }])).toBe(200)
+  })
+
+  test('ends with its outcome if no worker serves it, and is answered once one has started', async () => {
+    const { turns, worker } = await scene(yes, 50)
+    const body = { messages: [hello], commandId: 'c1' }
+    const unserved = await all(posted(turns, body))
+    expect(unserved.map(({ event }) => event)).toEqual(['asked', 'outcome'])
+    expect(unserved[1]?.data).toEqual({
+      outcome: 'unserved',
+      detail: expect.stringContaining('palimpsest work') as string,
+    })
+    worker()
+    const served = await all(posted(turns, body))
+    expect(named(served, 'MessageAppended')).toHaveLength(1)
+    expect(served.at(-1)?.data).toMatchObject({ outcome: 'done' })
   })
 
   test('is given by a worker that tells nothing: events come as they are recorded, and the stream says so at first', async () => {

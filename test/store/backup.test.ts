@@ -185,6 +185,21 @@ describe('a backup', () => {
     ])
   })
 
+  test('of a damaged store names the store, not the file that it would have written', async () => {
+    const [store, path] = await written()
+    await store.close()
+    const bytes = readFileSync(path)
+    // Every page after the schema.
+    bytes.fill(0xa5, 4_096)
+    writeFileSync(path, bytes)
+    const damaged = await opened(path)
+    await expect(damaged.backup(join(dirname(path), 'backup.db'))).rejects.toMatchObject({
+      _tag: 'StoreCorrupt',
+      store: `sqlite:${path}`,
+    })
+    expect(readdirSync(dirname(path)).filter((name) => name.startsWith('backup'))).toEqual([])
+  })
+
   test('of a store that is no file says what to do instead', async () => {
     for (const url of ['memory:', (await temporaryServer()).url])
       await expect((await opened(url)).backup('b.db')).rejects.toMatchObject({
@@ -203,7 +218,7 @@ describe('a backup', () => {
         directory,
       )
       expect(stdout).toMatch(
-        /^b\.db {2}1 stream, 1 event, [\d.]+ KiB, checked\n1\n\{"file":"b\.db".*\}\n +0 .*Hi\n$/,
+        /^b\.db {2}1 stream, 1 event, [\d.]+ KiB, file checked, hash chains not\n1\n\{"file":"b\.db".*\}\n +0 .*Hi\n$/,
       )
       expect(stderr).toMatch(
         /^error: .*b\.db already exists: name another file, or overwrite it with --force\n$/,

@@ -134,7 +134,7 @@ describe('a scheme of one’s own', () => {
     )
   })
 
-  test.each(['memory', 'sqlite', 'esdb', 'esdb+discover'])(
+  test.each(['memory', 'sqlite', 'esdb', 'esdb+discover', 'kurrentdb', 'kurrentdb+discover'])(
     'cannot be %s, which is the library’s',
     (scheme) => {
       expect(left(fp.registerStore(scheme, opening(memoryStore())))).toMatchObject({

@@ -384,6 +384,7 @@ export const overHttp = async (): Promise<void> => {
   await task.fork('b').catch((error: unknown) => {
     if (isRefused(error, 'ConversationExists')) error.conversation satisfies string
     if (isRefused(error, 'Forbidden')) error.message satisfies string
+    if (isRefused(error)) error._tag satisfies string
     // @ts-expect-error there is no such error
     isRefused(error, 'Stale')
   })

@@ -19,6 +19,8 @@ export interface Anchor {
    * @returns the checkpoint, with any cosignatures that the anchor added
    */
   readonly put: (anchoring: AnchorRequest) => TaskEither<AnchorFailed | AnchorAhead, string>
+  /** True if `held` need not return every checkpoint that was stored, as with a witness. Default false. */
+  readonly isPartial?: boolean
   /**
    * Checks the anchor's answer as recorded by the store. Present only on an anchor that signs checkpoints without storing them.
    *

@@ -26,6 +26,11 @@ export interface SealOptions {
   readonly signer: Signer
   /** Anchors that receive each checkpoint. Default: none. */
   readonly anchors?: readonly Anchor[] | undefined
+  /**
+   * True to give checkpoints also to an anchor that has lost those that it was given; otherwise it fails with `AnchorFailed`. Default
+   * false.
+   */
+  readonly renewAnchors?: boolean | undefined
 }
 
 /**
@@ -89,7 +94,7 @@ export interface Audit<W extends ResultStyle> {
   /**
    * Seals every conversation that was written to since it was last sealed, and gives the checkpoint to the anchors. The result names
    * each anchor that fails. Errors: `KeyMismatch`; `AnchorAhead` if an anchor has seen more entries than the ledger contains;
-   * `AnchorFailed` if that cannot be determined.
+   * `AnchorFailed` if that cannot be determined, or if an anchor has lost checkpoints.
    *
    * @example
    * const signer = await newKeyFile('palimpsest-audit.key')
@@ -189,7 +194,11 @@ const signerKind = {
   needed: 'must be a signer, such as signerFrom(pem)',
 }
 
-const sealFields: OptionKinds<SealOptions> = { signer: signerKind, anchors: anchorList }
+const sealFields: OptionKinds<SealOptions> = {
+  signer: signerKind,
+  anchors: anchorList,
+  renewAnchors: kinds.flag,
+}
 const sealerFields: OptionKinds<SealerOptions> = {
   ...sealFields,
   quiet: kinds.count,
@@ -200,7 +209,12 @@ const sealerFields: OptionKinds<SealerOptions> = {
   signal: kinds.signal,
   onEvent: kinds.call,
 }
-const beginFields: OptionKinds<BeginOptions> = { signer: signerKind, origin: kinds.text, again: kinds.text }
+const beginFields: OptionKinds<BeginOptions> = {
+  signer: signerKind,
+  origin: kinds.text,
+  again: kinds.text,
+  force: kinds.flag,
+}
 const rotateFields: OptionKinds<RotateOptions> = { signer: signerKind, to: signerKind }
 const auditFields: OptionKinds<AuditOptions> = { anchors: anchorList, key: kinds.text, since: kinds.text }
 
@@ -236,36 +250,37 @@ export interface AuditContext {
 export const auditOf = (audited: AuditContext): Audit<'task'> => {
   const { store, actor } = audited
   const nodes = nodesOf(store)
-  const sealing = (signer: Signer, anchors: readonly Anchor[] = []): SealContext => ({
+  const sealing = ({ signer, anchors = [], renewAnchors = false }: SealOptions): SealContext => ({
     store,
     actor,
     nodes,
     signer,
     anchors,
+    renewAnchors,
   })
 
   async function* init(options: BeginOptions): Fallible<BeginError, LedgerKey> {
     return yield* beginLedger(store, actor, yield* unwrap(withSigner(options, beginFields)))
   }
   async function* seal(options: SealOptions): Fallible<SealError, SealedNow> {
-    const { signer, anchors } = yield* unwrap(withSigner(options, sealFields))
-    return yield* sealNow(sealing(signer, anchors))
+    return yield* sealNow(sealing(yield* unwrap(withSigner(options, sealFields))))
   }
   async function* follow(options: SealerOptions): Fallible<SealError, void> {
     const {
       signer,
       anchors,
+      renewAnchors,
       signal = never,
       onEvent = noEvent,
       ...given
     } = yield* unwrap(withSigner(options, sealerFields))
     const pace: SealerPace = { ...defaultPace, ...(given as Partial<SealerPace>) }
-    yield* sealOn(sealing(signer, anchors), pace, signal, onEvent)
+    yield* sealOn(sealing({ signer, anchors, renewAnchors }), pace, signal, onEvent)
   }
   async function* rotate(options: RotateOptions): Fallible<SealError, LedgerKey> {
     const { signer, to } = yield* unwrap(withSigner(options, rotateFields))
     if (!to) return yield invalidInput('to', signerKind.needed)
-    return yield* rotateKey(sealing(signer), to)
+    return yield* rotateKey(sealing({ signer }), to)
   }
   async function* status(options: StatusOptions = {}): Fallible<LedgerError, LedgerStatus> {
     const { calls } = yield* unwrap(checkOptions(options, { calls: kinds.flag }))

@@ -37,17 +37,75 @@ export async function* readHeldCheckpoint(
     : yield ledgerDamaged(origin, 'a checkpoint stored elsewhere is not signed by any key of this ledger')
 }
 
-/** Fails if an anchor holds a checkpoint of another ledger with this origin, or of a later state of this ledger. */
+/** The anchors that receive checkpoints, and the store that records what they have received. */
+export interface AnchorContext extends FactWriter {
+  readonly nodes: Nodes
+  readonly anchors: readonly Anchor[]
+  /** True to give checkpoints also to anchors that have lost checkpoints. */
+  readonly renewAnchors: boolean
+}
+
+/**
+ * Fails if an anchor holds a checkpoint of another ledger with this origin, or of a later state of this ledger, or if it has lost
+ * checkpoints.
+ */
 export async function* checkAnchors(
-  nodes: Nodes,
+  context: AnchorContext,
   ledger: Ledger,
-  anchors: readonly Anchor[],
 ): Fallible<LedgerError | AnchorAhead | AnchorFailed, void> {
-  for (const anchor of anchors) {
-    const note = largestOf(yield* unwrap(anchor.held(ledger.origin)))
+  for (const anchor of context.anchors) {
+    const notes = yield* unwrap(anchor.held(ledger.origin))
+    const note = largestOf(notes)
     if (note !== undefined)
-      yield* checkHeld(nodes, ledger, anchor.name, yield* readHeldCheckpoint(ledger, note))
+      yield* checkHeld(context.nodes, ledger, anchor.name, yield* readHeldCheckpoint(ledger, note))
+    yield* checkKept(context, ledger, anchor, notes)
   }
+}
+
+/** Fails if the anchor has lost checkpoints, as an empty mount point has. */
+async function* checkKept(
+  { store, renewAnchors }: AnchorContext,
+  ledger: Ledger,
+  anchor: Anchor,
+  notes: readonly string[] = [],
+): Fallible<AnchorFailed, void> {
+  if (renewAnchors || anchor.isPartial || anchor.verify) return
+  const recorded = await lastGiven(store, ledger, anchor.name)
+  if (!recorded || lossOf(notes, recorded) === undefined) return
+  // Another sealer may have given it a checkpoint after the notes were read.
+  const problem = lossOf(yield* unwrap(anchor.held(ledger.origin)), recorded)
+  if (problem !== undefined)
+    return yield anchorFailed(
+      anchor.name,
+      `${problem}. Mount or restore it; if these checkpoints are permanently lost, seal once with --renew-anchor (in a program, renewAnchors)`,
+    )
+}
+
+/** Returns the checkpoint that was last given to the anchor, according to the records that can be read. */
+export const lastGiven = async (
+  store: EventStore,
+  ledger: Pick<Ledger, 'number'>,
+  anchor: string,
+): Promise<AnchoredCheckpoint | undefined> => {
+  const reading = catchTyped<LedgerError, AnchoredCheckpoint | undefined>(async () => {
+    for await (const given of anchorsOf(store, ledger)) if (given.anchor === anchor) return given
+    return undefined
+  })
+  const last = await run(reading)
+  return E.isRight(last) ? last.right : undefined
+}
+
+/** Returns how the notes of an anchor fall short of the checkpoint that it was given; undefined if they do not. */
+export const lossOf = (
+  notes: readonly string[],
+  { size, recorded }: AnchoredCheckpoint,
+): string | undefined => {
+  const read = readCheckpoint(largestOf(notes) ?? '')
+  if (E.isRight(read) && read.right.checkpoint.size >= size) return undefined
+  const kept = E.isRight(read)
+    ? `only checkpoints up to ${read.right.checkpoint.size} entries`
+    : 'no checkpoint'
+  return `holds ${kept} of this ledger, although it was given one of ${size} entries at ${recorded}`
 }
 
 /** Returns the checkpoint with the most entries. With several sealers, the last note may come from the slowest one. */
@@ -100,16 +158,22 @@ export async function* anchorsOf(
 
 /** Gives the last checkpoint to the anchors that lack it and records their answers. */
 export const anchorCheckpoint = async (
-  sealing: FactWriter & { readonly nodes: Nodes },
+  sealing: AnchorContext,
   ledger: Ledger,
-  anchors: readonly Anchor[],
 ): Promise<readonly AnchorResult[]> => {
+  const { anchors } = sealing
   const { origin, number, checkpoint, edge, sealed } = ledger
   const outcomes: AnchorResult[] = []
   const given = await givenLast(sealing.store, ledger)
   for (const anchor of checkpoint === undefined ? [] : anchors) {
     if (await hasIt(anchor, ledger, given.get(anchor.name))) {
       outcomes.push({ anchor: anchor.name })
+      continue
+    }
+    // Sealing may take long, and a disk may be unmounted meanwhile.
+    const isKept = await run(checkKept(sealing, ledger, anchor))
+    if (E.isLeft(isKept)) {
+      outcomes.push({ anchor: anchor.name, error: isKept.left })
       continue
     }
     const consistency = (old: number) => orThrow(run(sealing.nodes.consistency(ledger, edge.size, old)))

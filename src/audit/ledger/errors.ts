@@ -75,7 +75,14 @@ export const ledgerNotFound = (store: string): LedgerNotFound => ({
 
 export const ledgerExists = (origin: string): LedgerExists => ({
   _tag: 'LedgerExists',
-  message: `the store already has the ledger ${origin}: seal with its key, replace the key with palimpsest audit rotate-key, or, if the key or part of the ledger is permanently lost, begin a new ledger with --again`,
+  message: `the store already has the ledger ${origin}: seal with its key, replace the key with palimpsest audit rotate-key, or, if the key or part of the ledger is permanently lost, begin a new ledger with --again and --force`,
+  origin,
+})
+
+/** Creates the error for an attempt to replace a ledger that is intact. */
+export const ledgerIntact = (origin: string): LedgerExists => ({
+  _tag: 'LedgerExists',
+  message: `ledger ${origin} is intact, and a new ledger would end it: seal with its key, or replace the key with palimpsest audit rotate-key. If the key or later entries are permanently lost, add --force (in a program, force: true)`,
   origin,
 })
 
@@ -128,7 +135,7 @@ export const keyMismatch = (expected: string, actual: string, wasReplaced: boole
 
 export const anchorAhead = (anchor: string, anchored: number, actual: number): AnchorAhead => ({
   _tag: 'AnchorAhead',
-  message: `${anchor} has seen ${anchored} entries of this ledger, and the store has ${actual}: it is an older copy, such as a restored backup, or entries were removed. Nothing is signed, because the key would then sign two different histories. Restore the newest copy; if later entries are permanently lost, begin a new ledger with palimpsest audit init --again`,
+  message: `${anchor} has seen ${anchored} entries of this ledger, and the store has ${actual}: it is an older copy, such as a restored backup, or entries were removed. Nothing is signed, because the key would then sign two different histories. Restore the newest copy; if later entries are permanently lost, begin a new ledger with palimpsest audit init --again REASON --force`,
   anchor,
   anchored,
   actual,

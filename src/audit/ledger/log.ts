@@ -56,6 +56,16 @@ export async function* loadLedger(store: EventStore, heads?: LastHeads): Fallibl
   return ledger ?? (yield ledgerNotFound(store.url))
 }
 
+/** Returns the origin and the number of the newest ledger without loading the ledger; undefined if the store has none. */
+export async function* begunLast(
+  store: EventStore,
+): Fallible<LedgerError, Pick<Ledger, 'origin' | 'number'> | undefined> {
+  const last = yield* lastOf(store, ledgerStream)
+  if (!last) return undefined
+  const { data, revision: number } = yield* dataOf(last, 'LedgerBegun')
+  return { origin: data.origin, number }
+}
+
 /** Loads the newest ledger of the store like `loadLedger`, but returns undefined if the store has no ledger. */
 export async function* findLedger(
   store: EventStore,

@@ -2,8 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { catchTyped, unwrap, orThrow, run, type Fallible } from '../../result/fallible.ts'
 import { despiteConflicts } from '../../store/conflicts.ts'
 import type { Checkpoint as StorePlace, EventStore } from '../../store/port.ts'
-import { type AnchorResult, anchorCheckpoint, checkAnchors } from './check-anchors.ts'
-import type { Anchor } from './anchors.ts'
+import { type AnchorContext, type AnchorResult, anchorCheckpoint, checkAnchors } from './check-anchors.ts'
 import { appendEntries, type LedgerWriter } from './append.ts'
 import { conversationOf } from '../../events/ids.ts'
 import { entryText, type LastHeads, ownerOf, type SealedEvent } from './entries.ts'
@@ -18,7 +17,6 @@ import {
   headsByEvents,
   listStreams,
 } from './moved-streams.ts'
-import type { Nodes } from './nodes.ts'
 import { checkSigner } from './sign.ts'
 
 /** A conversation that could not be sealed, with the reason. */
@@ -42,10 +40,7 @@ export interface SealedNow {
   readonly unsealable: readonly SealFailure[]
 }
 
-export interface SealContext extends LedgerWriter {
-  readonly nodes: Nodes
-  readonly anchors: readonly Anchor[]
-}
+export interface SealContext extends LedgerWriter, AnchorContext {}
 
 /** Maximum number of ledger entries in one event. */
 export const batchSize = 1_024
@@ -53,19 +48,17 @@ export const batchSize = 1_024
 const maxTries = 5
 
 /**
- * Loads the ledger. Fails if the signer must not sign it: its key is not the current one, or an anchor has seen more entries than the
- * ledger contains.
+ * Loads the ledger. Fails if the signer must not sign it: its key is not the current one, an anchor has seen more entries than the
+ * ledger contains, or an anchor has lost checkpoints.
  *
  * @param heads receives the last sealed event of each stream
  */
-export async function* loadToSign(
-  { store, signer, nodes, anchors }: SealContext,
-  heads?: LastHeads,
-): Fallible<SealError, Ledger> {
+export async function* loadToSign(sealing: SealContext, heads?: LastHeads): Fallible<SealError, Ledger> {
+  const { store, signer } = sealing
   for (;;) {
     const ledger = yield* loadLedger(store, heads)
     yield* unwrap(checkSigner(ledger, signer))
-    const checked = await run(checkAnchors(nodes, ledger, anchors))
+    const checked = await run(checkAnchors(sealing, ledger))
     if (E.isRight(checked)) return ledger
     // Another sealer may have sealed and anchored more since the ledger was loaded.
     const isBehind = checked.left._tag === 'AnchorAhead'
@@ -81,7 +74,7 @@ export const sealNow = (sealing: SealContext): Fallible<SealError, SealedNow> =>
   }, maxTries)
 
 async function* sealOnce(sealing: SealContext, loaded: Ledger): Fallible<SealError, SealedNow> {
-  const { store, anchors } = sealing
+  const { store } = sealing
   const { place, streams } = yield* streamsChangedSince(store, loaded.after)
   const unsealable: SealFailure[] = []
   const batches = batching(sealing, loaded)
@@ -92,7 +85,7 @@ async function* sealOnce(sealing: SealContext, loaded: Ledger): Fallible<SealErr
     unsealable.push(...batches.refused)
     return batches.ledger()
   })
-  const anchored = await anchorCheckpoint(sealing, ledger, anchors)
+  const anchored = await anchorCheckpoint(sealing, ledger)
   const { origin, edge, checkpoint } = ledger
   const { sealed } = batches
   const turns = edge.size - loaded.edge.size - sealed()

@@ -86,7 +86,7 @@ export async function* sealOn(
       const lacking = sealing.anchors.filter(({ name }) => (seen.get(name) ?? 0) < ledger.edge.size)
       if (lacking.length > 0 && Date.now() - anchoredAt >= pace.anchorEvery) {
         anchoredAt = Date.now()
-        for (const anchored of await anchorCheckpoint(sealing, ledger, lacking)) {
+        for (const anchored of await anchorCheckpoint({ ...sealing, anchors: lacking }, ledger)) {
           if (!anchored.error) seen.set(anchored.anchor, ledger.edge.size)
           tell({ type: 'anchored', ...anchored })
         }

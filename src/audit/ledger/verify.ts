@@ -4,7 +4,7 @@ import { orThrow, run } from '../../result/fallible.ts'
 import { backwards, pagesOf } from '../../store/pages.ts'
 import type { StoreError } from '../../store/errors.ts'
 import type { Checkpoint as StorePlace, EventStore } from '../../store/port.ts'
-import { anchorsOf } from './check-anchors.ts'
+import { anchorsOf, lastGiven, lossOf } from './check-anchors.ts'
 import type { Anchor } from './anchors.ts'
 import { readCheckpoint } from './checkpoints.ts'
 import { ownerOf, parseEntry } from './entries.ts'
@@ -200,7 +200,10 @@ async function* heldBy(
           'anchor',
           `${anchor.name} holds something that is not a checkpoint: it was truncated or changed there (${excerpt(other)})`,
         )
-      if (all.length === before)
+      const given = anchor.isPartial || anchor.verify ? undefined : await lastGiven(of.store, of, anchor.name)
+      const loss = given && lossOf(notes.right, given)
+      if (loss !== undefined) yield problem('anchor', `${anchor.name} ${loss}`)
+      else if (all.length === before)
         yield problem('anchor', `${anchor.name} holds no checkpoint of ledger ${of.origin}`)
     }
   }

@@ -34,6 +34,8 @@ export const writeDone = async (
     `${plural(problems, 'problem')}: ${plural(entries, 'entry', 'entries')} of the ledger, ${plural(conversations, 'conversation')}, ${plural(events, 'event')}, ${plural(receipts, 'request')}`,
     problems > 0 ? 'warning' : 'user',
   ])
+  if (entries === 0 && problems === 0)
+    await out.line(['nothing is sealed, so nothing is proven: palimpsest audit seal', 'warning'])
   if (withoutReceipt > 0)
     await out.aside([`${plural(withoutReceipt, 'reply', 'replies')} without a receipt`, 'dim'])
   await out.aside([`to continue from here: --since ${checkpoint}`, 'dim'])

@@ -68,6 +68,7 @@ const withNewKey = async <A>(file: string, work: (signer: Signer) => Promise<A>)
 interface InitOptions extends Given {
   readonly origin?: string
   readonly again?: string
+  readonly force?: true
 }
 
 const addInit = (audit: Command, shell: Shell): void => {
@@ -77,6 +78,7 @@ const addInit = (audit: Command, shell: Shell): void => {
     .option(...keyOption)
     .option('--origin <name>', 'permanent name of the ledger, such as example.com/support')
     .option('--again <reason>', 'start a new ledger; use only if the key or entries are permanently lost')
+    .option('--force', 'with --again: replace a ledger although it is intact')
     .addHelpText(
       'after',
       `
@@ -85,16 +87,24 @@ to everyone who is to check the ledger: it is not secret.
 
 Examples:
   palimpsest audit init --origin example.com/support
-  palimpsest audit init --key new.key --again "the key was lost"`,
+  palimpsest audit init --key new.key --again "the key was lost" --force`,
     )
     .action(
-      shell.action('created', async ({ store, out, isJson }, { key: file, origin, again }: InitOptions) => {
-        const made = await withNewKey(file, (signer) => store.audit.init({ signer, origin, again }))
-        if (isJson) return out.json({ ...made, file })
-        await out.text(`${visible(made.key)}\n`)
-        await out.aside([`verifies ${made.origin}; the signing key is in ${file}`, 'dim'])
-      }),
+      shell.action(
+        'created',
+        async ({ store, out, isJson }, { key: file, origin, again, force }: InitOptions) => {
+          if (force && again === undefined) throw toError(usage('--force needs --again, with the reason'))
+          const made = await withNewKey(file, (signer) => store.audit.init({ signer, origin, again, force }))
+          if (isJson) return out.json({ ...made, file })
+          await out.text(`${visible(made.key)}\n`)
+          await out.aside([`verifies ${made.origin}; the signing key is in ${file}`, 'dim'])
+        },
+      ),
     )
+}
+
+interface SealFlags extends Given {
+  readonly renewAnchor?: true
 }
 
 const addSeal = (audit: Command, shell: Shell): void => {
@@ -103,12 +113,14 @@ const addSeal = (audit: Command, shell: Shell): void => {
     .description('seal every conversation written to since its last seal')
     .option(...keyOption)
     .option(...anchorOption)
+    .option('--renew-anchor', 'also give checkpoints to an anchor that has lost those it was given')
     .addHelpText(
       'after',
       `
 Someone with the database cannot rewrite sealed events unnoticed; once a
 checkpoint is kept elsewhere, nor can someone who also has the key. Exit code
-1 if an anchor failed; sealed events stay sealed.
+1 if an anchor failed; sealed events stay sealed. Nothing is sealed if an
+anchor has lost checkpoints that it was given, as when its disk is not mounted.
 
 Examples:
   palimpsest audit seal --anchor /mnt/elsewhere/
@@ -116,18 +128,21 @@ Examples:
   palimpsest audit seal --anchor tsa:https://tsa.example/tsr#ca.pem`,
     )
     .action(
-      shell.action('existing', async ({ store, out, isJson, fail }, { key, anchor }: Given) => {
-        const { keyFile } = await import('../../audit.ts')
-        const signer = await keyFile(key)
-        const { anchors, close } = await openAnchors(anchor)
-        try {
-          const sealed = await store.audit.seal({ signer, anchors })
-          if (sealed.anchored.some(({ error }) => error) || sealed.unsealable.length > 0) fail()
-          await (isJson ? out.json(sealed) : writeSealed(out, sealed, anchors))
-        } finally {
-          await close()
-        }
-      }),
+      shell.action(
+        'existing',
+        async ({ store, out, isJson, fail }, { key, anchor, renewAnchor }: SealFlags) => {
+          const { keyFile } = await import('../../audit.ts')
+          const signer = await keyFile(key)
+          const { anchors, close } = await openAnchors(anchor)
+          try {
+            const sealed = await store.audit.seal({ signer, anchors, renewAnchors: renewAnchor })
+            if (sealed.anchored.some(({ error }) => error) || sealed.unsealable.length > 0) fail()
+            await (isJson ? out.json(sealed) : writeSealed(out, sealed, anchors))
+          } finally {
+            await close()
+          }
+        },
+      ),
     )
 }
 
@@ -170,7 +185,8 @@ const addVerifyAll = (audit: Command, shell: Shell): void => {
       `
 Reads everything once: every entry of the ledger and the event that it names,
 what anchors hold, every conversation with its forks and views, and the requests
-of all receipts. Prints a line for each problem; exit code 1 if there is one.
+of all receipts. Prints a line for each problem; exit code 1 if there is one, or
+if nothing is sealed, because then nothing is proven.
 Prints a checkpoint at the end: --since continues from it, but cannot detect
 changes to earlier events, so omit it now and then.
 
@@ -213,7 +229,10 @@ const verifyAll = (shell: Shell) =>
             problems.push(finding)
             fail()
             if (!isJson) await writeProblem(out, finding)
-          } else await (isJson ? out.json(jsonOf(finding, problems)) : writeDone(out, finding))
+          } else {
+            if (finding.entries === 0) fail()
+            await (isJson ? out.json(jsonOf(finding, problems)) : writeDone(out, finding))
+          }
         }
       } finally {
         await close()
@@ -222,7 +241,7 @@ const verifyAll = (shell: Shell) =>
   )
 
 const jsonOf = ({ type: _type, ...counts }: AuditSummary, problems: readonly AuditProblem[]): object => ({
-  ok: problems.length === 0,
+  ok: problems.length === 0 && counts.entries > 0,
   ...counts,
   problems,
 })

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { bytesText } from '../../store/diagnosis.ts'
 import type { BackupOptions } from '../../index.ts'
+import { visible } from '../../transfer/formats/visible.ts'
 import type { Shell } from '../shell.ts'
 import { plural } from '../text.ts'
 
@@ -13,7 +14,8 @@ export const addBackup = (program: Command, shell: Shell): void => {
       'after',
       `
 The backup is one consistent file that opens as a store, large content included.
-It is checked and on disk when the command ends. Copying the database by hand
+The file is checked (for damaged pages, not hash chains) and on disk when the
+command ends. Copying the database by hand
 loses what is in its -wal file, and restoring such a copy next to another -wal
 file damages it.
 
@@ -28,8 +30,12 @@ Examples:
         const { streams, events, bytes } = made
         await out.line(
           [file, 'bold'],
-          [`  ${plural(streams, 'stream')}, ${plural(events, 'event')}, ${bytesText(bytes)}, checked`],
+          [
+            `  ${plural(streams, 'stream')}, ${plural(events, 'event')}, ${bytesText(bytes)}, file checked, hash chains not`,
+          ],
         )
+        if (out.isTerminal)
+          await out.text(`to check them: palimpsest verify --store sqlite:${visible(file)}\n`)
       }),
     )
 }

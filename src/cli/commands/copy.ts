@@ -1,6 +1,10 @@
 import { SingleBar } from 'cli-progress'
+import * as E from 'fp-ts/lib/Either.js'
 import type { Command } from 'commander'
 import { type CopyResult, copyConversations } from '../../index.ts'
+import { openEvents } from '../../api/open.ts'
+import { toPromise } from '../../api/promises.ts'
+import { run } from '../../result/fallible.ts'
 import { failureOf } from '../errors.ts'
 import type { Host } from '../host.ts'
 import type { Output } from '../output.ts'
@@ -37,12 +41,29 @@ Examples:
       const { out, isJson, host, fail } = surroundings()
       const ids = given.length > 0 && { ids: await idsIn(options.from, host, given) }
       const copied = await copyAll(out, host, { ...options, ...ids })
+      const ledger = await originIn(options.from)
       const isWhole = copied.every(({ error }) => !error)
       if (!isWhole) fail()
-      if (isJson) return out.json({ ok: isWhole, conversations: copied.map(plain) })
+      if (isJson) return out.json({ ok: isWhole, ledger, conversations: copied.map(plain) })
       await writeTable(out, headings, copied.map(row), [1, 2])
       for (const { error } of copied) if (error) host.stderr.write(`error: ${visibleLines(error.message)}\n`)
+      if (ledger !== undefined)
+        host.stderr.write(
+          `ledger ${visibleLines(ledger)} is not copied, because it names places in the source: seal the target with a ledger of its own (palimpsest audit init)\n`,
+        )
     })
+}
+
+/** Returns the origin of the ledger of a store, or undefined if it has none or its beginning cannot be read. */
+const originIn = async (url: string): Promise<string | undefined> => {
+  const { begunLast } = await import('../../audit/ledger/log.ts')
+  const store = await toPromise(openEvents(url, false))
+  try {
+    const begun = await run(begunLast(store))
+    return E.isRight(begun) ? begun.right?.origin : undefined
+  } finally {
+    await store.close()()
+  }
 }
 
 const idsIn = async (url: string, host: Host, given: readonly string[]): Promise<readonly string[]> => {

@@ -7,8 +7,10 @@ import type { ReplayReport, ReplayedCall, ReplayPolicy } from '../../investigate
 import { toError } from '../../result/typed-error.ts'
 import { limitHeapGrowth } from '../bounded-heap.ts'
 import { usage } from '../errors.ts'
+import type { Host } from '../host.ts'
 import { exclusive, jsonFile, pricesIn, several } from '../options.ts'
 import type { Shell } from '../shell.ts'
+import { plural } from '../text.ts'
 import { usdText } from '../views/money.ts'
 import { writeTable } from '../views/table.ts'
 import { printReplayedAgent } from './replay-agent.ts'
@@ -86,7 +88,7 @@ Examples:
     )
     .action(
       shell.look(async (session, id: string, options: Options) => {
-        const { store, out, isJson } = session
+        const { store, out, isJson, host } = session
         const { agent, from, call } = options
         checkTogether(options)
         if (agent !== undefined && call !== undefined)
@@ -101,14 +103,24 @@ Examples:
           for (const file of options.compare) policies.push(await policyIn(file))
           const all = []
           for (const policy of policies) all.push(await replay(chat, { policy, prices }))
+          if (!isJson) tellKept(host, all[0]?.keptMarkers)
           if (options.html !== undefined) await writePage(options.html, all)
           return isJson
             ? out.json({ policies: all })
             : writeTable(out, comparing, all.map(totalRow), [1, 2, 3, 4, 5, 6, 7, 8])
         }
         const found = await replay(chat, { policy: await policyIn(options.policy), prices })
+        if (!isJson) tellKept(host, found.keptMarkers)
         return isJson ? out.json(found) : writeTable(out, calling, found.calls.map(rowOf), [0, 1, 2, 3, 4, 5])
       }),
+    )
+}
+
+/** Says which markers every policy leaves in place. */
+const tellKept = (host: Host, markers = 0): void => {
+  if (markers > 0)
+    host.stderr.write(
+      `kept as recorded, under any policy: ${plural(markers, 'marker')} that no policy wrote (imported, or made by hand)\n`,
     )
 }
 

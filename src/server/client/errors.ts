@@ -13,7 +13,8 @@ export type ClientError = PalimpsestError | { readonly [T in RequestTag]: Reques
 type Tagged<T> = Extract<ClientError, { readonly _tag: T }>
 
 /**
- * Reports whether a thrown value is the typed error with this tag, and narrows it to the type of its data.
+ * Reports whether a thrown value is the typed error with this tag, and narrows it to the type of its data. Without a tag, reports
+ * whether it is any typed error of the client.
  *
  * @example
  * import { isError, openClient } from 'palimpsest/client'
@@ -26,8 +27,8 @@ type Tagged<T> = Extract<ClientError, { readonly _tag: T }>
  *   console.log(`something was appended after ${error.after}: the last position is ${error.last}`)
  * }
  */
-export const isError = <T extends ClientError['_tag']>(error: unknown, tag: T): error is Tagged<T> =>
-  error instanceof Error && '_tag' in error && error._tag === tag
+export const isError = <T extends ClientError['_tag']>(error: unknown, tag?: T): error is Tagged<T> =>
+  error instanceof Error && '_tag' in error && error._tag === (tag ?? error.name)
 
 const withTag = (tag: string, message: string, data: object): Error =>
   Object.assign(new Error(message), data, { _tag: tag, name: tag })

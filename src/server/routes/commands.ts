@@ -12,7 +12,14 @@ import { at, flag, ofConversation } from '../parameters.ts'
 import { commandIdOf, fenceOf, revisionTag } from '../preconditions.ts'
 import { route } from '../route.ts'
 import { awaitedShape, decidedShape } from '../shapes/workers.ts'
-import { linkShape, noteShape, previewShape, saidShape, writtenShape } from '../shapes/write-shapes.ts'
+import {
+  linkShape,
+  noteShape,
+  previewShape,
+  queuedShape,
+  recordedShape,
+  writtenShape,
+} from '../shapes/write-shapes.ts'
 
 // Operations that write to one conversation. The actor is always the owner of the token; the request body cannot set it.
 
@@ -149,12 +156,13 @@ export const say = route({
     ...envelope,
     answer: asked.answer,
   }),
-  answers: { 200: saidShape },
+  answers: { 200: recordedShape, 202: queuedShape },
   errors: ['Busy', 'EventTooLarge'],
   handle: async ({ params, body: { messages, ...options }, headers, identity, store }) => {
     const commandId = commandIdOf(options.commandId, headers)
     const chat = store.conversation(params.id)
-    return { body: await chat.say(messages, { ...options, commandId, actor: identity.actor }) }
+    const said = await chat.say(messages, { ...options, commandId, actor: identity.actor })
+    return { status: said.status === 'queued' ? 202 : 200, body: said }
   },
 })
 

@@ -85,7 +85,7 @@ export const turn = route({
   errors: ['ConversationNotFound', 'StaleContext', 'CommandReused', 'EventTooLarge', 'NotAcceptable'],
   handle: async ({ params: { id }, body, headers, identity, store, book, ...around }) => {
     checkAccepts(headers)
-    const { leaving, heartbeat, relay, roster } = around
+    const { leaving, heartbeat, relay, roster, unservedAfter } = around
     const { messages: said, after: _, commandId: __, ...asking } = body
     if (said) checkAsks(said)
     const commandId = commandIdOf(body.commandId, headers) ?? randomUUID()
@@ -106,7 +106,7 @@ export const turn = route({
     const command = { ...body, name: 'turn' }
     const { answer: asked } = await book.once({ place: id, commandId, command, isKept: false }, ask)
     const signal = leaving()
-    return eventStream(turnTold(asked, { relay, roster, seen, signal }), signal, heartbeat)
+    return eventStream(turnTold(asked, { relay, roster, seen, signal, unservedAfter }), signal, heartbeat)
   },
 })
 

@@ -152,6 +152,7 @@ export const replayedShape = z
         needed: z.array(needed),
       }),
     ),
+    keptMarkers: count.describe('Number of markers that no context policy wrote, and that the replay keeps'),
     total: z.looseObject({ ...total, over: count, needed: count, same: count }),
   })
   .meta({ id: 'Replayed', description: 'The requests that a policy would have sent' })

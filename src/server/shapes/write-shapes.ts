@@ -40,9 +40,9 @@ export const linkShape = z
   .looseObject({ from: z.string(), relation: z.string(), at: position })
   .meta({ id: 'Link' })
 
-export const saidShape = z
-  .union([
-    z.looseObject({ status: z.literal('recorded'), conversation: z.string(), position }),
-    z.looseObject({ status: z.literal('queued'), conversation: z.string(), id: z.string() }),
-  ])
-  .meta({ id: 'Said' })
+export const recordedShape = z
+  .looseObject({ status: z.literal('recorded'), conversation: z.string(), position })
+  .meta({ id: 'Recorded' })
+export const queuedShape = z
+  .looseObject({ status: z.literal('queued'), conversation: z.string(), id: z.string() })
+  .meta({ id: 'Queued' })

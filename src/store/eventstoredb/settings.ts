@@ -71,12 +71,16 @@ const defaultMaxAppendBytes = 1024 * 1024 - appendMargin
  * `userKeyFile`, `nodePreference`, …), including `defaultDeadline`, the time for one attempt (ms, default 5,000); `patience`, the time
  * for all attempts (ms, default four times `defaultDeadline`); `maxAppendBytes`, the server's limit.
  *
+ * `kurrentdb:` and `kurrentdb+discover:`, the newer names of the schemes, mean the same.
+ *
  * @param environment source of credentials missing from the URL: PALIMPSEST_ESDB_USER, PALIMPSEST_ESDB_PASSWORD
  */
 export const esdbSettings = (
-  url: string,
+  given: string,
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): E.Either<InvalidInput, ConnectionSettings> => {
+  // The client knows the database by its former name only.
+  const url = given.replace(/^kurrentdb(?=:|\+discover:)/, 'esdb')
   // Checked first, because a message about any part of the URL might then show a part of the password.
   if (/[@/?]/.test(url.slice(url.indexOf('//') + 2, Math.max(0, url.lastIndexOf('@')))))
     return E.left(

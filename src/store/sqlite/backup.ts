@@ -25,10 +25,10 @@ type Failure = StoreError | InvalidInput | FileExists
 /**
  * Writes everything committed so far to another file. The data is first written to a temporary file next to it, which is then checked,
  * flushed to disk and renamed, so that a backup is never partial. Others may write in the meantime; events that they commit after the
- * start are not included.
+ * start are not included. Errors name the backup file; if the store is damaged, they name the store.
  */
 export const backupSqlite = async (
-  { path }: { readonly path: string },
+  { path, url }: { readonly path: string; readonly url: string },
   file: string,
   { force = false }: BackupOptions,
 ): Promise<E.Either<Failure, BackedUp>> => {
@@ -41,7 +41,7 @@ export const backupSqlite = async (
     removeAbandoned(dirname(target))
     closeSync(openSync(temporary, 'wx', 0o600))
     await copyInto(path, temporary)
-    const counted = await checked(store, temporary)
+    const counted = await checked(url, temporary)
     if (E.isLeft(counted)) return counted
     synced(temporary, 'r+')
     // A file that another process creates under this name in the meantime is not overwritten.
@@ -50,7 +50,14 @@ export const backupSqlite = async (
     if (process.platform !== 'win32') synced(dirname(target), 'r')
     return E.right({ file, bytes: statSync(target).size, ...counted.right })
   } catch (error) {
-    return E.left(isExisting(error) ? fileExists(file) : storeError(store, error))
+    const failure = storeError(store, error)
+    return E.left(
+      isExisting(error)
+        ? fileExists(file)
+        : failure._tag === 'StoreCorrupt'
+          ? storeError(url, error)
+          : failure,
+    )
   } finally {
     for (const suffix of ['', '-journal', '-wal', '-shm'])
       if (existsSync(temporary + suffix)) rmSync(temporary + suffix, { force: true })
@@ -117,7 +124,7 @@ const copyInto = async (path: string, target: string): Promise<void> => {
   }
 }
 
-/** Checks the copy and returns the numbers of streams, events and blobs in it. */
+/** Checks the copy of a store and returns the numbers of streams, events and blobs in it. Errors name the store. */
 const checked = async (
   store: string,
   path: string,

@@ -98,7 +98,11 @@ describe('a call that fails for a reason that may pass is made again', () => {
   it('not one that a client without a key cannot make', async () => {
     const { chat, api } = await scene([yes])
     const client = new Anthropic({ baseURL: api.url, apiKey: null, authToken: null })
-    await expect(chat.turn({ client, model: 'm' })).rejects.toMatchObject({ retryable: false })
+    await expect(chat.turn({ client, model: 'm' })).rejects.toMatchObject({
+      retryable: false,
+      message: expect.stringMatching(/^the model did not answer \(/) as string,
+    })
+    expect(api.requests).toEqual([])
   })
 
   it('not before the time that the API asks for, and an abort ends the wait', async () => {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
@@ -229,14 +229,63 @@ describe('a witness', () => {
   })
 })
 
-it('an anchor that has lost the checkpoint is given it again, whatever the store has recorded', async () => {
-  const { store, signer } = await scene()
-  const file = join(temporaryFolder(), 'checkpoints.txt')
-  await say(store, ['a'])
-  const { checkpoint } = await store.audit.seal({ signer, anchors: [fileAnchor(file)] })
-  rmSync(file)
-  await store.audit.seal({ signer, anchors: [fileAnchor(file)] })
-  expect(readFileSync(file, 'utf8')).toBe(checkpoint)
+describe('an anchor that has lost what it was given', () => {
+  const lost = async (isNews: boolean) => {
+    const { store, signer, origin } = await scene()
+    const folder = join(temporaryFolder(), 'disk/')
+    const anchors = [fileAnchor(folder)]
+    await say(store, ['a'])
+    await store.audit.seal({ signer, anchors })
+    rmSync(folder, { recursive: true })
+    if (isNews) await say(store, ['b'])
+    return { store, signer, origin, folder, anchors }
+  }
+  const loss = 'holds no checkpoint of this ledger, although it was given one of 1 entries'
+
+  it.each([true, false])('is refused, and its folder is not made again: news %s', async (isNews) => {
+    const { store, signer, folder, anchors } = await lost(isNews)
+    await expect(store.audit.seal({ signer, anchors })).rejects.toMatchObject({
+      _tag: 'AnchorFailed',
+      message: expect.stringContaining(loss) as string,
+    })
+    expect(existsSync(folder)).toBe(false)
+    expect(await store.audit.status()).toMatchObject({ size: 1 })
+    expect(await problemsIn(store, { anchors })).toEqual([{ kind: 'anchor' }])
+  })
+
+  it.each([true, false])('is given the checkpoint again on purpose: news %s', async (isNews) => {
+    const { store, signer, origin, anchors } = await lost(isNews)
+    const { checkpoint } = await store.audit.seal({ signer, anchors, renewAnchors: true })
+    expect(right(await fileAnchor(anchors[0]?.name ?? '').held(origin)())).toEqual([checkpoint])
+    await say(store, ['c'])
+    await store.audit.seal({ signer, anchors })
+    expect(await problemsIn(store, { anchors })).toEqual([])
+  })
+
+  it('while a sealer runs is given nothing', async () => {
+    const { store, signer } = await scene()
+    const folder = join(temporaryFolder(), 'disk/')
+    await say(store, ['a'])
+    const stop = new AbortController()
+    const failures: string[] = []
+    await store.audit.follow({
+      signer,
+      anchors: [fileAnchor(folder)],
+      quiet: 0,
+      every: 1,
+      anchorEvery: 0,
+      signal: AbortSignal.any([stop.signal, AbortSignal.timeout(60_000)]),
+      onEvent: (event) => {
+        if (event.type !== 'anchored') return
+        if (event.error) failures.push(event.error.message)
+        if (event.error) return stop.abort()
+        rmSync(folder, { recursive: true })
+        void say(store, ['b'])
+      },
+    })
+    expect(failures).toEqual([expect.stringContaining(loss)])
+    expect(existsSync(folder)).toBe(false)
+  })
 })
 
 it('the largest checkpoint counts that an anchor holds, also if a slow sealer put another after it', async () => {

@@ -276,11 +276,12 @@ describe('the key of a ledger', () => {
       _tag: 'LedgerExists',
       origin: 'example.com/log',
     })
-    const second = await store.audit.init({
-      signer: first,
-      origin: 'example.com/log-2',
-      again: 'the key was lost',
+    const another = { signer: first, origin: 'example.com/log-2', again: 'the key was lost' }
+    await expect(store.audit.init(another)).rejects.toMatchObject({
+      _tag: 'LedgerExists',
+      message: expect.stringContaining('is intact') as string,
     })
+    const second = await store.audit.init({ ...another, force: true })
     writeFileSync(copy, readFileSync(file), { mode: 0o600 })
     await say(store, ['a'])
     await store.audit.seal({ signer: await keyFile(copy) })

@@ -262,7 +262,11 @@ describe('a client', () => {
         (error: unknown) => error,
       )
     const nobody = await failed(openClient(url).conversation('a').effective())
-    expect(isError(nobody, 'Unauthorized')).toBe(true)
+    expect([isError(nobody, 'Unauthorized'), isError(nobody), isError(new Error('x'))]).toEqual([
+      true,
+      true,
+      false,
+    ])
     const reader = openClient(url, { token }).conversation('a')
     expect(await reader.effective()).toHaveLength(1)
     expect(isError(await failed(reader.append(hello)), 'Forbidden')).toBe(true)

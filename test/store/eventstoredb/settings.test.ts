@@ -47,6 +47,10 @@ describe('an EventStoreDB URL', () => {
       maxAppendBytes: 5_000,
     })
     expect(right(esdbSettings(`${url}&patience=150`, none)).patience).toBe(150)
+    for (const discover of ['', '+discover'])
+      expect(esdbSettings(`kurrentdb${discover}://a:b@c:2113?tls=false`, none)).toEqual(
+        esdbSettings(`esdb${discover}://a:b@c:2113?tls=false`, none),
+      )
     const slow = right(esdbSettings('esdb+discover://a?gossipTimeout=3', none))
     expect(slow.connectionString).toBe('esdb+discover://a?gossipTimeout=3')
   })

@@ -88,9 +88,13 @@ export const failureOf = (
     error === undefined ? 'it broke off' : messageOf(error).replace(new RegExp(`^${status} `), '')
   const told: ApiErrorDetails = { status, type, code, message }
   const isTooLong = status === tooManyBytes || dialect.isTooLong(told)
+  // Without a single event, the request may never have been sent, for example because the client has no key.
+  const hasBegun = error === undefined || broken.partial !== undefined || broken.usage !== undefined
   const problem =
     status === undefined
-      ? `the model's answer was incomplete (${message})`
+      ? hasBegun
+        ? `the model's answer was incomplete (${message})`
+        : `the model did not answer (${message})`
       : `the API refused the request (${[status, type].filter(Boolean).join(' ')}: ${message})`
   const facts = {
     message: `${problem}: no reply was recorded; ${isTooLong ? 'make the context smaller' : adviceOn(status, dialect)}`,

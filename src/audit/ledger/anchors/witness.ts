@@ -75,7 +75,7 @@ export const witnessAnchor = ({ url, key }: WitnessOptions): Anchor => {
       return E.isRight(note) && isSignedBy(note.right, [key]) ? [text] : []
     })(asked(`${hash('sha256', origin)}/checkpoint`))
 
-  return { name: key.name, held, put: (anchoring) => task(() => put(anchoring)) }
+  return { name: key.name, held, put: (anchoring) => task(() => put(anchoring)), isPartial: true }
 }
 
 interface Answer {
