@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { loadSample, sampleIds } from '../../src/cli/sample.ts'
 import type { NewMessage } from '../../src/core.ts'
 import { openStore, type Store } from '../../src/index.ts'
@@ -8,14 +8,12 @@ import { looking, type Looking } from '../support/looking.ts'
 import { runs } from '../support/runs.ts'
 import { served, type Served } from '../support/served.ts'
 import { noted, settled } from '../support/settled.ts'
-import { atEnd } from '../support/at-end.ts'
 
 // What the page costs is counted, not timed.
 
 /** About so many events, of which the last ones are shown and the others condensed. */
 const long = async (events: number): Promise<Store> => {
   const store = await openStore('memory:')
-  atEnd(store.close)
   const chat = store.conversation('long')
   for (let from = 0; from < events; from += 1_000) {
     const messages = Array.from({ length: 1_000 }, (_, index): NewMessage => {
@@ -81,8 +79,14 @@ const isIndexed = async ({ url, store }: Served, id = 'long'): Promise<void> => 
 }
 
 describe.skipIf(noBrowser !== '')(`the page${noBrowser}`, () => {
+  let store: Store
+  beforeAll(async () => {
+    store = await long(Math.max(6_000, runs(30_000)))
+  })
+  afterAll(() => store.close())
+
   test('asks for at most six things until its first view is complete', async () => {
-    const scene = await served(await long(12_000))
+    const scene = await served(store)
     await loadSample(scene.store)
     await marked(scene.store, 60)
     await isIndexed(scene)
@@ -105,7 +109,7 @@ describe.skipIf(noBrowser !== '')(`the page${noBrowser}`, () => {
   })
 
   test('has few nodes, however long a conversation is, and draws its ribbon once', async () => {
-    const scene = await served(await long(runs(100_000)))
+    const scene = await served(store)
     const last = await scene.store.conversation('long').position()
     await isIndexed(scene)
     const { page, at, shows, slider } = await looking(scene, '/c/long', { before: counted })

@@ -195,7 +195,7 @@ describe('the quick check', () => {
         }, one.value)
         expect(isSound(one, value)).toBe(true)
       }),
-      { numRuns: runs(20_000) },
+      { numRuns: runs(12_000) },
     )
   })
 

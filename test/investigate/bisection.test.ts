@@ -32,7 +32,7 @@ describe('a search for the first bad position', () => {
         expect(move).toMatchObject({ type: 'found', position: first })
         expect(asks).toBeLessThanOrEqual(Math.ceil(Math.log2(suspected.length)) + 1)
       }),
-      { numRuns: runs(3_334) },
+      { numRuns: runs(2_000) },
     )
   })
 

@@ -6,6 +6,7 @@ import { cache } from '../../src/investigate/index.ts'
 import { atEnd } from '../support/at-end.ts'
 import { numbers } from '../support/investigate/numbers.ts'
 import { player } from '../support/investigate/player.ts'
+import { runs } from '../support/runs.ts'
 
 const tool = (name: string) => ({
   name,
@@ -157,13 +158,18 @@ describe('cache', () => {
     ['of configurations and time', [...promptKinds, 'expired']],
     ['of hiding and rendering', [...historyKinds, 'repair', 'no-breakpoints']],
   ] as const)(
-    'names every break of 200 turns with twenty of each kind, event and block that did it, and no other: %s',
+    'names every break of 200 turns with twenty of each kind (of fewer where fewer runs are asked for), event and block that did it, and no other: %s',
     async (_, kinds) => {
-      const { chat, done } = await played(kinds, 200, 20, Number(process.env['PALIMPSEST_SEED'] ?? 1))
+      const { chat, done } = await played(
+        kinds,
+        runs(200),
+        runs(20),
+        Number(process.env['PALIMPSEST_SEED'] ?? 1),
+      )
       const { breaks, uncounted, calls, advice } = await cache(chat)
       const named = breaks.map(({ kind, event, path, position }) => ({ kind, event, path, position }))
       expect(named).toEqual(done)
-      expect([calls > 200, uncounted]).toEqual([true, 0])
+      expect([calls > runs(200), uncounted]).toEqual([true, 0])
       const hiding = done.filter(({ kind }) => kind === 'condense' || kind === 'truncate').length
       expect(advice.filter((words) => words.startsWith('hiding'))).toEqual(
         hiding > 0 ? [expect.stringContaining(`${hiding} times`)] : [],

@@ -63,14 +63,14 @@ describe('a request has room for', () => {
     expect(repairs).toHaveLength(129_999)
   })
 
-  it('messages of 500,000 blocks', () => {
-    const blocks = many(500_000, (n) => text(`${n}`))
+  it('messages of 130,000 blocks', () => {
+    const blocks = many(130_000, (n) => text(`${n}`))
     const { messages } = rendered([user(blocks), user(blocks), assistant(blocks), user('So?')])
-    expect(messages.map(({ content }) => content.length)).toEqual([1_000_000, 500_000, 1])
+    expect(messages.map(({ content }) => content.length)).toEqual([260_000, 130_000, 1])
   })
 
-  it('200,000 pieces of thinking that cannot stay', () => {
-    const thoughts = many(200_000, () => thinking('t'))
+  it('130,000 pieces of thinking that cannot stay', () => {
+    const thoughts = many(130_000, () => thinking('t'))
     const { messages } = rendered([
       hello,
       assistant([...thoughts, use('s'), toolUse('a')]),
@@ -79,7 +79,7 @@ describe('a request has room for', () => {
     expect(messages[1]?.content).toEqual([toolUse('a')])
   })
 
-  const count = 20_000
+  const count = 12_000
   const ids = many(count, (n) => `c${n}`)
   const asked = ids.map((id) => assistant([toolUse(id)]))
   const answered = ids.map((id) => user([toolResult(id)]))
@@ -103,13 +103,14 @@ describe('a request has room for', () => {
       [...asked.flatMap((call) => [call, assistant('And:')]), ...answered.toReversed()],
     ],
   ])('%s', (_, events) => {
-    const { messages, repairs } = rendered([hello, ...events])
+    const history = historyOf([hello, ...events])
+    const { messages, repairs } = render(history)
     const results = messages.flatMap(({ content }) => content.filter(({ type }) => type === 'tool_result'))
     expect(messages).toHaveLength(3)
     expect(results).toHaveLength(count)
     expect(results.some((result) => result['is_error'] === true)).toBe(false)
     expect(repairs.filter(({ kind }) => kind !== 'roles-merged' && kind !== 'tools-unknown')).toEqual([])
-    expect(toolCalls(historyOf([hello, ...events]))).toHaveLength(count)
+    expect(toolCalls(history)).toHaveLength(count)
   })
 
   it('calls of one id, made and answered one after the other, or all at once', () => {

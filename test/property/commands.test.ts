@@ -35,7 +35,7 @@ describe('every history', () => {
         const redone = apply(again, { type: 'undo' })
         expect(standing(redone)).toEqual(standing(back))
       }),
-      { numRuns: runs(700) },
+      { numRuns: runs(420) },
     )
   })
 
@@ -52,7 +52,7 @@ describe('every history', () => {
         expect(shown(restored)).toEqual(shown(log))
         expect(standing(apply(restored, { type: 'undo' }))).toEqual(standing(hidden))
       }),
-      { numRuns: runs(700) },
+      { numRuns: runs(420) },
     )
   })
 
@@ -67,7 +67,7 @@ describe('every history', () => {
           expect(decoded).toEqual(E.right(event))
         }
       }),
-      { numRuns: runs(300) },
+      { numRuns: runs(180) },
     )
   })
 })
@@ -117,7 +117,7 @@ describe('condense and truncate without covers', () => {
 
   it('part no call from its result', () => {
     let seen = 0
-    onEvery(1_500, (log, after) => {
+    onEvery(900, (log, after) => {
       const before = mended(log)
       for (const [position, count] of mended(after)) {
         if (position >= log.length) continue
@@ -129,13 +129,13 @@ describe('condense and truncate without covers', () => {
   })
 
   it('leave a tool round that is still open as it is', () => {
-    onEvery(1_500, (log, after) => {
+    onEvery(900, (log, after) => {
       expect(shown(after)).toEqual(expect.arrayContaining([...openRound(log)]))
     })
   })
 
   it('hide something that was shown, and never only what was truncated already', () => {
-    onEvery(1_000, (log, after) => {
+    onEvery(600, (log, after) => {
       expect(after.length).toBe(log.length + 1)
       const marker = moments(after)
         .at(-1)
@@ -154,13 +154,13 @@ describe('condense and truncate without covers', () => {
         for (const { keepFirst: _, ...selection } of all) now = apply(now, { type: 'truncate', ...selection })
         if (first?.kind === 'message') expect(shown(now)[0]).toBe(first.position)
       }),
-      { numRuns: runs(700) },
+      { numRuns: runs(420) },
     )
   })
 
   it('keep the first and last messages that they are told to keep, where an open round or a safe cut allows', () => {
     let seen = 0
-    onEvery(1_000, (log, after, command) => {
+    onEvery(600, (log, after, command) => {
       if (command.type !== 'truncate') return
       const { items } = effective(log)
       const kept = command.keepFirst ?? 1
@@ -211,7 +211,7 @@ describe('condense and truncate with covers', () => {
           ),
         )
       }),
-      { numRuns: runs(1_500) },
+      { numRuns: runs(900) },
     )
   })
 })
@@ -228,7 +228,7 @@ describe('decide', () => {
           decide(command, stateOf('c', log, command)),
         )
       }),
-      { numRuns: runs(300) },
+      { numRuns: runs(180) },
     )
   })
 })

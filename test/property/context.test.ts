@@ -118,12 +118,12 @@ describe('managing any context', () => {
         const fits = next.type === 'truncate' ? carriedOut(after, next, '') : after
         expect(countTokens(effective(fits)).total).toBeLessThanOrEqual(allowed)
       }),
-      { numRuns: runs(700) },
+      { numRuns: runs(420) },
     )
     if (scale >= 1) {
-      expect(seen.truncate).toBeGreaterThan(20)
+      expect(seen.truncate).toBeGreaterThan(12)
       expect(seen.shorten).toBeGreaterThan(0)
-      expect(seen.tooLarge).toBeGreaterThan(20)
+      expect(seen.tooLarge).toBeGreaterThan(12)
     }
   })
 
@@ -192,7 +192,7 @@ describe('managing any context', () => {
           if (result !== undefined && !(isLate && shown.has(use)))
             expect(shown.has(use)).toBe(shown.has(result))
       }),
-      { numRuns: runs(700) },
+      { numRuns: runs(420) },
     )
   })
 
@@ -217,7 +217,7 @@ describe('managing any context', () => {
           expect(weight(effective(now))).toBeLessThan(weight(before))
         }
       }),
-      { numRuns: runs(700) },
+      { numRuns: runs(420) },
     )
   })
 
@@ -241,7 +241,7 @@ describe('managing any context', () => {
         )
         expect(managed).toMatchObject({ _tag: 'Left', left: { _tag: 'InvalidInput' } })
       }),
-      { numRuns: runs(300) },
+      { numRuns: runs(180) },
     )
   })
 })
@@ -273,7 +273,7 @@ describe('the count of any history', () => {
         const before = items.slice(0, at).reduce((sum, { tokens }) => sum + tokens, prompt)
         expect(inputsOf(now.items.slice(at))).toContain(before)
       }),
-      { numRuns: runs(500) },
+      { numRuns: runs(300) },
     )
   })
 
@@ -288,7 +288,7 @@ describe('the count of any history', () => {
         })
         expect(countTokens(effective(more)).total).toBeGreaterThan(countTokens(effective(log)).total)
       }),
-      { numRuns: runs(300) },
+      { numRuns: runs(180) },
     )
   })
 
@@ -302,7 +302,7 @@ describe('the count of any history', () => {
         for (const { position, tokens } of now.items)
           expect(items.find((item) => item.position === position)?.tokens).toBe(tokens)
       }),
-      { numRuns: runs(300) },
+      { numRuns: runs(180) },
     )
   })
 })

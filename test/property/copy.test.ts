@@ -35,6 +35,6 @@ test('a copy that was begun at any event shows the same effective history at eve
         for (let at = -1; at <= lastOf(copy); at++) expect(effective(copy, at)).toEqual(effective(whole, at))
       },
     ),
-    { numRuns: runs(200) },
+    { numRuns: runs(120) },
   )
 })

@@ -22,7 +22,7 @@ test('pieces of JSON are together what JSON.stringify writes', () => {
       const whole = JSON.stringify(value, undefined, isPretty ? 2 : undefined)
       expect([...jsonPieces(value, isPretty, depth)].join('')).toBe(whole)
     }),
-    { numRuns: runs(2_000) },
+    { numRuns: runs(1_200) },
   )
 })
 

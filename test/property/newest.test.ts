@@ -27,7 +27,7 @@ const withViews = (log: Log, which: readonly boolean[]): Log =>
   })
 
 describe.each([
-  ['logs that commands wrote', histories(50), 150],
+  ['logs that commands wrote', histories(50), 90],
   [
     'logs of any events, some with views',
     fc

@@ -77,7 +77,7 @@ test('every request answers the calls that have results in the conversation, wit
         expect(pairedInConversation(history), `at ${position}`).toEqual(pairedInRequest(history))
       }
     }),
-    { numRuns: runs(120) },
+    { numRuns: runs(70) },
   )
 })
 
@@ -102,6 +102,6 @@ test('every slice that may be hidden leaves a valid request, in which no call lo
         if (!hidden.has(call.use) && call.result !== undefined && !(call.isLate && hidden.has(call.result)))
           expect(left).toContainEqual(call)
     }),
-    { numRuns: runs(250) },
+    { numRuns: runs(150) },
   )
 })

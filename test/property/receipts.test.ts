@@ -55,7 +55,7 @@ describe('the digest of the request at every position', () => {
           )
         }
       }),
-      { numRuns: runs(300) },
+      { numRuns: runs(180) },
     )
   })
 })
@@ -73,7 +73,7 @@ describe('the receipt of every reply', () => {
           expect(compareReceipt(rendered, receipt, read, prints.get(position))).toBeUndefined()
         }
       }),
-      { numRuns: runs(300) },
+      { numRuns: runs(180) },
     )
   })
 
@@ -104,7 +104,7 @@ describe('the receipt of every reply', () => {
           })
         }
       }),
-      { numRuns: runs(200) },
+      { numRuns: runs(120) },
     )
   })
 
@@ -116,7 +116,7 @@ describe('the receipt of every reply', () => {
         expect(new Set(paths).size).toBe(paths.length)
         expect(fingerprintsOf(rendered)).toHaveLength(6 * paths.length)
       }),
-      { numRuns: runs(200) },
+      { numRuns: runs(120) },
     )
   })
 })
@@ -136,7 +136,7 @@ describe('the audit of any conversation', () => {
           findings: [],
         })
       }),
-      { numRuns: runs(200) },
+      { numRuns: runs(120) },
     )
   })
 })

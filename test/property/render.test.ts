@@ -13,18 +13,18 @@ import { runs } from '../support/runs.ts'
 
 describe('the request at every position of every log', () => {
   it.each([
-    ['by default', {}, histories(), 200],
-    ['with system messages', { systemMessages: true }, histories(), 100],
-    ['without notes', { truncationNotes: false }, histories(), 100],
-    ['for a prefill', { prefill: true }, histories(), 100],
-    ['with cache breakpoints', { cache: '5m' }, histories(), 150],
+    ['by default', {}, histories(), 120],
+    ['with system messages', { systemMessages: true }, histories(), 70],
+    ['without notes', { truncationNotes: false }, histories(), 70],
+    ['for a prefill', { prefill: true }, histories(), 70],
+    ['with cache breakpoints', { cache: '5m' }, histories(), 90],
     [
       'with cache breakpoints of an hour',
       { cache: '1h', systemMessages: true, prefill: true },
       histories(),
-      150,
+      90,
     ],
-    ['of logs of any events', {}, rawLogs(), 300],
+    ['of logs of any events', {}, rawLogs(), 180],
   ] as const)('passes the eighteen predicates %s', (_, options, logs, numRuns) => {
     fc.assert(
       fc.property(logs, (log) => {
@@ -70,7 +70,7 @@ describe('a history that goes on', () => {
           }
         },
       ),
-      { numRuns: runs(300) },
+      { numRuns: runs(180) },
     )
   })
 
@@ -85,7 +85,7 @@ describe('a history that goes on', () => {
         })
         for (const { request, json } of rendered) expect(JSON.stringify(request)).toBe(json)
       }),
-      { numRuns: runs(200) },
+      { numRuns: runs(120) },
     )
   })
 })
@@ -118,7 +118,7 @@ describe('the repairs of every request', () => {
           rest = rest.slice(at + blocks.length)
         }
       }),
-      { numRuns: runs(500) },
+      { numRuns: runs(300) },
     )
   })
 
@@ -138,7 +138,7 @@ describe('the repairs of every request', () => {
         ).length
         expect(shown - inserted).toBeLessThanOrEqual(stored.length)
       }),
-      { numRuns: runs(500) },
+      { numRuns: runs(300) },
     )
   })
 })

@@ -130,7 +130,7 @@ describe('whatever stands beside the results of calls that were handed back, or 
         expect(await chat.queued()).toEqual([])
         expect(await chat.verifyReceipts()).toMatchObject({ findings: [] })
       }),
-      { numRuns: runs(120) },
+      { numRuns: runs(70) },
     ),
   )
 })

@@ -26,7 +26,7 @@ test('a request that is made in slices is the one that is made at once', () => {
         expect(atOnce(renderInSlices(one, options, length))).toEqual(render(other, options))
       },
     ),
-    { numRuns: runs(200) },
+    { numRuns: runs(120) },
   )
 })
 

@@ -68,7 +68,7 @@ describe('loading what is shown is folding everything', () => {
   const places = fc.array(fc.nat(200), { maxLength: 3 })
 
   test.each([
-    ['memory', 250],
+    ['memory', 150],
     ['eventstoredb', 8],
   ] as const)(
     'at every position of every log, as written by commands, whole or forked, with views or with some left out (%s)',
@@ -123,7 +123,7 @@ describe('loading what is shown is folding everything', () => {
             plain(effective(log, at)),
           )
       }),
-      runs(400),
+      runs(240),
     )
   })
 })
@@ -147,7 +147,7 @@ describe('what a command is decided on', () => {
           expect(stateOf('c', whole, command)).toMatchObject(wanted)
         }
       }),
-      runs(400),
+      runs(240),
     )
   })
 })
@@ -180,7 +180,7 @@ describe('the cost of loading', () => {
         right(await storeOn(store, { kind: 'test' }).conversation('c').effective()())
         expect(reads()).toBeLessThanOrEqual(2 + view.items.length)
       }),
-      runs(300),
+      runs(180),
     )
   })
 

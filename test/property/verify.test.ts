@@ -49,7 +49,7 @@ describe('verify finds', () => {
         const { discrepancy } = await verified(store)
         expect([at, at + 1]).toContain(discrepancy?.position)
       }),
-      runs(300),
+      runs(180),
     )
   })
 
@@ -79,7 +79,7 @@ describe('verify finds', () => {
           kind: expect.stringMatching(/chain|end|undecodable/),
         })
       }),
-      runs(300),
+      runs(180),
     )
   })
 
@@ -93,7 +93,7 @@ describe('verify finds', () => {
         )
         expect((await verified(store)).discrepancy?.position).toBe(Math.min(a, b))
       }),
-      runs(300),
+      runs(180),
     )
   })
 
@@ -131,9 +131,9 @@ describe('verify finds', () => {
         expect((await verified(store)).discrepancy).toMatchObject({ kind: 'view', position: chosen.position })
         flipped++
       }),
-      runs(300),
+      runs(180),
     )
-    expect(flipped).toBeGreaterThan(100 * scale)
+    expect(flipped).toBeGreaterThan(40 * scale)
   })
 })
 

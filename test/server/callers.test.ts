@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readdirSync, readlinkSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
@@ -19,6 +20,14 @@ const sampled = async (url: string): Promise<Store> => {
   const store = await openStore(url)
   atEnd(store.close)
   await loadSample(store)
+  return store
+}
+
+/** With nine messages under the sample's id: what is asked many times is asked of few events. */
+const talked = async (url: string): Promise<Store> => {
+  const store = await openStore(url)
+  atEnd(store.close)
+  await store.conversation(id).append(Array.from({ length: 9 }, () => ({ role: 'user', content: 'So.' })))
   return store
 }
 
@@ -118,9 +127,9 @@ describe.each([
   })
 
   test('take one of many verdicts at the same time, and record it once', async () => {
-    const store = await sampled(await place())
+    const store = await talked(await place())
     const { ask } = await serving({ store })
-    const { json } = await ask(`${of}/bisections`, { json: { good: 10, bad: 48, question: '\ud800?' } })
+    const { json } = await ask(`${of}/bisections`, { json: { good: 0, bad: 8, question: '\ud800?' } })
     const { position } = json['result'] as { position: number }
     const all = await Promise.all(
       Array.from({ length: 32 }, (__, n) =>
@@ -137,7 +146,7 @@ describe.each([
   })
 
   test('export for as many as there is room for, and record no more', async () => {
-    const store = await sampled(await place())
+    const store = await talked(await place())
     const { fetch } = await serving({ store })
     const temporary = watched()
     const all = await Promise.all(
@@ -170,10 +179,7 @@ describe('a caller who leaves', () => {
     const store = await sampled('memory:')
     const large = store.conversation('large')
     for (let n = 0; n < 40; n++)
-      await large.append({
-        role: 'user',
-        content: Array.from({ length: 40_000 }, () => Math.random()).join(),
-      })
+      await large.append({ role: 'user', content: randomBytes(500_000).toString('base64') })
     const server = await serve({ store, port: 0 })
     atEnd(server.close)
     const temporary = watched()

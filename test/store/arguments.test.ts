@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { openStore as openTask } from '../../src/api/open.ts'
 import { atEnd } from '../support/at-end.ts'
 import { right } from '../support/either.ts'
+import { scale } from '../support/runs.ts'
 
 // Whatever JSON or a careless caller can pass at any place: a typed error, or an answer that makes sense; and the store goes on.
 
@@ -286,9 +287,11 @@ test.each(['promises', 'tasks'] as const)(
     }
     const library = (kind === 'promises' ? { openStore, copyConversations } : fp) as unknown as Methods
     let shared = await fresh()
-    for (const [place, on, call] of places) {
+    // Of tasks, which promises are made of, a third of the values at each place, other ones at the next; in deep runs of promises all.
+    const share = kind === 'tasks' ? 3 : scale < 1 ? 2 : 1
+    for (const [index, [place, on, call]] of places.entries()) {
       if (kind === 'tasks' && /^(turn|tokens|calls|sent|verifyReceipts)/.test(place)) continue
-      for (const [name, value] of values) {
+      for (const [name, value] of values.filter((_, n) => (n + index) % share === 0)) {
         const { store, chat } = shared
         const api = { store, chat, library }[on]
         const wrong = await complaint(() => call(api, value()))

@@ -11,9 +11,10 @@ import { memoryStore } from '../../src/store/memory/store.ts'
 import { type EventStore, maxPage, type RecordedEvent } from '../../src/store/port.ts'
 import { openSqlite } from '../../src/store/sqlite/store.ts'
 import { openEvents, storeOn, taskStore } from '../../src/api/open.ts'
+import { bundle } from '../support/bundle.ts'
 import { right } from '../support/either.ts'
 import { user } from '../support/log.ts'
-import { ended, start } from '../support/node.ts'
+import { ended, program, start } from '../support/node.ts'
 import { temporaryFolder } from '../support/stores.ts'
 import { write } from '../support/write.ts'
 
@@ -338,13 +339,16 @@ describe('copying', () => {
 
   test('is killed again and again, and goes on where it ended: nothing is lost or doubled', async () => {
     const [from, to] = [newUrl(), newUrl()]
+    // Many processes: each loads a few files in place of all the sources.
+    const folder = temporaryFolder()
+    await bundle(program('store/children/copier.ts'), folder)
     const source = right(await openSqlite(from)())
     await long(source, 'a', 3_000)
     await long(source, 'b', 1_500)
     let kills = 0
     for (let code: number | null = null; code !== 0;) {
       // It stands still after the append in the middle of which it is killed, or later.
-      const child = start('store/children/copier.ts', from, to, '5')
+      const child = start(join(folder, 'copier.js'), from, to, '5')
       const result = ended(child)
       let printed = ''
       child.stdout?.on('data', (chunk: Buffer) => {

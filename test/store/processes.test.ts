@@ -8,9 +8,9 @@ import { ended, program, start } from '../support/node.ts'
 import { runs } from '../support/runs.ts'
 import { temporaryFolder } from '../support/stores.ts'
 
-const writers = 8
-const each = runs(200)
-const kills = runs(50)
+const writers = 6
+const each = runs(120)
+const kills = runs(30)
 
 /** What every conversation of a store holds: `id position text`, as the writers print it. */
 const stored = async (store: Store): Promise<readonly string[]> => {

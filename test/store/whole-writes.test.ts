@@ -130,8 +130,9 @@ describe.each(Object.keys(kinds))('on %s', (kind) => {
       const wanted = await contents(whole)
       const everything = (await readOn(whole)).seen.toSorted()
       const each = Array.from({ length: appends }, (__, index) => index + 1)
-      // What happens is decided above the stores; the slower ones need not show all of it every time.
-      for (const n of kind === 'memory' ? each : some(each)) {
+      // What happens is decided above the stores; the slower ones need not show all of it: a third, every second one written.
+      const third = each.filter((n) => n % 3 === 1 || n === appends)
+      for (const n of kind === 'memory' ? each : some(third)) {
         const isWritten = n % 2 === 0 || n === appends
         const adapter = await open()
         await expect(talk(dying(adapter, n, isWritten)).importSession(session)).rejects.toBeDefined()

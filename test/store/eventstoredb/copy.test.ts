@@ -18,8 +18,11 @@ const stored = async ([a = 'a', b = 'b', c = 'c']: readonly string[] = []): Prom
   const url = newUrl()
   const store = await openStore(url)
   const chat = store.conversation(a)
-  for (let n = 0; n < 400; n++) await chat.append({ role: 'user', content: `${n} \u{1F60A} “x”` })
-  await chat.append({ role: 'user', content: 'large '.repeat(500_000) })
+  await chat.append(
+    Array.from({ length: 400 }, (_, n) => ({ role: 'user', content: `${n} \u{1F60A} “x”` }) as const),
+  )
+  // More than the server takes at once.
+  await chat.append({ role: 'user', content: 'large '.repeat(200_000) })
   for (let n = 0; n < 8; n++) await chat.append({ role: 'user', content: `${n}`.repeat(60_000) })
   const fork = await chat.fork(b, { at: 300 })
   await fork.condense({ summary: 'All of it.', keepLast: 1 })

@@ -10,8 +10,8 @@ import { runs } from '../../support/runs.ts'
 import { patient, temporaryServer } from '../../support/stores.ts'
 
 const writers = 8
-const appends = runs(5_000)
-const faults = runs(500)
+const appends = runs(3_000)
+const faults = runs(300)
 const attempt = 100
 const patience = 10_000
 /** How much later than promised an append may be, in milliseconds, besides what the process itself was held up. */

@@ -1,12 +1,18 @@
 import { once } from 'node:events'
 import { spawn } from 'node:child_process'
-import { describe, expect, test } from 'vitest'
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openStore } from '../../../src/index.ts'
 import { serve } from '../../../src/server/serve.ts'
+import { program as palimpsest } from '../../cli/palimpsest.ts'
 import { atEnd } from '../../support/at-end.ts'
+import { bundle } from '../../support/bundle.ts'
 import { certified, noTls, tlsFor } from '../../support/eventstoredb/certificate.ts'
 import { freezing, frozen, unreachable } from '../../support/eventstoredb/frozen.ts'
 import type { Options } from '../../support/eventstoredb/server.ts'
+import { root } from '../../support/kept.ts'
 import { ended, endsWithTest, node, program, startHeard } from '../../support/node.ts'
 import { temporaryServer } from '../../support/stores.ts'
 
@@ -17,10 +23,18 @@ const impatient = 'defaultDeadline=200&patience=400'
 const nodes = (count: number, make: () => Promise<string>): Promise<readonly string[]> =>
   Promise.all(Array.from({ length: count }, make))
 
+// Many processes: each loads a few files in place of all the sources.
+const folder = mkdtempSync(join(tmpdir(), 'palimpsest-'))
+const child = (name: string): string => join(folder, `${name}.js`)
+beforeAll(async () => {
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  for (const name of ['beside', 'frozen'])
+    await bundle(program(`store/eventstoredb/children/${name}.ts`), folder)
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
 const outputOf = async (url: string, times = 1): Promise<readonly [output: string, code: number | null]> => {
-  const { output, code } = await ended(
-    startHeard('store/eventstoredb/children/beside.ts', url, String(times)),
-  )
+  const { output, code } = await ended(startHeard(child('beside'), url, String(times)))
   return [output.trim(), code]
 }
 
@@ -76,14 +90,12 @@ describe.each([
       const { address, end } = await begin()
       const proxy = await freezing(Number(address.split(':')[1]))
       const url = `esdb://${proxy.address}${end}&patience=500`
-      const child = spawn(node, [program('store/eventstoredb/children/frozen.ts'), url], {
-        stdio: ['pipe', 'pipe', 'inherit'],
-      })
-      endsWithTest(child)
-      expect(String((await once(child.stdout, 'data'))[0])).toBe('following ')
+      const follower = spawn(node, [child('frozen'), url], { stdio: ['pipe', 'pipe', 'inherit'] })
+      endsWithTest(follower)
+      expect(String((await once(follower.stdout, 'data'))[0])).toBe('following ')
       proxy.freeze()
-      child.stdin.end()
-      const { output, code } = await ended(child)
+      follower.stdin.end()
+      const { output, code } = await ended(follower)
       expect([output, code]).toEqual(['rejected rejected fulfilled fulfilled', 0])
     },
   )
@@ -117,7 +129,7 @@ test.skipIf(noTls !== '').each([
   const { port } = await temporaryServer({ tls })
   const url = `esdb://${[...(await nodes(3, frozen)), `127.0.0.1:${port}`].join()}?tlsCAFile=${certificate}`
   const { code } = await ended(
-    startHeard('../bin/palimpsest.js', ...command, '--store', `${url}&${patient}&gossipTimeout=10`),
+    startHeard(await palimpsest(), ...command, '--store', `${url}&${patient}&gossipTimeout=10`),
   )
   expect(code).toBe(expected)
 })
@@ -129,13 +141,13 @@ test.skipIf(noTls !== '')(
     const { port } = await temporaryServer({ tls })
     const proxy = await freezing(port)
     const store = `esdb://${proxy.address}?tlsCAFile=${certificate}&patience=500`
-    const child = startHeard('../bin/palimpsest.js', 'serve', '--port', '0', '--json', '--store', store)
-    endsWithTest(child)
-    if (!child.stdout) expect.fail('no output')
-    await once(child.stdout, 'data')
+    const server = startHeard(await palimpsest(), 'serve', '--port', '0', '--json', '--store', store)
+    endsWithTest(server)
+    if (!server.stdout) expect.fail('no output')
+    await once(server.stdout, 'data')
     proxy.freeze()
-    child.kill('SIGTERM')
-    expect((await ended(child)).code).toBe(0)
+    server.kill('SIGTERM')
+    expect((await ended(server)).code).toBe(0)
   },
 )
 

@@ -119,7 +119,8 @@ const sceneOf = async (
       }),
     )
   }
-  const check = validator((await (await fetch('openapi.json')).json()) as Document)
+  checking ??= fetch('openapi.json').then(async (answer) => validator((await answer.json()) as Document))
+  const check = await checking
   const ask: Ask = async (path, asked) => {
     const response = await fetch(path, asked)
     const text = await textIn(response)
@@ -148,6 +149,9 @@ const textIn = async (response: Response): Promise<string> => {
   }
   return text
 }
+
+/** Every server gives the same document: it is made once, and each of its schemas compiled once. */
+let checking: Promise<ReturnType<typeof validator>> | undefined
 
 /** Whether an answer is what the document says. */
 const validator = ({ paths, components }: Document) => {
