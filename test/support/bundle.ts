@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { cpSync, globSync, statSync, symlinkSync } from 'node:fs'
+import { cpSync, existsSync, globSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { build } from 'rolldown'
@@ -33,11 +33,21 @@ const made = [
   'tsconfig*.json',
 ]
 
+/** When each file and folder of a pattern was changed last. */
+const changesOf = (pattern: string | readonly string[]): readonly number[] =>
+  globSync(pattern, { cwd }).map((file) => statSync(join(cwd, file)).mtimeMs)
+
 /** A folder that is made anew whenever these files have changed. */
 const keptFor = (what: string, make: (folder: string) => Promise<void>): Promise<string> => {
-  const times = globSync(made, { cwd }).map((file) => statSync(join(cwd, file)).mtimeMs)
+  const times = changesOf(made)
   return kept(what, `${times.length}-${Math.max(...times)}`, make)
 }
+
+/** Whether `npm run build` has made all of `dist`, and nothing that it is made of was changed since. */
+export const isBuilt = (): boolean =>
+  // Made last.
+  existsSync(join(cwd, 'dist/ui-file')) &&
+  Math.min(...changesOf('dist/**/*.*')) > Math.max(...changesOf(made))
 
 const publish = async (folder: string): Promise<void> => {
   await buildInto(join(folder, 'dist'))
