@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
+import { some } from '../support/runs.ts'
 import { inDirectory, program, shell } from './palimpsest.ts'
 
 /** Runs the program with its output in a pipe that nobody reads. */
@@ -71,14 +72,15 @@ test('what checks something ends with its verdict, whether anybody reads it', ()
   inDirectory(async (cwd) => {
     await setUp(cwd)
     const found = []
-    for (const [command] of verdicts) {
+    const expected = some(verdicts)
+    for (const [command] of expected) {
       // What is skipped everywhere has no result.
       const args = [...command.split(' '), ...(command.endsWith('--run') ? ['exit 125'] : [])]
       const { code, stderr } = await unread(cwd, args)
       expect({ command, stderr }).not.toMatchObject({ stderr: expect.stringMatching(/EPIPE|bug/) })
       found.push([command, code])
     }
-    expect(found).toEqual(verdicts)
+    expect(found).toEqual(expected)
   }))
 
 test('what changes something is finished, whether anybody reads what it says', () =>

@@ -133,15 +133,15 @@ describe('palimpsest work', () => {
   })
 
   test.each([
-    ['is not there', '', 'there is no such file'],
-    ['throws', 'throw new Error("out of cheese")', 'out of cheese, at agent.mjs:1:7'],
-    ['exports nothing by default', 'export const turn = () => ({})', 'it has no default export'],
-    ['exports something else', 'export default { turn: 5 }', 'its default export is not an agent'],
-  ])('says what is wrong with an agent that %s, and ends', async (_, code, message) => {
+    ['is not there', '', 1, 'there is no such file'],
+    ['throws', 'throw new Error("out of cheese")', 2, 'out of cheese, at agent.mjs:1:7'],
+    ['exports nothing by default', 'export const turn = () => ({})', 1, 'it has no default export'],
+    ['exports something else', 'export default { turn: 5 }', 1, 'its default export is not an agent'],
+  ])('says what is wrong with an agent that %s, and ends', async (_, code, processes, message) => {
     await inDirectory(async (folder) => {
       if (code !== '') writeFileSync(join(folder, 'agent.mjs'), code)
       await shell('palimpsest append a --role user --text hello', folder)
-      const ran = await shell('palimpsest work agent.mjs --processes 2 --json', folder)
+      const ran = await shell(`palimpsest work agent.mjs --processes ${processes} --json`, folder)
       expect(ran).toMatchObject({ stdout: '', code: 1 })
       const { error } = JSON.parse(ran.stderr) as { readonly error: unknown }
       expect(error).toMatchObject({
@@ -195,13 +195,12 @@ describe('palimpsest work', () => {
 
   test.each(['a b', '', 'x'.repeat(164)])(
     'refuses a name that no stream can have (%j), and starts nothing',
-    async (name) => {
-      const { begin } = await working(['--name', name])
-      const { child, news } = begin()
-      const [code] = (await once(child, 'exit')) as [number]
-      expect(code).toBe(2)
-      expect(news).toEqual([])
-    },
+    (name) =>
+      inDirectory(async (folder) => {
+        writeFileSync(join(folder, 'agent.mjs'), 'export default () => ({})')
+        const ran = await shell(`palimpsest work agent.mjs --json --name '${name}'`, folder)
+        expect(ran).toMatchObject({ stdout: '', code: 2 })
+      }),
   )
 
   test('refuses such a name of the agent, too: nothing is recorded of a worker', async () => {

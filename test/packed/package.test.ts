@@ -43,6 +43,11 @@ describe('the package as it is published', () => {
     expect(shown.split('\n').length).toBeGreaterThan(5)
   })
 
+  test('is built before it is packed', () => {
+    const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: object }
+    expect(scripts).toMatchObject({ prepack: 'npm run build' })
+  })
+
   test('is installed as the README says, which alone says how', async () => {
     const says = /npm (?:i|install|add) [^\n]*palimpsest|npm pack|not on npm/
     const all = globSync(['*.md', '{docs,examples,src,bin}/**/*.{md,ts,tsx,js,html}'], { cwd: root })

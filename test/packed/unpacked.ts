@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync }
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { isBuilt } from '../support/bundle.ts'
 
 export const run = promisify(execFile)
 export const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -24,7 +25,9 @@ export const withDependencies = (folder: string): void => {
 export const unpacked = async (folder: string): Promise<string> => {
   const modules = join(folder, 'node_modules')
   mkdirSync(modules)
-  await run('npm', ['pack', '--pack-destination', folder], { cwd: root, maxBuffer: 2 ** 26 })
+  // The script that would run is the build.
+  const more = isBuilt() ? ['--ignore-scripts'] : []
+  await run('npm', ['pack', '--pack-destination', folder, ...more], { cwd: root, maxBuffer: 2 ** 26 })
   const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? ''
   await run('tar', ['-xf', join(folder, tarball), '-C', modules])
   const own = join(modules, 'palimpsest')

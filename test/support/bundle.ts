@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { cpSync, globSync, statSync, symlinkSync } from 'node:fs'
+import { cpSync, existsSync, globSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { build } from 'rolldown'
@@ -33,14 +33,46 @@ const made = [
   'tsconfig*.json',
 ]
 
-/** A folder that is made anew whenever these files have changed. */
-const keptFor = (what: string, make: (folder: string) => Promise<void>): Promise<string> => {
-  const times = globSync(made, { cwd }).map((file) => statSync(join(cwd, file)).mtimeMs)
+/** When each file and folder of a pattern was changed last. */
+const changesOf = (pattern: string | readonly string[]): readonly number[] =>
+  globSync(pattern, { cwd }).map((file) => statSync(join(cwd, file)).mtimeMs)
+
+/** A folder that is made anew whenever these files have changed, or what else it is made of. */
+const keptFor = (
+  what: string,
+  make: (folder: string) => Promise<void>,
+  others: readonly string[] = [],
+): Promise<string> => {
+  const times = changesOf([...made, ...others])
   return kept(what, `${times.length}-${Math.max(...times)}`, make)
 }
 
+/** Whether `npm run build` has made all of `dist`, and nothing that it is made of was changed since. */
+export const isBuilt = (): boolean =>
+  // Made last.
+  existsSync(join(cwd, 'dist/ui-file')) &&
+  Math.min(...changesOf('dist/**/*.*')) > Math.max(...changesOf(made))
+
+/** The worker of the scenes in which everything goes wrong, as `worker.js` in a folder that stays: its compiled code does, too. */
+export const builtWorker = (): Promise<string> =>
+  keptFor('chaos', (folder) => bundle(join(cwd, 'test/agent/workers/children/worker.ts'), folder), [
+    'test/agent/workers/children/*.ts',
+    'test/support/workers/chaos/*.ts',
+  ])
+
+/** Copies files of what was built. */
+const copyBuilt = (folder: string, ends: readonly string[]): void => {
+  const isWanted = (path: string): boolean =>
+    statSync(path).isDirectory() || ends.some((end) => path.endsWith(end))
+  cpSync(join(cwd, 'dist'), folder, {
+    recursive: true,
+    filter: (path) => !/\/dist\/ui/.test(path) && isWanted(path),
+  })
+}
+
 const publish = async (folder: string): Promise<void> => {
-  await buildInto(join(folder, 'dist'))
+  if (isBuilt()) copyBuilt(join(folder, 'dist'), ['.js', '.txt'])
+  else await buildInto(join(folder, 'dist'))
   for (const path of ['bin', 'package.json']) cpSync(join(cwd, path), join(folder, path), { recursive: true })
   for (const name of ['examples', 'verifier']) symlinkSync(join(cwd, name), join(folder, name))
 }
@@ -50,6 +82,7 @@ let built: Promise<string> | undefined
 export const builtPackage = (): Promise<string> => (built ??= keptFor('built', publish))
 
 const declare = async (folder: string): Promise<void> => {
+  if (isBuilt()) return copyBuilt(folder, ['.d.ts'])
   const said = await tsc(['-p', 'tsconfig.build.json', '--outDir', folder])
   if (said !== '') throw new Error(said)
 }
@@ -59,6 +92,11 @@ let declared: Promise<string> | undefined
 export const builtDeclarations = (): Promise<string> => (declared ??= keptFor('declared', declare))
 
 const buildPage = async (folder: string): Promise<void> => {
+  if (isBuilt()) {
+    for (const name of ['ui', 'ui-file'])
+      cpSync(join(cwd, 'dist', name), join(folder, name), { recursive: true })
+    return
+  }
   const vite = join(cwd, 'node_modules/.bin/vite')
   const into = (settings: string, name: string) =>
     promisify(execFile)(vite, ['build', '--config', settings, '--outDir', join(folder, name)], { cwd })

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { compiler } from '../support/tsc.ts'
 
@@ -21,14 +22,17 @@ export interface Hover {
   readonly said: string
 }
 
-/** The server that editors ask (LSP): what it shows of places in a file. */
-export const hovers = async (
+/** What an editor shows of places in a file of the server's folder. */
+export type Hovers = (file: string, places: readonly Place[]) => Promise<readonly Hover[]>
+
+/** Starts the server that editors ask (LSP) of a folder: it loads the package once for all files. */
+export const languageServer = async (
   folder: string,
-  file: string,
-  places: readonly Place[],
-): Promise<readonly Hover[]> => {
+): Promise<{ readonly hovers: Hovers; readonly close: () => Promise<void> }> => {
   const server = spawn(compiler, ['--lsp', '--stdio'], { cwd: folder, stdio: ['pipe', 'pipe', 'ignore'] })
-  const ended = new Promise((done) => server.once('close', done))
+  const ended = new Promise<void>((done) => {
+    server.once('close', () => done())
+  })
   const waiting = new Map<number, (answer: Answer) => void>()
   const send = (message: object): void => {
     const text = JSON.stringify({ jsonrpc: '2.0', ...message })
@@ -49,24 +53,29 @@ export const hovers = async (
     }),
   )
   const rootUri = pathToFileURL(folder).href
-  const uri = pathToFileURL(file).href
   const capabilities = { textDocument: { hover: { contentFormat: ['markdown'] } } }
   await ask('initialize', { processId: process.pid, rootUri, capabilities })
   send({ method: 'initialized', params: {} })
-  const text = readFileSync(file, 'utf8')
-  send({
-    method: 'textDocument/didOpen',
-    params: { textDocument: { uri, languageId: 'typescript', version: 1, text } },
-  })
-  const answers = await Promise.all(
-    places.map((position) => ask('textDocument/hover', { textDocument: { uri }, position })),
-  )
-  server.kill()
-  await ended
-  return answers.map(({ result }) => {
-    const [, shown, said = ''] = /^```\w*\n([\s\S]*?)```([\s\S]*)$/.exec(result?.contents?.value ?? '') ?? []
-    return { shown: shown?.trim(), said }
-  })
+
+  const hovers: Hovers = async (file, places) => {
+    const uri = pathToFileURL(join(folder, file)).href
+    const text = readFileSync(join(folder, file), 'utf8')
+    const textDocument = { uri, languageId: 'typescript', version: 1, text }
+    send({ method: 'textDocument/didOpen', params: { textDocument } })
+    const answers = await Promise.all(
+      places.map((position) => ask('textDocument/hover', { textDocument: { uri }, position })),
+    )
+    return answers.map(({ result }) => {
+      const [, shown, said = ''] =
+        /^```\w*\n([\s\S]*?)```([\s\S]*)$/.exec(result?.contents?.value ?? '') ?? []
+      return { shown: shown?.trim(), said }
+    })
+  }
+  const close = async (): Promise<void> => {
+    server.kill()
+    await ended
+  }
+  return { hovers, close }
 }
 
 /** Takes the messages of LSP out of chunks of bytes. */

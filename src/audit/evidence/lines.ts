@@ -1,7 +1,8 @@
 import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { fileIn, requireThat } from './bundle-errors.ts'
 
-/** Number of bytes read at once. */
+/** Maximum number of bytes read at once. */
 export const atOnce = 1024 * 1024
 
 /**
@@ -11,7 +12,9 @@ export const atOnce = 1024 * 1024
  */
 export async function* linesIn(path: string, problem: string): AsyncGenerator<Buffer, void> {
   let pieces: Buffer[] = []
-  for await (const chunk of createReadStream(path, { highWaterMark: atOnce }) as AsyncIterable<Buffer>) {
+  // Each read allocates as much as it may return, and most files are small.
+  const highWaterMark = Math.min((await stat(path)).size + 1, atOnce)
+  for await (const chunk of createReadStream(path, { highWaterMark }) as AsyncIterable<Buffer>) {
     let from = 0
     for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
       const line = chunk.subarray(from, end)

@@ -40,7 +40,8 @@ const hasOtherLineEnds = async (path: string): Promise<boolean> => {
   if (!(await isFile(path))) return false
   const file = await open(path)
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(beginning), 0, beginning, 0)
+    const length = Math.min((await file.stat()).size + 1, beginning)
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, 0)
     const end = buffer.subarray(0, bytesRead).indexOf('\n')
     return end > 0 && buffer[end - 1] === 13
   } finally {

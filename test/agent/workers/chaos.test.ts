@@ -1,8 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { bundle } from '../../support/bundle.ts'
-import { program } from '../../support/node.ts'
+import { builtWorker } from '../../support/bundle.ts'
 import { type Plan, plans, type SceneName } from '../../support/workers/chaos/doses.ts'
 import type { Figures } from '../../support/workers/chaos/figures.ts'
 import { keepDose } from '../../support/workers/chaos/kept.ts'
@@ -22,23 +20,20 @@ const limits = isFull ? { quiet: minute, whole: 10 * minute } : { quiet: 3 * min
 /** A test waits for the scenes before its own, too. */
 const timeout = 40 * minute
 
-// Many processes: each loads a few files in place of all the sources. What is not in them is found from here.
-const folder = mkdtempSync(program('../node_modules/.cache/chaos-'))
-const worker = join(folder, 'worker.js')
-
 const results = new Map<string, Promise<Figures>>()
 const smalls = overtaking(isFull ? 20 : 2)
 
 /** Several scenes at once: most of their time is waiting. In full doses they are not to disturb each other. */
 beforeAll(async () => {
-  await bundle(program('agent/workers/children/worker.ts'), folder)
+  // Many processes: each loads a few files in place of all the sources.
+  const program = join(await builtWorker(), 'worker.js')
   const waiting = Object.entries<Plan>(all).map(([name, plan]) => {
     const { promise, resolve, reject } = Promise.withResolvers<Figures>()
     results.set(name, promise)
     promise.catch(() => {})
     const more = name.startsWith('C10') ? smalls.more : undefined
     return async (): Promise<void> => {
-      const [outcome] = await Promise.allSettled([played(plan, { program: worker, limits, more })])
+      const [outcome] = await Promise.allSettled([played(plan, { program, limits, more })])
       if (isFull) process.stdout.write(progressOf(name, outcome))
       if (outcome.status === 'fulfilled') resolve(outcome.value)
       else reject(outcome.reason as Error)
@@ -54,7 +49,6 @@ afterAll(async () => {
     process.stdout.write(await table(results))
     keepDose('scenes', await sumOf(results))
   }
-  rmSync(folder, { recursive: true })
 })
 
 /** What came of a scene, in which nothing is wrong with the log, with effects, and nothing is left open. */

@@ -16,8 +16,7 @@ import { temporaryFolder } from '../../support/stores.ts'
 const batch = 60
 /** Tamperings of each: the full dose has another conversation for each. */
 const each = scale > 5 ? 1 : 3
-/** In a part of the dose as many as in all of it, but under mutation. */
-const conversations = scale < 0.1 ? runs(200) : Math.max(200, runs(200))
+const conversations = runs(200)
 const seed = Number(process.env['PALIMPSEST_SEED'] ?? 0)
 
 /** Numbers that follow from a seed. */

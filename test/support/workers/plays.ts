@@ -1,8 +1,10 @@
+import { createInterface } from 'node:readline'
 import { setImmediate as eventLoop } from 'node:timers/promises'
 import { deeds, play, type Played, type PlayOptions } from './play.ts'
 import { virtualise } from './virtual-time.ts'
 
 // `plays.ts PLAYS`: plays orders in a virtual process, and prints what came of them as JSON. What is wrong comes with what repeats it.
+// Without an argument, the plays are the lines of the standard input, each answered by a line.
 
 /**
  * - `calm`: orders by seed, with crashes, and with `options`;
@@ -51,10 +53,9 @@ async function* played({ kind, first, count, options }: Plays): AsyncGenerator<P
       if (came.wrong.length > 0) return
     }
     if (kind === 'twice') {
-      const [once, again] = [await one(seed), await one(seed)].map(({ log }) =>
-        log.join().replaceAll(uuids, ''),
-      )
-      yield { ...(await one(seed)), wrong: once === again ? [] : [`seed ${seed} does not repeat`] }
+      const came = await one(seed)
+      const [once, again] = [came, await one(seed)].map(({ log }) => log.join().replaceAll(uuids, ''))
+      yield { ...came, wrong: once === again ? [] : [`seed ${seed} does not repeat`] }
     }
     if (kind === 'deeds') {
       const { steps } = await one(seed)
@@ -69,14 +70,20 @@ async function* played({ kind, first, count, options }: Plays): AsyncGenerator<P
   }
 }
 
-await virtualise()
-const sum = { plays: 0, steps: 0, replies: 0, claims: 0 }
-const wrong: string[] = []
-for await (const one of played(JSON.parse(process.argv[2] ?? '') as Plays)) {
-  sum.plays++
-  sum.steps += one.steps
-  sum.replies += one.replies
-  sum.claims += one.claims
-  wrong.push(...one.wrong)
+const outcomeOf = async (plays: Plays): Promise<Outcome> => {
+  const sum = { plays: 0, steps: 0, replies: 0, claims: 0 }
+  const wrong: string[] = []
+  for await (const one of played(plays)) {
+    sum.plays++
+    sum.steps += one.steps
+    sum.replies += one.replies
+    sum.claims += one.claims
+    wrong.push(...one.wrong)
+  }
+  return { ...sum, wrong }
 }
-process.stdout.write(JSON.stringify({ ...sum, wrong } satisfies Outcome))
+
+await virtualise()
+const [, , given] = process.argv
+for await (const line of given === undefined ? createInterface(process.stdin) : [given])
+  process.stdout.write(`${JSON.stringify(await outcomeOf(JSON.parse(line) as Plays))}\n`)

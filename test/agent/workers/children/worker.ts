@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import Anthropic from '@anthropic-ai/sdk'
 import type { WorkerSpec } from '../../../support/workers/chaos/fleet.ts'
 
@@ -78,5 +79,7 @@ setInterval(() => process.ppid === parent || process.exit(), 1_000).unref()
 const ends = new AbortController()
 process.once('SIGTERM', () => ends.abort())
 process.stdout.write(`${worker.id}\n`)
+// For those that begin later: who is killed leaves nothing.
+flushCompileCache()
 await worker.run({ signal: ends.signal })
 await store.close()

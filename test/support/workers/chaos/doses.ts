@@ -34,55 +34,55 @@ const short = (seed: number) =>
     // Takes longest: its attempts wait for each other.
     'C7 EventStoreDB': {
       setting: { on: 'EventStoreDB', workers: 2, slots: 6, standby: true, stall: 4_000, ...calm, seed },
-      talk: { conversations: 20, rounds: 1, say: poisonOneOf(5) },
+      talk: { conversations: 12, rounds: 1, say: poisonOneOf(3) },
       doses: [{ fault: 'restart', times: 1, every: [2_000, 5_000] }],
     },
     'C1 SQLite': {
       setting: { on: 'SQLite', workers: 3, slots: 4, reported: 0.5, ...calm, seed },
-      talk: { conversations: 12, rounds: 3, taken: 0.05, say: anything },
-      doses: [{ fault: 'kill', times: 4, every: [200, 600] }],
+      talk: { conversations: 8, rounds: 2, taken: 0.05, say: anything },
+      doses: [{ fault: 'kill', times: 2, every: [200, 600] }],
     },
     'C1 EventStoreDB': {
       setting: { on: 'EventStoreDB', workers: 3, slots: 4, reported: 0.5, ...calm, seed },
-      talk: { conversations: 12, rounds: 2, taken: 0.05, say: anything },
-      doses: [{ fault: 'kill', times: 3, every: [200, 600] }],
+      talk: { conversations: 8, rounds: 2, taken: 0.05, say: anything },
+      doses: [{ fault: 'kill', times: 2, every: [200, 600] }],
     },
     'C2 SQLite': {
-      setting: { on: 'SQLite', workers: 3, slots: 4, ...quick, seed },
-      talk: { conversations: 12, rounds: 3, say: anything },
+      setting: { on: 'SQLite', workers: 3, slots: 4, slow: 300, ...quick, seed },
+      talk: { conversations: 6, rounds: 2, say: anything },
       doses: [{ fault: 'freeze', times: 3, every: [100, 300], lanes: 2 }],
     },
     'C3 SQLite': {
       setting: { on: 'SQLite', workers: 2, slots: 4, ...calm, seed },
-      talk: { conversations: 8, rounds: 3 },
+      talk: { conversations: 6, rounds: 2 },
       doses: [{ fault: 'holdLock', times: 2, every: [300, 900] }],
     },
     'C3 EventStoreDB': {
       setting: { on: 'EventStoreDB', workers: 2, slots: 4, slow: 500, seed },
-      talk: { conversations: 8, rounds: 3 },
+      talk: { conversations: 6, rounds: 2 },
       doses: [{ fault: 'restart', times: 2, every: [1_000, 2_000] }],
     },
     'C4 EventStoreDB': {
-      setting: { on: 'EventStoreDB', workers: 2, slots: 4, ...quick, seed },
-      talk: { conversations: 12, rounds: 3, say: anything },
+      setting: { on: 'EventStoreDB', workers: 2, slots: 4, slow: 300, ...quick, seed },
+      talk: { conversations: 6, rounds: 2, say: anything },
       doses: (['cut', 'halfOpen', 'loseAnswers', 'slow'] as const).map((fault) => {
         return { fault, times: 1, every: [100, 900] as const }
       }),
     },
     'C5 SQLite': {
       setting: { on: 'SQLite', workers: 2, slots: 4, slow: 1_000, reported: 0, hours: 1, ...calm, seed },
-      talk: { conversations: 9, rounds: 3 },
+      talk: { conversations: 6, rounds: 2 },
       doses: [{ fault: 'kill', times: 2, every: [300, 900] }],
     },
     'C8 SQLite': {
       setting: { on: 'SQLite', workers: 2, slots: 4, deadly: 0.3, ...calm, seed },
-      talk: { conversations: 12, rounds: 4, say: calls },
+      talk: { conversations: 8, rounds: 3, say: calls },
     },
     'C9 SQLite': {
       // Nobody dies, so no claim may expire and no turn be ended, however slow the machine is.
       setting: { on: 'SQLite', workers: 2, slots: 4, slow: 200, ttl: 120_000, grace: 120_000, seed },
-      talk: { conversations: 12, rounds: 3, say: anything },
-      doses: [{ fault: 'replace', times: 3, every: [100, 300] }],
+      talk: { conversations: 8, rounds: 2, say: anything },
+      doses: [{ fault: 'replace', times: 2, every: [100, 300] }],
     },
     'C10 SQLite': {
       // Of the calls that come before the small tenant's, few begin while a busy worker has not heard of it.
@@ -92,8 +92,8 @@ const short = (seed: number) =>
     'C11 SQLite': {
       // As many as a worker reads before it settles what it knows.
       setting: { on: 'SQLite', workers: 2, slots: 4, ...calm, before: { old: 10_000, open: 8 }, seed },
-      talk: { conversations: 8, rounds: 3 },
-      doses: [{ fault: 'kill', times: 2, every: [300, 900] }],
+      talk: { conversations: 6, rounds: 2 },
+      doses: [{ fault: 'kill', times: 1, every: [300, 900] }],
     },
   }) as const satisfies Readonly<Record<string, Plan>>
 
