@@ -6,7 +6,7 @@ import {
   type Capacity,
   fullCapacity,
   type TurnAttempt,
-} from '../../../src/agent/workers/capacity.ts'
+} from '../../../src/agent/workers/serving/outcome.ts'
 import { text } from '../../support/log.ts'
 import { ask, scene, steps, until } from '../../support/workers/scene.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { paceFrom } from '../../../src/agent/workers/pace.ts'
+import { paceFrom } from '../../../src/agent/workers/choosing/own-claims.ts'
 
 test('others are waited for several times as long as claims take lately, within limits', () => {
   const pace = paceFrom(10)

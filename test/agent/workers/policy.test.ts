@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { tenantStatusOf } from '../../../src/agent/workers/tenant-status.ts'
-import type { WorkPolicy } from '../../../src/agent/workers/policy.ts'
+import { tenantStatusOf } from '../../../src/agent/workers/choosing/tenant-status.ts'
+import type { WorkPolicy } from '../../../src/agent/workers/choosing/policy.ts'
 import { runs } from '../../support/runs.ts'
 import { noon, type Story, story } from '../../support/workers/story.ts'
 

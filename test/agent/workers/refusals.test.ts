@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createWorkBoard } from '../../../src/agent/workers/work-board.ts'
-import { refusals } from '../../../src/agent/workers/refusals.ts'
+import { createWorkBoard } from '../../../src/agent/workers/board/work-board.ts'
+import { refusals } from '../../../src/agent/workers/choosing/own-claims.ts'
 import { handClock } from '../../support/workers/hand-clock.ts'
 
 test('a conversation whose claim has failed is left alone for a while, and nothing is waited for after that', async () => {

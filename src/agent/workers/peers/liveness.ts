@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto'
+import * as E from 'fp-ts/lib/Either.js'
+import { run, unwrap, type Fallible } from '../../../result/fallible.ts'
+import { tell } from '../../../conversation/beside/worker-log.ts'
+import { busyIn, isStandby, type Shift, patience } from '../serving/shift.ts'
+import type { Actor } from '../../../events/events.ts'
+import { workerStreamOf } from '../../../events/ids.ts'
+import type { WriteError } from '../../../store/errors.ts'
+import type { EventStore } from '../../../store/port.ts'
+import { pause, type Clock } from './clock.ts'
+import { isStoreGone } from '../board/feed.ts'
+import type { TurnClaimant } from '../../../conversation/beside/party.ts'
+
+export interface WorkerHeartbeat {
+  /** Records a beat if one is due, and keeps recording beats from then on. */
+  readonly beat: () => void
+  /** Records a beat at once, because the worker's state has changed. */
+  readonly changed: () => void
+  /** Stops the beats; resolves once all of them are recorded or refused. */
+  readonly stop: () => Promise<void>
+}
+
+/** Fraction of a worker's TTL after which the worker beats again if it has work. */
+export const beatShare = 0.3
+/** Ratio of an idle worker's beat interval to a busy worker's beat interval. */
+const idleBeats = 20
+
+export const createHeartbeat = (shift: Shift): WorkerHeartbeat => {
+  const { worker, settings, around, runs, over } = shift
+  const { store, actor, clock } = around
+  const every = settings.ttl * beatShare
+  let beatAt = -Infinity
+  let wasBusy = true
+  let cancel = (): void => {}
+  let isOver = false
+  let told: Promise<void> = Promise.resolve()
+
+  const isDue = (): boolean => {
+    const since = clock.now() - beatAt
+    return since >= every * idleBeats || (since >= every && (runs.size > 0 || wasBusy))
+  }
+  const beat = (): void => {
+    cancel()
+    if (over.aborted || isOver) return
+    if (isDue()) {
+      beatAt = clock.now()
+      wasBusy = runs.size > 0
+      const busy = busyIn(runs)
+      const data = isStandby(shift)
+        ? { slots: 0, busy, standby: true as const }
+        : { slots: shift.capacity.slots, busy }
+      // Not awaited, because the store may not respond before the next beat is due.
+      const telling = run(tell(store, actor, worker, { type: 'WorkerBeat', data }))
+      told = Promise.all([told, telling]).then(() => undefined)
+    }
+    cancel = clock.after(Math.max(beatAt + every - clock.now(), every / 10), beat)
+  }
+  const stop = (): Promise<void> => {
+    isOver = true
+    cancel()
+    return told
+  }
+  const changed = (): void => {
+    beatAt = -Infinity
+    beat()
+  }
+  return { beat, changed, stop }
+}
+
+/** Reports whether the worker or program with this name is known to have ended. If its end is not yet recorded, records it now. */
+export async function* isGone(store: EventStore, actor: Actor, name: string): Fallible<WriteError, boolean> {
+  const forget = store.liveness?.inherit(name)
+  if (forget) {
+    yield* tell(store, actor, name, { type: 'WorkerStopped', data: { reason: 'its process has ended' } })
+    forget()
+    return true
+  }
+  const from = Number.MAX_SAFE_INTEGER
+  const range = { stream: workerStreamOf(name), from, direction: 'backwards', limit: 1 } as const
+  const [last] = yield* unwrap(store.read(range))
+  return last?.type === 'WorkerStopped'
+}
+
+/**
+ * Liveness monitor: shows other processes that the worker's process is alive, and detects workers whose processes have ended, where the
+ * store supports this.
+ */
+export interface Vigil {
+  readonly begin: () => void
+  /**
+   * Ends the monitoring.
+   *
+   * @param hasStopped true if the log records that the worker has stopped; if false, other workers detect that it has ended
+   */
+  readonly end: (hasStopped: boolean) => void
+}
+
+/** Milliseconds between checks of workers that hold conversations. */
+export const often = 25
+/** Milliseconds between checks while no other worker holds a conversation. */
+const sometimes = 100
+/** Milliseconds between checks of all other workers. */
+const seldom = 10_000
+
+/** Returns a monitor that reports workers that ended without recording it, so that their steps become free at once. */
+export const vigil = ({ worker, around: { store, actor, clock }, known, over }: Shift): Vigil => {
+  const { liveness } = store
+  const release = liveness?.hold(worker)
+  let lookedAt = -Infinity
+  let cancel = (): void => {}
+
+  const holders = (): ReadonlySet<string> => {
+    const names = new Set<string>()
+    for (const { holder } of known.lanes.inProgress.values())
+      if (holder !== undefined && holder !== worker) names.add(holder)
+    return names
+  }
+
+  const report = async (name: string): Promise<void> => {
+    const forget = liveness?.inherit(name)
+    if (!forget) return
+    const fact = { type: 'WorkerStopped', data: { reason: 'its process has ended' } } as const
+    for (;;) {
+      const told = await run(tell(store, actor, name, fact))
+      if (E.isRight(told)) return forget()
+      if (isStoreGone(told) || over.aborted) return
+      await pause(clock, patience, over)
+    }
+  }
+  const look = (): void => {
+    const names = holders()
+    for (const name of names) void report(name)
+    if (clock.now() - lookedAt >= seldom) {
+      lookedAt = clock.now()
+      for (const name of liveness?.names() ?? []) if (name !== worker) void report(name)
+    }
+    cancel = clock.after(names.size > 0 ? often : sometimes, look)
+  }
+
+  return {
+    begin: () => {
+      if (liveness && lookedAt === -Infinity) look()
+    },
+    end: (hasStopped) => {
+      cancel()
+      if (hasStopped) release?.()
+    },
+  }
+}
+
+/** Returns the claimant for a program that runs turns. Unlike a worker, it records beats only during long turns and takes no steps. */
+export const programOn = (store: EventStore, actor: Actor, clock: Clock): TurnClaimant => {
+  const id = `program-${randomUUID()}`
+  /** Silence allowed to each of the program's turns in progress. */
+  const lives = new Set<{ readonly ttl: number }>()
+  let release: (() => void) | undefined
+  let cancel = (): void => {}
+
+  const wind = (): void => {
+    cancel()
+    if (lives.size === 0) return
+    const ttl = Math.min(...[...lives].map((life) => life.ttl))
+    cancel = clock.after(ttl * beatShare, () => void beat())
+  }
+  const beat = async (): Promise<void> => {
+    wind()
+    await run(tell(store, actor, id, { type: 'WorkerBeat', data: { slots: 0, busy: lives.size } }))
+  }
+  return {
+    id,
+    isWorker: false,
+    clock,
+    holds: new Set(),
+    live: (ttl) => {
+      const life = { ttl }
+      if (lives.size === 0) release = store.liveness?.hold(id)
+      lives.add(life)
+      wind()
+      return () => {
+        lives.delete(life)
+        if (lives.size === 0) release?.()
+        wind()
+      }
+    },
+    isGone: (other) => isGone(store, actor, other),
+    lookEvery: store.liveness ? often : Infinity,
+  }
+}
