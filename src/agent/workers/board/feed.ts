@@ -1,7 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { inboxStreamOf, streamOf, turnsStreamOf, workerStreamOf } from '../../../events/ids.ts'
-import { orThrow } from '../../../result/fallible.ts'
+import { type Fallible, orThrow, unwrap } from '../../../result/fallible.ts'
 import { isTyped } from '../../../result/typed-error.ts'
+import type { StoreError } from '../../../store/errors.ts'
 import { breath } from '../../../store/breath.ts'
 import { type Checkpoint, type EventStore, maxPage, type RecordedEvent } from '../../../store/port.ts'
 import { type Clock, pause } from '../peers/clock.ts'
@@ -42,6 +43,15 @@ export const readTo = async (
     if (page.isEnd) return after
     await breath()
   }
+}
+
+/** Returns the last event of a stream up to and including a revision; undefined if there is none. */
+export async function* lastEvent(
+  store: EventStore,
+  stream: string,
+  from = Number.MAX_SAFE_INTEGER,
+): Fallible<StoreError, RecordedEvent | undefined> {
+  return (yield* unwrap(store.read({ stream, from, direction: 'backwards', limit: 1 })))[0]
 }
 
 const reconnectWait = 250

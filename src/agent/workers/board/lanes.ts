@@ -6,13 +6,17 @@ export interface Lane {
   readonly steps: ReadonlyMap<string, OpenStep>
 }
 
-/** Index of the available steps, which saves a worker from scanning thousands of steps whenever it takes one. */
+/** Index of the steps, which saves a worker from scanning thousands of them whenever it takes one. */
 export interface Lanes {
   /** Steps held by a worker, dead or alive, by conversation. */
   readonly inProgress: ReadonlyMap<string, OpenStep>
   readonly free: () => Iterable<Lane>
   /** Steps suspected of killing their workers, whether held or not, by conversation. */
   readonly suspects: ReadonlyMap<string, OpenStep>
+  /** Returns the number of a tenant's steps in progress. */
+  readonly forTenant: (tenant: string) => number
+  /** Returns the number of steps that a worker holds. */
+  readonly withWorker: (worker: string) => number
   /** Updates the index when the step of a conversation changes; undefined means that the conversation has no step. */
   readonly changed: (conversation: string, before: OpenStep | undefined, after: OpenStep | undefined) => void
 }
@@ -32,11 +36,24 @@ interface OwnLane extends Lane {
   newest: number
 }
 
+const add = (counts: Map<string, number>, name: string, by: number): void => {
+  const count = (counts.get(name) ?? 0) + by
+  if (count > 0) counts.set(name, count)
+  else counts.delete(name)
+}
+
 export const lanes = (): Lanes => {
   const inProgress = new Map<string, OpenStep>()
   const free = new Map<string, OwnLane>()
   const suspects = new Map<string, OpenStep>()
+  const tenants = new Map<string, number>()
+  const workers = new Map<string, number>()
 
+  const count = (step: OpenStep | undefined, by: number): void => {
+    if (!step || !isInProgress(step)) return
+    add(tenants, tenantOf(step), by)
+    add(workers, step.holder ?? '', by)
+  }
   const leave = (conversation: string, step: OpenStep): void => {
     const key = keyOf(step)
     const lane = free.get(key)
@@ -61,7 +78,11 @@ export const lanes = (): Lanes => {
     inProgress,
     suspects,
     free: () => free.values(),
+    forTenant: (tenant) => tenants.get(tenant) ?? 0,
+    withWorker: (worker) => workers.get(worker) ?? 0,
     changed: (conversation, before, after) => {
+      count(before, -1)
+      count(after, 1)
       if (before && isFree(before) && !stays(before, after)) leave(conversation, before)
       if (after && isFree(after)) enter(conversation, after)
       if (after && isInProgress(after)) inProgress.set(conversation, after)
@@ -69,37 +90,6 @@ export const lanes = (): Lanes => {
       if (after && isSuspect(after)) suspects.set(conversation, after)
       else suspects.delete(conversation)
     },
-  }
-}
-
-/** Numbers of steps in progress, by tenant and by worker. */
-export interface ProgressCounts {
-  /** Updates the counts after a change of a step; undefined means that no step exists. */
-  readonly changed: (before: OpenStep | undefined, after: OpenStep | undefined) => void
-  readonly forTenant: (tenant: string) => number
-  readonly withWorker: (worker: string) => number
-}
-
-export const progress = (): ProgressCounts => {
-  const tenants = new Map<string, number>()
-  const workers = new Map<string, number>()
-  const add = (counts: Map<string, number>, name: string, by: number): void => {
-    const count = (counts.get(name) ?? 0) + by
-    if (count > 0) counts.set(name, count)
-    else counts.delete(name)
-  }
-  const count = (step: OpenStep | undefined, by: number): void => {
-    if (!step || !isInProgress(step)) return
-    add(tenants, tenantOf(step), by)
-    add(workers, step.holder ?? '', by)
-  }
-  return {
-    changed: (before, after) => {
-      count(before, -1)
-      count(after, 1)
-    },
-    forTenant: (tenant) => tenants.get(tenant) ?? 0,
-    withWorker: (worker) => workers.get(worker) ?? 0,
   }
 }
 

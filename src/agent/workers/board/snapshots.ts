@@ -1,33 +1,25 @@
 import { hash } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
+import { completeEnvelope, metadataOf } from '../../../conversation/writing/encode.ts'
 import type { Actor } from '../../../events/events.ts'
 import { newCommandId } from '../../../events/ids.ts'
 import { settledCodec, type SettledData, settledStreamOf } from '../../../events/settled-data.ts'
-import { completeEnvelope, metadataOf } from '../../../conversation/writing/encode.ts'
 import { unwrap, orThrow, run, type Fallible } from '../../../result/fallible.ts'
 import type { StoreError, WriteError } from '../../../store/errors.ts'
 import type { Checkpoint, EventStore, RecordedEvent } from '../../../store/port.ts'
-import type { WorkBoard } from './work-board.ts'
-import { fieldsIn } from './seen-event.ts'
-import { isBefore, joinParts, partIn, partsOf, type BoardSnapshot } from './work-snapshot.ts'
 import type { Shift } from '../serving/shift.ts'
+import { lastEvent } from './feed.ts'
+import { fieldsIn } from './seen-event.ts'
+import type { WorkBoard } from './work-board.ts'
+import { isBefore, joinParts, partIn, partsOf, type BoardSnapshot } from './work-snapshot.ts'
 
 interface Found extends BoardSnapshot {
   /** Time at which the snapshot was recorded: ISO 8601, UTC. */
   readonly time: string
 }
 
-const newest = Number.MAX_SAFE_INTEGER
 /** Maximum number of events searched for a usable snapshot. */
 const maxLooks = 20
-
-async function* eventAt(
-  store: EventStore,
-  stream: string,
-  revision: number,
-): Fallible<StoreError, RecordedEvent | undefined> {
-  return (yield* unwrap(store.read({ stream, from: revision, direction: 'backwards', limit: 1 })))[0]
-}
 
 /** Returns all parts of a snapshot, up to and including the given last part; undefined if a part is missing. */
 async function* partsTo(
@@ -37,7 +29,7 @@ async function* partsTo(
 ): Fallible<StoreError, readonly SettledData[] | undefined> {
   const parts: [SettledData, ...SettledData[]] = [last]
   for (let from = revision - 1; parts[0].part > 0; from--) {
-    const event = from < 0 ? undefined : yield* eventAt(store, stream, from)
+    const event = from < 0 ? undefined : yield* lastEvent(store, stream, from)
     const part = event && partIn(event, last.conversations)
     if (!part || !isBefore(part, parts[0])) return undefined
     parts.unshift(part)
@@ -60,8 +52,8 @@ async function* newestIn(
   stream: string,
   conversations: readonly string[],
 ): Fallible<StoreError, Found | undefined> {
-  for (let from = newest, looks = 1; from >= 0 && looks <= maxLooks; looks++) {
-    const event = yield* eventAt(store, stream, from)
+  for (let from = Number.MAX_SAFE_INTEGER, looks = 1; from >= 0 && looks <= maxLooks; looks++) {
+    const event = yield* lastEvent(store, stream, from)
     if (!event) return undefined
     from = event.revision - 1
     const last = partIn(event, conversations)
@@ -106,7 +98,7 @@ export async function* snapshotsEnd(
   store: EventStore,
   conversations: readonly string[],
 ): Fallible<StoreError, number> {
-  return (yield* eventAt(store, settledStreamOf(conversations), newest))?.revision ?? -1
+  return (yield* lastEvent(store, settledStreamOf(conversations)))?.revision ?? -1
 }
 
 /**

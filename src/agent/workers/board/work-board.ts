@@ -7,7 +7,7 @@ import {
   type CarriedWorker,
   restoreCarriedStep,
 } from './work-snapshot.ts'
-import { type Fairness, fairness, type Lanes, lanes, type ProgressCounts, progress } from './lanes.ts'
+import { type Fairness, fairness, type Lanes, lanes } from './lanes.ts'
 import { withoutHolder, evolveStep, type OpenStep, tenantOf } from './open-step.ts'
 import { policyFor, type WorkPolicy, type UsageTracker, createUsageTracker } from '../choosing/policy.ts'
 import {
@@ -32,7 +32,6 @@ export interface WorkBoard {
   /** Paused conversations, in which workers begin no step. */
   readonly paused: ReadonlySet<string>
   readonly policy: WorkPolicy
-  readonly progress: Omit<ProgressCounts, 'changed'>
   readonly lanes: Omit<Lanes, 'changed'>
   readonly spending: UsageTracker
   readonly fairness: Fairness
@@ -86,7 +85,6 @@ export const createWorkBoard = (
   const paused = new Set<string>()
   /** Forks that sample a model again: the program that created them requests the answers. */
   const samples = new Set<string>()
-  const counts = progress()
   const open = lanes()
   const spent = createUsageTracker(policy.prices)
   const fair = fairness((tenant) => policyFor(policy, tenant).weight ?? 1)
@@ -98,7 +96,6 @@ export const createWorkBoard = (
 
   const setStep = (conversation: string, step: OpenStep | undefined): void => {
     const asked = step?.isProgram ? undefined : step
-    counts.changed(steps.get(conversation), asked)
     open.changed(conversation, steps.get(conversation), asked)
     if (asked) steps.set(conversation, asked)
     else steps.delete(conversation)
@@ -176,7 +173,6 @@ export const createWorkBoard = (
     workers,
     paused,
     policy,
-    progress: counts,
     lanes: open,
     spending: spent,
     fairness: fair,
@@ -196,7 +192,7 @@ export const createWorkBoard = (
     },
     forget: (since) => {
       for (const [worker, { heardAt }] of workers)
-        if (heardAt < since && counts.withWorker(worker) === 0) workers.delete(worker)
+        if (heardAt < since && open.withWorker(worker) === 0) workers.delete(worker)
     },
     carried: () => ({
       steps: [...steps, ...others]

@@ -49,12 +49,12 @@ const idleSilence = 7
  * slots so that no other worker waits for it.
  */
 const livingIn = (
-  { progress, workers }: WorkBoard,
+  { lanes, workers }: WorkBoard,
   { ttl, tardy, isStandby: isOne = false }: InLine,
   now: number,
 ): readonly Living[] =>
   [...workers].flatMap(([worker, { slots = 0, heardAt, isPaused, isStandby = false }]) => {
-    const busy = progress.withWorker(worker)
+    const busy = lanes.withWorker(worker)
     const isAlive = now - heardAt <= ttl * (busy > 0 ? 1 : idleSilence)
     const isReady = (isStandby ? 1 : slots) > busy && tardy.get(worker) !== heardAt
     return isAlive && !isPaused && isStandby === isOne ? [{ worker, hash: hashOf(worker), isReady }] : []

@@ -49,7 +49,7 @@ export const tenantStatusOf = (
 ): TenantStatus => {
   const { paused, policy, spending } = known
   const taken = takenBy(known, taking)
-  const workingFor = (tenant: string): number => known.progress.forTenant(tenant) + (taken.get(tenant) ?? 0)
+  const workingFor = (tenant: string): number => known.lanes.forTenant(tenant) + (taken.get(tenant) ?? 0)
   const heldWith = (tenant: string, working: number): HeldBack | undefined => {
     const { limit = Infinity, budget } = policyFor(policy, tenant)
     if (budget && limitReached(budget, spending.of(tenant, budget.per, new Date(time).toISOString())))

@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import * as E from 'fp-ts/lib/Either.js'
-import { run, unwrap, type Fallible } from '../../../result/fallible.ts'
+import type { TurnClaimant } from '../../../conversation/beside/party.ts'
 import { tell } from '../../../conversation/beside/worker-log.ts'
-import { busyIn, isStandby, type Shift, patience } from '../serving/shift.ts'
 import type { Actor } from '../../../events/events.ts'
 import { workerStreamOf } from '../../../events/ids.ts'
+import { run, type Fallible } from '../../../result/fallible.ts'
 import type { WriteError } from '../../../store/errors.ts'
 import type { EventStore } from '../../../store/port.ts'
-import { pause, type Clock } from './clock.ts'
-import { isStoreGone } from '../board/feed.ts'
-import type { TurnClaimant } from '../../../conversation/beside/party.ts'
+import { lastEvent } from '../board/feed.ts'
+import { busyIn, isStandby, retried, type Shift } from '../serving/shift.ts'
+import type { Clock } from './clock.ts'
 
 export interface WorkerHeartbeat {
   /** Records a beat if one is due, and keeps recording beats from then on. */
@@ -21,7 +20,7 @@ export interface WorkerHeartbeat {
 }
 
 /** Fraction of a worker's TTL after which the worker beats again if it has work. */
-export const beatShare = 0.3
+const beatShare = 0.3
 /** Ratio of an idle worker's beat interval to a busy worker's beat interval. */
 const idleBeats = 20
 
@@ -67,18 +66,17 @@ export const createHeartbeat = (shift: Shift): WorkerHeartbeat => {
   return { beat, changed, stop }
 }
 
+const ended = { type: 'WorkerStopped', data: { reason: 'its process has ended' } } as const
+
 /** Reports whether the worker or program with this name is known to have ended. If its end is not yet recorded, records it now. */
-export async function* isGone(store: EventStore, actor: Actor, name: string): Fallible<WriteError, boolean> {
+async function* isGone(store: EventStore, actor: Actor, name: string): Fallible<WriteError, boolean> {
   const forget = store.liveness?.inherit(name)
   if (forget) {
-    yield* tell(store, actor, name, { type: 'WorkerStopped', data: { reason: 'its process has ended' } })
+    yield* tell(store, actor, name, ended)
     forget()
     return true
   }
-  const from = Number.MAX_SAFE_INTEGER
-  const range = { stream: workerStreamOf(name), from, direction: 'backwards', limit: 1 } as const
-  const [last] = yield* unwrap(store.read(range))
-  return last?.type === 'WorkerStopped'
+  return (yield* lastEvent(store, workerStreamOf(name)))?.type === ended.type
 }
 
 /**
@@ -96,14 +94,16 @@ export interface Vigil {
 }
 
 /** Milliseconds between checks of workers that hold conversations. */
-export const often = 25
+const often = 25
 /** Milliseconds between checks while no other worker holds a conversation. */
 const sometimes = 100
 /** Milliseconds between checks of all other workers. */
 const seldom = 10_000
 
 /** Returns a monitor that reports workers that ended without recording it, so that their steps become free at once. */
-export const vigil = ({ worker, around: { store, actor, clock }, known, over }: Shift): Vigil => {
+export const vigil = (shift: Shift): Vigil => {
+  const { worker, known } = shift
+  const { store, actor, clock } = shift.around
   const { liveness } = store
   const release = liveness?.hold(worker)
   let lookedAt = -Infinity
@@ -118,14 +118,7 @@ export const vigil = ({ worker, around: { store, actor, clock }, known, over }: 
 
   const report = async (name: string): Promise<void> => {
     const forget = liveness?.inherit(name)
-    if (!forget) return
-    const fact = { type: 'WorkerStopped', data: { reason: 'its process has ended' } } as const
-    for (;;) {
-      const told = await run(tell(store, actor, name, fact))
-      if (E.isRight(told)) return forget()
-      if (isStoreGone(told) || over.aborted) return
-      await pause(clock, patience, over)
-    }
+    if (forget && (await retried(shift, () => tell(store, actor, name, ended)))) forget()
   }
   const look = (): void => {
     const names = holders()

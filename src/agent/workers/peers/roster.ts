@@ -1,14 +1,14 @@
-import { registerGauges } from '../../telemetry/metrics.ts'
 import { orThrow } from '../../../result/fallible.ts'
-import { checkOptions, type OptionKinds, kinds, oneOf } from '../../../store/options.ts'
-import type { EventStore } from '../../../store/port.ts'
-import { prefixesOf, readTo } from '../board/feed.ts'
-import { type HoldReason, tenantStatusOf } from '../choosing/tenant-status.ts'
-import { type WorkBoard, createWorkBoard } from '../board/work-board.ts'
-import type { OpenStep } from '../board/open-step.ts'
-import { checkPolicy, type WorkPolicy } from '../choosing/policy.ts'
-import { restoreSnapshot } from '../board/snapshots.ts'
 import { pause } from '../../../result/timers.ts'
+import { checkOptions, type OptionKinds, kinds, oneOf } from '../../../store/options.ts'
+import type { EventStore, RecordedEvent } from '../../../store/port.ts'
+import { registerGauges } from '../../telemetry/metrics.ts'
+import { prefixesOf, readTo } from '../board/feed.ts'
+import type { OpenStep } from '../board/open-step.ts'
+import { restoreSnapshot } from '../board/snapshots.ts'
+import { type WorkBoard, createWorkBoard } from '../board/work-board.ts'
+import { checkPolicy, type WorkPolicy } from '../choosing/policy.ts'
+import { type HoldReason, tenantStatusOf } from '../choosing/tenant-status.ts'
 
 /**
  * State of a step. `open`: available to workers; `claimed`: held by a worker; `waiting`: for approval or a result; `parked`: its
@@ -52,7 +52,7 @@ export interface OpenStepInfo {
 }
 
 /** Returns the state of a step; undefined if nothing is left to do. */
-export const stateOf = ({ stage, holder }: OpenStep): StepState | undefined => {
+const stateOf = ({ stage, holder }: OpenStep): StepState | undefined => {
   if (stage === 'over') return undefined
   return stage === 'open' && holder !== undefined ? 'claimed' : stage
 }
@@ -77,11 +77,24 @@ const stepInfo = (conversation: string, step: OpenStep, held?: HoldReason): Open
 }
 
 /** Returns the work requested from workers, oldest first. */
-export const stepInfos = (known: WorkBoard): readonly OpenStepInfo[] => {
+const stepInfos = (known: WorkBoard): readonly OpenStepInfo[] => {
   const { held } = tenantStatusOf(known, Date.now())
   return [...known.steps]
     .flatMap(([conversation, step]) => stepInfo(conversation, step, held(conversation, step)?.why) ?? [])
     .toSorted((one, other) => (one.since < other.since ? -1 : 1))
+}
+
+/** Returns a board that starts with the workers' newest snapshot, and a function that adds all events recorded since. */
+const openBoard = async (store: EventStore, conversations: readonly string[], policy?: WorkPolicy) => {
+  const serves = (id: string): boolean => conversations.some((prefix) => id.startsWith(prefix))
+  const known = createWorkBoard(serves, policy)
+  let after = await restoreSnapshot(store, conversations, known, 0)
+  let order = 1
+  const see = (event: RecordedEvent): void => known.see(event, order++)
+  const readOn = async (signal?: AbortSignal): Promise<void> => {
+    after = await readTo(store, prefixesOf(conversations), after, see, signal)
+  }
+  return { known, readOn }
 }
 
 /**
@@ -93,11 +106,8 @@ export async function* listSteps(
   options?: StepsOptions,
 ): AsyncGenerator<OpenStepInfo, void> {
   const { state, conversations = [''], policy } = await orThrow(checkOptions(options, stepKinds))
-  const serves = (id: string): boolean => conversations.some((prefix) => id.startsWith(prefix))
-  const known = createWorkBoard(serves, await orThrow(checkPolicy(policy)))
-  const from = await restoreSnapshot(store, conversations, known, 0)
-  let order = 1
-  await readTo(store, prefixesOf(conversations), from, (event) => known.see(event, order++))
+  const { known, readOn } = await openBoard(store, conversations, await orThrow(checkPolicy(policy)))
+  await readOn()
   for (const info of stepInfos(known)) if (state === undefined || state === info.state) yield info
 }
 
@@ -181,12 +191,9 @@ const rosterOf = (known: WorkBoard): Roster => {
  */
 export async function* rosters(store: EventStore, options?: RosterOptions): AsyncGenerator<Roster, void> {
   const { every, signal } = await orThrow(checkOptions(options, rosterKinds))
-  const known = createWorkBoard(() => true)
-  const all = ['']
-  let after = await restoreSnapshot(store, all, known, 0)
-  let order = 1
+  const { known, readOn } = await openBoard(store, [''])
   while (!signal?.aborted) {
-    after = await readTo(store, prefixesOf(all), after, (event) => known.see(event, order++), signal)
+    await readOn(signal)
     if (signal?.aborted) return
     yield rosterOf(known)
     if (every === undefined) return

@@ -2,19 +2,24 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { ConversationHandle } from '../../../conversation/conversation.ts'
 import { START } from '../../../events/events.ts'
 import type { RecordedTurnFact } from '../../../events/turn-events.ts'
-import { catchTyped, type Fallible, run } from '../../../result/fallible.ts'
+import { catchTyped, run, type Fallible } from '../../../result/fallible.ts'
 import type { ReadError } from '../../../store/errors.ts'
-import type { TurnResult, TurnError } from '../../turn/turn-result.ts'
-import { isLostIn } from './claim.ts'
-import type { OpenStep } from '../board/open-step.ts'
-import { looksAgain, type AttemptOutcome, outcomeOf } from './outcome.ts'
 import { inSpan } from '../../telemetry/spans.ts'
+import type { TurnError, TurnResult } from '../../turn/turn-result.ts'
+import type { OpenStep } from '../board/open-step.ts'
+import { isLostIn } from './claim.ts'
+import { adaptCapacity, apiOutcomeOf, type AttemptOutcome, looksAgain, outcomeOf } from './outcome.ts'
+import type { AttemptReport, Run, Shift } from './shift.ts'
+
+type GivenTurn = E.Either<TurnError, TurnResult>
+
+/** Outcome with which an attempt ended, and the step at which it ended. */
+type StepOutcome = AttemptOutcome & { readonly step: string }
+/** End of an attempt. `lost`: another worker has taken over the conversation. */
+export type AttemptEnd = StepOutcome | { readonly reason: 'lost' }
 
 /** Returns the last position that a turn saw before it ended early; undefined if the turn did not end early. */
-const lastSeen = (
-  turned: E.Either<Pick<TurnError, '_tag'>, TurnResult>,
-  facts: readonly RecordedTurnFact[],
-): number | undefined => {
+const lastSeen = (turned: GivenTurn, facts: readonly RecordedTurnFact[]): number | undefined => {
   if (E.isRight(turned)) {
     const { ended, position } = turned.right
     return ended === 'stop' || ended === 'waiting' ? undefined : position
@@ -54,103 +59,97 @@ export async function* isAskedSinceClaim(
 /**
  * Reports whether an answer was requested from workers after the last step of a turn that ended early, or after the turn was cancelled.
  * The conversation must then be examined again, although that turn is over.
- *
- * @param facts facts in the log of turns since the claim
  */
-export async function* isAskedSince(
+async function* isAskedSinceTurn(
   chat: ConversationHandle,
-  turned: E.Either<Pick<TurnError, '_tag'>, TurnResult>,
-  facts: readonly RecordedTurnFact[],
+  turned: GivenTurn,
+  claimed: number,
 ): Fallible<ReadError, boolean> {
+  const facts = yield* chat.turnLog.after(claimed)
   const position = lastSeen(turned, facts)
-  if (position === undefined) return false
-  return yield* isAskedAfter(chat, position, facts)
+  return position !== undefined && (yield* isAskedAfter(chat, position, facts))
 }
 
-/** A worker's up-to-date view of a conversation that it holds. */
-interface Hold {
-  readonly worker: string
-  readonly chat: ConversationHandle
-  /** Returns the current step as far as the worker knows it. */
-  readonly step: () => OpenStep | undefined
-  /** Signal that aborts the turn because another worker has claimed the conversation or this one is stopping. */
-  readonly signal: AbortSignal
-  readonly isLost: () => boolean
-  readonly give: (signal: AbortSignal) => Promise<E.Either<TurnError, TurnResult>>
+/** Reports whether something holds. Returns true if the store cannot be read: the conversation is then examined again. */
+export const isOrMayBe = async (fact: Fallible<ReadError, boolean>): Promise<boolean> => {
+  const read = await run(fact)
+  return E.isLeft(read) || read.right
+}
+
+/** Runs a turn, and adapts the worker's capacity to the way the API treated the turn's calls. */
+const given = async (shift: Shift, { chat, ends }: Run): Promise<GivenTurn> => {
+  const { settings, around } = shift
+  const began = around.clock.now()
+  const turned = await settings.give(chat, ends.signal)
+  const tried = { how: apiOutcomeOf(turned), began, ended: around.clock.now() }
+  shift.capacity = adaptCapacity(shift.capacity, settings.slots, tried)
+  return turned
 }
 
 /** Maximum number of turns run under one claim because of messages or rewinds that arrive meanwhile. */
 const maxLooks = 10
 
-/** Reports whether the log contains a request that the turn has not seen. Returns true if the log cannot be read. */
-const isToContinue = async (
-  chat: ConversationHandle,
-  turned: E.Either<TurnError, TurnResult>,
-  claimed: number,
-): Promise<boolean> => {
-  const facts = await run(chat.turnLog.after(claimed))
-  if (E.isLeft(facts)) return true
-  const asked = await run(isAskedSince(chat, turned, facts.right))
-  return E.isLeft(asked) || asked.right
-}
-
 /**
  * Runs turns of the conversation until nothing is left to do for this worker.
  *
  * @param began step that the worker has claimed; it may already be over and forgotten
- * @param claimed revision of the claim
  */
-export const attempt = async (
-  hold: Hold,
-  began: Pick<OpenStep, 'name' | 'attempt'>,
-  claimed: number,
-): Promise<AttemptOutcome & { readonly step: string }> => {
-  const { chat, worker, step, signal, isLost, give } = hold
+const runTurns = async (shift: Shift, its: Run, began: OpenStep): Promise<StepOutcome> => {
+  const { worker, known } = shift
+  const { conversation, chat, claimed = 0 } = its
+  const { signal } = its.ends
+  const current = (): string | undefined => known.steps.get(conversation)?.name
   for (let looks = 1; ; looks++) {
     // The first turn may have begun to read before the worker learned of a newer step.
-    const before = (looks > 1 && step()?.name) || began.name
-    const turned = await give(signal)
+    const before = (looks > 1 && current()) || began.name
+    const turned = await given(shift, its)
     const isAgain = E.isLeft(turned) && turned.left._tag === 'StaleContext'
-    const isNew = (step()?.name ?? before) !== before
+    const isNew = (current() ?? before) !== before
     if (looks < maxLooks && !signal.aborted && (isAgain || (isNew && looksAgain(turned)))) {
       // If another worker has taken over, this one must not answer that worker's calls.
       const facts = await run(chat.turnLog.after(claimed))
       if (E.isRight(facts) && !isLostIn(facts.right, worker)) continue
     }
-    const name = looksAgain(turned) ? before : (step()?.name ?? before)
-    const outcome = outcomeOf(turned, { attempt: began.attempt, isStopping: signal.aborted && !isLost() })
-    if (outcome.reason === 'done' && (await isToContinue(chat, turned, claimed)))
-      return { reason: 'free', step: name }
-    return { ...outcome, step: name }
+    const step = looksAgain(turned) ? before : (current() ?? before)
+    const isStopping = signal.aborted && !its.isLost
+    const outcome = outcomeOf(turned, { attempt: began.attempt, isStopping })
+    const isLeft = outcome.reason === 'done' && (await isOrMayBe(isAskedSinceTurn(chat, turned, claimed)))
+    return { ...(isLeft ? { reason: 'free' } : outcome), step }
   }
 }
 
-/** Makes an attempt at a step in the root span of a new trace. The spans of the attempt's turns are inside it. */
-export const traceAttempt = <A extends { readonly reason: string; readonly error?: string }>(
-  worker: string,
-  conversation: string,
-  { name, attempt: number, asking: { tenant, priority } }: OpenStep,
-  make: () => Promise<A>,
-): Promise<A> =>
-  inSpan(
-    'palimpsest.attempt',
-    () => ({
-      isRoot: true,
-      attributes: {
-        'palimpsest.worker': worker,
-        'palimpsest.step': name,
-        'palimpsest.attempt': number,
-        'palimpsest.tenant': tenant,
-        'palimpsest.priority': priority,
-      },
-      inherited: { 'gen_ai.conversation.id': conversation },
-    }),
-    async (span) => {
-      const made = await make()
-      span?.set({ 'palimpsest.outcome': made.reason })
-      // Only the error's tag, because the rest may quote content of the conversation.
-      if (made.reason === 'failed' || made.reason === 'parked')
-        span?.failed(made.error?.split(':')[0] ?? made.reason)
-      return made
+const reportOf = ({ conversation, attempt }: Run, ended: AttemptEnd, ms: number): AttemptReport => {
+  const error = 'error' in ended && ended.error !== undefined ? { error: ended.error } : {}
+  return { conversation, attempt, outcome: ended.reason, ms, ...error }
+}
+
+/**
+ * Makes an attempt at a step that the worker has claimed, and reports its end. The attempt is the root span of a new trace, and the
+ * spans of its turns are inside it.
+ */
+export const makeAttempt = (shift: Shift, its: Run, step: OpenStep): Promise<AttemptEnd> => {
+  const { worker, settings, around } = shift
+  const { name, attempt, asking } = step
+  const describe = () => ({
+    isRoot: true,
+    attributes: {
+      'palimpsest.worker': worker,
+      'palimpsest.step': name,
+      'palimpsest.attempt': attempt,
+      'palimpsest.tenant': asking.tenant,
+      'palimpsest.priority': asking.priority,
     },
-  )
+    inherited: { 'gen_ai.conversation.id': its.conversation },
+  })
+  return inSpan('palimpsest.attempt', describe, async (span) => {
+    const began = around.clock.now()
+    const outcome = await runTurns(shift, its, step)
+    const ended: AttemptEnd = its.isLost ? { reason: 'lost' } : outcome
+    settings.onStep(reportOf(its, ended, around.clock.now() - began))
+    span?.set({ 'palimpsest.outcome': ended.reason })
+    // Only the error's tag, because the rest may quote content of the conversation.
+    if (ended.reason === 'failed' || ended.reason === 'parked')
+      span?.failed(ended.error?.split(':')[0] ?? ended.reason)
+    return ended
+  })
+}

@@ -1,16 +1,16 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { ConversationHandle } from '../../../conversation/conversation.ts'
-import { START } from '../../../events/events.ts'
 import { loadLineage } from '../../../conversation/reading/lineage.ts'
+import { START } from '../../../events/events.ts'
+import type { RecordedTurnFact, TurnFact } from '../../../events/turn-events.ts'
 import { unwrap, run, type Fallible } from '../../../result/fallible.ts'
 import type { ReadError, StoreError, WriteError } from '../../../store/errors.ts'
 import type { EventStore } from '../../../store/port.ts'
 import { type ClaimStatus, claimStatusOf } from '../../turn/claims/claim-status.ts'
-import { isSeenWhole, type OpenStep, maxAttempts } from '../board/open-step.ts'
-import type { Shift } from './shift.ts'
-import type { RecordedTurnFact, TurnFact } from '../../../events/turn-events.ts'
 import { letGo } from '../../turn/claims/let-go.ts'
+import { isSeenWhole, type OpenStep, maxAttempts } from '../board/open-step.ts'
 import type { AttemptOutcome } from './outcome.ts'
+import type { Shift } from './shift.ts'
 
 /** Returns the stream and the revision of the event that created a step. */
 const placeOf = (step: string): readonly [string, number] => {
@@ -19,7 +19,7 @@ const placeOf = (step: string): readonly [string, number] => {
 }
 
 /** Returns `older` if a step is older than another, `newer` if it is not, and `unknown` if their names do not show it. */
-export const ageOf = (step: string, than: string): 'older' | 'newer' | 'unknown' => {
+const ageOf = (step: string, than: string): 'older' | 'newer' | 'unknown' => {
   const [[stream, revision], [other, its]] = [placeOf(step), placeOf(than)]
   if (stream !== other) return 'unknown'
   return revision < its ? 'older' : 'newer'
@@ -130,15 +130,6 @@ interface ClaimHolder {
   readonly chat: ConversationHandle
 }
 
-/** Returns the fact to record when a worker tries to take a step: a claim or, after too many failed attempts, a fact that parks the step. */
-export const claim = (
-  { name: step, attempt, errors }: OpenStep,
-  worker: string,
-): TurnFact<'TurnClaimed' | 'TurnParked'> =>
-  attempt > maxAttempts
-    ? { type: 'TurnParked', data: { step, attempts: attempt - 1, errors, at: START } }
-    : { type: 'TurnClaimed', data: { step, worker, attempt, at: START } }
-
 /**
  * Returns the facts to record before a claim at this revision. For a step that nobody requested, they include the request, so that all
  * workers know of the step.
@@ -164,24 +155,28 @@ export async function* take(
 ): Fallible<WriteError, number | undefined> {
   const before = beforeClaim(step, revision)
   const name = step.isUnasked ? `turns@${revision + before.length}` : step.name
-  const fact = claim({ ...step, name }, worker)
-  const placed: typeof fact = fact.type === 'TurnClaimed' ? { ...fact, data: { ...fact.data, at } } : fact
-  const end = yield* chat.turnLog.append([...before, placed], revision)
+  const { attempt, errors } = step
+  const fact: TurnFact =
+    attempt > maxAttempts
+      ? { type: 'TurnParked', data: { step: name, attempts: attempt - 1, errors, at: START } }
+      : { type: 'TurnClaimed', data: { step: name, worker, attempt, at } }
+  const end = yield* chat.turnLog.append([...before, fact], revision)
   return fact.type === 'TurnClaimed' ? end.revision : undefined
 }
 
+/** Reports whether, according to the facts after a worker's claim, the worker no longer holds the conversation. */
 export const isLostIn = (facts: readonly RecordedTurnFact[], worker: string): boolean =>
   facts.some(({ type, data }) => type === 'TurnParked' || (type === 'TurnClaimed' && data.worker !== worker))
 
 /** Outcome with which a worker leaves a conversation. */
-type Left = Exclude<AttemptOutcome, { readonly reason: 'settled' }> & { readonly step: string }
+export type ClaimEnd = Exclude<AttemptOutcome, { readonly reason: 'settled' }> & { readonly step: string }
 /** Number of the attempt that is ending, and the errors of the earlier attempts. */
 type Attempts = Pick<OpenStep, 'attempt' | 'errors'>
 
 /** Returns the fact to record when a worker leaves a conversation. */
 export const leaveFactOf = (
   worker: string,
-  { step, ...how }: Left,
+  { step, ...how }: ClaimEnd,
   { attempt: attempts, errors }: Attempts,
 ): TurnFact<'TurnReleased' | 'TurnParked'> => {
   if (how.reason !== 'parked') return { type: 'TurnReleased', data: { step, worker, ...how, at: START } }
@@ -198,12 +193,12 @@ export const leaveFactOf = (
 export async function* release(
   { chat, worker }: ClaimHolder,
   claimed: number,
-  left: Left,
+  end: ClaimEnd,
   attempts: Attempts,
 ): Fallible<StoreError | WriteError, void> {
   yield* letGo(chat.turnLog, claimed, (since) => {
     if (isLostIn(since, worker)) return undefined
-    const isDecided = left.reason === 'waiting' && since.some(({ type }) => type === 'CallDecided')
-    return leaveFactOf(worker, isDecided ? { ...left, reason: 'free' } : left, attempts)
+    const isDecided = end.reason === 'waiting' && since.some(({ type }) => type === 'CallDecided')
+    return leaveFactOf(worker, isDecided ? { ...end, reason: 'free' } : end, attempts)
   })
 }

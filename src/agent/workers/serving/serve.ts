@@ -1,28 +1,19 @@
 import * as E from 'fp-ts/lib/Either.js'
-import type { ConversationHandle } from '../../../conversation/conversation.ts'
 import { run } from '../../../result/fallible.ts'
-import { isAskedSinceClaim, attempt, traceAttempt } from './attempt.ts'
-import { release, take, placeOfClaim } from './claim.ts'
-import { adaptCapacity, apiOutcomeOf } from './outcome.ts'
-import { pause } from '../peers/clock.ts'
-import { isStoreGone } from '../board/feed.ts'
-import { isWithinLimit } from '../choosing/tenant-status.ts'
-import type { WorkBoard } from '../board/work-board.ts'
+import { count } from '../../telemetry/metrics.ts'
 import { isSeenWhole, type OpenStep, tenantOf } from '../board/open-step.ts'
 import { policyFor } from '../choosing/policy.ts'
-import {
-  type Run,
-  type Signals,
-  type AttemptReport,
-  patience,
-  type Shift,
-  type WorkerSettings,
-} from './shift.ts'
-import { count } from '../../telemetry/metrics.ts'
+import { isWithinLimit } from '../choosing/tenant-status.ts'
+import { type AttemptEnd, isAskedSinceClaim, isOrMayBe, makeAttempt } from './attempt.ts'
+import { type ClaimEnd, placeOfClaim, release, take } from './claim.ts'
+import { patience, retried, type Run, type Shift } from './shift.ts'
 
-/** Outcome of an attempt; `step` is the step at which the attempt ended. */
-type Ended = Awaited<ReturnType<typeof attempt>> | { readonly reason: 'lost' }
-type LetGo = Parameters<typeof release>[2]
+/** Callbacks through which a run informs its worker. */
+interface RunSignals {
+  readonly claimed: () => void
+  /** Called when the run's slot is free; the worker may still hold the conversation. */
+  readonly freed: () => void
+}
 
 /** Reports whether the board includes the run's claim. */
 export const hasSeenClaim = ({ known }: Shift, { conversation, claimed = 0 }: Run): boolean =>
@@ -39,40 +30,28 @@ const holds = ({ worker, known }: Shift, { conversation }: Run): boolean => {
 }
 
 /** Takes a step and runs its turns, then releases the conversation and waits until the worker's board shows the release. */
-export const serve = async (shift: Shift, its: Run, step: OpenStep, signals: Signals): Promise<void> => {
+export const serve = async (shift: Shift, its: Run, step: OpenStep, signals: RunSignals): Promise<void> => {
   if (!(await claimed(shift, its, step))) return
-  signals.claimed(its)
-  const ended = await begun(shift, its, step, signals)
+  signals.claimed()
+  const ended = await begun(shift, its, step)
   if (ended.reason === 'lost') return
   if (ended.reason !== 'settled') await letGo(shift, its, ended)
   its.isOver = true
-  signals.freed(its)
+  signals.freed()
   // A claim that reached the board only after this run would look like one that this worker still has to act on.
   await received(shift, its)
   await shift.watch.until(() => !holds(shift, its), patience)
-  // The model has finished, but the log does not show it.
-  if (holds(shift, its)) await letGo(shift, its, { reason: await leftWith(its), step: ended.step })
-}
-
-/** Returns the state in which to leave the conversation. The turn has checked for more work, but may have missed later requests. */
-const leftWith = async ({ chat, claimed: at = 0 }: Run): Promise<'free' | 'done'> => {
-  const asked = await run(isAskedSinceClaim(chat, at))
-  return E.isLeft(asked) || asked.right ? 'free' : 'done'
-}
-
-/** Begins the attempt, unless nothing is left to do or the tenant's limit forbids it. */
-const begun = async (shift: Shift, its: Run, step: OpenStep, signals: Signals): Promise<Ended> => {
-  // The turn was cancelled, but its holder fell silent before it recorded that the step is over.
-  if (step.isCancelled) return { reason: 'done', step: step.name }
-  if (!(await mayBegin(shift, its, step))) return { reason: 'free', step: step.name }
-  return traceAttempt(shift.worker, its.conversation, step, () => attempted(shift, its, step, signals))
+  if (!holds(shift, its)) return
+  // The model has finished, but the log does not show it. The turn has checked for more work, but may have missed later requests.
+  const isAsked = await isOrMayBe(isAskedSinceClaim(its.chat, its.claimed ?? 0))
+  await letGo(shift, its, { reason: isAsked ? 'free' : 'done', step: ended.step })
 }
 
 /**
  * Reports whether the inbox may contain messages. If the worker has received all events of the inbox, the step shows this. Otherwise
  * the inbox counts as empty only if the handle has found it empty at the last revision that the worker received.
  */
-const mayHaveMail = (known: WorkBoard, { id, inbox }: ConversationHandle, step: OpenStep): boolean =>
+const mayHaveMail = ({ known }: Shift, { id, inbox }: Run['chat'], step: OpenStep): boolean =>
   isSeenWhole(step) ? step.hasMail : !inbox.wasEmptyAt(known.mailAt(id) ?? -1)
 
 /**
@@ -86,7 +65,7 @@ const claimed = async (shift: Shift, its: Run, step: OpenStep): Promise<boolean>
   const began = around.clock.now()
   const seen = known.turnsAt(conversation)
   if (isSeenWhole(step)) chat.isNoFork()
-  const last = shift.settings.begin(chat, mayHaveMail(known, chat, step))
+  const last = shift.settings.begin(chat, mayHaveMail(shift, chat, step))
   const place = await placeOfClaim(shift, chat, step, last)
   if (place !== undefined) {
     const taken = await run(take({ chat, worker }, step, place))
@@ -101,6 +80,14 @@ const claimed = async (shift: Shift, its: Run, step: OpenStep): Promise<boolean>
   return its.claimed !== undefined
 }
 
+/** Begins the attempt, unless nothing is left to do or the tenant's limit forbids it. */
+const begun = async (shift: Shift, its: Run, step: OpenStep): Promise<AttemptEnd> => {
+  // The turn was cancelled, but its holder fell silent before it recorded that the step is over.
+  if (step.isCancelled) return { reason: 'done', step: step.name }
+  if (!(await mayBegin(shift, its, step))) return { reason: 'free', step: step.name }
+  return makeAttempt(shift, its, step)
+}
+
 /** Reports whether the claim is within its tenant's limit, taking simultaneous claims by other workers into account. */
 const mayBegin = async (shift: Shift, its: Run, step: OpenStep): Promise<boolean> => {
   const { limit } = policyFor(shift.known.policy, tenantOf(step))
@@ -109,53 +96,14 @@ const mayBegin = async (shift: Shift, its: Run, step: OpenStep): Promise<boolean
   return isWithinLimit(shift.known, its.conversation)
 }
 
-/** Runs a turn, and adapts the worker's capacity to the way the API treated the turn's calls. */
-const given = async (
-  shift: Shift,
-  chat: Run['chat'],
-  signal: AbortSignal,
-): ReturnType<WorkerSettings['give']> => {
-  const { settings, around } = shift
-  const began = around.clock.now()
-  const turned = await settings.give(chat, signal)
-  const tried = { how: apiOutcomeOf(turned), began, ended: around.clock.now() }
-  shift.capacity = adaptCapacity(shift.capacity, settings.slots, tried)
-  return turned
-}
-
-/** Makes the attempt, and reports its end. */
-const attempted = async (shift: Shift, its: Run, step: OpenStep, signals: Signals): Promise<Ended> => {
-  const { worker, around, known } = shift
-  const { conversation, chat, ends, claimed: at = 0 } = its
-  const began = around.clock.now()
-  const hold = {
-    worker,
-    chat,
-    step: () => known.steps.get(conversation),
-    signal: ends.signal,
-    isLost: () => its.isLost,
-    give: (signal: AbortSignal) => given(shift, chat, signal),
-  }
-  const outcome = await attempt(hold, step, at)
-  const ended: Ended = its.isLost ? { reason: 'lost' } : outcome
-  signals.ended(its, stepTaken(its, ended, around.clock.now() - began))
-  return ended
-}
-
-const stepTaken = ({ conversation, attempt: number }: Run, ended: Ended, ms: number): AttemptReport => {
-  const error = 'error' in ended && ended.error !== undefined ? { error: ended.error } : {}
-  return { conversation, attempt: number, outcome: ended.reason, ms, ...error }
-}
-
 /** Records the release of the conversation, retrying until the store answers. */
-const letGo = async ({ worker, around, known, over }: Shift, its: Run, how: LetGo): Promise<void> => {
+const letGo = async (shift: Shift, its: Run, end: ClaimEnd): Promise<void> => {
+  const { worker, known } = shift
   const { attempt: next = its.attempt + 1, errors = [] } = known.steps.get(its.conversation) ?? {}
   const before = { attempt: Math.max(1, next - 1), errors }
-  for (;;) {
-    const released = await run(release({ chat: its.chat, worker }, its.claimed ?? 0, how, before))
-    if (E.isRight(released) || isStoreGone(released) || over.aborted) return
+  const released = () => release({ chat: its.chat, worker }, its.claimed ?? 0, end, before)
+  await retried(shift, released, () => {
     // The slot is free even if the release cannot be recorded, because no work is in progress.
     its.isOver = true
-    await pause(around.clock, patience, over)
-  }
+  })
 }

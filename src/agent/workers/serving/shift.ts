@@ -1,17 +1,18 @@
-import type * as E from 'fp-ts/lib/Either.js'
+import * as E from 'fp-ts/lib/Either.js'
 import type { ConversationHandle } from '../../../conversation/conversation.ts'
-import { leaveReason } from '../../models/abort.ts'
-import { type AttemptOutcome, type Capacity, fullCapacity } from './outcome.ts'
-import type { TurnClaimant } from '../../../conversation/beside/party.ts'
 import type { Actor } from '../../../events/events.ts'
-import type { ReadError } from '../../../store/errors.ts'
+import { run, type Fallible } from '../../../result/fallible.ts'
+import type { ReadError, WriteError } from '../../../store/errors.ts'
 import type { EventStore } from '../../../store/port.ts'
+import { leaveReason } from '../../models/abort.ts'
 import type { TurnResult, TurnError } from '../../turn/turn-result.ts'
-import { type Chats, chatsOf } from './give.ts'
-import { type Clock, type ConditionWaiter, watch } from '../peers/clock.ts'
+import { isStoreGone } from '../board/feed.ts'
 import { type WorkBoard, createWorkBoard } from '../board/work-board.ts'
 import { type ClaimDelay, paceFrom, type Refusals, refusals } from '../choosing/own-claims.ts'
 import type { WorkPolicy } from '../choosing/policy.ts'
+import { type Clock, type ConditionWaiter, pause, watch } from '../peers/clock.ts'
+import { type Chats, chatsOf } from './give.ts'
+import { type AttemptOutcome, type Capacity, fullCapacity } from './outcome.ts'
 
 /** Report on an attempt that has ended. */
 export interface AttemptReport {
@@ -43,14 +44,6 @@ export interface Run {
 /** Runs by conversation. */
 export type Runs = Map<string, Run>
 
-/** Callbacks through which a run informs its worker. */
-export interface Signals {
-  readonly claimed: (run: Run) => void
-  readonly ended: (run: Run, step: AttemptReport) => void
-  /** Called when the run's slot is free; the worker may still hold the conversation. */
-  readonly freed: (run: Run) => void
-}
-
 export const newRun = (chat: ConversationHandle, attempt: number, isAlone = false): Run => ({
   conversation: chat.id,
   chat,
@@ -71,14 +64,6 @@ export const isAlone = (runs: Runs): boolean => runs.values().some((its) => its.
 export const endAll = (runs: Runs, why: string): void => {
   for (const { ends } of runs.values()) ends.abort(leaveReason(why))
 }
-
-/** Returns the claimant for turns run by a worker. The worker makes claims, beats and liveness checks outside of these turns. */
-export const workerParty = (program: TurnClaimant, id: string): TurnClaimant => ({
-  ...program,
-  id,
-  isWorker: true,
-  live: () => () => {},
-})
 
 /** Settings of a worker. Times are in milliseconds. */
 export interface WorkerSettings {
@@ -136,6 +121,26 @@ export const isStandby = ({ settings: { standby } }: Pick<Shift, 'settings'>): b
 /** Milliseconds that a worker waits to receive its own writes, or the event that made its claim fail. */
 export const patience = 1_000
 
+/**
+ * Repeats a write until the store answers. Gives up if the store is gone or the worker has ended.
+ *
+ * @param failed called after each failure
+ * @returns true if the write succeeded
+ */
+export const retried = async (
+  { around: { clock }, over }: Shift,
+  write: () => Fallible<WriteError, void>,
+  failed = (): void => {},
+): Promise<boolean> => {
+  for (;;) {
+    const written = await run(write())
+    if (E.isRight(written)) return true
+    if (isStoreGone(written) || over.aborted) return false
+    failed()
+    await pause(clock, patience, over)
+  }
+}
+
 export const beginShift = (
   worker: string,
   settings: WorkerSettings,
@@ -153,7 +158,8 @@ export const beginShift = (
     runs: new Map(),
     chats: chatsOf((id) => {
       const chat = around.conversation(id)
-      return { ...chat, party: workerParty(chat.party, worker) }
+      // The worker makes claims, beats and liveness checks outside of its turns.
+      return { ...chat, party: { ...chat.party, id: worker, isWorker: true, live: () => () => {} } }
     }),
     refused: refusals(known, around.clock, patience),
     pace: paceFrom(settings.rankWait),

@@ -1,30 +1,28 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { run } from '../../../result/fallible.ts'
 import { tell } from '../../../conversation/beside/worker-log.ts'
+import { run } from '../../../result/fallible.ts'
+import type { RecordedEvent } from '../../../store/port.ts'
+import { leaveReason } from '../../models/abort.ts'
+import { runFeed, type FeedListener, prefixesOf } from '../board/feed.ts'
+import type { OpenStep } from '../board/open-step.ts'
+import { createSnapshotKeeper } from '../board/snapshots.ts'
+import { type Me, pick } from '../choosing/pick.ts'
 import { within } from '../peers/clock.ts'
+import { createHeartbeat, vigil } from '../peers/liveness.ts'
+import { gaugeSteps } from '../peers/roster.ts'
+import { turningOf } from './give.ts'
+import { hasSeenClaim, serve } from './serve.ts'
 import {
-  endAll,
-  type Runs,
-  type Shift,
+  beginShift,
   busyIn,
+  endAll,
   isAlone,
   isStandby,
   newRun,
-  type Signals,
-  beginShift,
+  type Shift,
   type WorkerEnvironment,
   type WorkerSettings,
 } from './shift.ts'
-import type { OpenStep } from '../board/open-step.ts'
-import { type Me, pick } from '../choosing/pick.ts'
-import { leaveReason } from '../../models/abort.ts'
-import type { RecordedEvent } from '../../../store/port.ts'
-import { createHeartbeat, vigil } from '../peers/liveness.ts'
-import { runFeed, type FeedListener, prefixesOf } from '../board/feed.ts'
-import { turningOf } from './give.ts'
-import { hasSeenClaim, serve } from './serve.ts'
-import { createSnapshotKeeper } from '../board/snapshots.ts'
-import { gaugeSteps } from '../peers/roster.ts'
 
 /** Result of a worker's run: why the worker ended, and which conversations it could not release. */
 export interface WorkerExit {
@@ -48,28 +46,23 @@ const parting = 1_000
 const farewell = 1_400
 
 /** Resolves when the signal aborts. */
-export const whenAborted = (signal: AbortSignal): Promise<void> =>
+const whenAborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
-
-export const workerExitOf = (why: WorkerExit['why'], runs: Runs, isRecorded: boolean): WorkerExit => ({
-  why,
-  left: [...runs.keys()],
-  isRecorded,
-})
 
 /**
  * Lets turns finish within the grace period, then aborts them. Records that the worker has stopped, even if it could not release
  * everything.
  *
  * @param stopBeating stops the heartbeat: a beat recorded afterwards would mean that the worker is alive
+ * @returns true if the worker's end is recorded
  */
-export const drain = async (
+const drain = async (
   { worker, settings, around, runs, watch }: Shift,
   stopBeating: () => Promise<void>,
-): Promise<WorkerExit> => {
+): Promise<boolean> => {
   const { store, actor, clock } = around
   const areOver = (): boolean => runs.size === 0
   await watch.until(areOver, settings.grace)
@@ -79,30 +72,24 @@ export const drain = async (
   await watch.until(areOver, parting)
   const sayStopped = () => run(tell(store, actor, worker, { type: 'WorkerStopped', data: {} }))
   const said = await within(clock, end - clock.now(), stopBeating().then(sayStopped))
-  return workerExitOf('stopped', runs, said !== undefined && E.isRight(said))
-}
-
-/** Loop in which a worker finds steps to take. */
-export interface PickLoop {
-  /** Takes steps as long as slots are free. Schedules the next search for the time at which another step becomes available. */
-  readonly look: () => void
-  readonly stop: () => void
+  return said !== undefined && E.isRight(said)
 }
 
 /**
- * Creates the loop in which a worker finds steps to take.
+ * Creates the loop in which a worker finds steps to take. `look` takes steps as long as slots are free, and schedules the next search
+ * for the time at which another step becomes available; `stop` cancels that search.
  *
  * @param mayTake reports whether the worker may begin a step
  * @param begin takes a step; from then on, the runs include the step's conversation
  */
-export const createStepPicker = (
+const createStepPicker = (
   shift: Shift,
   mayTake: () => boolean,
   begin: (conversation: string, step: OpenStep) => void,
-): PickLoop => {
-  const { worker, settings, around, known, runs, refused, pace } = shift
-  const { ttl } = settings
-  const { clock } = around
+) => {
+  const { worker, known, runs, refused, pace } = shift
+  const { ttl } = shift.settings
+  const { clock } = shift.around
   const isBusyWith = (conversation: string): boolean => runs.has(conversation) || refused.has(conversation)
   const tardy = new Map<string, number>()
   const taking = (): Iterable<string> => runs.keys()
@@ -162,7 +149,7 @@ export const work = async (
   const begin = (conversation: string, step: OpenStep): void => {
     const its = newRun(shift.chats.of(conversation), step.attempt, isStandby(shift))
     runs.set(conversation, its)
-    void serve(shift, its, step, signals).finally(() => {
+    void serve(shift, its, step, { claimed: beats.beat, freed: look }).finally(() => {
       runs.delete(conversation)
       if (its.claimed !== undefined) shift.chats.keep(its.chat, turningOf(its.chat).size())
       watch.changed()
@@ -174,11 +161,6 @@ export const work = async (
   const watched = vigil(shift)
   const settler = createSnapshotKeeper(shift)
   const { look, stop: stopLooking } = createStepPicker(shift, mayTake, begin)
-  const signals: Signals = {
-    claimed: beats.beat,
-    ended: (_, step) => settings.onStep(step),
-    freed: look,
-  }
   const stepIn = (): void => {
     // A worker that has not caught up yet states its role in its first beat.
     if (isUp) beats.changed()
@@ -213,8 +195,14 @@ export const work = async (
   const fed = runFeed(store, prefixesOf(settings.conversations), listener, feeding)
   const stopGauges = gaugeSteps(worker, known)
   settings.standby?.addEventListener('abort', stepIn)
+  const exitOf = (why: WorkerExit['why'], isRecorded: boolean): WorkerExit => {
+    return { why, left: [...runs.keys()], isRecorded }
+  }
   const drained = whenAborted(signal).then(() => drain(shift, beats.stop))
-  const ended = await Promise.race([drained, fed.then(() => workerExitOf('closed', runs, false))])
+  const ended = await Promise.race([
+    drained.then((isRecorded) => exitOf('stopped', isRecorded)),
+    fed.then(() => exitOf('closed', false)),
+  ])
   over.abort()
   settings.standby?.removeEventListener('abort', stepIn)
   watched.end(ended.isRecorded)
