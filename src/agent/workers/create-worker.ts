@@ -2,15 +2,15 @@ import { randomUUID } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
 import type { ConversationHandle } from '../../conversation/conversation.ts'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
-import { checkOptions, type OptionKinds, kinds } from '../../store/options.ts'
-import type { TurnOptions } from '../turn/options.ts'
-import { giveTurn, quietly, type ServedEvent, turningOf } from './serving/give.ts'
-import { checkPolicy, type WorkPolicy } from './choosing/policy.ts'
-import type { AttemptReport, WorkerSettings, WorkerEnvironment } from './serving/shift.ts'
 import { isConversationId } from '../../events/ids.ts'
 import type { MethodResult, ResultStyle } from '../../result/answer.ts'
 import { unwrap, type Fallible, task } from '../../result/fallible.ts'
+import { checkOptions, type OptionKinds, kinds } from '../../store/options.ts'
+import type { TurnOptions } from '../turn/options.ts'
+import { checkPolicy, type WorkPolicy } from './choosing/policy.ts'
 import { ownClock } from './peers/clock.ts'
+import { giveTurn, quietly, type ServedEvent, turningOf } from './serving/give.ts'
+import type { AttemptReport, WorkerEnvironment, WorkerSettings } from './serving/shift.ts'
 import { type WorkerExit, work } from './serving/worker.ts'
 
 /** A conversation that a worker serves. */
@@ -81,49 +81,38 @@ export const mapServed = <Given, Taken>(
   }
 }
 
-/** Checks the options of a worker: refuses unknown ones, and requires `turn`. */
-export const checkWorkerOptions = (
-  options: WorkerOptions<ConversationHandle>,
-): E.Either<InvalidInput, WorkerOptions<ConversationHandle>> => {
-  const checked = checkOptions(options, optionKinds)
-  if (E.isLeft(checked)) return checked
-  const { turn } = checked.right
-  if (!turn) return E.left(invalidInput('turn', 'must be a function that returns the options of a turn'))
-  const policy = checkPolicy(checked.right.policy)
-  return E.isLeft(policy) ? policy : E.right({ ...checked.right, turn, policy: policy.right })
-}
-
 /** Minimum wait in milliseconds for each worker that should take a step first: a claim takes a few milliseconds. */
 const rankWait = 10
 
 /** Minimum number of events between snapshots. This many events are read in well under a second. */
 const settleAfter = 5_000
 
-export const settingsOf = ({
-  turn,
-  slots = 8,
-  conversations = [''],
-  onEvent,
-  onStep,
-  ttl = 10_000,
-  grace = 30_000,
-  policy = {},
-  answerAll = false,
-  standby,
-}: WorkerOptions<ConversationHandle>): WorkerSettings => ({
-  slots,
-  conversations,
-  ttl,
-  rankWait,
-  grace,
-  settleAfter,
-  policy,
-  answerAll,
-  ...(standby && { standby }),
-  onStep: quietly(onStep),
-  begin: (chat, hasMail) => turningOf(chat).begin(hasMail),
-  give: (chat, signal) => giveTurn(chat, signal, () => turn({ id: chat.id, chat }), onEvent),
-})
+/** Returns the settings of a worker with these options. Refuses unknown options, and requires `turn`. */
+const settingsOf = (
+  options: WorkerOptions<ConversationHandle>,
+): E.Either<InvalidInput, WorkerSettings & { readonly name: string }> => {
+  const checked = checkOptions(options, optionKinds)
+  if (E.isLeft(checked)) return checked
+  const { turn, name = 'worker', onEvent, onStep, standby, ...others } = checked.right
+  if (!turn) return E.left(invalidInput('turn', 'must be a function that returns the options of a turn'))
+  const { slots = 8, conversations = [''], ttl = 10_000, grace = 30_000, answerAll = false } = others
+  return E.map((policy: WorkPolicy) => ({
+    name,
+    slots,
+    conversations,
+    ttl,
+    rankWait,
+    grace,
+    settleAfter,
+    policy,
+    answerAll,
+    ...(standby && { standby }),
+    onStep: quietly(onStep),
+    begin: (chat: ConversationHandle, hasMail: boolean) => turningOf(chat).begin(hasMail),
+    give: (chat: ConversationHandle, signal: AbortSignal) =>
+      giveTurn(chat, signal, () => turn({ id: chat.id, chat }), onEvent),
+  }))(checkPolicy(others.policy))
+}
 
 /** A worker that claims steps of conversations that await an answer, and runs their turns. */
 export interface WorkerMethods<W extends ResultStyle> {
@@ -154,7 +143,7 @@ export const createWorker = (
   surroundings: Omit<WorkerEnvironment, 'clock'>,
   options: WorkerOptions<ConversationHandle>,
 ): TaskWorker => {
-  const checked = checkWorkerOptions(options)
+  const checked = settingsOf(options)
   const { name = 'worker' } = E.isRight(checked) ? checked.right : {}
   const id = `${name}-${randomUUID()}`
   const around = { ...surroundings, clock: ownClock }
@@ -164,7 +153,7 @@ export const createWorker = (
     run: (runOptions) =>
       task(async function* (): Fallible<InvalidInput, WorkerExit> {
         const { signal = new AbortController().signal } = yield* unwrap(checkOptions(runOptions, runKinds))
-        const settings = settingsOf(yield* unwrap(checked))
+        const settings = yield* unwrap(checked)
         if (!isConversationId(id)) yield invalidInput('name', 'may contain only letters, digits and . _ : -')
         // If two runs shared an id, each would take the other's steps for its own.
         if (hasRun)

@@ -8,7 +8,9 @@ import { type Checkpoint, type EventStore, maxPage, type RecordedEvent } from '.
 import { type Clock, pause } from '../peers/clock.ts'
 
 /** Listener for the events of a store, in its global order. */
-export interface FeedListener {
+interface FeedListener {
+  /** Returns the checkpoint to begin at. If this function rejects, it is called again after a wait. */
+  readonly begin: () => Promise<Checkpoint | undefined>
   readonly event: (event: RecordedEvent) => void
   /** Called when all existing events have been delivered. Later events are delivered as they are written. */
   readonly caughtUp: () => void
@@ -56,22 +58,15 @@ export async function* lastEvent(
 
 const reconnectWait = 250
 
-interface Feeding {
-  readonly clock: Clock
-  readonly signal: AbortSignal
-  /** Returns the checkpoint to begin at. If this function rejects, it is called again after a wait. */
-  readonly begin: () => Promise<Checkpoint | undefined>
-}
-
 /**
  * Follows streams until the signal aborts or the store is closed or replaced. After an outage of the store, resumes at the last
  * checkpoint.
  */
 export const runFeed = async (
-  store: EventStore,
+  { store, clock }: { readonly store: EventStore; readonly clock: Clock },
   prefixes: readonly string[],
-  { event, caughtUp, lost }: FeedListener,
-  { clock, signal, begin }: Feeding,
+  { begin, event, caughtUp, lost }: FeedListener,
+  signal: AbortSignal,
 ): Promise<void> => {
   let after: Checkpoint | undefined
   let hasBegun = false

@@ -165,6 +165,8 @@ export const evolveStep = (
     case 'said':
     case 'rewound':
     case 'TurnRequested':
+    case 'TurnUnparked':
+    case 'CallDecided':
       return next(step, event, now)
     case 'queued':
       // No turn of a finished or parked step would take the message out of the inbox.
@@ -173,8 +175,6 @@ export const evolveStep = (
         : { ...step, hasMail: true }
     case 'taken':
       return { ...step, hasMail: false }
-    case 'CallDecided':
-      return next(step, event, now)
     case 'final':
       return step.hasMail ? next(step, event, now) : { ...step, stage: 'over', overBy: commandId }
     case 'TurnClaimed': {
@@ -199,8 +199,6 @@ export const evolveStep = (
       return what.data.step === step.name
         ? { ...freed(step, now), stage: 'parked', errors: what.data.errors }
         : freed(step, now)
-    case 'TurnUnparked':
-      return next(step, event, now)
     case 'TurnCancelled':
       return step.holder === undefined ? step : { ...step, isCancelled: true }
     case 'goes-on':

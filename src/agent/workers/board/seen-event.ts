@@ -1,5 +1,5 @@
 import type { AnswerTerms } from '../../../events/events.ts'
-import { conversationOf, queuedIn, turnedIn, workerOf } from '../../../events/ids.ts'
+import { conversationOf, queuedIn, turnedIn } from '../../../events/ids.ts'
 import { type Fields, isFields } from '../../../events/json.ts'
 import type { TurnEventData, TurnEventType } from '../../../events/turn-events.ts'
 import { counterfactualActor } from '../../../events/worker-events.ts'
@@ -27,17 +27,6 @@ export interface SeenEvent {
 type What =
   | { readonly type: 'said' | 'goes-on' | 'final' | 'rewound' | 'forked' | 'queued' | 'taken' | 'other' }
   | { readonly [T in TurnEventType]: { readonly type: T; readonly data: TurnEventData[T] } }[TurnEventType]
-
-/** An event about a worker, recorded by itself or by others. */
-export interface SeenWorker {
-  readonly worker: string
-  /** Kind of the event. `said`: recorded by the worker itself, which is therefore alive. */
-  readonly what: 'said' | 'stopped' | 'paused' | 'resumed'
-  /** Time of the event, for display: ISO 8601, UTC. */
-  readonly time: string
-  readonly slots?: number
-  readonly isStandby?: true
-}
 
 /**
  * Parses a JSON object; returns an empty object if the text is invalid. On a server, other programs may write to streams with matching
@@ -137,24 +126,5 @@ export const seenEventOf = (conversation: string, event: ReadEvent): SeenEvent =
     time: String(metadata['time']),
     asks: what.type === 'TurnRequested' ? requested : askingOf(metadata['answer']),
     what,
-  }
-}
-
-const saidOf: Readonly<Record<string, SeenWorker['what']>> = {
-  WorkerStopped: 'stopped',
-  WorkerPaused: 'paused',
-  WorkerResumed: 'resumed',
-}
-
-export const seenWorkerOf = ({ stream, type, data, metadata }: RecordedEvent): SeenWorker | undefined => {
-  const worker = workerOf(stream)
-  if (worker === undefined) return undefined
-  const { slots, standby } = fieldsIn(data)
-  return {
-    worker,
-    what: saidOf[type] ?? 'said',
-    time: String(fieldsIn(metadata)['time']),
-    ...(typeof slots === 'number' && { slots }),
-    ...(standby === true && { isStandby: true as const }),
   }
 }

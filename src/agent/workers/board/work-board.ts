@@ -1,23 +1,17 @@
+import { workerOf } from '../../../events/ids.ts'
 import type { TurnEventData } from '../../../events/turn-events.ts'
 import type { RecordedEvent } from '../../../store/port.ts'
+import { createUsageTracker, policyFor, type UsageTracker, type WorkPolicy } from '../choosing/policy.ts'
+import { type Fairness, fairness, type Lanes, lanes } from './lanes.ts'
+import { evolveStep, type OpenStep, tenantOf, withoutHolder } from './open-step.ts'
+import { beginsSample, conversationIn, fieldsIn, mayMatter, readEvent, seenEventOf } from './seen-event.ts'
 import {
-  type WorkSnapshot,
   type CarriedStep,
   carriedStepOf,
   type CarriedWorker,
   restoreCarriedStep,
+  type WorkSnapshot,
 } from './work-snapshot.ts'
-import { type Fairness, fairness, type Lanes, lanes } from './lanes.ts'
-import { withoutHolder, evolveStep, type OpenStep, tenantOf } from './open-step.ts'
-import { policyFor, type WorkPolicy, type UsageTracker, createUsageTracker } from '../choosing/policy.ts'
-import {
-  beginsSample,
-  conversationIn,
-  mayMatter,
-  readEvent,
-  seenEventOf,
-  seenWorkerOf,
-} from './seen-event.ts'
 
 /** A worker as known to its observers. */
 export interface KnownWorker extends Omit<CarriedWorker, 'worker'> {
@@ -62,6 +56,27 @@ export interface WorkBoard {
 interface LastClaim {
   readonly worker: string
   readonly order: number
+}
+
+/** Maximum number of conversations without a step whose values are remembered. */
+const mostRecent = 100_000
+
+/**
+ * Creates an empty collection of values by conversation: of all `kept` conversations, and of the others whose values were set most
+ * recently.
+ */
+const recent = <T>(kept: ReadonlyMap<string, unknown>) => {
+  const values = new Map<string, T>()
+  const set = (conversation: string, value: T): void => {
+    values.delete(conversation)
+    values.set(conversation, value)
+    for (const [oldest, its] of values) {
+      if (values.size <= mostRecent + kept.size) return
+      values.delete(oldest)
+      if (kept.has(oldest)) values.set(oldest, its)
+    }
+  }
+  return { get: (conversation: string): T | undefined => values.get(conversation), set }
 }
 
 /**
@@ -116,27 +131,35 @@ export const createWorkBoard = (
     workers.set(worker, { ...(isTurn && { slots: 0 }), ...workers.get(worker), heard, heardAt: now })
   }
 
-  const seeWorker = (event: RecordedEvent, now: number): void => {
-    const seen = seenWorkerOf(event)
-    if (!seen) return
-    const { worker, what, slots, isStandby, time } = seen
-    const { isPaused, ...known } = workers.get(worker) ?? { heard: time, heardAt: now }
-    if (known.isStandby && (what === 'stopped' || (what === 'said' && !isStandby))) standbyLeft = now
-    if (what === 'paused') workers.set(worker, { ...known, isPaused: true })
-    if (what === 'resumed') workers.set(worker, known)
-    if (what === 'said')
-      workers.set(worker, {
-        ...(isPaused && { isPaused }),
-        ...(isStandby && { isStandby }),
-        slots,
-        heard: time,
-        heardAt: now,
-      })
-    if (what !== 'stopped') return
-    workers.delete(worker)
-    for (const [conversation, step] of steps)
-      if (step.holder === worker) setStep(conversation, withoutHolder(conversation, step, now))
-    for (const [conversation, { holder }] of others) if (holder === worker) others.delete(conversation)
+  const seeWorker = (worker: string, { type, data, metadata }: RecordedEvent, now: number): void => {
+    const heard = String(fieldsIn(metadata)['time'])
+    const { slots, standby } = fieldsIn(data)
+    const { isPaused, ...known } = workers.get(worker) ?? { heard, heardAt: now }
+    switch (type) {
+      case 'WorkerPaused':
+        workers.set(worker, { ...known, isPaused: true })
+        return
+      case 'WorkerResumed':
+        workers.set(worker, known)
+        return
+      case 'WorkerStopped':
+        if (known.isStandby) standbyLeft = now
+        workers.delete(worker)
+        for (const [conversation, step] of steps)
+          if (step.holder === worker) setStep(conversation, withoutHolder(conversation, step, now))
+        for (const [conversation, { holder }] of others) if (holder === worker) others.delete(conversation)
+        return
+      default:
+        // Recorded by the worker itself, which is therefore alive.
+        if (known.isStandby && standby !== true) standbyLeft = now
+        workers.set(worker, {
+          ...(isPaused && { isPaused }),
+          ...(standby === true && { isStandby: true }),
+          slots: typeof slots === 'number' ? slots : undefined,
+          heard,
+          heardAt: now,
+        })
+    }
   }
 
   const seeTurns = (conversation: string, { type, revision }: RecordedEvent): void => {
@@ -184,8 +207,9 @@ export const createWorkBoard = (
       now - standbyLeft < within || workers.values().some(({ isStandby }) => isStandby),
     see: (event, now) => {
       const conversation = conversationIn(event.stream)
-      if (conversation === undefined) seeWorker(event, now)
-      else if (serves(conversation)) seeConversation(conversation, event, now)
+      const worker = workerOf(event.stream)
+      if (worker !== undefined) seeWorker(worker, event, now)
+      else if (conversation !== undefined && serves(conversation)) seeConversation(conversation, event, now)
     },
     reconnected: (now) => {
       for (const [worker, known] of workers) workers.set(worker, { ...known, heardAt: now })
@@ -211,36 +235,6 @@ export const createWorkBoard = (
       for (const { worker, ...its } of carried.workers) workers.set(worker, { ...its, heardAt: now })
       for (const conversation of carried.paused ?? []) if (serves(conversation)) paused.add(conversation)
       spent.restore(carried.spending ?? [])
-    },
-  }
-}
-
-/** Values by conversation, for all `kept` conversations and for the others whose values were set most recently. */
-export interface Recent<T> {
-  readonly get: (conversation: string) => T | undefined
-  readonly set: (conversation: string, value: T) => void
-}
-
-/** Maximum number of conversations outside `kept` whose values are remembered. */
-const most = 100_000
-
-/**
- * Creates an empty collection of values.
- *
- * @param kept conversations whose values are never dropped
- */
-export const recent = <T>(kept: ReadonlyMap<string, unknown>): Recent<T> => {
-  const values = new Map<string, T>()
-  return {
-    get: (conversation) => values.get(conversation),
-    set: (conversation, value) => {
-      values.delete(conversation)
-      values.set(conversation, value)
-      for (const [oldest, its] of values) {
-        if (values.size <= most + kept.size) return
-        values.delete(oldest)
-        if (kept.has(oldest)) values.set(oldest, its)
-      }
     },
   }
 }

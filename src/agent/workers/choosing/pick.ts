@@ -1,9 +1,9 @@
+import { isFree, isSuspect, type OpenStep, takeoverDelay, tenantOf } from '../board/open-step.ts'
 import type { WorkBoard } from '../board/work-board.ts'
-import { type OpenStep, takeoverDelay, isFree, isSuspect, tenantOf } from '../board/open-step.ts'
 import { tenantStatusOf } from './tenant-status.ts'
 
-/** A worker that competes with others for steps. Times are in milliseconds. */
-export interface InLine {
+/** A worker that competes with others for steps, with the delays by which it lets them go first. Times are in milliseconds. */
+export interface Me {
   readonly worker: string
   /** Milliseconds of silence after which a worker counts as dead. */
   readonly ttl: number
@@ -14,6 +14,14 @@ export interface InLine {
    * workers do not wait for such a worker again until its next sign of life.
    */
   readonly tardy: ReadonlyMap<string, number>
+  /** Milliseconds to wait for each worker that should take the step first. */
+  readonly rankWait: number
+  /** Reports whether this worker is busy with a conversation. */
+  readonly isBusyWith: (conversation: string) => boolean
+  /** Returns the conversations whose steps this worker is taking or already has. */
+  readonly taking: () => Iterable<string>
+  /** Returns the wall-clock time in milliseconds since 1970: budgets follow calendar periods. */
+  readonly time: () => number
 }
 
 /** A worker that is believed to be alive. */
@@ -50,7 +58,7 @@ const idleSilence = 7
  */
 const livingIn = (
   { lanes, workers }: WorkBoard,
-  { ttl, tardy, isStandby: isOne = false }: InLine,
+  { ttl, tardy, isStandby: isOne = false }: Me,
   now: number,
 ): readonly Living[] =>
   [...workers].flatMap(([worker, { slots = 0, heardAt, isPaused, isStandby = false }]) => {
@@ -71,7 +79,7 @@ interface PlaceInLine {
  * Returns a function that lists the workers ahead of this one for a conversation. The last holder comes first, because its prompt cache
  * is warm.
  */
-export const lineOf = (known: WorkBoard, me: InLine, now: number) => {
+export const lineOf = (known: WorkBoard, me: Me, now: number) => {
   let others: readonly Living[] | undefined
   return (conversation: string, step: OpenStep): PlaceInLine => {
     // Computed only when needed: most searches do not need it.
@@ -85,18 +93,6 @@ export const lineOf = (known: WorkBoard, me: InLine, now: number) => {
       weight: own,
     }
   }
-}
-
-/** A worker that looks for steps, with the delays by which it lets other workers go first. Times are in milliseconds. */
-export interface Me extends InLine {
-  /** Milliseconds to wait for each worker that should take the step first. */
-  readonly rankWait: number
-  /** Reports whether this worker is busy with a conversation. */
-  readonly isBusyWith: (conversation: string) => boolean
-  /** Returns the conversations whose steps this worker is taking or already has. */
-  readonly taking: () => Iterable<string>
-  /** Returns the wall-clock time in milliseconds since 1970: budgets follow calendar periods. */
-  readonly time: () => number
 }
 
 /** The step to take, if any, and the time to look again, by the observer's clock. */

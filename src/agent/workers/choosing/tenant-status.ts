@@ -79,7 +79,6 @@ export const isWithinLimit = (known: WorkBoard, conversation: string): boolean =
   if (!step) return true
   const tenant = tenantOf(step)
   const { limit = Infinity } = policyFor(policy, tenant)
-  if (limit === Infinity) return true
   const own = orderOf(conversation)
   const before = [...lanes.inProgress].filter(
     ([id, other]) => tenantOf(other) === tenant && orderOf(id) < own,

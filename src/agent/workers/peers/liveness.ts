@@ -10,21 +10,13 @@ import { lastEvent } from '../board/feed.ts'
 import { busyIn, isStandby, retried, type Shift } from '../serving/shift.ts'
 import type { Clock } from './clock.ts'
 
-export interface WorkerHeartbeat {
-  /** Records a beat if one is due, and keeps recording beats from then on. */
-  readonly beat: () => void
-  /** Records a beat at once, because the worker's state has changed. */
-  readonly changed: () => void
-  /** Stops the beats; resolves once all of them are recorded or refused. */
-  readonly stop: () => Promise<void>
-}
-
 /** Fraction of a worker's TTL after which the worker beats again if it has work. */
 const beatShare = 0.3
 /** Ratio of an idle worker's beat interval to a busy worker's beat interval. */
 const idleBeats = 20
 
-export const createHeartbeat = (shift: Shift): WorkerHeartbeat => {
+/** Returns functions that record that a worker is alive. */
+export const createHeartbeat = (shift: Shift) => {
   const { worker, settings, around, runs, over } = shift
   const { store, actor, clock } = around
   const every = settings.ttl * beatShare
@@ -38,6 +30,7 @@ export const createHeartbeat = (shift: Shift): WorkerHeartbeat => {
     const since = clock.now() - beatAt
     return since >= every * idleBeats || (since >= every && (runs.size > 0 || wasBusy))
   }
+  /** Records a beat if one is due, and keeps recording beats from then on. */
   const beat = (): void => {
     cancel()
     if (over.aborted || isOver) return
@@ -54,11 +47,13 @@ export const createHeartbeat = (shift: Shift): WorkerHeartbeat => {
     }
     cancel = clock.after(Math.max(beatAt + every - clock.now(), every / 10), beat)
   }
+  /** Stops the beats; resolves once all of them are recorded or refused. */
   const stop = (): Promise<void> => {
     isOver = true
     cancel()
     return told
   }
+  /** Records a beat at once, because the worker's state has changed. */
   const changed = (): void => {
     beatAt = -Infinity
     beat()
@@ -79,20 +74,6 @@ async function* isGone(store: EventStore, actor: Actor, name: string): Fallible<
   return (yield* lastEvent(store, workerStreamOf(name)))?.type === ended.type
 }
 
-/**
- * Liveness monitor: shows other processes that the worker's process is alive, and detects workers whose processes have ended, where the
- * store supports this.
- */
-export interface Vigil {
-  readonly begin: () => void
-  /**
-   * Ends the monitoring.
-   *
-   * @param hasStopped true if the log records that the worker has stopped; if false, other workers detect that it has ended
-   */
-  readonly end: (hasStopped: boolean) => void
-}
-
 /** Milliseconds between checks of workers that hold conversations. */
 const often = 25
 /** Milliseconds between checks while no other worker holds a conversation. */
@@ -100,8 +81,11 @@ const sometimes = 100
 /** Milliseconds between checks of all other workers. */
 const seldom = 10_000
 
-/** Returns a monitor that reports workers that ended without recording it, so that their steps become free at once. */
-export const vigil = (shift: Shift): Vigil => {
+/**
+ * Returns a monitor that shows other processes that the worker's process is alive, and reports workers that ended without recording it,
+ * so that their steps become free at once. It does both only where the store supports this.
+ */
+export const vigil = (shift: Shift) => {
   const { worker, known } = shift
   const { store, actor, clock } = shift.around
   const { liveness } = store
@@ -130,15 +114,19 @@ export const vigil = (shift: Shift): Vigil => {
     cancel = clock.after(names.size > 0 ? often : sometimes, look)
   }
 
-  return {
-    begin: () => {
-      if (liveness && lookedAt === -Infinity) look()
-    },
-    end: (hasStopped) => {
-      cancel()
-      if (hasStopped) release?.()
-    },
+  const begin = (): void => {
+    if (liveness && lookedAt === -Infinity) look()
   }
+  /**
+   * Ends the monitoring.
+   *
+   * @param hasStopped true if the log records that the worker has stopped; if false, other workers detect that it has ended
+   */
+  const end = (hasStopped: boolean): void => {
+    cancel()
+    if (hasStopped) release?.()
+  }
+  return { begin, end }
 }
 
 /** Returns the claimant for a program that runs turns. Unlike a worker, it records beats only during long turns and takes no steps. */

@@ -3,7 +3,7 @@ import { tell } from '../../../conversation/beside/worker-log.ts'
 import { run } from '../../../result/fallible.ts'
 import type { RecordedEvent } from '../../../store/port.ts'
 import { leaveReason } from '../../models/abort.ts'
-import { runFeed, type FeedListener, prefixesOf } from '../board/feed.ts'
+import { prefixesOf, runFeed } from '../board/feed.ts'
 import type { OpenStep } from '../board/open-step.ts'
 import { createSnapshotKeeper } from '../board/snapshots.ts'
 import { type Me, pick } from '../choosing/pick.ts'
@@ -140,7 +140,7 @@ export const work = async (
   around: WorkerEnvironment,
   signal: AbortSignal,
 ): Promise<WorkerExit> => {
-  const { store, clock } = around
+  const { clock } = around
   const over = new AbortController()
   const shift = beginShift(worker, settings, around, over.signal)
   const { known, runs, watch } = shift
@@ -171,7 +171,8 @@ export const work = async (
     watch.changed()
     look()
   }
-  const listener: FeedListener = {
+  const listener = {
+    begin: settler.begin,
     event: (event: RecordedEvent) => {
       known.see(event, clock.now())
       settler.received(event.checkpoint)
@@ -190,9 +191,7 @@ export const work = async (
       isUp = false
     },
   }
-
-  const feeding = { clock, signal: over.signal, begin: settler.begin }
-  const fed = runFeed(store, prefixesOf(settings.conversations), listener, feeding)
+  const fed = runFeed(around, prefixesOf(settings.conversations), listener, over.signal)
   const stopGauges = gaugeSteps(worker, known)
   settings.standby?.addEventListener('abort', stepIn)
   const exitOf = (why: WorkerExit['why'], isRecorded: boolean): WorkerExit => {

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { storeOn } from '../../../src/api/open.ts'
-import { orThrow, run } from '../../../src/result/fallible.ts'
-import { memoryStore } from '../../../src/store/memory/store.ts'
-import { release, take, placeOfClaim } from '../../../src/agent/workers/serving/claim.ts'
-import { ownClock, watch } from '../../../src/agent/workers/peers/clock.ts'
-import { createWorkBoard } from '../../../src/agent/workers/board/work-board.ts'
-import { isSeenWhole } from '../../../src/agent/workers/board/open-step.ts'
-import { refusals } from '../../../src/agent/workers/choosing/own-claims.ts'
-import { say } from '../../support/workers/hands.ts'
+import { storeOn } from '../../../../src/api/open.ts'
+import { orThrow, run } from '../../../../src/result/fallible.ts'
+import { memoryStore } from '../../../../src/store/memory/store.ts'
+import { release, take, placeOfClaim } from '../../../../src/agent/workers/serving/claim.ts'
+import { ownClock, watch } from '../../../../src/agent/workers/peers/clock.ts'
+import { createWorkBoard } from '../../../../src/agent/workers/board/work-board.ts'
+import { isSeenWhole } from '../../../../src/agent/workers/board/open-step.ts'
+import { refusals } from '../../../../src/agent/workers/choosing/own-claims.ts'
+import { say } from '../../../support/workers/hands.ts'
 
 /** A conversation that somebody has asked about, and what a worker knows that has received nothing of its turns. */
 const scene = async ({ answersAll = false, asksFirst = false } = {}) => {

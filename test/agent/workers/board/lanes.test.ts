@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { pick } from '../../../src/agent/workers/choosing/pick.ts'
-import { plainPick } from '../../support/workers/plain-pick.ts'
-import { story } from '../../support/workers/story.ts'
-import { runs } from '../../support/runs.ts'
+import { pick } from '../../../../src/agent/workers/choosing/pick.ts'
+import { plainPick } from '../../../support/workers/plain-pick.ts'
+import { story } from '../../../support/workers/story.ts'
+import { runs } from '../../../support/runs.ts'
 
 const one = fc.constantFrom
 const chat = one('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h')

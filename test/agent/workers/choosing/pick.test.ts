@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { story, type Story } from '../../support/workers/story.ts'
+import { story, type Story } from '../../../support/workers/story.ts'
 
 describe('which step a worker takes', () => {
   test('the oldest first', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { storeOn } from '../../../src/api/open.ts'
-import { memoryStore } from '../../../src/store/memory/store.ts'
-import { chatsOf } from '../../../src/agent/workers/serving/give.ts'
+import { storeOn } from '../../../../src/api/open.ts'
+import { memoryStore } from '../../../../src/store/memory/store.ts'
+import { chatsOf } from '../../../../src/agent/workers/serving/give.ts'
 
 const { conversation } = storeOn(memoryStore(), { kind: 'test' })
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { tenantStatusOf } from '../../../src/agent/workers/choosing/tenant-status.ts'
-import type { WorkPolicy } from '../../../src/agent/workers/choosing/policy.ts'
-import { runs } from '../../support/runs.ts'
-import { noon, type Story, story } from '../../support/workers/story.ts'
+import { tenantStatusOf } from '../../../../src/agent/workers/choosing/tenant-status.ts'
+import type { WorkPolicy } from '../../../../src/agent/workers/choosing/policy.ts'
+import { runs } from '../../../support/runs.ts'
+import { noon, type Story, story } from '../../../support/workers/story.ts'
 
 /** Why nobody takes the step of a conversation. */
 const heldIn = ({ known, now }: Story, conversation: string): string | undefined => {

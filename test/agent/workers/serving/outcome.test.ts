@@ -6,9 +6,9 @@ import {
   type Capacity,
   fullCapacity,
   type TurnAttempt,
-} from '../../../src/agent/workers/serving/outcome.ts'
-import { text } from '../../support/log.ts'
-import { ask, scene, steps, until } from '../../support/workers/scene.ts'
+} from '../../../../src/agent/workers/serving/outcome.ts'
+import { text } from '../../../support/log.ts'
+import { ask, scene, steps, until } from '../../../support/workers/scene.ts'
 
 const most = 8
 /** What becomes of the capacity after turns; each begins and ends at its index, unless it says otherwise. */
