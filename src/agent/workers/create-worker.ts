@@ -9,7 +9,7 @@ import { checkOptions, type OptionKinds, kinds } from '../../store/options.ts'
 import type { TurnOptions } from '../turn/options.ts'
 import { checkPolicy, type WorkPolicy } from './choosing/policy.ts'
 import { ownClock } from './peers/clock.ts'
-import { giveTurn, quietly, type ServedEvent, turningOf } from './serving/give.ts'
+import { giveTurn, quietly, type ServedEvent, turnRunnerOf } from './serving/give.ts'
 import type { AttemptReport, WorkerEnvironment, WorkerSettings } from './serving/shift.ts'
 import { type WorkerExit, work } from './serving/worker.ts'
 
@@ -108,7 +108,7 @@ const settingsOf = (
     answerAll,
     ...(standby && { standby }),
     onStep: quietly(onStep),
-    begin: (chat: ConversationHandle, hasMail: boolean) => turningOf(chat).begin(hasMail),
+    begin: (chat: ConversationHandle, hasMail: boolean) => turnRunnerOf(chat).begin(hasMail),
     give: (chat: ConversationHandle, signal: AbortSignal) =>
       giveTurn(chat, signal, () => turn({ id: chat.id, chat }), onEvent),
   }))(checkPolicy(others.policy))

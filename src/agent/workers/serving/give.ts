@@ -35,7 +35,7 @@ export const quietly =
   }
 
 /** Returns a conversation handle's turn runner. It is reused, so that each turn begins with the history left by the previous one. */
-export const turningOf = memo((chat: ConversationHandle) => createTurnRunner(chat))
+export const turnRunnerOf = memo((chat: ConversationHandle) => createTurnRunner(chat))
 
 const streamed = (
   chat: ConversationHandle,
@@ -44,7 +44,7 @@ const streamed = (
 ): Promise<Given> =>
   run(
     catchTyped<TurnError & Error, TurnResult>(async () => {
-      for await (const event of turningOf(chat).stream(options)) {
+      for await (const event of turnRunnerOf(chat).stream(options)) {
         onEvent({ conversation: chat.id, event })
         if (event.type === 'done') return event.turned
       }
@@ -68,7 +68,7 @@ export const giveTurn = async (
     const signal = options.signal ? AbortSignal.any([ends, options.signal]) : ends
     // A recorded partial reply would hinder the worker that has to produce the reply.
     const own = { ...options, signal, keepPartial: false }
-    const given = await (onEvent ? streamed(chat, own, quietly(onEvent)) : turningOf(chat).turn(own)())
+    const given = await (onEvent ? streamed(chat, own, quietly(onEvent)) : turnRunnerOf(chat).turn(own)())
     return E.mapLeft((error: TurnError): GivenError =>
       isRefusedOptions(own, error) ? { ...error, isOfOptions: true } : error,
     )(given)

@@ -10,7 +10,7 @@ import { type Me, pick } from '../choosing/pick.ts'
 import { within } from '../peers/clock.ts'
 import { createHeartbeat, vigil } from '../peers/liveness.ts'
 import { gaugeSteps } from '../peers/roster.ts'
-import { turningOf } from './give.ts'
+import { turnRunnerOf } from './give.ts'
 import { hasSeenClaim, serve } from './serve.ts'
 import {
   beginShift,
@@ -151,7 +151,7 @@ export const work = async (
     runs.set(conversation, its)
     void serve(shift, its, step, { claimed: beats.beat, freed: look }).finally(() => {
       runs.delete(conversation)
-      if (its.claimed !== undefined) shift.chats.keep(its.chat, turningOf(its.chat).size())
+      if (its.claimed !== undefined) shift.chats.keep(its.chat, turnRunnerOf(its.chat).size())
       watch.changed()
       look()
     })
