@@ -71,12 +71,12 @@ export type {
 export type { DoneEvent, TurnEvent } from './agent/turn/stream-turn.ts'
 export type { NextStep, StepSettings, StopWhen, TurnStep } from './agent/turn/turn-step.ts'
 export type { TurnError, TurnResult } from './agent/turn/turn-result.ts'
-export type { WorkerExit } from './agent/workers/drain.ts'
-export type { ServedEvent } from './agent/workers/give.ts'
-export type { HoldReason } from './agent/workers/tenant-status.ts'
-export type { OpenStepInfo, StepState, StepsOptions } from './agent/workers/list-steps.ts'
-export type { WorkerError, WorkerNotFound } from './agent/workers/pause.ts'
-export type { BudgetPeriod, TenantBudget, TenantPolicy, WorkPolicy } from './agent/workers/policy.ts'
+export type { WorkerExit } from './agent/workers/serving/worker.ts'
+export type { ServedEvent } from './agent/workers/serving/give.ts'
+export type { HoldReason } from './agent/workers/choosing/tenant-status.ts'
+export type { OpenStepInfo, StepState, StepsOptions } from './agent/workers/peers/roster.ts'
+export type { WorkerError, WorkerNotFound } from './agent/workers/requests.ts'
+export type { BudgetPeriod, TenantBudget, TenantPolicy, WorkPolicy } from './agent/workers/choosing/policy.ts'
 export type {
   AnswerRequest,
   PauseOptions,
@@ -85,9 +85,9 @@ export type {
   TurnFactsOptions,
   RetryOptions,
 } from './agent/workers/requests.ts'
-export type { Roster, RosterOptions, WorkerInfo } from './agent/workers/roster.ts'
-export type { AttemptReport } from './agent/workers/runs.ts'
-export type { ServedConversation, WorkerOptions } from './agent/workers/worker-options.ts'
+export type { Roster, RosterOptions, WorkerInfo } from './agent/workers/peers/roster.ts'
+export type { AttemptReport } from './agent/workers/serving/shift.ts'
+export type { ServedConversation, WorkerOptions } from './agent/workers/create-worker.ts'
 export type { CopyConversations } from './api/copy-conversations.ts'
 export type { ErrorOf, PalimpsestError } from './api/errors.ts'
 export type { StoreOptions } from './api/open.ts'

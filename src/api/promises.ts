@@ -1,7 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import type { WorkerMethods } from '../agent/workers/create-worker.ts'
-import { mapServed } from '../agent/workers/worker-options.ts'
+import { type WorkerMethods, mapServed } from '../agent/workers/create-worker.ts'
 import type { FullReader } from '../conversation/reading/conversation-reader.ts'
 import { toError, type TypedError } from '../result/typed-error.ts'
 import type { ConversationMethods, TaskConversation } from './conversation.ts'

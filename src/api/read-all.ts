@@ -10,7 +10,7 @@ import { createLruCache } from '../store/lru.ts'
 import { checkOptions, type OptionKinds, kinds, oneOf } from '../store/options.ts'
 import { allPages } from '../store/pages.ts'
 import type { Checkpoint, EventStore, FollowOptions, RecordedEvent } from '../store/port.ts'
-import { readTo } from '../agent/workers/feed.ts'
+import { readTo } from '../agent/workers/board/feed.ts'
 import type { FollowConversations, FollowedEvent, ReadAllOptions, StreamedEvent, TaskStore } from './store.ts'
 
 export const readers = (events: EventStore): Pick<TaskStore, 'readAll' | 'follow'> => {

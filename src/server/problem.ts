@@ -4,7 +4,7 @@ import type { LedgerError, ProofError } from '../index.ts'
 import type { NoteError, ReadError, WriteError } from '../store/errors.ts'
 import type { DecisionError, WithdrawalError } from '../agent/turn/calls/decisions.ts'
 import type { SayError } from '../agent/turn/say/say.ts'
-import type { WorkerError } from '../agent/workers/pause.ts'
+import type { WorkerError } from '../agent/workers/requests.ts'
 
 /** An error as a problem document (RFC 9457), with the data of the typed error as further fields. */
 export interface ProblemDetails {

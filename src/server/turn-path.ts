@@ -1,6 +1,6 @@
 import type { ConversationEvent } from '../index.ts'
 import { messageOf } from '../events/events.ts'
-import { isFinal } from '../agent/workers/seen-event.ts'
+import { isFinal } from '../agent/workers/board/seen-event.ts'
 import type { OutcomeMessage } from './turn-messages.ts'
 import { finishedOutcome, rewoundBy } from './turn-outcome.ts'
 

@@ -172,7 +172,7 @@ describe('imports point one way', () => {
     const using = (pattern: RegExp) =>
       files.filter((file) => pattern.test(readFileSync(join(source, file), 'utf8'))).toSorted()
     expect(using(/_tag [!=]== 'Conflict'/)).toEqual([
-      'agent/workers/serve.ts', // counts it
+      'agent/workers/serving/serve.ts', // counts it
       'audit/ledger/append.ts', // another sealer has stored the same tiles
       'audit/ledger/sealer.ts', // looks again when it always does
       'conversation/writing/fork.ts', // reads the conversation that is there

@@ -6,11 +6,113 @@ import { isConversationId } from '../../events/ids.ts'
 import type { MethodResult, ResultStyle } from '../../result/answer.ts'
 import { unwrap, type Fallible, task } from '../../result/fallible.ts'
 import { checkOptions, type OptionKinds, kinds } from '../../store/options.ts'
-import { ownClock } from './clock.ts'
-import type { WorkerExit } from './drain.ts'
-import type { WorkerEnvironment } from './shift.ts'
-import { checkWorkerOptions, settingsOf, type WorkerOptions } from './worker-options.ts'
-import { work } from './worker.ts'
+import type { TurnOptions } from '../turn/options.ts'
+import { checkPolicy, type WorkPolicy } from './choosing/policy.ts'
+import { ownClock } from './peers/clock.ts'
+import { giveTurn, quietly, type ServedEvent, turnRunnerOf } from './serving/give.ts'
+import type { AttemptReport, WorkerEnvironment, WorkerSettings } from './serving/shift.ts'
+import { type WorkerExit, work } from './serving/worker.ts'
+
+/** A conversation that a worker serves. */
+export interface ServedConversation<Chat> {
+  readonly id: string
+  readonly chat: Chat
+}
+
+/** Options of a worker. Times are in milliseconds. */
+export interface WorkerOptions<Chat> {
+  /** Returns the options of `turn` for a conversation. Called for each attempt. */
+  readonly turn: (served: ServedConversation<Chat>) => TurnOptions | Promise<TurnOptions>
+  /** Beginning of the worker's id in the log. Default `worker`. */
+  readonly name?: string | undefined
+  /** Number of conversations that the worker handles at once. Default 8. */
+  readonly slots?: number | undefined
+  /** Id prefixes of the conversations that the worker serves. Default: all conversations. */
+  readonly conversations?: readonly string[] | undefined
+  /** Called with each event of the worker's turns. Errors thrown by the function are ignored. */
+  readonly onEvent?: ((served: ServedEvent) => void) | undefined
+  /** Called with a report on each attempt that has ended. Errors thrown by the function are ignored. */
+  readonly onStep?: ((step: AttemptReport) => void) | undefined
+  /**
+   * Milliseconds of silence after which a worker counts as dead and other workers take over its steps. Use the same value for all
+   * workers. Default 10,000.
+   */
+  readonly ttl?: number | undefined
+  /** Milliseconds for which turns may continue after the worker was requested to stop. Default 30,000. */
+  readonly grace?: number | undefined
+  /** Limits, weights and budgets of tenants. Use the same policy for all workers. Default: all tenants are treated alike. */
+  readonly policy?: WorkPolicy | undefined
+  /**
+   * True to answer every conversation that awaits the model, even without a request, including imports, forks and other appends.
+   * Default false.
+   */
+  readonly answerAll?: boolean | undefined
+  /**
+   * Signal that ends standby. Until it aborts, the worker takes only steps during which two workers died, one at a time and without
+   * other work meanwhile; all other workers leave these steps alone for `ttl`. Afterwards it works like any other worker. Default: no
+   * standby.
+   */
+  readonly standby?: AbortSignal | undefined
+}
+
+const optionKinds: OptionKinds<WorkerOptions<ConversationHandle>> = {
+  turn: kinds.call,
+  name: kinds.text,
+  slots: kinds.several,
+  conversations: kinds.texts,
+  onEvent: kinds.call,
+  onStep: kinds.call,
+  ttl: kinds.several,
+  grace: kinds.count,
+  policy: kinds.anything,
+  answerAll: kinds.flag,
+  standby: kinds.signal,
+}
+
+/** Returns options whose `turn` accepts conversations of another kind. Checks nothing. */
+export const mapServed = <Given, Taken>(
+  options: WorkerOptions<Taken>,
+  edge: (chat: Given) => Taken,
+): WorkerOptions<Given> => {
+  const { turn, ...others } = { ...options }
+  return {
+    ...others,
+    turn: typeof turn === 'function' ? ({ id, chat }) => turn({ id, chat: edge(chat) }) : turn,
+  }
+}
+
+/** Minimum wait in milliseconds for each worker that should take a step first: a claim takes a few milliseconds. */
+const rankWait = 10
+
+/** Minimum number of events between snapshots. This many events are read in well under a second. */
+const settleAfter = 5_000
+
+/** Returns the settings of a worker with these options. Refuses unknown options, and requires `turn`. */
+const settingsOf = (
+  options: WorkerOptions<ConversationHandle>,
+): E.Either<InvalidInput, WorkerSettings & { readonly name: string }> => {
+  const checked = checkOptions(options, optionKinds)
+  if (E.isLeft(checked)) return checked
+  const { turn, name = 'worker', onEvent, onStep, standby, ...others } = checked.right
+  if (!turn) return E.left(invalidInput('turn', 'must be a function that returns the options of a turn'))
+  const { slots = 8, conversations = [''], ttl = 10_000, grace = 30_000, answerAll = false } = others
+  return E.map((policy: WorkPolicy) => ({
+    name,
+    slots,
+    conversations,
+    ttl,
+    rankWait,
+    grace,
+    settleAfter,
+    policy,
+    answerAll,
+    ...(standby && { standby }),
+    onStep: quietly(onStep),
+    begin: (chat: ConversationHandle, hasMail: boolean) => turnRunnerOf(chat).begin(hasMail),
+    give: (chat: ConversationHandle, signal: AbortSignal) =>
+      giveTurn(chat, signal, () => turn({ id: chat.id, chat }), onEvent),
+  }))(checkPolicy(others.policy))
+}
 
 /** A worker that claims steps of conversations that await an answer, and runs their turns. */
 export interface WorkerMethods<W extends ResultStyle> {
@@ -35,13 +137,13 @@ interface RunOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-const fields: OptionKinds<RunOptions> = { signal: kinds.signal }
+const runKinds: OptionKinds<RunOptions> = { signal: kinds.signal }
 
 export const createWorker = (
   surroundings: Omit<WorkerEnvironment, 'clock'>,
   options: WorkerOptions<ConversationHandle>,
 ): TaskWorker => {
-  const checked = checkWorkerOptions(options)
+  const checked = settingsOf(options)
   const { name = 'worker' } = E.isRight(checked) ? checked.right : {}
   const id = `${name}-${randomUUID()}`
   const around = { ...surroundings, clock: ownClock }
@@ -50,8 +152,8 @@ export const createWorker = (
     id,
     run: (runOptions) =>
       task(async function* (): Fallible<InvalidInput, WorkerExit> {
-        const { signal = new AbortController().signal } = yield* unwrap(checkOptions(runOptions, fields))
-        const settings = settingsOf(yield* unwrap(checked))
+        const { signal = new AbortController().signal } = yield* unwrap(checkOptions(runOptions, runKinds))
+        const settings = yield* unwrap(checked)
         if (!isConversationId(id)) yield invalidInput('name', 'may contain only letters, digits and . _ : -')
         // If two runs shared an id, each would take the other's steps for its own.
         if (hasRun)

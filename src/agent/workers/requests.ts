@@ -1,15 +1,20 @@
 import * as E from 'fp-ts/lib/Either.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { z } from 'zod'
+import { tell } from '../../conversation/beside/worker-log.ts'
 import type { ConversationHandle } from '../../conversation/conversation.ts'
 import { objectOf, splitEnvelope } from '../../conversation/writing/envelope.ts'
 import { checkJson } from '../../events/check.ts'
 import { type Actor, type AnswerTerms, askingShape } from '../../events/events.ts'
+import { workerStreamOf } from '../../events/ids.ts'
 import type { RecordedTurnFact } from '../../events/turn-events.ts'
 import type { MethodResult, ResultStyle } from '../../result/answer.ts'
 import { unwrap, orThrow, type Fallible, task } from '../../result/fallible.ts'
+import type { NoteError, ReadError, WriteError } from '../../store/errors.ts'
 import { checkOptions, type OptionKinds, kinds } from '../../store/options.ts'
-import type { NoteError, ReadError } from '../../store/errors.ts'
+import type { EventStore } from '../../store/port.ts'
 import { recordFact } from '../turn/say/record-fact.ts'
+import { lastEvent } from './board/feed.ts'
 
 /** Name of the person who requests the retry of a parked step, and the reason. */
 export interface RetryOptions {
@@ -48,7 +53,7 @@ const factsFields: OptionKinds<TurnFactsOptions> = {
 }
 
 /** Schema for the name of the person who makes a request to workers, and the reason. */
-export const whoSchema = z.strictObject({
+const whoSchema = z.strictObject({
   by: z.string().min(1, { error: 'say who does it' }),
   reason: z.string().optional(),
 })
@@ -95,6 +100,15 @@ export interface WorkRequester<W extends ResultStyle = 'task'> {
   readonly turnFacts: (options?: TurnFactsOptions) => AsyncIterable<RecordedTurnFact>
 }
 
+/** Returns a method that records a person's request about a conversation. */
+const recorded =
+  (chat: ConversationHandle, type: 'TurnUnparked' | 'TurnsPaused' | 'TurnsResumed') =>
+  (options: UnparkOptions | PauseOptions | ResumeOptions): TaskEither<RequestError, void> =>
+    task(async function* (): Fallible<RequestError, void> {
+      const who = yield* unwrap(checkJson(whoSchema, options))
+      yield* recordFact(chat, (at) => ({ type, data: { ...who, at } }))
+    })
+
 /** Returns the methods that send requests about a conversation to workers. */
 export const createWorkRequester = (chat: ConversationHandle): WorkRequester => ({
   request: (options = {}) =>
@@ -103,23 +117,42 @@ export const createWorkRequester = (chat: ConversationHandle): WorkRequester => 
       const asking = yield* unwrap(checkJson(z.strictObject(askingShape), input))
       yield* recordFact(chat, (at) => ({ type: 'TurnRequested', data: { ...asking, at } }), envelope)
     }),
-  retry: (options) =>
-    task(async function* (): Fallible<RequestError, void> {
-      const who = yield* unwrap(checkJson(whoSchema, options))
-      yield* recordFact(chat, (at) => ({ type: 'TurnUnparked', data: { ...who, at } }))
-    }),
-  pause: (options) =>
-    task(async function* (): Fallible<RequestError, void> {
-      const who = yield* unwrap(checkJson(whoSchema, options))
-      yield* recordFact(chat, (at) => ({ type: 'TurnsPaused', data: { ...who, at } }))
-    }),
-  resume: (options) =>
-    task(async function* (): Fallible<RequestError, void> {
-      const who = yield* unwrap(checkJson(whoSchema, options))
-      yield* recordFact(chat, (at) => ({ type: 'TurnsResumed', data: { ...who, at } }))
-    }),
+  retry: recorded(chat, 'TurnUnparked'),
+  pause: recorded(chat, 'TurnsPaused'),
+  resume: recorded(chat, 'TurnsResumed'),
   turnFacts: async function* (options) {
     const { from = 0, follow = false, signal } = await orThrow(checkOptions(options, factsFields))
     yield* chat.turnLog.since(from, follow, signal)
   },
 })
+
+/** The worker does not exist or has stopped; `workers` lists the existing ones. Nothing was recorded. */
+export interface WorkerNotFound {
+  readonly _tag: 'WorkerNotFound'
+  readonly message: string
+  readonly worker: string
+}
+export type WorkerError = WorkerNotFound | WriteError
+
+const workerNotFound = (worker: string): WorkerNotFound => ({
+  _tag: 'WorkerNotFound',
+  message: `there is no worker ${worker}, or it has stopped: list the workers to see their ids`,
+  worker,
+})
+
+/**
+ * Returns methods that pause and resume workers; a paused worker begins no step. Errors: `WorkerNotFound` for a worker that has never
+ * recorded a beat or has stopped.
+ */
+export const createPauseMethods = (store: EventStore, actor: Actor) => {
+  const told =
+    (type: 'WorkerPaused' | 'WorkerResumed') =>
+    (worker: string, options: PauseOptions | ResumeOptions): TaskEither<WorkerError, void> =>
+      task(async function* (): Fallible<WorkerError, void> {
+        const data = yield* unwrap(checkJson(whoSchema, options))
+        const last = yield* lastEvent(store, workerStreamOf(worker))
+        if (!last || last.type === 'WorkerStopped') return yield workerNotFound(worker)
+        yield* tell(store, actor, worker, { type, data })
+      })
+  return { pauseWorker: told('WorkerPaused'), resumeWorker: told('WorkerResumed') }
+}

@@ -14,7 +14,7 @@ import { route } from '../route.ts'
 import { servedShape } from '../shapes/turns.ts'
 import { checkAccepts, eventStream } from '../sse.ts'
 import { type TurnRequest, turnTold } from '../turn-stream.ts'
-import { isFinal } from '../../agent/workers/seen-event.ts'
+import { isFinal } from '../../agent/workers/board/seen-event.ts'
 import { eventAt } from './tags.ts'
 
 // Requests for a turn of the workers, and the live events that workers report.

@@ -4,7 +4,7 @@ import { storeOn } from '../../../src/api/open.ts'
 import { orThrow, run } from '../../../src/result/fallible.ts'
 import type { AppendOptions, Model } from '../../../src/index.ts'
 import { memoryStore } from '../../../src/store/memory/store.ts'
-import { giveTurn, turningOf } from '../../../src/agent/workers/give.ts'
+import { giveTurn, turnRunnerOf } from '../../../src/agent/workers/serving/give.ts'
 import { text } from '../../support/log.ts'
 import { hand } from '../../support/workers/hands.ts'
 import { type RoundTrip, roundTrips } from '../../support/workers/round-trips.ts'
@@ -29,7 +29,7 @@ const scene = () => {
     countTokens: async () => E.right(100),
   }
   hand(store, 'w', {
-    begin: (chat, hasMail) => turningOf(chat).begin(hasMail),
+    begin: (chat, hasMail) => turnRunnerOf(chat).begin(hasMail),
     give: (chat, signal) => giveTurn(chat, signal, () => ({ client, model: 'm' }), undefined),
     onStep: () => ended(),
   })

@@ -5,11 +5,17 @@ import { settledStreamOf } from '../../../src/events/settled-data.ts'
 import { orThrow, run } from '../../../src/result/fallible.ts'
 import { memoryStore } from '../../../src/store/memory/store.ts'
 import type { EventStore, RecordedEvent } from '../../../src/store/port.ts'
-import { type WorkSnapshot, type CarriedStep, rules } from '../../../src/agent/workers/work-snapshot.ts'
-import { type WorkBoard, createWorkBoard } from '../../../src/agent/workers/work-board.ts'
-import { rosters } from '../../../src/agent/workers/roster.ts'
-import { joinParts, partsOf, type BoardSnapshot } from '../../../src/agent/workers/snapshot-parts.ts'
-import { snapshotsEnd, writeSettled } from '../../../src/agent/workers/snapshots.ts'
+import {
+  type WorkSnapshot,
+  type CarriedStep,
+  rules,
+  joinParts,
+  partsOf,
+  type BoardSnapshot,
+} from '../../../src/agent/workers/board/work-snapshot.ts'
+import { type WorkBoard, createWorkBoard } from '../../../src/agent/workers/board/work-board.ts'
+import { rosters } from '../../../src/agent/workers/peers/roster.ts'
+import { snapshotsEnd, writeSettled } from '../../../src/agent/workers/board/snapshots.ts'
 import { atEnd } from '../../support/at-end.ts'
 import { left } from '../../support/either.ts'
 import { stores } from '../../support/stores.ts'

@@ -1,8 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { backoff, maxAttempts, takeoverDelay } from '../../../src/agent/workers/attempts.ts'
-import { carriedStepOf, restoreCarriedStep } from '../../../src/agent/workers/work-snapshot.ts'
-import { withoutHolder, type OpenStep } from '../../../src/agent/workers/open-step.ts'
+import {
+  backoff,
+  maxAttempts,
+  takeoverDelay,
+  withoutHolder,
+  type OpenStep,
+} from '../../../src/agent/workers/board/open-step.ts'
+import { carriedStepOf, restoreCarriedStep } from '../../../src/agent/workers/board/work-snapshot.ts'
 
 const step: OpenStep = {
   name: 'conversation@0',

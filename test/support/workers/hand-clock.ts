@@ -1,4 +1,4 @@
-import type { Clock } from '../../../src/agent/workers/clock.ts'
+import type { Clock } from '../../../src/agent/workers/peers/clock.ts'
 
 /** Lets everything happen that waits for no timer. */
 export const settled = async (): Promise<void> => {

@@ -1,9 +1,12 @@
-import { takeoverDelay } from '../../../src/agent/workers/attempts.ts'
-import { tenantStatusOf } from '../../../src/agent/workers/tenant-status.ts'
-import type { WorkBoard } from '../../../src/agent/workers/work-board.ts'
-import { lineOf } from '../../../src/agent/workers/line.ts'
-import { isSuspect, type OpenStep, tenantOf } from '../../../src/agent/workers/open-step.ts'
-import type { Me } from '../../../src/agent/workers/pick.ts'
+import {
+  takeoverDelay,
+  isSuspect,
+  type OpenStep,
+  tenantOf,
+} from '../../../src/agent/workers/board/open-step.ts'
+import { tenantStatusOf } from '../../../src/agent/workers/choosing/tenant-status.ts'
+import type { WorkBoard } from '../../../src/agent/workers/board/work-board.ts'
+import { lineOf, type Me } from '../../../src/agent/workers/choosing/pick.ts'
 
 /** What a worker might take, with its place in the order. */
 interface Candidate {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../src/agent/workers/clock.ts'
+import type { Clock } from '../../../src/agent/workers/peers/clock.ts'
 import type { Surroundings } from './virtual-time.ts'
 
 // Everything that several workers and a person do with one store, in an order that a seed decides: each call of the store waits until it

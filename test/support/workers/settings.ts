@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import type { WorkerSettings } from '../../../src/agent/workers/shift.ts'
+import type { WorkerSettings } from '../../../src/agent/workers/serving/shift.ts'
 
 /** A worker whose attempts fail, unless it is told how to give turns. */
 export const settingsWith = (settings: Partial<WorkerSettings> = {}): WorkerSettings => ({

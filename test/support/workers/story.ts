@@ -1,8 +1,8 @@
 import type { AnswerFlag, Origin } from '../../../src/events/events.ts'
 import type { RecordedEvent } from '../../../src/store/port.ts'
-import { type WorkBoard, createWorkBoard } from '../../../src/agent/workers/work-board.ts'
-import { type Me, type PickResult, pick } from '../../../src/agent/workers/pick.ts'
-import type { WorkPolicy } from '../../../src/agent/workers/policy.ts'
+import { type WorkBoard, createWorkBoard } from '../../../src/agent/workers/board/work-board.ts'
+import { type Me, type PickResult, pick } from '../../../src/agent/workers/choosing/pick.ts'
+import type { WorkPolicy } from '../../../src/agent/workers/choosing/policy.ts'
 
 /** When stories begin. */
 export const noon = Date.parse('2026-01-31T12:00:00.000Z')

@@ -4,8 +4,8 @@ import type { ConversationHandle } from '../../../src/conversation/conversation.
 import type { Model, ModelError, ModelRequest, Reply } from '../../../src/agent/models/model.ts'
 import type { EventStore } from '../../../src/store/port.ts'
 import { createTurnRunner } from '../../../src/agent/turn/turn-runner.ts'
-import { giveTurn, turningOf } from '../../../src/agent/workers/give.ts'
-import { work } from '../../../src/agent/workers/worker.ts'
+import { giveTurn, turnRunnerOf } from '../../../src/agent/workers/serving/give.ts'
+import { work } from '../../../src/agent/workers/serving/worker.ts'
 import { gatedStore, type Without } from './gated-store.ts'
 import { type Standing, standingAfter } from './judge.ts'
 import type { Scheduler } from './scheduler.ts'
@@ -147,7 +147,7 @@ export const world = (store: EventStore, scheduled: Scheduler, without?: Without
       const own = gatedStore(store, who, scheduled, without)
       const clock = clockOf(who)
       const { conversation } = storeOn(own, actor, undefined, clock)
-      const begin = (chat: ConversationHandle, hasMail: boolean) => turningOf(chat).begin(hasMail)
+      const begin = (chat: ConversationHandle, hasMail: boolean) => turnRunnerOf(chat).begin(hasMail)
       const give = (chat: ConversationHandle, signal: AbortSignal) =>
         giveTurn(chat, signal, () => optionsOf(who, chat.id), undefined)
       const settleAfter = 2 + Math.floor(random() * 30)

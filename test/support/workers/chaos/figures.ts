@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { EventStore, RecordedEvent } from '../../../../src/store/port.ts'
-import { listSteps } from '../../../../src/agent/workers/list-steps.ts'
+import { listSteps } from '../../../../src/agent/workers/peers/roster.ts'
 import { untoldIn, wrongEffects, wrongIn } from '../judge.ts'
 import type { Scene } from './scene.ts'
 import type { Talked } from './talk.ts'

@@ -1,0 +1,116 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { ConversationHandle } from '../../../conversation/conversation.ts'
+import { modelAborted, orAborted } from '../../models/abort.ts'
+import { memo } from '../../../projections/memo.ts'
+import { errorText } from '../../models/error-text.ts'
+import { catchTyped, run } from '../../../result/fallible.ts'
+import type { TurnOptions } from '../../turn/options.ts'
+import { isRefusedOptions } from '../../turn/settle.ts'
+import type { TurnEvent } from '../../turn/stream-turn.ts'
+import type { TurnResult, TurnError } from '../../turn/turn-result.ts'
+import { createTurnRunner } from '../../turn/turn-runner.ts'
+
+/** An event of a turn that a worker runs. */
+export interface ServedEvent {
+  readonly conversation: string
+  readonly event: TurnEvent
+}
+
+/** Error of a turn that a worker ran. */
+export type GivenError = TurnError & {
+  /** True if the options themselves are refused, regardless of the conversation. */
+  readonly isOfOptions?: boolean
+}
+type Given = E.Either<TurnError, TurnResult>
+
+/** Wraps a listener so that its errors are ignored and do not end the turn. */
+export const quietly =
+  <T>(listener: ((told: T) => void) | undefined) =>
+  (told: T): void => {
+    try {
+      listener?.(told)
+    } catch {
+      // There is nobody to report the error to.
+    }
+  }
+
+/** Returns a conversation handle's turn runner. It is reused, so that each turn begins with the history left by the previous one. */
+export const turnRunnerOf = memo((chat: ConversationHandle) => createTurnRunner(chat))
+
+const streamed = (
+  chat: ConversationHandle,
+  options: TurnOptions,
+  onEvent: (served: ServedEvent) => void,
+): Promise<Given> =>
+  run(
+    catchTyped<TurnError & Error, TurnResult>(async () => {
+      for await (const event of turnRunnerOf(chat).stream(options)) {
+        onEvent({ conversation: chat.id, event })
+        if (event.type === 'done') return event.turned
+      }
+      throw new Error('the turn has ended without a result')
+    }),
+  )
+
+/**
+ * Runs one turn. Any error, including one thrown by the program's own functions, counts as a failed attempt.
+ *
+ * @param ends signal that aborts the turn
+ */
+export const giveTurn = async (
+  chat: ConversationHandle,
+  ends: AbortSignal,
+  optionsOf: () => TurnOptions | Promise<TurnOptions>,
+  onEvent: ((served: ServedEvent) => void) | undefined,
+): Promise<E.Either<GivenError, TurnResult>> => {
+  try {
+    const options = await orAborted(optionsOf(), ends)
+    const signal = options.signal ? AbortSignal.any([ends, options.signal]) : ends
+    // A recorded partial reply would hinder the worker that has to produce the reply.
+    const own = { ...options, signal, keepPartial: false }
+    const given = await (onEvent ? streamed(chat, own, quietly(onEvent)) : turnRunnerOf(chat).turn(own)())
+    return E.mapLeft((error: TurnError): GivenError =>
+      isRefusedOptions(own, error) ? { ...error, isOfOptions: true } : error,
+    )(given)
+  } catch (error) {
+    if (ends.aborted) return E.left(modelAborted(ends))
+    return E.left({ _tag: 'ModelFailed', message: errorText(error), cause: error })
+  }
+}
+
+/** Conversations in which a worker most recently ran turns, cached to avoid reading them again. */
+export interface Chats {
+  readonly of: (id: string) => ConversationHandle
+  /** Caches a conversation; `size` is the size of its history in characters of JSON. */
+  readonly keep: (chat: ConversationHandle, size: number) => void
+}
+
+/** Maximum total size of all cached conversations, in characters of JSON. */
+const mostOfAll = 16 * 1024 * 1024
+/** Size counted for each conversation in addition to its history, in characters of JSON. */
+const each = 2_000
+
+export const chatsOf = (open: (id: string) => ConversationHandle, most = mostOfAll): Chats => {
+  /** Cached conversations, least recently cached first. */
+  const kept = new Map<string, { readonly chat: ConversationHandle; readonly size: number }>()
+  let total = 0
+
+  const forget = (id: string): void => {
+    total -= kept.get(id)?.size ?? 0
+    kept.delete(id)
+  }
+
+  return {
+    of: (id) => kept.get(id)?.chat ?? open(id),
+    keep: (chat, its) => {
+      forget(chat.id)
+      const size = its + each
+      kept.set(chat.id, { chat, size })
+      total += size
+      for (const oldest of kept.keys()) {
+        if (total <= most) break
+        forget(oldest)
+      }
+    },
+  }
+}

@@ -1,0 +1,91 @@
+import fc from 'fast-check'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import {
+  adaptCapacity,
+  type Capacity,
+  fullCapacity,
+  type TurnAttempt,
+} from '../../../../src/agent/workers/serving/outcome.ts'
+import { text } from '../../../support/log.ts'
+import { ask, scene, steps, until } from '../../../support/workers/scene.ts'
+
+const most = 8
+/** What becomes of the capacity after turns; each begins and ends at its index, unless it says otherwise. */
+const after = (turns: readonly Partial<TurnAttempt>[], from: Capacity = fullCapacity(most)): Capacity =>
+  turns.reduce<Capacity>(
+    (capacity, { how = 'succeeded', began, ended }, index) =>
+      adaptCapacity(capacity, most, { how, began: began ?? index, ended: ended ?? index }),
+    from,
+  )
+const refused = { how: 'refused' } as const
+const times = <T>(count: number, each: T): readonly T[] => Array.from({ length: count }, () => each)
+
+describe('the slots of a worker', () => {
+  test('are halved when the API refuses a call for there being too many, down to one', () => {
+    expect([1, 2, 3, 4].map((n) => after(times(n, refused)).slots)).toEqual([4, 2, 1, 1])
+  })
+
+  test('are halved once for calls that were in progress together', () => {
+    expect(after(times(8, { ...refused, began: 0, ended: 10 })).slots).toBe(4)
+    expect(after([...times(8, { ...refused, began: 0, ended: 10 }), { ...refused, began: 10 }]).slots).toBe(2)
+  })
+
+  test('become one more after as many turns in a row as there are slots, up to all', () => {
+    const low = after([refused, refused])
+    expect([1, 2, 4, 5, 9].map((n) => after(times(n, {}), low).slots)).toEqual([2, 3, 3, 4, 5])
+    expect(after(times(100, {}), low).slots).toBe(most)
+  })
+
+  test('stay as they are after turns that fail for another reason', () => {
+    expect(after(times(20, { how: 'other' })).slots).toBe(most)
+    const low = after([refused])
+    expect(after(times(20, { how: 'other' }), low)).toEqual(low)
+  })
+
+  test('are always between one and all', () => {
+    const turn = fc.record({
+      how: fc.constantFrom<TurnAttempt['how']>('refused', 'succeeded', 'other'),
+      began: fc.nat(100),
+      ended: fc.nat(100),
+    })
+    fc.assert(
+      fc.property(fc.array(turn), (turns) => {
+        const { slots } = after(turns)
+        expect(Number.isInteger(slots) && slots >= 1 && slots <= most).toBe(true)
+      }),
+    )
+  })
+})
+
+describe('a worker whose calls are refused for there being too many', () => {
+  test.each([429, 529])('takes half as many steps at once, and says so (%d)', async (status) => {
+    const [all, shown] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let called = 0
+    let calls = 0
+    let highest = 0
+    const { store, worker } = await scene(async () => {
+      if (++called === 8) all.resolve()
+      if (called <= 8) {
+        await all.promise
+        return { status, type: 'api_error', message: 'too many', retryAfter: 0 }
+      }
+      highest = Math.max(highest, ++calls)
+      await shown.promise
+      await sleep(20)
+      calls--
+      return { content: [text('Yes.')] }
+    })
+    for (let n = 0; n < 8; n++) await store.conversation(`c${n}`).append(ask, { answer: true })
+    worker({ slots: 8, ttl: 10_000 })
+    const slotsIn = async (): Promise<number | undefined> => {
+      for await (const { workers } of store.workers()) return workers[0]?.slots
+      return undefined
+    }
+    await until(async () => (await slotsIn()) === 4)
+    shown.resolve()
+    await until(async () => (await steps(store)).length === 0)
+    // One more after four turns.
+    expect(highest).toBeLessThanOrEqual(5)
+  })
+})
