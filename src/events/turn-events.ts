@@ -83,7 +83,7 @@ export const turnSchemas = {
     error: z.string().optional(),
     at,
   }),
-  /** The step is not attempted again until it is unparked, or until a message or a rewind is recorded in the conversation. */
+  /** The step is not attempted again until it is retried (`retry`), or until a message or a rewind is recorded in the conversation. */
   TurnParked: z.object({ step: text, attempts: z.int().min(1), errors: z.array(z.string()), at }),
   /** The step may be attempted again. */
   TurnUnparked: z.object({ by: text, reason: z.string().optional(), at }),

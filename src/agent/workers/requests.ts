@@ -103,7 +103,7 @@ export interface WorkRequester<W extends ResultStyle = 'task'> {
 /** Returns a method that records a person's request about a conversation. */
 const recorded =
   (chat: ConversationHandle, type: 'TurnUnparked' | 'TurnsPaused' | 'TurnsResumed') =>
-  (options: UnparkOptions | PauseOptions | ResumeOptions): TaskEither<RequestError, void> =>
+  (options: RetryOptions | PauseOptions | ResumeOptions): TaskEither<RequestError, void> =>
     task(async function* (): Fallible<RequestError, void> {
       const who = yield* unwrap(checkJson(whoSchema, options))
       yield* recordFact(chat, (at) => ({ type, data: { ...who, at } }))
