@@ -101,7 +101,7 @@ export interface WorkRequester<W extends ResultStyle = 'task'> {
 }
 
 /** Returns a method that records a person's request about a conversation. */
-const recorded =
+const requestMethod =
   (chat: ConversationHandle, type: 'TurnUnparked' | 'TurnsPaused' | 'TurnsResumed') =>
   (options: RetryOptions | PauseOptions | ResumeOptions): TaskEither<RequestError, void> =>
     task(async function* (): Fallible<RequestError, void> {
@@ -117,9 +117,9 @@ export const createWorkRequester = (chat: ConversationHandle): WorkRequester => 
       const asking = yield* unwrap(checkJson(z.strictObject(askingShape), input))
       yield* recordFact(chat, (at) => ({ type: 'TurnRequested', data: { ...asking, at } }), envelope)
     }),
-  retry: recorded(chat, 'TurnUnparked'),
-  pause: recorded(chat, 'TurnsPaused'),
-  resume: recorded(chat, 'TurnsResumed'),
+  retry: requestMethod(chat, 'TurnUnparked'),
+  pause: requestMethod(chat, 'TurnsPaused'),
+  resume: requestMethod(chat, 'TurnsResumed'),
   turnFacts: async function* (options) {
     const { from = 0, follow = false, signal } = await orThrow(checkOptions(options, factsFields))
     yield* chat.turnLog.since(from, follow, signal)

@@ -7,7 +7,7 @@ import { run, type Fallible } from '../../../result/fallible.ts'
 import type { WriteError } from '../../../store/errors.ts'
 import type { EventStore } from '../../../store/port.ts'
 import { lastEvent } from '../board/feed.ts'
-import { busyIn, isStandby, retried, type Shift } from '../serving/shift.ts'
+import { busyIn, isStandby, retryWrite, type Shift } from '../serving/shift.ts'
 import type { Clock } from './clock.ts'
 
 /** Fraction of a worker's TTL after which the worker beats again if it has work. */
@@ -102,7 +102,7 @@ export const vigil = (shift: Shift) => {
 
   const report = async (name: string): Promise<void> => {
     const forget = liveness?.inherit(name)
-    if (forget && (await retried(shift, () => tell(store, actor, name, ended)))) forget()
+    if (forget && (await retryWrite(shift, () => tell(store, actor, name, ended)))) forget()
   }
   const look = (): void => {
     const names = holders()

@@ -6,7 +6,7 @@ import { policyFor } from '../choosing/policy.ts'
 import { isWithinLimit } from '../choosing/tenant-status.ts'
 import { type AttemptEnd, isAskedSinceClaim, isOrMayBe, makeAttempt } from './attempt.ts'
 import { type ClaimEnd, placeOfClaim, release, take } from './claim.ts'
-import { patience, retried, type Run, type Shift } from './shift.ts'
+import { patience, retryWrite, type Run, type Shift } from './shift.ts'
 
 /** Callbacks through which a run informs its worker. */
 interface RunSignals {
@@ -102,7 +102,7 @@ const letGo = async (shift: Shift, its: Run, end: ClaimEnd): Promise<void> => {
   const { attempt: next = its.attempt + 1, errors = [] } = known.steps.get(its.conversation) ?? {}
   const before = { attempt: Math.max(1, next - 1), errors }
   const released = () => release({ chat: its.chat, worker }, its.claimed ?? 0, end, before)
-  await retried(shift, released, () => {
+  await retryWrite(shift, released, () => {
     // The slot is free even if the release cannot be recorded, because no work is in progress.
     its.isOver = true
   })

@@ -127,7 +127,7 @@ export const patience = 1_000
  * @param failed called after each failure
  * @returns true if the write succeeded
  */
-export const retried = async (
+export const retryWrite = async (
   { around: { clock }, over }: Shift,
   write: () => Fallible<WriteError, void>,
   failed = (): void => {},
