@@ -53,18 +53,18 @@ const write = async (folder: string): Promise<string> => {
   return file
 }
 
-let folder = ''
-let file = ''
+let place = ''
+let original = ''
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'palimpsest-'))
-  file = await write(folder)
+  place = mkdtempSync(join(tmpdir(), 'palimpsest-'))
+  original = await write(place)
 })
-afterAll(() => rmSync(folder, { recursive: true }))
+afterAll(() => rmSync(place, { recursive: true }))
 
 /** A copy of it, for one test. */
 const written = (): string => {
   const copy = join(temporaryFolder(), 'store.db')
-  copyFileSync(file, copy)
+  copyFileSync(original, copy)
   return copy
 }
 
@@ -165,11 +165,11 @@ const columns: readonly Column[] = await (async () => {
 
 describe('one changed cell of a file is found', () => {
   it('and nothing in a file as it was written', async () => {
-    expect(await isFound(file)).toBe(false)
+    expect(await isFound(original)).toBe(false)
   })
 
   it.each(columns)('%s.%s', async (...column) => {
-    const rows = reading(file, (db) => rowsOf(db, column[0]))
+    const rows = reading(original, (db) => rowsOf(db, column[0]))
     const passed: unknown[] = []
     let tried = 0
     const cases = rows.flatMap((row, index) => {
@@ -178,9 +178,9 @@ describe('one changed cell of a file is found', () => {
       const chosen = column[0] === 'events' ? [others[index % others.length] as Cell] : others
       return chosen.flatMap((other) => (other === row[column[1]] ? [] : [{ row, other }]))
     })
-    const copy = join(folder, 'changed.db')
+    const copy = join(place, 'changed.db')
     for (const { row, other } of column[0] === 'events' ? some(cases) : cases) {
-      copyFileSync(file, copy)
+      copyFileSync(original, copy)
       if (!changed(copy, column, row, other)) continue
       tried++
       if (undecided[column.join('.')]?.(row, other) !== true && !(await isFound(copy)))
