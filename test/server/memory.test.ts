@@ -9,6 +9,7 @@ import { routes } from '../../src/server/routes/index.ts'
 import { builtPage } from '../support/bundle.ts'
 import { largeContent, writeLarge } from '../support/large-conversation.ts'
 import { node, program, quiet } from '../support/node.ts'
+import { some } from '../support/runs.ts'
 
 // Each operation of a server whose memory is limited, on a conversation of 50 MB, all of which the model sees, and each command that writes
 // all of it. A route without a row fails.
@@ -184,7 +185,8 @@ describe('of a conversation of 50 MB', () => {
 
   const writing = new Set(routes.flatMap(({ name, scope }) => (scope === 'write' ? [name] : [])))
   const asks = Object.entries(rows).flatMap(([name, its]) => its.map((ask) => [name, ask.path, ask] as const))
-  test.each(asks)('%s does without more: %s', async (name, path, ask) => {
+  // All of it takes a minute or two: npm test takes some of each.
+  test.each(some(asks))('%s does without more: %s', async (name, path, ask) => {
     // What was written to is remembered for the next command: that is no memory of this operation.
     if (writing.has(name)) {
       await end()
@@ -194,7 +196,7 @@ describe('of a conversation of 50 MB', () => {
     expect(status).toBe(ask.status ?? (status === 201 ? 201 : 200))
   })
 
-  test.each(commands)('so does palimpsest %s', async (line) => {
+  test.each(some(commands))('so does palimpsest %s', async (line) => {
     const args = [`--max-old-space-size=${heap}`, program('../src/cli/main.ts'), ...line.split(' ')]
     const command = spawn(node, [...args, '--store', url], {
       stdio: ['ignore', 'pipe', 'ignore'],

@@ -53,13 +53,13 @@ const write = async (folder: string): Promise<string> => {
   return file
 }
 
-let ownFolder = ''
+let place = ''
 let original = ''
 beforeAll(async () => {
-  ownFolder = mkdtempSync(join(tmpdir(), 'palimpsest-'))
-  original = await write(ownFolder)
+  place = mkdtempSync(join(tmpdir(), 'palimpsest-'))
+  original = await write(place)
 })
-afterAll(() => rmSync(ownFolder, { recursive: true }))
+afterAll(() => rmSync(place, { recursive: true }))
 
 /** A copy of it, for one test. */
 const written = (): string => {
@@ -178,7 +178,7 @@ describe('one changed cell of a file is found', () => {
       const chosen = column[0] === 'events' ? [others[index % others.length] as Cell] : others
       return chosen.flatMap((other) => (other === row[column[1]] ? [] : [{ row, other }]))
     })
-    const copy = join(ownFolder, 'changed.db')
+    const copy = join(place, 'changed.db')
     for (const { row, other } of column[0] === 'events' ? some(cases) : cases) {
       copyFileSync(original, copy)
       if (!changed(copy, column, row, other)) continue

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { compiler } from '../support/tsc.ts'
 
@@ -22,17 +21,19 @@ export interface Hover {
   readonly said: string
 }
 
-/** What an editor shows of places in a file of the server's folder. */
-export type Hovers = (file: string, places: readonly Place[]) => Promise<readonly Hover[]>
-
-/** Starts the server that editors ask (LSP) of a folder: it loads the package once for all files. */
-export const languageServer = async (
+/** The server that editors ask (LSP): what it shows of places in a file. */
+export const hovers = async (
   folder: string,
-): Promise<{ readonly hovers: Hovers; readonly close: () => Promise<void> }> => {
-  const server = spawn(compiler, ['--lsp', '--stdio'], { cwd: folder, stdio: ['pipe', 'pipe', 'ignore'] })
-  const ended = new Promise<void>((done) => {
-    server.once('close', () => done())
+  file: string,
+  places: readonly Place[],
+): Promise<readonly Hover[]> => {
+  const server = spawn(compiler, ['--lsp', '--stdio'], {
+    cwd: folder,
+    stdio: ['pipe', 'pipe', 'ignore'],
+    // Without npm, it cannot fetch the types of what a program imports.
+    env: { ...process.env, PATH: '' },
   })
+  const ended = new Promise((done) => server.once('close', done))
   const waiting = new Map<number, (answer: Answer) => void>()
   const send = (message: object): void => {
     const text = JSON.stringify({ jsonrpc: '2.0', ...message })
@@ -53,29 +54,24 @@ export const languageServer = async (
     }),
   )
   const rootUri = pathToFileURL(folder).href
+  const uri = pathToFileURL(file).href
   const capabilities = { textDocument: { hover: { contentFormat: ['markdown'] } } }
   await ask('initialize', { processId: process.pid, rootUri, capabilities })
   send({ method: 'initialized', params: {} })
-
-  const hovers: Hovers = async (file, places) => {
-    const uri = pathToFileURL(join(folder, file)).href
-    const text = readFileSync(join(folder, file), 'utf8')
-    const textDocument = { uri, languageId: 'typescript', version: 1, text }
-    send({ method: 'textDocument/didOpen', params: { textDocument } })
-    const answers = await Promise.all(
-      places.map((position) => ask('textDocument/hover', { textDocument: { uri }, position })),
-    )
-    return answers.map(({ result }) => {
-      const [, shown, said = ''] =
-        /^```\w*\n([\s\S]*?)```([\s\S]*)$/.exec(result?.contents?.value ?? '') ?? []
-      return { shown: shown?.trim(), said }
-    })
-  }
-  const close = async (): Promise<void> => {
-    server.kill()
-    await ended
-  }
-  return { hovers, close }
+  const text = readFileSync(file, 'utf8')
+  send({
+    method: 'textDocument/didOpen',
+    params: { textDocument: { uri, languageId: 'typescript', version: 1, text } },
+  })
+  const answers = await Promise.all(
+    places.map((position) => ask('textDocument/hover', { textDocument: { uri }, position })),
+  )
+  server.kill()
+  await ended
+  return answers.map(({ result }) => {
+    const [, shown, said = ''] = /^```\w*\n([\s\S]*?)```([\s\S]*)$/.exec(result?.contents?.value ?? '') ?? []
+    return { shown: shown?.trim(), said }
+  })
 }
 
 /** Takes the messages of LSP out of chunks of bytes. */

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import type { Hovers, Place } from './language-server.ts'
+import { hovers, type Place } from './language-server.ts'
 
 interface Expected extends Place {
   readonly shown: string
@@ -19,11 +18,10 @@ const expectedIn = (file: string): readonly Expected[] => {
 
 /** What an editor shows at the places that a file marks, and what it should show. */
 export const shownIn = async (
-  hovers: Hovers,
   folder: string,
   file: string,
 ): Promise<{ readonly shown: readonly unknown[]; readonly expected: readonly string[] }> => {
-  const expected = expectedIn(join(folder, file))
-  const found = await hovers(file, expected)
+  const expected = expectedIn(file)
+  const found = await hovers(folder, file, expected)
   return { shown: found.map(({ shown }) => shown), expected: expected.map(({ shown }) => shown) }
 }

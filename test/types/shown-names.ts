@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openStore } from '../../src/index.ts'
 import { root } from '../e2e/snippets/snippets.ts'
-import type { Hover, Hovers, Place } from './language-server.ts'
+import { type Hover, hovers, type Place } from './language-server.ts'
 
 /** What an editor shows of a name of the package. */
 export interface NameShown extends Hover {
@@ -47,17 +47,7 @@ interface Line {
   readonly at?: string
 }
 
-/** A folder, and the server that is asked about its files. */
-interface Editor {
-  readonly folder: string
-  readonly hovers: Hovers
-}
-
-const show = async (
-  { folder, hovers }: Editor,
-  file: string,
-  lines: readonly Line[],
-): Promise<readonly NameShown[]> => {
+const show = async (folder: string, file: string, lines: readonly Line[]): Promise<readonly NameShown[]> => {
   await writeFile(join(folder, file), lines.map(({ text }) => text).join('\n'))
   const asked = lines.flatMap(({ text, name, at }, line) =>
     name === undefined || at === undefined
@@ -65,14 +55,15 @@ const show = async (
       : [{ name, place: { line, character: text.lastIndexOf(at) } satisfies Place }],
   )
   const answers = await hovers(
-    file,
+    folder,
+    join(folder, file),
     asked.map(({ place }) => place),
   )
   return answers.map((answer, index) => ({ ...answer, name: asked[index]?.name ?? '' }))
 }
 
 /** Every name that the package exports, and of every type also a constant of it. */
-export const exportsShown = (editor: Editor): Promise<readonly NameShown[]> => {
+export const exportsShown = (folder: string): Promise<readonly NameShown[]> => {
   const lines = Object.entries(entries).flatMap(([entry, file], index) =>
     exportsOf(file).flatMap(({ name, isType }): readonly Line[] => {
       const own = `${name}_${index}`
@@ -87,11 +78,11 @@ export const exportsShown = (editor: Editor): Promise<readonly NameShown[]> => {
       return [imported, { text: `declare const ${value}: ${own}`, name: `a ${name} of ${entry}`, at: value }]
     }),
   )
-  return show(editor, 'exports.ts', lines)
+  return show(folder, 'exports.ts', lines)
 }
 
 /** Every method of a store, a conversation and a worker. */
-export const methodsShown = async (editor: Editor): Promise<readonly NameShown[]> => {
+export const methodsShown = async (folder: string): Promise<readonly NameShown[]> => {
   const store = await openStore('memory:')
   const objects = {
     store,
@@ -108,5 +99,5 @@ declare const store: Store, chat: Conversation, worker: Worker`
         : [],
     ),
   )
-  return show(editor, 'methods.ts', [...begin.split('\n').map((text) => ({ text })), ...asked])
+  return show(folder, 'methods.ts', [...begin.split('\n').map((text) => ({ text })), ...asked])
 }
