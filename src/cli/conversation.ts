@@ -44,6 +44,7 @@ export const change = <O>(
 const writeWritten = async (out: Output, chat: Conversation, written: WriteResult): Promise<void> => {
   const [first] = written.events
   if (!first) return out.line(['nothing to write', 'dim'])
+  if (first.position === 0) await out.aside([`began conversation ${chat.id}`, 'dim'])
   const known = written.events.filter(isKnown)
   const isAll = known.length === written.events.length
   const events = isAll ? known : chat.events({ from: first.position, to: written.position })

@@ -54,6 +54,7 @@ export const failureOf = (thrown: unknown): CliError => {
  */
 const ourWords: { readonly [tag: string]: readonly [library: string, ours: string] } = {
   InvalidInput: ['withhold: ', '--redact: '],
+  ImportDiverged: ['import the file under another id', 'import this file alone under another id (--id NEW)'],
   FileExists: ['overwrite it with force', 'overwrite it with --force'],
   BadLine: ['skip bad lines', 'skip it with --skip-bad-lines'],
   NothingToHide: ['name a slice with covers', 'name a slice with --covers'],

@@ -234,9 +234,11 @@ const read = <T extends string>(
   if (!Object.hasOwn(schemas, newest.type)) return newer('this version does not know its event type')
   const type = newest.type as T
   if (!acceptsData(type, newest.data)) {
-    if (isSealed(newest.data)) return newer('its content is sealed')
     const checked = check(schemas[type], newest.data)
-    if (E.isLeft(checked)) return { problem: `data: ${checked.left.message}` }
+    if (E.isLeft(checked))
+      return isSealed(newest.data)
+        ? newer('its content is sealed')
+        : { problem: `data: ${checked.left.message}` }
   }
   return { type, data: newest.data, metadata: metadata as Metadata }
 }

@@ -55,6 +55,7 @@ export const copyStream = (from: EventStore, to: EventStore, copy: StreamCopy): 
 
 async function* copyOnce(from: EventStore, to: EventStore, copy: StreamCopy): Fallible<CopyError, number> {
   const { id, stream, last } = copy
+  yield* checkEnd(from, stream)
   const there = yield* readStreamEnd(to, stream)
   const { unfinished = there.last } = there
   // A longer target contains all events of the source, or has a different history.
@@ -65,6 +66,16 @@ async function* copyOnce(from: EventStore, to: EventStore, copy: StreamCopy): Fa
   const reached = yield* appendRest(begun, first, { from, to, copy })
   yield* checkSame(from, to, { id, stream, revision: reached })
   return reached + 1
+}
+
+/** Fails if the source has lost the end of a stream: a copy without it would look complete. */
+async function* checkEnd(from: EventStore, stream: string): Fallible<CopyError, void> {
+  const kept = yield* unwrap(from.keptEnd(stream))
+  if (!kept) return
+  const { last, unfinished = last } = yield* readStreamEnd(from, stream)
+  const end = unfinished?.revision ?? -1
+  if (end < kept.last)
+    return yield historyLost(stream, `it ends at revision ${end}, but once had revision ${kept.last}`)
 }
 
 async function* checkSame(

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
 import { run } from '../../src/result/fallible.ts'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
-import { copyConversations, type Store } from 'palimpsest'
+import { copyConversations, openStore, type Store } from 'palimpsest'
 import { describe, expect, test } from 'vitest'
 import { streamOf } from '../../src/events/ids.ts'
 import { promiseStore } from '../../src/api/promises.ts'
@@ -11,6 +12,7 @@ import { memoryStore } from '../../src/store/memory/store.ts'
 import { type EventStore, maxPage, type RecordedEvent } from '../../src/store/port.ts'
 import { openSqlite } from '../../src/store/sqlite/store.ts'
 import { openEvents, storeOn, taskStore } from '../../src/api/open.ts'
+import { atEnd } from '../support/at-end.ts'
 import { bundle } from '../support/bundle.ts'
 import { right } from '../support/either.ts'
 import { user } from '../support/log.ts'
@@ -205,6 +207,25 @@ describe('a copy is told to fail where', () => {
     const to = memoryStore()
     const [a] = await copied(without, to)
     expect(a?.error).toMatchObject({ _tag: 'HistoryLost', stream: 'conversation-a' })
+    expect(await eventsIn(to, 'a')).toEqual([])
+  })
+
+  test('the source has lost the end of a conversation: a copy without it would look whole', async () => {
+    const path = join(temporaryFolder(), 'store.db')
+    const whole = await openStore(`sqlite:${path}`)
+    for (const content of ['a', 'b', 'c']) await whole.conversation('a').append({ role: 'user', content })
+    await whole.close()
+    const db = new DatabaseSync(path)
+    db.exec('DELETE FROM events WHERE revision = 2')
+    db.close()
+    const from = right(await openEvents(`sqlite:${path}`)())
+    atEnd(from.close())
+    const to = memoryStore()
+    const [a] = await copied(from, to)
+    expect(a?.error).toMatchObject({
+      _tag: 'HistoryLost',
+      message: expect.stringContaining('once had revision 2'),
+    })
     expect(await eventsIn(to, 'a')).toEqual([])
   })
 

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { compiler } from '../support/tsc.ts'
 
@@ -30,8 +31,8 @@ export const hovers = async (
   const server = spawn(compiler, ['--lsp', '--stdio'], {
     cwd: folder,
     stdio: ['pipe', 'pipe', 'ignore'],
-    // Without npm, it cannot fetch the types of what a program imports.
-    env: { ...process.env, PATH: '' },
+    // Where there is Node but no npm, it cannot fetch the types of what a program imports.
+    env: { ...process.env, PATH: dirname(process.execPath) },
   })
   const ended = new Promise((done) => server.once('close', done))
   const waiting = new Map<number, (answer: Answer) => void>()

@@ -70,7 +70,13 @@ async function* checkKept(
   notes: readonly string[] = [],
 ): Fallible<AnchorFailed, void> {
   if (renewAnchors || anchor.isPartial || anchor.verify) return
-  const recorded = await lastGiven(store, ledger, anchor.name)
+  const given = await run(lastGiven(store, ledger, anchor.name))
+  if (E.isLeft(given))
+    return yield anchorFailed(
+      anchor.name,
+      `may have lost checkpoints, because the record of what it was given cannot be read: ${given.left.message}`,
+    )
+  const recorded = given.right
   if (!recorded || lossOf(notes, recorded) === undefined) return
   // Another sealer may have given it a checkpoint after the notes were read.
   const problem = lossOf(yield* unwrap(anchor.held(ledger.origin)), recorded)
@@ -81,19 +87,16 @@ async function* checkKept(
     )
 }
 
-/** Returns the checkpoint that was last given to the anchor, according to the records that can be read. */
-export const lastGiven = async (
+/** Returns the checkpoint that was last given to the anchor. Fails if the record of it cannot be read: it may tell of a loss. */
+export const lastGiven = (
   store: EventStore,
   ledger: Pick<Ledger, 'number'>,
   anchor: string,
-): Promise<AnchoredCheckpoint | undefined> => {
-  const reading = catchTyped<LedgerError, AnchoredCheckpoint | undefined>(async () => {
+): Fallible<LedgerError, AnchoredCheckpoint | undefined> =>
+  catchTyped<LedgerError, AnchoredCheckpoint | undefined>(async () => {
     for await (const given of anchorsOf(store, ledger)) if (given.anchor === anchor) return given
     return undefined
   })
-  const last = await run(reading)
-  return E.isRight(last) ? last.right : undefined
-}
 
 /** Returns how the notes of an anchor fall short of the checkpoint that it was given; undefined if they do not. */
 export const lossOf = (

@@ -200,9 +200,12 @@ async function* heldBy(
           'anchor',
           `${anchor.name} holds something that is not a checkpoint: it was truncated or changed there (${excerpt(other)})`,
         )
-      const given = anchor.isPartial || anchor.verify ? undefined : await lastGiven(of.store, of, anchor.name)
-      const loss = given && lossOf(notes.right, given)
-      if (loss !== undefined) yield problem('anchor', `${anchor.name} ${loss}`)
+      const isKept = !anchor.isPartial && !anchor.verify
+      const given = isKept ? await run(lastGiven(of.store, of, anchor.name)) : E.right(undefined)
+      const loss = E.isRight(given) && given.right && lossOf(notes.right, given.right)
+      if (E.isLeft(given))
+        yield problem('anchor', `it is unknown what ${anchor.name} was given: ${given.left.message}`)
+      else if (loss) yield problem('anchor', `${anchor.name} ${loss}`)
       else if (all.length === before)
         yield problem('anchor', `${anchor.name} holds no checkpoint of ledger ${of.origin}`)
     }

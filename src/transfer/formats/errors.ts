@@ -124,9 +124,10 @@ export const importDiverged = (conversation: string, ref: string, what: string):
   ref,
 })
 
-export const hasChanged = (conversation: string, ref: string): ImportDiverged => ({
+/** @param last position of the last event that was imported */
+export const hasChanged = (conversation: string, ref: string, last: number): ImportDiverged => ({
   _tag: 'ImportDiverged',
-  message: `conversation ${conversation} has been continued since this file was imported, so the rest of the file (from entry ${ref}) no longer fits: import the file under another id`,
+  message: `conversation ${conversation} has been continued since this file was imported, so the rest of the file (from entry ${ref}) no longer fits: rewind the conversation to ${last}, or import the file under another id`,
   conversation,
   ref,
 })

@@ -102,7 +102,8 @@ export function* planEachEvent(
     }
     if (position === undefined && actionOf.length === 0 && !(yield* follows(log, lastKnown))) {
       const refs = yield* refsOf(actions, withdrawn)
-      if (!(yield* areOf(log, lastKnown + 1, { format, refs }))) return E.left(hasChanged(id, action.ref))
+      if (!(yield* areOf(log, lastKnown + 1, { format, refs })))
+        return E.left(hasChanged(id, action.ref, lastKnown))
       suffix += `~${action.ref}`
       position = known.get(idOf(action.ref))
       const before = { type: 'Rewound', data: { to: lastKnown } } as const

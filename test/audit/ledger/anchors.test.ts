@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import {
@@ -260,6 +261,29 @@ describe('an anchor that has lost what it was given', () => {
     await say(store, ['c'])
     await store.audit.seal({ signer, anchors })
     expect(await problemsIn(store, { anchors })).toEqual([])
+  })
+
+  it('is refused as well if it cannot be read what it was given', async () => {
+    const folder = temporaryFolder()
+    const path = join(folder, 'store.db')
+    const signer = await newSigner()
+    const anchors = [fileAnchor(join(folder, 'disk/'))]
+    const store = await openStore(`sqlite:${path}`)
+    await store.audit.init({ signer })
+    await say(store, ['a'])
+    await store.audit.seal({ signer, anchors })
+    await store.close()
+    rmSync(join(folder, 'disk'), { recursive: true })
+    const db = new DatabaseSync(path)
+    db.exec(`UPDATE events SET data = '{"anchor":7}' WHERE type = 'LedgerAnchored'`)
+    db.close()
+    const again = await openStore(`sqlite:${path}`)
+    atEnd(again.close)
+    await expect(again.audit.seal({ signer, anchors })).rejects.toMatchObject({
+      _tag: 'AnchorFailed',
+      message: expect.stringContaining('cannot be read') as string,
+    })
+    expect((await problemsIn(again, { anchors })).map(({ kind }) => kind)).toContain('anchor')
   })
 
   it('while a sealer runs is given nothing', async () => {

@@ -122,7 +122,7 @@ describe('a format of one’s own', () => {
         folder,
       )
       expect(wrong.stderr).toMatch(
-        /--format must be one of .*letters, older\n.*--format must be one of .*prov, letters\n/,
+        /--format must be one of .*letters, older\n\(Did you mean letters\?\)\n.*--format must be one of .*prov, letters\n/,
       )
       expect(wrong.code).toBe(2)
     })
