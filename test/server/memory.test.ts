@@ -107,7 +107,7 @@ const rows: Readonly<Record<string, readonly Ask[]>> = {
     get('/commands', { json: { type: 'truncate', keepLast: 2 }, headers: { 'if-match': '*' } }),
     get('/commands', { json: { type: 'undo' }, headers: { 'if-match': '*' } }),
   ],
-  say: [post('/messages', { messages: [{ role: 'user', content: 'On.' }] })],
+  say: [post('/messages', { messages: [{ role: 'user', content: 'On.' }] }, 202)],
   request: [post('/request')],
   pause: [post('/pause')],
   resume: [post('/resume')],
