@@ -25,6 +25,8 @@ const streamIn = ({ type, conversation }: PlacedEvent): string =>
   type === 'Noted' || type === 'Linked' ? notesStreamOf(conversation) : streamOf(conversation)
 
 interface Metadata {
+  /** Random, so the lines are written without it. */
+  readonly salt?: string
   readonly time: string
   readonly commandId: string
   readonly prev?: string | null
@@ -40,7 +42,7 @@ const rewriting = (): ((event: PlacedEvent) => PlacedEvent) => {
   const hashes = new Map<string, string>()
   const commands = new Map<string, { readonly name: string; readonly time: string; events: number }>()
   return (event) => {
-    const metadata = JSON.parse(event.metadata) as Metadata
+    const { salt: _, ...metadata } = JSON.parse(event.metadata) as Metadata
     const known = commands.get(metadata.commandId)
     const command = known ?? {
       name: `sample-${commands.size}`,

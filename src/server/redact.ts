@@ -74,7 +74,8 @@ export const redactor = (texts: readonly string[]): (<A>(value: A) => A) => {
 /**
  * Returns a copy of a JSON value in which the mark replaces every match in texts. In tool inputs, schemas and other data with a schema
  * of its own, matches in numbers and field names are replaced, too. Elsewhere the structure is kept: types, ids and encoded data, and
- * outside messages also times, hashes and receipts. Recursion is avoided, because tool inputs may be nested deeply.
+ * outside messages also times, hashes and receipts. The salts of events are left out: with them, the hash of an event would confirm a
+ * guess of what was redacted. Recursion is avoided, because tool inputs may be nested deeply.
  *
  * @param alsoFree names of further fields whose data has a schema of its own
  */
@@ -115,6 +116,7 @@ export const redactMatches = <A>(
     const made = (isList ? [] : Object.create(null)) as Fields
     into[key] = made
     for (const [name, inner] of Object.entries(given)) {
+      if (name === 'salt' && place === 'around' && 'prev' in given) continue
       const named = place === 'free' && !isList ? freeName(made, clean(name)) : name
       // Assigned now, so that the fields keep their order.
       made[named] = keepsData && name === 'data' ? inner : undefined

@@ -19,7 +19,10 @@ describe(`replay --compare --html${noBrowser}`, { skip: noBrowser !== '' }, () =
         'palimpsest replay hours-invoice --compare keep.json small.json --html if.html',
         directory,
       )
-      expect(ran).toMatchObject({ code: 0, stderr: '' })
+      expect(ran).toMatchObject({
+        code: 0,
+        stderr: expect.stringMatching(/^kept as recorded.*2 markers.*\n$/) as string,
+      })
       for (const [colorScheme, width] of [
         ['light', 390],
         ['dark', 1280],

@@ -87,7 +87,8 @@ describe('the package as it is published', () => {
       stderr: '',
     })
     writeFileSync(join(folder, 'small.json'), '{"context":{"window":4000,"reserved":800},"mode":"truncate"}')
-    await palimpsest('replay', 'hours-invoice', '--compare', 'small.json', '--html', 'if.html')
+    const compared = ['replay', 'hours-invoice', '--compare', 'small.json', '--html', 'if.html']
+    await run(node, [join(own, 'bin/palimpsest.js'), ...compared], { cwd: folder })
     expect(readFileSync(join(folder, 'if.html'), 'utf8')).toContain('<title>What if: hours-invoice</title>')
   })
 

@@ -184,9 +184,11 @@ describe('of a conversation of 50 MB', () => {
   })
 
   const writing = new Set(routes.flatMap(({ name, scope }) => (scope === 'write' ? [name] : [])))
-  const asks = Object.entries(rows).flatMap(([name, its]) => its.map((ask) => [name, ask.path, ask] as const))
-  // All of it takes a minute or two: npm test takes some of each.
-  test.each(some(asks))('%s does without more: %s', async (name, path, ask) => {
+  // All of it takes a minute or two: npm test takes some operations. The rows of one belong together: an undo needs what it undoes.
+  const asks = some(Object.entries(rows)).flatMap(([name, its]) =>
+    its.map((ask) => [name, ask.path, ask] as const),
+  )
+  test.each(asks)('%s does without more: %s', async (name, path, ask) => {
     // What was written to is remembered for the next command: that is no memory of this operation.
     if (writing.has(name)) {
       await end()

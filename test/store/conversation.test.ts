@@ -179,6 +179,7 @@ describe.each(Object.entries(urls))('a conversation in the %s store', (_, url) =
       await chat.append({ role: 'user', content: 'y' })
       const [first, second] = (await chat.timeline()).map(({ event }) => event.metadata)
       expect(first).toEqual({
+        salt: expect.stringMatching(/^[\w-]{22}$/) as string,
         schema: 1,
         time: now.toISOString(),
         actor: { kind: 'agent', id: 'a7' },

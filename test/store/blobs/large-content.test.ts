@@ -48,7 +48,7 @@ describe.each(Object.entries(stores))('large content on the %s store', (name, op
     )
     expect(stored[1]?.data.length).toBeLessThan(200)
     expect(stored[1]?.metadata).toMatch(/^\{"\$blobs":\[\{"at":/)
-    expect(stored[0]?.metadata).toMatch(/^\{"schema":/)
+    expect(stored[0]?.metadata).toMatch(/^\{"salt":"[\w-]{22}","schema":/)
     expect(await chat.effective()).toMatchObject([
       { content: [{ text: 'small' }] },
       { content: [{ text: large }] },
