@@ -7,6 +7,7 @@ class SlowFirst extends BaseSequencer {
   override sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const slow = [
       '/chaos.',
+      '/server/memory.',
       '/eventstoredb/store.',
       '/snippets.',
       '/types/',

@@ -18,8 +18,8 @@ import { catalogueOf } from '../support/catalogue/patient.ts'
 
 type Call = ModelCall | UnprovenCall
 
-const cataloguing = (store: EventStore): OwnCatalogue => {
-  const catalogue = catalogueOf(store, undefined)
+const cataloguing = (store: EventStore, patience?: number): OwnCatalogue => {
+  const catalogue = catalogueOf(store, undefined, patience)
   atEnd(catalogue.close)
   return catalogue
 }
@@ -160,7 +160,8 @@ test('the first calls are listed without the index, also while it cannot be buil
     await held.promise
     return store.readAll(range)()
   }
-  const catalogue = cataloguing({ ...store, readAll })
+  // An eighth of this is waited for what can be answered without the index.
+  const catalogue = cataloguing({ ...store, readAll }, 4_000)
   const { items } = right(await catalogue.calls('a', { limit: 2 })())
   expect([items, isAsked]).toMatchObject([[{ number: 1 }, { number: 2 }], false])
   const later = right(await catalogue.calls('a', { number: 3 })())

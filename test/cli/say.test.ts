@@ -20,7 +20,7 @@ test('what is said on the command line while a turn is given waits, or is refuse
         if (!isFirst) return { content: [text('Yes.')] }
         isFirst = false
         expect(await says('say c "Wait."')).toBe(
-          'queued for c, which awaits the model or results: appended after the next reply\n',
+          'queued for c, which awaits the model or results: the running or the next turn appends it\n',
         )
         expect(JSON.parse(await says('say c "Please." --json'))).toMatchObject({
           status: 'queued',

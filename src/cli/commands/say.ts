@@ -21,7 +21,7 @@ export const addSay = (program: Command, shell: Shell): void => {
       'after',
       `
 While the conversation is waiting for the model or for tool results:
-  enqueue    the message waits; the running turn appends it after the reply
+  enqueue    the message waits; the running or the next turn appends it
   interrupt  the message is appended, and the model's call is aborted
   rollback   the turn is rewound, and the message replaces the one that began it
   reject     nothing is written (an error)
@@ -39,7 +39,7 @@ Examples:
         await out.line([
           said.status === 'recorded'
             ? `recorded in ${id}, at position ${said.position}`
-            : `queued for ${id}, which awaits the model or results: appended after the next reply`,
+            : `queued for ${id}, which awaits the model or results: the running or the next turn appends it`,
         ])
       }),
     )
