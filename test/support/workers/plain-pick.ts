@@ -6,7 +6,7 @@ import {
 } from '../../../src/agent/workers/board/open-step.ts'
 import { tenantStatusOf } from '../../../src/agent/workers/choosing/tenant-status.ts'
 import type { WorkBoard } from '../../../src/agent/workers/board/work-board.ts'
-import { lineOf, type Me } from '../../../src/agent/workers/choosing/pick.ts'
+import { lineOf, type PickingWorker } from '../../../src/agent/workers/choosing/pick.ts'
 
 /** What a worker might take, with its place in the order. */
 interface Candidate {
@@ -21,7 +21,7 @@ const compared = (one: readonly number[], other: readonly number[]): number => {
 }
 
 /** The obvious way to pick: looks at all open steps. Answers with all that come first, or when to look again. */
-export const plainPick = (known: WorkBoard, me: Me, now: number) => {
+export const plainPick = (known: WorkBoard, me: PickingWorker, now: number) => {
   const standing = tenantStatusOf(known, me.time(), me.taking())
   const placeOf = lineOf(known, me, now)
   const waits: number[] = []

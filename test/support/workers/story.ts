@@ -1,7 +1,7 @@
 import type { AnswerFlag, Origin } from '../../../src/events/events.ts'
 import type { RecordedEvent } from '../../../src/store/port.ts'
 import { type WorkBoard, createWorkBoard } from '../../../src/agent/workers/board/work-board.ts'
-import { type Me, type PickResult, pick } from '../../../src/agent/workers/choosing/pick.ts'
+import { type PickingWorker, type PickResult, pick } from '../../../src/agent/workers/choosing/pick.ts'
 import type { WorkPolicy } from '../../../src/agent/workers/choosing/policy.ts'
 
 /** When stories begin. */
@@ -30,12 +30,16 @@ export interface Story {
   readonly now: () => number
   /** @param taking conversations whose steps the worker has, or is taking. Default: those that it is known to have */
   readonly look: (worker?: string, taking?: ReadonlySet<string>) => PickResult
-  readonly picked: (worker?: string, taking?: ReadonlySet<string>, me?: Partial<Me>) => string | undefined
+  readonly picked: (
+    worker?: string,
+    taking?: ReadonlySet<string>,
+    me?: Partial<PickingWorker>,
+  ) => string | undefined
   readonly lookIn: () => number
   /** The worker that looks. */
-  readonly who: () => Me
+  readonly who: () => PickingWorker
   /** What a worker would do if it knew of no other conversation. */
-  readonly pickFor: (conversation: string, me?: Partial<Me>) => PickResult
+  readonly pickFor: (conversation: string, me?: Partial<PickingWorker>) => PickResult
 }
 
 export const story = ({
@@ -68,7 +72,7 @@ export const story = ({
   }
   const heldBy = (worker: string): ReadonlySet<string> =>
     new Set([...known.steps].flatMap(([id, { holder }]) => (holder === worker ? [id] : [])))
-  const who = (worker = 'me', taking = heldBy(worker)): Me => ({
+  const who = (worker = 'me', taking = heldBy(worker)): PickingWorker => ({
     worker,
     ttl: 10_000,
     rankWait: 25,

@@ -2,7 +2,7 @@ import { workerOf } from '../../../events/ids.ts'
 import type { TurnEventData } from '../../../events/turn-events.ts'
 import type { RecordedEvent } from '../../../store/port.ts'
 import { createUsageTracker, policyFor, type UsageTracker, type WorkPolicy } from '../choosing/policy.ts'
-import { type Fairness, fairness, type Lanes, lanes } from './lanes.ts'
+import { type TenantFairness, fairness, type Lanes, lanes } from './lanes.ts'
 import { evolveStep, type OpenStep, tenantOf, withoutHolder } from './open-step.ts'
 import { beginsSample, conversationIn, fieldsIn, mayMatter, readEvent, seenEventOf } from './seen-event.ts'
 import {
@@ -28,7 +28,7 @@ export interface WorkBoard {
   readonly policy: WorkPolicy
   readonly lanes: Omit<Lanes, 'changed'>
   readonly spending: UsageTracker
-  readonly fairness: Fairness
+  readonly fairness: TenantFairness
   /** Returns the last known revision of a conversation's turn log; undefined if none of its events has been received. */
   readonly turnsAt: (conversation: string) => number | undefined
   /** Returns the last revision of a conversation's inbox; undefined if no event of it was received. */

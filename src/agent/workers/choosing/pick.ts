@@ -3,7 +3,7 @@ import type { WorkBoard } from '../board/work-board.ts'
 import { tenantStatusOf } from './tenant-status.ts'
 
 /** A worker that competes with others for steps, with the delays by which it lets them go first. Times are in milliseconds. */
-export interface Me {
+export interface PickingWorker {
   readonly worker: string
   /** Milliseconds of silence after which a worker counts as dead. */
   readonly ttl: number
@@ -58,7 +58,7 @@ const idleSilence = 7
  */
 const livingIn = (
   { lanes, workers }: WorkBoard,
-  { ttl, tardy, isStandby: isOne = false }: Me,
+  { ttl, tardy, isStandby: isOne = false }: PickingWorker,
   now: number,
 ): readonly Living[] =>
   [...workers].flatMap(([worker, { slots = 0, heardAt, isPaused, isStandby = false }]) => {
@@ -79,7 +79,7 @@ interface PlaceInLine {
  * Returns a function that lists the workers ahead of this one for a conversation. The last holder comes first, because its prompt cache
  * is warm.
  */
-export const lineOf = (known: WorkBoard, me: Me, now: number) => {
+export const lineOf = (known: WorkBoard, me: PickingWorker, now: number) => {
   let others: readonly Living[] | undefined
   return (conversation: string, step: OpenStep): PlaceInLine => {
     // Computed only when needed: most searches do not need it.
@@ -112,7 +112,7 @@ const freeAt = (
   conversation: string,
   step: OpenStep,
   { workers }: WorkBoard,
-  { worker, ttl }: Me,
+  { worker, ttl }: PickingWorker,
 ): number => {
   if (isFree(step) || (step.stage === 'open' && step.holder === worker))
     return Math.max(step.freeAt, step.notBefore)
@@ -142,7 +142,7 @@ const isBefore = (one: readonly number[], other: readonly number[]): boolean => 
  * longest waiting comes first. The order of the remaining steps differs for each worker, so that not all workers claim the same one. A
  * standby worker takes only steps that may kill workers.
  */
-export const pick = (known: WorkBoard, me: Me, now: number): PickResult => {
+export const pick = (known: WorkBoard, me: PickingWorker, now: number): PickResult => {
   const time = me.time()
   const standing = tenantStatusOf(known, time, me.taking())
   const placeOf = lineOf(known, me, now)

@@ -9,7 +9,7 @@ import type { TurnError, TurnResult } from '../../turn/turn-result.ts'
 import type { OpenStep } from '../board/open-step.ts'
 import { isLostIn } from './claim.ts'
 import { adaptCapacity, apiOutcomeOf, type AttemptOutcome, looksAgain, outcomeOf } from './outcome.ts'
-import type { AttemptReport, Run, Shift } from './shift.ts'
+import type { AttemptReport, StepRun, Shift } from './shift.ts'
 
 type GivenTurn = E.Either<TurnError, TurnResult>
 
@@ -77,7 +77,7 @@ export const isOrMayBe = async (fact: Fallible<ReadError, boolean>): Promise<boo
 }
 
 /** Runs a turn, and adapts the worker's capacity to the way the API treated the turn's calls. */
-const given = async (shift: Shift, { chat, ends }: Run): Promise<GivenTurn> => {
+const given = async (shift: Shift, { chat, ends }: StepRun): Promise<GivenTurn> => {
   const { settings, around } = shift
   const began = around.clock.now()
   const turned = await settings.give(chat, ends.signal)
@@ -94,7 +94,7 @@ const maxLooks = 10
  *
  * @param began step that the worker has claimed; it may already be over and forgotten
  */
-const runTurns = async (shift: Shift, its: Run, began: OpenStep): Promise<StepOutcome> => {
+const runTurns = async (shift: Shift, its: StepRun, began: OpenStep): Promise<StepOutcome> => {
   const { worker, known } = shift
   const { conversation, chat, claimed = 0 } = its
   const { signal } = its.ends
@@ -118,7 +118,7 @@ const runTurns = async (shift: Shift, its: Run, began: OpenStep): Promise<StepOu
   }
 }
 
-const reportOf = ({ conversation, attempt }: Run, ended: AttemptEnd, ms: number): AttemptReport => {
+const reportOf = ({ conversation, attempt }: StepRun, ended: AttemptEnd, ms: number): AttemptReport => {
   const error = 'error' in ended && ended.error !== undefined ? { error: ended.error } : {}
   return { conversation, attempt, outcome: ended.reason, ms, ...error }
 }
@@ -127,7 +127,7 @@ const reportOf = ({ conversation, attempt }: Run, ended: AttemptEnd, ms: number)
  * Makes an attempt at a step that the worker has claimed, and reports its end. The attempt is the root span of a new trace, and the
  * spans of its turns are inside it.
  */
-export const makeAttempt = (shift: Shift, its: Run, step: OpenStep): Promise<AttemptEnd> => {
+export const makeAttempt = (shift: Shift, its: StepRun, step: OpenStep): Promise<AttemptEnd> => {
   const { worker, settings, around } = shift
   const { name, attempt, asking } = step
   const describe = () => ({

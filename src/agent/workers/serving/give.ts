@@ -79,7 +79,7 @@ export const giveTurn = async (
 }
 
 /** Conversations in which a worker most recently ran turns, cached to avoid reading them again. */
-export interface Chats {
+export interface ChatCache {
   readonly of: (id: string) => ConversationHandle
   /** Caches a conversation; `size` is the size of its history in characters of JSON. */
   readonly keep: (chat: ConversationHandle, size: number) => void
@@ -90,7 +90,7 @@ const mostOfAll = 16 * 1024 * 1024
 /** Size counted for each conversation in addition to its history, in characters of JSON. */
 const each = 2_000
 
-export const chatsOf = (open: (id: string) => ConversationHandle, most = mostOfAll): Chats => {
+export const chatsOf = (open: (id: string) => ConversationHandle, most = mostOfAll): ChatCache => {
   /** Cached conversations, least recently cached first. */
   const kept = new Map<string, { readonly chat: ConversationHandle; readonly size: number }>()
   let total = 0

@@ -8,7 +8,7 @@ import { backoff, wholeWait } from '../board/open-step.ts'
 // refusal, and one more after as many successful turns as it has slots (additive increase, multiplicative decrease).
 
 /** Number of steps that a worker takes at once, as adapted to refusals by the API. */
-export interface Capacity {
+export interface WorkerCapacity {
   readonly slots: number
   /** Number of turns that succeeded since `slots` last changed. */
   readonly succeeded: number
@@ -23,7 +23,11 @@ export interface TurnAttempt {
   readonly ended: number
 }
 
-export const fullCapacity = (most: number): Capacity => ({ slots: most, succeeded: 0, loweredAt: -Infinity })
+export const fullCapacity = (most: number): WorkerCapacity => ({
+  slots: most,
+  succeeded: 0,
+  loweredAt: -Infinity,
+})
 
 /**
  * Returns the capacity after a turn.
@@ -31,10 +35,10 @@ export const fullCapacity = (most: number): Capacity => ({ slots: most, succeede
  * @param most the worker's slots when nothing is refused
  */
 export const adaptCapacity = (
-  capacity: Capacity,
+  capacity: WorkerCapacity,
   most: number,
   { how, began, ended }: TurnAttempt,
-): Capacity => {
+): WorkerCapacity => {
   const { slots, succeeded, loweredAt } = capacity
   if (how === 'refused') {
     // Calls that began before the last refusal were refused for the same reason.

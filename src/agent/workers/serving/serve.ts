@@ -6,7 +6,7 @@ import { policyFor } from '../choosing/policy.ts'
 import { isWithinLimit } from '../choosing/tenant-status.ts'
 import { type AttemptEnd, isAskedSinceClaim, isOrMayBe, makeAttempt } from './attempt.ts'
 import { type ClaimEnd, placeOfClaim, release, take } from './claim.ts'
-import { patience, retryWrite, type Run, type Shift } from './shift.ts'
+import { patience, retryWrite, type StepRun, type Shift } from './shift.ts'
 
 /** Callbacks through which a run informs its worker. */
 interface RunSignals {
@@ -16,21 +16,26 @@ interface RunSignals {
 }
 
 /** Reports whether the board includes the run's claim. */
-export const hasSeenClaim = ({ known }: Shift, { conversation, claimed = 0 }: Run): boolean =>
+export const hasSeenClaim = ({ known }: Shift, { conversation, claimed = 0 }: StepRun): boolean =>
   (known.turnsAt(conversation) ?? -1) >= claimed
 
 /** Waits until the board includes the run's claim, or the run is aborted. */
-const received = (shift: Shift, its: Run): Promise<void> =>
+const received = (shift: Shift, its: StepRun): Promise<void> =>
   shift.watch.until(() => hasSeenClaim(shift, its) || its.ends.signal.aborted, Infinity)
 
 /** Reports whether, according to the board, the worker holds the conversation. */
-const holds = ({ worker, known }: Shift, { conversation }: Run): boolean => {
+const holds = ({ worker, known }: Shift, { conversation }: StepRun): boolean => {
   const step = known.steps.get(conversation)
   return step?.holder === worker && step.stage !== 'over'
 }
 
 /** Takes a step and runs its turns, then releases the conversation and waits until the worker's board shows the release. */
-export const serve = async (shift: Shift, its: Run, step: OpenStep, signals: RunSignals): Promise<void> => {
+export const serve = async (
+  shift: Shift,
+  its: StepRun,
+  step: OpenStep,
+  signals: RunSignals,
+): Promise<void> => {
   if (!(await claimed(shift, its, step))) return
   signals.claimed()
   const ended = await begun(shift, its, step)
@@ -51,7 +56,7 @@ export const serve = async (shift: Shift, its: Run, step: OpenStep, signals: Run
  * Reports whether the inbox may contain messages. If the worker has received all events of the inbox, the step shows this. Otherwise
  * the inbox counts as empty only if the handle has found it empty at the last revision that the worker received.
  */
-const mayHaveMail = ({ known }: Shift, { id, inbox }: Run['chat'], step: OpenStep): boolean =>
+const mayHaveMail = ({ known }: Shift, { id, inbox }: StepRun['chat'], step: OpenStep): boolean =>
   isSeenWhole(step) ? step.hasMail : !inbox.wasEmptyAt(known.mailAt(id) ?? -1)
 
 /**
@@ -59,7 +64,7 @@ const mayHaveMail = ({ known }: Shift, { id, inbox }: Run['chat'], step: OpenSte
  *
  * @returns true if the worker holds the conversation
  */
-const claimed = async (shift: Shift, its: Run, step: OpenStep): Promise<boolean> => {
+const claimed = async (shift: Shift, its: StepRun, step: OpenStep): Promise<boolean> => {
   const { worker, around, known, refused, pace } = shift
   const { conversation, chat } = its
   const began = around.clock.now()
@@ -81,7 +86,7 @@ const claimed = async (shift: Shift, its: Run, step: OpenStep): Promise<boolean>
 }
 
 /** Begins the attempt, unless nothing is left to do or the tenant's limit forbids it. */
-const begun = async (shift: Shift, its: Run, step: OpenStep): Promise<AttemptEnd> => {
+const begun = async (shift: Shift, its: StepRun, step: OpenStep): Promise<AttemptEnd> => {
   // The turn was cancelled, but its holder fell silent before it recorded that the step is over.
   if (step.isCancelled) return { reason: 'done', step: step.name }
   if (!(await mayBegin(shift, its, step))) return { reason: 'free', step: step.name }
@@ -89,7 +94,7 @@ const begun = async (shift: Shift, its: Run, step: OpenStep): Promise<AttemptEnd
 }
 
 /** Reports whether the claim is within its tenant's limit, taking simultaneous claims by other workers into account. */
-const mayBegin = async (shift: Shift, its: Run, step: OpenStep): Promise<boolean> => {
+const mayBegin = async (shift: Shift, its: StepRun, step: OpenStep): Promise<boolean> => {
   const { limit } = policyFor(shift.known.policy, tenantOf(step))
   if (limit === undefined) return true
   await received(shift, its)
@@ -97,7 +102,7 @@ const mayBegin = async (shift: Shift, its: Run, step: OpenStep): Promise<boolean
 }
 
 /** Records the release of the conversation, retrying until the store answers. */
-const letGo = async (shift: Shift, its: Run, end: ClaimEnd): Promise<void> => {
+const letGo = async (shift: Shift, its: StepRun, end: ClaimEnd): Promise<void> => {
   const { worker, known } = shift
   const { attempt: next = its.attempt + 1, errors = [] } = known.steps.get(its.conversation) ?? {}
   const before = { attempt: Math.max(1, next - 1), errors }

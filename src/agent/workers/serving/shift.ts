@@ -11,8 +11,8 @@ import { type WorkBoard, createWorkBoard } from '../board/work-board.ts'
 import { type ClaimDelay, paceFrom, type Refusals, refusals } from '../choosing/own-claims.ts'
 import type { WorkPolicy } from '../choosing/policy.ts'
 import { type Clock, type ConditionWaiter, pause, watch } from '../peers/clock.ts'
-import { type Chats, chatsOf } from './give.ts'
-import { type AttemptOutcome, type Capacity, fullCapacity } from './outcome.ts'
+import { type ChatCache, chatsOf } from './give.ts'
+import { type AttemptOutcome, type WorkerCapacity, fullCapacity } from './outcome.ts'
 
 /** Report on an attempt that has ended. */
 export interface AttemptReport {
@@ -24,7 +24,7 @@ export interface AttemptReport {
 }
 
 /** A worker's activity on a conversation, from the claim until the board shows that the activity has ended. */
-export interface Run {
+export interface StepRun {
   readonly conversation: string
   readonly chat: ConversationHandle
   /** Number of the attempt at the run's first step. */
@@ -42,9 +42,9 @@ export interface Run {
 }
 
 /** Runs by conversation. */
-export type Runs = Map<string, Run>
+export type StepRuns = Map<string, StepRun>
 
-export const newRun = (chat: ConversationHandle, attempt: number, isAlone = false): Run => ({
+export const newRun = (chat: ConversationHandle, attempt: number, isAlone = false): StepRun => ({
   conversation: chat.id,
   chat,
   attempt,
@@ -55,13 +55,13 @@ export const newRun = (chat: ConversationHandle, attempt: number, isAlone = fals
 })
 
 /** Returns the number of slots in use. */
-export const busyIn = (runs: Runs): number => [...runs.values()].filter(({ isOver }) => !isOver).length
+export const busyIn = (runs: StepRuns): number => [...runs.values()].filter(({ isOver }) => !isOver).length
 
 /** Reports whether one of the runs prevents the worker from beginning anything else at the same time. */
-export const isAlone = (runs: Runs): boolean => runs.values().some((its) => its.isAlone && !its.isOver)
+export const isAlone = (runs: StepRuns): boolean => runs.values().some((its) => its.isAlone && !its.isOver)
 
 /** Aborts the turns of all runs. */
-export const endAll = (runs: Runs, why: string): void => {
+export const endAll = (runs: StepRuns, why: string): void => {
   for (const { ends } of runs.values()) ends.abort(leaveReason(why))
 }
 
@@ -105,11 +105,11 @@ export interface Shift {
   readonly settings: WorkerSettings
   readonly around: WorkerEnvironment
   readonly known: WorkBoard
-  readonly runs: Runs
-  readonly chats: Chats
+  readonly runs: StepRuns
+  readonly chats: ChatCache
   readonly refused: Refusals
   readonly pace: ClaimDelay
-  capacity: Capacity
+  capacity: WorkerCapacity
   readonly watch: ConditionWaiter
   /** Signal that aborts when the worker has ended: from then on, nothing is awaited. */
   readonly over: AbortSignal

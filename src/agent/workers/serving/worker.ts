@@ -6,7 +6,7 @@ import { leaveReason } from '../../models/abort.ts'
 import { prefixesOf, runFeed } from '../board/feed.ts'
 import type { OpenStep } from '../board/open-step.ts'
 import { createSnapshotKeeper } from '../board/snapshots.ts'
-import { type Me, pick } from '../choosing/pick.ts'
+import { type PickingWorker, pick } from '../choosing/pick.ts'
 import { within } from '../peers/clock.ts'
 import { createHeartbeat, vigil } from '../peers/liveness.ts'
 import { gaugeSteps } from '../peers/roster.ts'
@@ -93,7 +93,7 @@ const createStepPicker = (
   const isBusyWith = (conversation: string): boolean => runs.has(conversation) || refused.has(conversation)
   const tardy = new Map<string, number>()
   const taking = (): Iterable<string> => runs.keys()
-  const me = (): Me => {
+  const me = (): PickingWorker => {
     const wait = { rankWait: pace.wait(), tardy }
     return { worker, ttl, isStandby: isStandby(shift), ...wait, isBusyWith, taking, time: Date.now }
   }

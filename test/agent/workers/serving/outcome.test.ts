@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import {
   adaptCapacity,
-  type Capacity,
+  type WorkerCapacity,
   fullCapacity,
   type TurnAttempt,
 } from '../../../../src/agent/workers/serving/outcome.ts'
@@ -12,8 +12,11 @@ import { ask, scene, steps, until } from '../../../support/workers/scene.ts'
 
 const most = 8
 /** What becomes of the capacity after turns; each begins and ends at its index, unless it says otherwise. */
-const after = (turns: readonly Partial<TurnAttempt>[], from: Capacity = fullCapacity(most)): Capacity =>
-  turns.reduce<Capacity>(
+const after = (
+  turns: readonly Partial<TurnAttempt>[],
+  from: WorkerCapacity = fullCapacity(most),
+): WorkerCapacity =>
+  turns.reduce<WorkerCapacity>(
     (capacity, { how = 'succeeded', began, ended }, index) =>
       adaptCapacity(capacity, most, { how, began: began ?? index, ended: ended ?? index }),
     from,
