@@ -221,16 +221,14 @@ const read = <T extends string>(
   const metadata = own ?? parse(stored.metadata)
   const data = parse(stored.data)
   if (metadata === undefined || data === undefined) return { problem: 'its text is not JSON' }
+  // Before everything else, because the metadata of a newer version may differ in any way.
+  const later = laterFormOf(metadata)
+  if (later) return later
   if (!own && !acceptsMetadata(metadata)) {
-    const later = laterFormOf(metadata)
-    if (later) return later
     const checked = check(metadataSchema, metadata)
     if (E.isLeft(checked)) return { problem: `metadata: ${checked.left.message}` }
   }
-  const { schema } = metadata as Metadata
-  const later = schema > currentSchema ? laterFormOf(metadata) : undefined
-  if (later) return later
-  const newest = upcast(typeOf(stored), data, schema)
+  const newest = upcast(typeOf(stored), data, (metadata as Metadata).schema)
   if (!Object.hasOwn(schemas, newest.type)) return newer('this version does not know its event type')
   const type = newest.type as T
   if (!acceptsData(type, newest.data)) {
@@ -245,7 +243,7 @@ const read = <T extends string>(
 
 const isSealed = (value: unknown): boolean => isFields(value) && value['sealed'] !== undefined
 
-/** Looks first for signs of a newer version, whose metadata may differ in any other way. */
+/** Returns the sign of a newer version in metadata of any form; undefined if there is none. */
 const laterFormOf = (metadata: unknown): Unreadable | undefined => {
   if (!isFields(metadata)) return undefined
   const { schema } = metadata
