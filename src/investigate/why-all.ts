@@ -40,7 +40,7 @@ export const whyEveryCall = (conversation: string, log: Log): LossReport => {
   return { conversation, replies: calls.length, needed: joined(tallies).map(neededTerm).toSorted(byNeed) }
 }
 
-/** What is known of a term so far. */
+/** Findings about a term in the replies examined so far. */
 interface Tally {
   readonly term: string
   readonly calls: Set<CallName>
@@ -65,7 +65,12 @@ const add = (tallies: Map<string, Tally>, call: CallName, found: HiddenTerm): vo
   unite(tally, { calls: [call], hidden, by, inSummary })
 }
 
-type Addition = Pick<HiddenTerm, 'hidden' | 'by' | 'inSummary'> & Pick<NeededTerm, 'calls'>
+interface Addition {
+  readonly calls: Iterable<CallName>
+  readonly hidden: Iterable<number>
+  readonly by: Iterable<number>
+  readonly inSummary: boolean
+}
 
 const unite = (tally: Tally, { calls, hidden, by, inSummary }: Addition): void => {
   for (const one of calls) tally.calls.add(one)
@@ -85,7 +90,7 @@ const joined = (tallies: ReadonlyMap<string, Tally>): readonly Tally[] => {
     const whole = alike.find(({ term }) => term.endsWith(`/${tally.term}`))
     if (!whole) alike.push(tally)
     else {
-      unite(whole, { ...tally, calls: [...tally.calls], hidden: [...tally.hidden], by: [...tally.by] })
+      unite(whole, tally)
       for (const position of tally.replies) whole.replies.add(position)
     }
   }

@@ -33,7 +33,7 @@ const made = [
   'tsconfig*.json',
 ]
 
-/** When each file and folder of a pattern was changed last. */
+/** Times at which the files and folders of a pattern were changed last. */
 const changesOf = (pattern: string | readonly string[]): readonly number[] =>
   globSync(pattern, { cwd }).map((file) => statSync(join(cwd, file)).mtimeMs)
 
@@ -47,7 +47,7 @@ const keptFor = (
   return kept(what, `${times.length}-${Math.max(...times)}`, make)
 }
 
-/** Whether `npm run build` has made all of `dist`, and nothing that it is made of was changed since. */
+/** Reports whether `npm run build` has made all of `dist`, and nothing that it is made of was changed since. */
 export const isBuilt = (): boolean =>
   // Made last.
   existsSync(join(cwd, 'dist/ui-file')) &&

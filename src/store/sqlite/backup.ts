@@ -50,14 +50,9 @@ export const backupSqlite = async (
     if (process.platform !== 'win32') synced(dirname(target), 'r')
     return E.right({ file, bytes: statSync(target).size, ...counted.right })
   } catch (error) {
+    if (isExisting(error)) return E.left(fileExists(file))
     const failure = storeError(store, error)
-    return E.left(
-      isExisting(error)
-        ? fileExists(file)
-        : failure._tag === 'StoreCorrupt'
-          ? storeError(url, error)
-          : failure,
-    )
+    return E.left(failure._tag === 'StoreCorrupt' ? storeError(url, error) : failure)
   } finally {
     for (const suffix of ['', '-journal', '-wal', '-shm'])
       if (existsSync(temporary + suffix)) rmSync(temporary + suffix, { force: true })

@@ -18,7 +18,7 @@ const mostAtOnce = 2_000
 const isBeside = process.env['PALIMPSEST_CHAOS'] === 'full'
 
 interface Player {
-  /** How many orders it has been given. */
+  /** Number of orders that it has been given. */
   given: number
   readonly outcomeOf: (plays: Plays) => Promise<Outcome>
   readonly close: () => Promise<void>
@@ -48,7 +48,7 @@ const createPlayer = (): Player => {
   return { given: 0, outcomeOf, close }
 }
 
-/** As many as have played at the same time: they load once. */
+/** Players, as many as have played at the same time: they load once. */
 const players: Player[] = []
 
 /** Has the nth process play, or another in its place. */

@@ -87,7 +87,7 @@ const files = present([
   ['real', 'tau-bench/gpt-4o-airline-40.json', 'openai', tau, 1_182, 0],
 ] as const)
 
-/** What an import of a file alone leaves. */
+/** Archives that an import of one file alone leaves, by the file. */
 const archives = new Map<string, ReturnType<typeof importFile>>()
 const archiveOf = (...session: Parameters<typeof sessionFile>): ReturnType<typeof importFile> => {
   const known = archives.get(session.join())
