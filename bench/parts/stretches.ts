@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { finished } from 'node:stream/promises'
 import { palimpsestLine } from '../../src/transfer/formats/write-palimpsest.ts'
 import { openEvents } from '../../src/api/open.ts'
+import { nodeFlags } from '../../src/cli/work/node-flags.ts'
 import { openStore } from '../../src/index.ts'
 import { orThrow } from '../../src/result/fallible.ts'
 import { fillConversations } from '../many-conversations.ts'
@@ -70,7 +71,7 @@ export const stretches = async ({ folder, conversationOf, isQuick, say }: Settin
   const longest = (what: string): number => of(what, (stretch) => stretch.longest)
   for (const [what, prepare] of Object.entries(operations)) {
     for (let round = 0; round < (isQuick ? 1 : 5); round++) {
-      found.get(what)?.push((await inNewProcess(child, [what, ...(await prepare())])) as Stretch)
+      found.get(what)?.push((await inNewProcess(child, [what, ...(await prepare())], nodeFlags)) as Stretch)
       for (const suffix of ['', '-wal', '-shm']) await rm(into + suffix, { force: true })
     }
     say(`  ${what}: ${duration(longest(what))}\n`)
@@ -89,7 +90,7 @@ export const stretches = async ({ folder, conversationOf, isQuick, say }: Settin
       rows: Object.keys(operations).map((what) => [what, duration(of(what, ({ took }) => took))]),
     },
     notes: [
-      `Processor time of the thread (\`process.threadCpuUsage\`), collecting garbage included; median of fresh processes, which did the same with a small conversation first. Of ${count(events)} events, but condense and import (Palimpsest JSONL): of ${count(messages)} messages of 1 KB without a summary. Lists are of ${count(conversations)} conversations.`,
+      `Processor time of the thread (\`process.threadCpuUsage\`), collecting garbage included; median of fresh processes, which did the same with a small conversation first and run with the Node flags of \`palimpsest work\` (\`${nodeFlags.join(' ')}\`). Of ${count(events)} events, but condense and import (Palimpsest JSONL): of ${count(messages)} messages of 1 KB without a summary. Lists are of ${count(conversations)} conversations.`,
       'The second reference reads the same rows as full and timeline with node:sqlite, 256 in each turn, parses them and keeps what they say: what V8 then takes at once to move what is live, nobody who keeps it can avoid.',
     ],
   }

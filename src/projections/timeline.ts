@@ -21,8 +21,8 @@ export const timeline = (log: Log, at = lastOf(log)): readonly TimelineEntry[] =
 export function* timelineInSlices(log: Log, at = lastOf(log)): Generator<void, readonly TimelineEntry[]> {
   const shown = yield* pathInSlices(log, at)
   let next = 0
-  // An array by position, because a map takes long to grow to a million entries.
-  const branchOf: (number | undefined)[] = []
+  // Typed, because a collection has to go through an array of a million entries that grows while it runs.
+  const branchOf = new Int32Array(at + 1).fill(-1)
   const tips: number[] = []
   const entries: TimelineEntry[] = []
   for (let position = 0; position <= at; position++) {
@@ -31,15 +31,14 @@ export function* timelineInSlices(log: Log, at = lastOf(log)): Generator<void, r
     if (!event) continue
     if (event.type === 'Rewound') {
       const target = resolve(log, position)
-      entries.push({ event, parent: target, branch: branchOf[target] ?? 0, onPath: false })
-      branchOf.push(undefined)
+      entries.push({ event, parent: target, branch: Math.max(0, branchOf[target] ?? 0), onPath: false })
       continue
     }
     const from = parent(log, position)
-    const line = branchOf[from]
-    const branch = line !== undefined && tips[line] === from ? line : tips.length
+    const line = branchOf[from] ?? -1
+    const branch = tips[line] === from ? line : tips.length
     tips[branch] = position
-    branchOf.push(branch)
+    branchOf[position] = branch
     const onPath = shown[next] === position
     if (onPath) next++
     entries.push({ event, parent: from, branch, onPath })

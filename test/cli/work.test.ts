@@ -190,7 +190,7 @@ describe('palimpsest work', () => {
     begin()
     await until(async () => (await said(store, 'c')).length === 2)
     const { system } = (await store.conversation('c').context()).layout.configuration ?? {}
-    expect(system).toContain('--max-semi-space-size=16')
+    expect(system).toContain('--max-semi-space-size=8')
   })
 
   test.each(['a b', '', 'x'.repeat(164)])(
