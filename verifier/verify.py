@@ -114,7 +114,8 @@ def check_requests(folder, manifest, receipts):
     parts, used, shown, digests, numbers = lines_of(folder / 'parts.txt'), set(), set(), set(), []
     for request in map(parse, lines_of(folder / 'requests.jsonl')):
         position, numbers = number(request['position']), numbers[:number(request['keep'])] + [*map(number, of(list, request['add']))]
-        digest = sha256(b''.join(parts[i] for i in numbers)).hex()
+        digest, key = sha256(b''.join(parts[i] for i in numbers)), inner(request, 'key', None)
+        digest = (digest if key is None else sha256(bytes.fromhex(re.fullmatch('[0-9a-f]{64}', key)[0]) + digest)).hex()
         need(digest in receipts.get(position, []), f'a request does not match the receipt in event {position}')
         need((position, digest) not in shown, f'the request for the receipt in event {position} occurs twice')
         used.update(numbers), shown.add((position, digest)), digests.add(digest)

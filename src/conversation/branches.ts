@@ -23,7 +23,15 @@ type LayoutChange =
  */
 type Packed = readonly number[]
 type Configured = Partial<Pick<LayoutDraft, (typeof configuredKeys)[number]>>
-const configuredKeys = ['configured', 'configuration', 'promptSince', 'toolsFrom', 'formerTools'] as const
+const configuredKeys = [
+  'configured',
+  'configuration',
+  'configuredSalt',
+  'promptSince',
+  'toolsFrom',
+  'formerTools',
+  'formerSalt',
+] as const
 
 /** The layout after an event has been applied. */
 interface Taken {

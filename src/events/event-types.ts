@@ -17,7 +17,10 @@ export interface Message {
 export interface Receipt {
   /** Last position of the conversation when the request was built from its history. */
   readonly position: number
-  /** SHA-256 (hex) of the canonical JSON (RFC 8785) of system, tools and messages as sent. */
+  /**
+   * SHA-256 (hex) of the history's key and of the SHA-256 of the canonical JSON (RFC 8785) of system, tools and messages as sent; in
+   * receipts of version 0.1.0, the latter alone (docs/receipts.md).
+   */
   readonly digest: string
   /** Options with which the request was built from the history. */
   readonly options: Fields

@@ -1,8 +1,13 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { Effective } from '../projections/effective.ts'
 import type { Log } from '../projections/path.ts'
-import { textOf } from '../agent/receipts/canonical.ts'
-import { fingerprintLength, type PlacedPart, partsOf } from '../agent/receipts/fingerprints.ts'
+import { type SentRequest, textOf } from '../agent/receipts/canonical.ts'
+import {
+  fingerprintLength,
+  fingerprintsOf,
+  type PlacedPart,
+  partsOf,
+} from '../agent/receipts/fingerprints.ts'
 import { requestIn } from '../agent/receipts/made-again.ts'
 import { sharedPrefixLength } from '../agent/receipts/receipt-blocks.ts'
 import type { Prices } from '../agent/turn/spending/prices.ts'
@@ -40,8 +45,6 @@ export interface CacheBreak {
 /** A reply with the token counts reported by the API. */
 export interface CountedReply extends ReplyCall {
   readonly counts: UsageCounts
-  /** Fingerprints of the request's blocks; absent if the receipt has none. */
-  readonly prints?: string | undefined
 }
 
 interface Known {
@@ -80,7 +83,7 @@ interface Found {
 const causeOf = (before: CountedReply, reply: CountedReply, known: Known): Found => {
   const [old, now] = [before, reply].map(({ at }) => known.historyAt(at)) as [Effective, Effective]
   const requests = requestsOf(before, reply, old, now)
-  const isSame = requests && requests.shared * fingerprintLength >= (before.prints ?? '').length
+  const isSame = requests && requests.isContinued
   const isOther = before.origin.model !== reply.origin.model
   const isUnmarked = hasLostBreakpoints(before, reply)
   const change = isUnmarked
@@ -139,6 +142,8 @@ interface Requests {
   /** Number of leading blocks that both requests share, and the estimated number of tokens in them. */
   readonly shared: number
   readonly sharedTokens: number
+  /** True if the later request begins with all blocks of the earlier one. */
+  readonly isContinued: boolean
   /** Path of the first block that differs. */
   readonly path?: string
   /** Estimated tokens that both requests contain but that the later request did not read from the cache. */
@@ -151,19 +156,22 @@ const requestsOf = (
   old: Effective,
   now: Effective,
 ): Requests | undefined => {
-  if (before.prints === undefined || reply.prints === undefined) return undefined
-  const shared = sharedPrefixLength(before.prints, reply.prints)
-  const parts = partsSent(reply, now)
+  const [former, made] = [requestSent(before, old), requestSent(reply, now)]
+  if (!former || !made) return undefined
+  const [had, has] = [fingerprintsOf(former), fingerprintsOf(made)]
+  const shared = sharedPrefixLength(had, has)
+  const parts = partsOf(made)
   const sizes = parts.map(({ part }) => sizeOf(part))
   const whole = sizes.reduce((sum, size) => sum + size, 0)
   const tokens = (size: number): number => (whole > 0 ? (size / whole) * inputOf(reply.counts) : 0)
-  const known = new Set(printsIn(before.prints))
-  const repeated = printsIn(reply.prints).map((print, index) => (known.has(print) ? (sizes[index] ?? 0) : 0))
+  const known = new Set(printsIn(had))
+  const repeated = printsIn(has).map((print, index) => (known.has(print) ? (sizes[index] ?? 0) : 0))
   const sum = (all: readonly number[]): number => all.reduce((total, one) => total + one, 0)
-  const path = (parts[shared] ?? partsSent(before, old)[shared])?.path
+  const path = (parts[shared] ?? partsOf(former)[shared])?.path
   return {
     shared,
     sharedTokens: tokens(sum(sizes.slice(0, shared))),
+    isContinued: shared * fingerprintLength >= had.length,
     again: Math.max(0, Math.round(tokens(sum(repeated)) - reply.counts.cacheRead)),
     ...(path !== undefined && { path }),
   }
@@ -173,12 +181,13 @@ const requestsOf = (
 const sizeOf = (part: PlacedPart['part']): number =>
   typeof part === 'string' ? JSON.stringify(part).length : textOf(part).length
 
-const partsSent = (
+/** Returns the request of a call, remade from its receipt; undefined without a usable receipt. */
+const requestSent = (
   { number = 0, position, origin, receipt }: CountedReply,
   now: Effective,
-): readonly PlacedPart[] => {
+): SentRequest | undefined => {
   const made = receipt && requestIn({ number, position, kind: 'reply', origin, receipt }, now)
-  return made && E.isRight(made) ? partsOf(made.right) : []
+  return made && E.isRight(made) ? made.right : undefined
 }
 
 const printsIn = (prints: string): readonly string[] =>

@@ -1,7 +1,5 @@
-import type { Receipt } from '../events/events.ts'
 import type { Log } from '../projections/path.ts'
 import type { Prices } from '../agent/turn/spending/prices.ts'
-import { fingerprintsIn } from '../agent/receipts/receipt-blocks.ts'
 import { countsIn, inputOf } from '../agent/turn/spending/usage.ts'
 import { adviceOn, type CacheUse } from './advice.ts'
 import { breakBetween, type CacheBreak, type CountedReply } from './breaks.ts'
@@ -37,18 +35,16 @@ export const cacheReport = (conversation: string, log: Log, prices: Prices, now:
   const forked = log.findLast(({ type }) => type === 'Forked')?.position ?? -1
   const isOwn = ({ position }: { readonly position: number }): boolean => position > forked
   const historyAt = historiesOf(log)
-  const printsOf = createFingerprintReader()
   const own: CacheUse[] = []
   const breaks: CacheBreak[] = []
   let last: CountedReply | undefined
   for (const reply of replies) {
     const { number, position, at, parts, origin, receipt, asked, answered } = reply
-    const prints = receipt && printsOf(position, receipt)
     const counts = countsIn(origin.usage)
     // A reply that was aborted early may have a usage without any input.
     if (inputOf(counts) === 0) continue
     const before = last
-    last = { number, position, at, parts, origin, receipt, asked, answered, counts, prints }
+    last = { number, position, at, parts, origin, receipt, asked, answered, counts }
     if (!isOwn(reply)) continue
     own.push({ counts, ttl: ttlOf(last) })
     const found = before && breakBetween(before, last, { log, prices, historyAt })
@@ -67,14 +63,4 @@ export const cacheReport = (conversation: string, log: Log, prices: Prices, now:
     breaks,
   }
   return { ...report, ...(resuming && { resuming }), advice: adviceOn(breaks, own) }
-}
-
-/** Returns a function that reads the fingerprints in a receipt. It must be called for each receipt in order. */
-const createFingerprintReader = (): ((position: number, receipt: Receipt) => string | undefined) => {
-  const known = new Map<number, string>()
-  return (position, receipt) => {
-    const prints = fingerprintsIn(receipt, (base) => known.get(base))
-    if (prints !== undefined) known.set(position, prints)
-    return prints
-  }
 }

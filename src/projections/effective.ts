@@ -21,6 +21,8 @@ interface Placed {
   readonly position: number
   /** Time of the event in ISO 8601, UTC. */
   readonly time: string
+  /** Salt of the event; absent in events of version 0.1.0. */
+  readonly salt?: string | undefined
 }
 /** A message as the model sees it. */
 export interface MessageItem extends Placed {
@@ -74,11 +76,12 @@ export const itemOf = (event: ConversationEvent): Item | undefined => freeze(ite
 export const itemIn = (event: ConversationEvent): Item | undefined => {
   if (hasNoEffect(event)) return undefined
   const { position } = event
-  const { time } = event.metadata
+  const { time, salt } = event.metadata
+  const salted = salt !== undefined && { salt }
   switch (event.type) {
     case 'MessageAppended': {
       const { messageId = event.id, role, origin, content } = messageOf(event)
-      const item = { kind: 'message' as const, position, time, messageId, role, content }
+      const item = { kind: 'message' as const, position, time, ...salted, messageId, role, content }
       return origin ? { ...item, origin } : item
     }
     case 'Condensed': {
@@ -88,6 +91,7 @@ export const itemIn = (event: ConversationEvent): Item | undefined => {
         kind: 'summary',
         position,
         time,
+        ...salted,
         messages,
         covers,
         method,
@@ -104,6 +108,7 @@ export const itemIn = (event: ConversationEvent): Item | undefined => {
         kind: 'truncation',
         position,
         time,
+        ...salted,
         covers,
         messagesHidden,
         tokens,
@@ -194,10 +199,15 @@ export const evolveEffective = (
   return { at: last.position, head: last.position, layout: draft, items }
 }
 
-/** Applies a configuration event that comes right after an effective history. */
-export const configure = (before: Effective, position: number, data: Configuration): Effective => {
+/** Applies a configuration event with this salt that comes right after an effective history. */
+export const configure = (
+  before: Effective,
+  position: number,
+  data: Configuration,
+  salt?: string,
+): Effective => {
   const draft = draftOf(before.layout)
-  evolve(draft, { type: 'Configured', data, position }, () => undefined)
+  evolve(draft, { type: 'Configured', data, position, metadata: { salt } }, () => undefined)
   return { at: position, head: position, items: before.items, layout: draft }
 }
 

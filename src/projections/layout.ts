@@ -27,15 +27,18 @@ export interface Slot {
  * 3. `promptSince` ≤ `configured`: system, tools and model have been the same since the event at `promptSince`.
  * 4. `toolsFrom` is set if the current configuration has no tools: the position of the last `Configured` event that had tools, which
  *    are `formerTools`; `START` if no `Configured` event had any.
- * 5. The ranges in `restored` ascend and do not overlap.
+ * 5. `configuredSalt` is the salt of the event at `configured`, `formerSalt` that of the event at `toolsFrom`.
+ * 6. The ranges in `restored` ascend and do not overlap.
  */
 export interface HistoryLayout {
   readonly slots: readonly Slot[]
   readonly configured?: number
   readonly configuration?: Configuration
+  readonly configuredSalt?: string | undefined
   readonly promptSince?: number
   readonly toolsFrom?: number
   readonly formerTools?: Tools
+  readonly formerSalt?: string | undefined
   readonly restored: readonly Span[]
 }
 type Tools = NonNullable<Configuration['tools']>
@@ -47,9 +50,11 @@ export interface LayoutDraft {
   slots: Slot[]
   configured?: number
   configuration?: Configuration
+  configuredSalt?: string | undefined
   promptSince?: number
   toolsFrom?: number
   formerTools?: Tools
+  formerSalt?: string | undefined
   restored: Span[]
 }
 
@@ -58,6 +63,12 @@ export const draftOf = (layout: HistoryLayout): LayoutDraft => ({
   slots: [...layout.slots],
   restored: [...layout.restored],
 })
+
+/** An event of a path, with as much of its metadata as a layout needs. */
+type PlacedEvent = Event & {
+  readonly position: number
+  readonly metadata?: { readonly salt?: string | undefined }
+}
 
 /** Function that returns the slots that a marker on the path replaced; undefined if there is no such marker. */
 export type ReplacedSlotLookup = (marker: number) => readonly Slot[] | undefined
@@ -71,7 +82,7 @@ export type ReplacedSlotLookup = (marker: number) => readonly Slot[] | undefined
  */
 export const evolve = (
   draft: LayoutDraft,
-  event: Event & { readonly position: number },
+  event: PlacedEvent,
   replaced: ReplacedSlotLookup,
 ): readonly Slot[] | undefined => {
   if (hasNoEffect(event)) return undefined
@@ -85,7 +96,7 @@ export const evolve = (
     case 'Restored':
       return restore(draft, event.position, event.data.marker, replaced)
     case 'Configured':
-      configure(draft, event.position, event.data)
+      configure(draft, event.position, event.data, event.metadata?.salt)
       return undefined
     // A path contains no `Rewound` events: it has already jumped to their targets.
     case 'Rewound':
@@ -125,7 +136,7 @@ const addSpan = (spans: readonly Span[], span: Span): Span[] => {
   return spans.toSpliced(first, spans.length, { after: Math.min(after, span.after), before: span.before })
 }
 
-const configure = (draft: LayoutDraft, at: number, next: Configuration): void => {
+const configure = (draft: LayoutDraft, at: number, next: Configuration, salt: string | undefined): void => {
   const prompt = ({ system, tools, model }: Configuration): string => JSON.stringify([system, tools, model])
   if (draft.configuration === undefined || prompt(draft.configuration) !== prompt(next))
     draft.promptSince = at
@@ -133,12 +144,15 @@ const configure = (draft: LayoutDraft, at: number, next: Configuration): void =>
   if (toolsIn(next)) {
     delete draft.toolsFrom
     delete draft.formerTools
+    delete draft.formerSalt
   } else if (former && draft.configured !== undefined) {
     draft.toolsFrom = draft.configured
     draft.formerTools = former
+    draft.formerSalt = draft.configuredSalt
   } else draft.toolsFrom ??= START
   draft.configured = at
   draft.configuration = freeze(next)
+  draft.configuredSalt = salt
 }
 
 /** Returns the tools of a configuration; undefined if it has no tools. */

@@ -43,6 +43,9 @@ const encoded: ReadonlySet<unknown> = new Set(['base64', 'redacted_thinking'])
 /** Names of fields whose data has a schema of its own. In such data, field names have no known meaning, and numbers may be confidential. */
 const free: readonly string[] = ['input', 'input_schema', 'parameters']
 
+/** Names of the fields, outside content, that hold salts. */
+const salts: ReadonlySet<string> = new Set(['salt', 'configuredSalt', 'formerSalt'])
+
 export interface RedactionResult<A> {
   readonly value: A
   /** Number of texts, numbers and field names that were changed. */
@@ -116,7 +119,7 @@ export const redactMatches = <A>(
     const made = (isList ? [] : Object.create(null)) as Fields
     into[key] = made
     for (const [name, inner] of Object.entries(given)) {
-      if (name === 'salt' && place === 'around' && 'prev' in given) continue
+      if (place === 'around' && salts.has(name)) continue
       const named = place === 'free' && !isList ? freeName(made, clean(name)) : name
       // Assigned now, so that the fields keep their order.
       made[named] = keepsData && name === 'data' ? inner : undefined

@@ -4,6 +4,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { verifyReceipts } from '../../src/agent/receipts/audit.ts'
 import { digestOf } from '../../src/agent/receipts/canonical.ts'
+import { itemPrintsOf } from '../../src/agent/receipts/item-prints.ts'
 import { fingerprintsOf, partsOf } from '../../src/agent/receipts/fingerprints.ts'
 import { compareReceipt } from '../../src/agent/receipts/difference.ts'
 import { fingerprintsIn } from '../../src/agent/receipts/receipt-blocks.ts'
@@ -19,6 +20,7 @@ import { right } from '../support/either.ts'
 import { histories } from '../support/histories.ts'
 import { runs } from '../support/runs.ts'
 import { withReceipts } from '../support/receipts.ts'
+import { text } from '../support/log.ts'
 import { write } from '../support/write.ts'
 
 const options: fc.Arbitrary<RequestOptions> = fc.constantFrom<RequestOptions>(
@@ -33,7 +35,7 @@ const receiptsIn = (log: Log): readonly (readonly [number, Receipt])[] =>
     return receipt ? [[event.position, receipt] as const] : []
   })
 
-/** The fingerprints of every receipt's request. */
+/** The prints of every receipt. */
 const printsIn = (log: Log): ReadonlyMap<number, string> => {
   const prints = new Map<number, string>()
   for (const [position, receipt] of receiptsIn(log)) {
@@ -61,46 +63,48 @@ describe('the digest of the request at every position', () => {
 })
 
 describe('the receipt of every reply', () => {
-  it('is of the request that the log makes at its position, and knows the fingerprint of every block', () => {
+  it('is of the request that the log makes at its position, and knows the print of every event shown', () => {
     fc.assert(
       fc.property(histories(), options, (plain, chosen) => {
         const log = withReceipts(plain, chosen)
         const prints = printsIn(log)
         for (const [position, receipt] of receiptsIn(log)) {
-          const rendered = right(requestOf(effective(log, receipt.position), chosen))
-          expect(prints.get(position)).toBe(fingerprintsOf(rendered))
+          const now = effective(log, receipt.position)
+          expect(prints.get(position)).toBe(itemPrintsOf(now))
+          const rendered = right(requestOf(now, chosen))
           const read = right(receiptOptionsIn(receipt))
-          expect(compareReceipt(rendered, receipt, read, prints.get(position))).toBeUndefined()
+          expect(compareReceipt(now, rendered, receipt, read, prints.get(position))).toBeUndefined()
         }
       }),
       { numRuns: runs(180) },
     )
   })
 
-  it('names the first block that is not what it was', () => {
+  it('names the first event that is not what it was', () => {
     fc.assert(
       fc.property(histories(), options, fc.nat(), (plain, chosen, picked) => {
         const log = withReceipts(plain, chosen)
         const prints = printsIn(log)
         for (const [position, receipt] of receiptsIn(log)) {
-          const rendered = right(requestOf(effective(log, receipt.position), chosen))
-          const flat = rendered.messages.flatMap(({ content }, index) =>
-            content.map((_, at) => [index, at] as const),
-          )
-          const [index, at] = flat[picked % Math.max(1, flat.length)] ?? []
-          if (index === undefined) continue
-          const messages = rendered.messages.map(({ role, content }, message) => ({
-            role,
-            content: content.map((block, part) =>
-              message === index && part === at ? { ...block, changed: true } : block,
+          const now = effective(log, receipt.position)
+          const messages = now.items.filter(({ kind }) => kind === 'message')
+          const { position: changed } = messages[picked % Math.max(1, messages.length)] ?? {}
+          if (changed === undefined) continue
+          const other = effective(
+            log.map((event) =>
+              event.position === changed && event.type === 'MessageAppended'
+                ? { ...event, data: { ...event.data, content: [...event.data.content, text('More.')] } }
+                : event,
             ),
-          }))
+            receipt.position,
+          )
           const read = right(receiptOptionsIn(receipt))
-          expect(
-            compareReceipt({ ...rendered, messages }, receipt, read, prints.get(position)),
-          ).toMatchObject({
-            kind: 'block',
-            path: `messages[${index}].content[${at}]`,
+          const rendered = right(requestOf(other, chosen))
+          // What is not shown at all (thinking alone, for instance) changes nothing.
+          if (JSON.stringify(rendered) === JSON.stringify(right(requestOf(now, chosen)))) continue
+          expect(compareReceipt(other, rendered, receipt, read, prints.get(position))).toMatchObject({
+            kind: 'event',
+            event: changed,
           })
         }
       }),

@@ -1,8 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Receipt } from '../../events/events.ts'
-import { digestOf, textOf } from './canonical.ts'
+import type { Effective } from '../../projections/effective.ts'
+import { textOf } from './canonical.ts'
 import { fingerprintsOf, partsOf, type PlacedPart, withoutBreakpoint } from './fingerprints.ts'
+import { eventOfPrint, itemPrintsOf } from './item-prints.ts'
 import { countsOf } from './receipt.ts'
+import { hasDigest } from './receipt-digest.ts'
 import { sharedPrefixLength } from './receipt-blocks.ts'
 import type { ReceiptOptions } from './receipt-options.ts'
 import type { RenderedRequest } from './request.ts'
@@ -10,10 +13,15 @@ import type { RenderedRequest } from './request.ts'
 /** Difference between a remade request and the one that a receipt covers. */
 export type ReceiptDifference =
   /**
-   * Path of the first block that differs. `now` is the type and the beginning of the JSON of the block now at that path; undefined if
+   * For a receipt of version 0.1.0: path of the first block that differs. `now` is the type and the beginning of the JSON of the block now at that path; undefined if
    * the path no longer exists.
    */
   | { readonly kind: 'block'; readonly path: string; readonly now?: string }
+  /**
+   * Position of the first shown event that differs from what it was when the request was made; undefined if the history showed more
+   * events then.
+   */
+  | { readonly kind: 'event'; readonly event?: number }
   /** Same blocks, but other cache breakpoints, or a digest that covers something else. */
   | { readonly kind: 'breakpoints' }
   /** Different request; the receipt does not tell where it differs. */
@@ -24,21 +32,30 @@ export type ReceiptDifference =
   | { readonly kind: 'container'; readonly named: string | undefined; readonly newest: string | undefined }
 
 /**
- * Compares a remade request with its receipt; returns undefined if they match.
+ * Compares a request remade from a history with its receipt; returns undefined if they match.
  *
  * @param prints fingerprints of the receipt's request, if known
  */
 export const compareReceipt = (
+  effective: Effective,
   rendered: RenderedRequest,
-  { digest }: Receipt,
-  { repairs }: ReceiptOptions,
+  receipt: Receipt,
+  { repairs, keyed }: ReceiptOptions,
   prints: string | undefined,
 ): ReceiptDifference | undefined => {
-  if (digestOf(rendered) === digest) {
+  if (hasDigest(receipt, effective, rendered)) {
     const now = countsOf(rendered)
     return isDeepStrictEqual(now, repairs) ? undefined : { kind: 'repairs', repairs: now }
   }
-  return prints === undefined ? { kind: 'digest' } : firstDifference(rendered, prints)
+  if (prints === undefined) return { kind: 'digest' }
+  return keyed ? firstChange(effective, prints) : firstDifference(rendered, prints)
+}
+
+const firstChange = (effective: Effective, prints: string): ReceiptDifference => {
+  const now = itemPrintsOf(effective)
+  if (now === prints) return { kind: 'digest' }
+  const event = eventOfPrint(effective, sharedPrefixLength(prints, now))
+  return { kind: 'event', ...(event !== undefined && { event }) }
 }
 
 const excerptLength = 80

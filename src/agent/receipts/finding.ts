@@ -2,10 +2,10 @@ import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import type { Effective } from '../../projections/effective.ts'
 import type { ModelCall } from './calls.ts'
-import { digestOf } from './canonical.ts'
 import { containerFor } from './containers.ts'
 import { reasonOf, requestIn, type Unusable } from './made-again.ts'
 import { compareReceipt, type ReceiptDifference } from './difference.ts'
+import { hasDigest } from './receipt-digest.ts'
 import { type ReceiptOptions, receiptOptionsIn } from './receipt-options.ts'
 import { requestOf } from './request.ts'
 
@@ -21,6 +21,8 @@ export interface ReceiptFinding {
    */
   readonly kind: ReceiptDifference['kind'] | 'receipt' | 'renderer' | 'missing'
   readonly message: string
+  /** Position of the first event that differs, for `event`; absent if the history showed more events when the request was made. */
+  readonly event?: number
   /** Path of the first difference, for `block`. `now` is the type and the beginning of the block now at that path, if any. */
   readonly path?: string
   readonly now?: string
@@ -49,7 +51,7 @@ type Compared = E.Either<Unusable, ReceiptDifference | undefined>
 const compareSummary = (call: ModelCall, effective: Effective): Compared =>
   pipe(
     requestIn(call, effective),
-    E.map((made) => (digestOf(made) === call.receipt.digest ? undefined : { kind: 'digest' })),
+    E.map((made) => (hasDigest(call.receipt, effective, made) ? undefined : { kind: 'digest' })),
   )
 
 const compareReply = ({ receipt }: ModelCall, effective: Effective, prints: string | undefined): Compared =>
@@ -59,7 +61,7 @@ const compareReply = ({ receipt }: ModelCall, effective: Effective, prints: stri
     E.bindW('rendered', ({ options }) => requestOf(effective, options)),
     E.map(
       ({ options, rendered }) =>
-        compareReceipt(rendered, receipt, options, prints) ?? compareContainer(effective, options),
+        compareReceipt(effective, rendered, receipt, options, prints) ?? compareContainer(effective, options),
     ),
   )
 
@@ -80,7 +82,7 @@ const compareContainer = (
 
 const differenceIn = (difference: ReceiptDifference): FindingDetails => {
   const message = messageOf(difference)
-  if (difference.kind !== 'block') return { kind: difference.kind, message }
+  if (difference.kind !== 'block' && difference.kind !== 'event') return { kind: difference.kind, message }
   return { ...difference, message }
 }
 
@@ -90,6 +92,10 @@ const messageOf = (difference: ReceiptDifference): string => {
       return difference.now === undefined
         ? `the request was longer: it has no ${difference.path} now`
         : `${difference.path} differs from the request sent; now it is ${difference.now}`
+    case 'event':
+      return difference.event === undefined
+        ? 'the request showed more events than the history does now'
+        : `event ${difference.event} is not what the request showed`
     case 'breakpoints':
       return 'its blocks match the request sent, but their cache breakpoints or the digest differ'
     case 'digest':

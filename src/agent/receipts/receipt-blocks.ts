@@ -3,10 +3,12 @@ import type { Receipt } from '../../events/events.ts'
 import { beginnings, memo } from '../../projections/memo.ts'
 import type { Effective, Item } from '../../projections/effective.ts'
 import { fingerprintLength } from './fingerprints.ts'
-import { type ReceiptBlocks, receiptOptionsIn } from './receipt-options.ts'
+import { itemPrintsOf } from './item-prints.ts'
+import { type PrintList, receiptOptionsIn } from './receipt-options.ts'
 
-/** Returns the fingerprints to record in a receipt: the number shared with an earlier receipt, and the remaining fingerprints. */
-export const blocksOf = (effective: Effective, prints: string): ReceiptBlocks => {
+/** Returns the item prints to record in a receipt: the number shared with an earlier receipt, and the remaining prints. */
+export const itemPrintsIn = (effective: Effective): PrintList => {
+  const prints = itemPrintsOf(effective)
   const base = baseOf(effective)
   if (!base) return { shared: 0, rest: prints }
   const shared = sharedPrefixLength(base.prints, prints)
@@ -29,7 +31,7 @@ interface Base {
   readonly prints: string
 }
 
-/** Returns the newest reply whose receipt, and every receipt that it builds on, belong to items that are still shown. */
+/** Returns the newest reply whose keyed receipt, and every receipt that it builds on, belong to items that are still shown. */
 const baseOf = ({ items }: Effective): Base | undefined => {
   const before = chains.of(items)
   const isBeginning = before !== undefined && before.shared === before.made.length
@@ -37,8 +39,8 @@ const baseOf = ({ items }: Effective): Base | undefined => {
   const printsAt = (position: number): string | undefined => chain.shown.get(position)
   for (const item of items.slice(chain.length)) {
     const receipt = item.kind === 'message' ? item.origin?.context : undefined
-    const prints = receipt && fingerprintsIn(receipt, printsAt)
-    if (prints === undefined) continue
+    const prints = receipt?.options['keyed'] === true && fingerprintsIn(receipt, printsAt)
+    if (prints === false || prints === undefined) continue
     chain.shown.set(item.position, prints)
     chain.newest = { position: item.position, prints }
   }
@@ -56,7 +58,8 @@ interface Chain {
 const chains = beginnings<Item, Chain>()
 
 /**
- * Returns the fingerprints of a receipt's request; undefined if the receipt is malformed, or builds on a receipt that is missing.
+ * Returns the item prints of a receipt, or the fingerprints of the blocks in one of version 0.1.0; undefined if the receipt is malformed,
+ * or builds on a receipt that is missing.
  *
  * @param basePrints returns the fingerprints of the receipt at a position
  */
@@ -64,14 +67,12 @@ export const fingerprintsIn = (
   receipt: Receipt,
   basePrints: (position: number) => string | undefined,
 ): string | undefined => {
-  const blocks = blocksIn(receipt)
-  const base = blocks?.base === undefined ? '' : basePrints(blocks.base)
-  return blocks && base !== undefined
-    ? base.slice(0, blocks.shared * fingerprintLength) + blocks.rest
-    : undefined
+  const list = listIn(receipt)
+  const base = list?.base === undefined ? '' : basePrints(list.base)
+  return list && base !== undefined ? base.slice(0, list.shared * fingerprintLength) + list.rest : undefined
 }
 
-const blocksIn = memo((receipt: Receipt): ReceiptBlocks | undefined => {
+const listIn = memo((receipt: Receipt): PrintList | undefined => {
   const options = receiptOptionsIn(receipt)
-  return E.isRight(options) ? options.right.blocks : undefined
+  return E.isRight(options) ? (options.right.items ?? options.right.blocks) : undefined
 })

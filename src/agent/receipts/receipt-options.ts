@@ -23,6 +23,17 @@ export const formSchema = z.strictObject({
     .exactOptional(),
 })
 
+/**
+ * A list of prints, of 6 characters each: the first `shared` prints of the earlier request that was answered at position `base`, followed
+ * by `rest`.
+ */
+const printList = z.strictObject({
+  /** Position of an earlier reply with a receipt. */
+  base: count.exactOptional(),
+  shared: count,
+  rest: z.string().regex(/^([\w-]{6})*$/, { error: 'must be a list of fingerprints' }),
+})
+
 const receiptOptionsSchema = z.strictObject({
   renderer: count,
   systemMessages: z.boolean().exactOptional(),
@@ -37,21 +48,17 @@ const receiptOptionsSchema = z.strictObject({
     .exactOptional(),
   /** Number of repairs of each kind that the request needed. */
   repairs: z.record(z.string(), count),
-  /**
-   * Fingerprints of the request's blocks: the first `shared` fingerprints of the earlier request that was answered at position `base`,
-   * followed by `rest`.
-   */
-  blocks: z.strictObject({
-    /** Position of an earlier reply with a receipt. */
-    base: count.exactOptional(),
-    shared: count,
-    rest: z.string().regex(/^([\w-]{6})*$/, { error: 'must be a list of fingerprints' }),
-  }),
+  /** Set if the digest is keyed; absent in a receipt of version 0.1.0. */
+  keyed: z.literal(true).exactOptional(),
+  /** Prints of the configuration and of the items that the request was made from (item-prints.ts). */
+  items: printList.exactOptional(),
+  /** In a receipt of version 0.1.0, in place of `items`: fingerprints of the request's blocks. */
+  blocks: printList.exactOptional(),
 })
 
 /** Options of a reply's receipt: the settings of its request, and the data an audit needs to locate a difference. */
 export type ReceiptOptions = DeepReadonly<z.infer<typeof receiptOptionsSchema>>
-export type ReceiptBlocks = ReceiptOptions['blocks']
+export type PrintList = DeepReadonly<z.infer<typeof printList>>
 
 export const receiptOptionsIn = ({ options }: Receipt): E.Either<InvalidInput, ReceiptOptions> =>
   check(receiptOptionsSchema, options)

@@ -1,8 +1,8 @@
 import type { Receipt } from '../../events/events.ts'
 import type { Effective } from '../../projections/effective.ts'
 import { digestOf } from './canonical.ts'
-import { fingerprintsOf } from './fingerprints.ts'
-import { blocksOf } from './receipt-blocks.ts'
+import { itemPrintsIn } from './receipt-blocks.ts'
+import { keyedDigest, requestKey } from './receipt-digest.ts'
 import type { ReceiptOptions } from './receipt-options.ts'
 import type { RenderedRequest, RequestOptions } from './request.ts'
 
@@ -20,12 +20,13 @@ export const receiptOf = (
   along: Pick<ReceiptOptions, 'betas' | 'container'> = {},
 ): Receipt => ({
   position: effective.at,
-  digest: digestOf(rendered),
+  digest: keyedDigest(requestKey(effective), digestOf(rendered)),
   options: {
     ...options,
     ...along,
     repairs: countsOf(rendered),
-    blocks: blocksOf(effective, fingerprintsOf(rendered)),
+    keyed: true,
+    items: itemPrintsIn(effective),
   },
 })
 

@@ -9,11 +9,11 @@ import { chatCallBody } from '../models/openai/body.ts'
 import { catchTyped, unwrap, type Fallible, task } from '../../result/fallible.ts'
 import type { ReadError } from '../../store/errors.ts'
 import { callsIn, type ModelCall } from './calls.ts'
-import { digestOf } from './canonical.ts'
 import { callOutOfRange, type CallOutOfRange, type UnknownRenderer } from './errors.ts'
 import { type FindingDetails, diagnoseReceipt } from './finding.ts'
 import { checkCall, formIn, reasonOf, type Unusable } from './made-again.ts'
 import { fingerprintsIn } from './receipt-blocks.ts'
+import { hasDigest } from './receipt-digest.ts'
 import { type RemadeCall, remadeCall } from './remade.ts'
 
 /** Model call with its request, remade from the log. */
@@ -53,7 +53,7 @@ async function* sent(
   yield* unwrap(ofCall(checkCall(call)))
   const effective = yield* unwrap(chat.context({ at: call.receipt.position }))
   const { made, ...remade } = yield* unwrap(ofCall(remadeCall(call, effective)))
-  const isSame = digestOf(made) === call.receipt.digest
+  const isSame = hasDigest(call.receipt, effective, made)
   const prints = isSame ? undefined : printsOf(yield* callsOf(chat), call)
   const finding = diagnoseReceipt(call, effective, prints)
   return {

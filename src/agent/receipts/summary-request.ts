@@ -53,6 +53,8 @@ export const summaryOptionsSchema = z.object({
       }),
     )
     .optional(),
+  /** Set if the digests are keyed; absent in a receipt of version 0.1.0. */
+  keyed: z.literal(true).optional(),
   /** Fields sent with each request, besides its content. */
   along: z
     .object({

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { isStale } from '../../commands/rejections.ts'
 import { freeze } from '../../events/freeze.ts'
+import { newSalt } from '../../events/ids.ts'
 import { modelAborted, orAborted } from '../models/abort.ts'
 import type { Effective } from '../../projections/effective.ts'
 import { unwrap, run, type Fallible } from '../../result/fallible.ts'
@@ -128,8 +129,9 @@ async function* prepare(
   means: TurnMeans,
 ): Fallible<TurnError, TurnOutcome> {
   const { chat, history } = means
-  const made = yield* unwrap(type === 'configure' ? chat.configure(input) : chat.condense(input))
-  history.wrote(made)
+  const salt = newSalt()
+  const made = yield* unwrap(type === 'configure' ? chat.configure({ ...input, salt }) : chat.condense(input))
+  history.wrote(made, salt)
   const written = made.events.at(-1)
   if (written?.type === 'Condensed' && written.data)
     tellMarker(

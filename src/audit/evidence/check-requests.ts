@@ -1,5 +1,16 @@
 import { createHash } from 'node:crypto'
-import { field, requireValue, listIn, requireThat, numberIn, parse } from './bundle-errors.ts'
+import { keyedDigest } from '../../agent/receipts/receipt-digest.ts'
+import {
+  BundleFormatError,
+  field,
+  requireValue,
+  listIn,
+  requireThat,
+  numberIn,
+  optional,
+  parse,
+  textIn,
+} from './bundle-errors.ts'
 import type { Digests } from './check-chain.ts'
 import { linesOf } from './lines.ts'
 import { files, type Manifest } from './manifest.ts'
@@ -31,7 +42,9 @@ export const checkRequests = async (
       hashed.update(requireValue(parts.at(number)))
       used.add(number)
     }
-    const digest = hashed.digest('hex')
+    const key = optional(request, 'key')
+    const own = hashed.digest('hex')
+    const digest = key === undefined ? own : keyedDigest(keyFrom(key), own)
     const isSent = receipts.get(position)?.includes(digest) === true
     requireThat(isSent, `a request does not match the receipt in event ${position}`)
     const name = `${position} ${digest}`
@@ -42,4 +55,10 @@ export const checkRequests = async (
   requireThat(used.size === parts.length, 'parts.txt has parts that are in no request')
   requireThat(manifest.requests === shown.size, 'bundle.json contradicts requests.jsonl: requests')
   return [...receipts.keys()].filter((position) => !receipts.get(position)?.every((one) => digests.has(one)))
+}
+
+const keyFrom = (value: unknown): string => {
+  const key = textIn(value)
+  if (!/^[0-9a-f]{64}$/.test(key)) throw new BundleFormatError()
+  return key
 }

@@ -225,12 +225,12 @@ const writeRequests = async (
       // Two parts of a summary may have the same request. The bundle does not reveal that a withheld event has a receipt.
       if (asked.has(call.receipt.digest) || chosen.withheld.has(position)) continue
       asked.add(call.receipt.digest)
-      const texts = await showCall(call, chosen, history.at)
-      if (typeof texts === 'string') {
-        omitted.push({ call: call.number, position, why: texts })
+      const shown = await showCall(call, chosen, history.at)
+      if (typeof shown === 'string') {
+        omitted.push({ call: call.number, position, why: shown })
         continue
       }
-      const made = add(position, texts)
+      const made = add(position, shown)
       await parts.write(made.parts)
       await lines.write(`${JSON.stringify(made.line)}\n`)
       requests++

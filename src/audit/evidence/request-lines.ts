@@ -7,6 +7,8 @@ import { hash } from 'node:crypto'
 export interface RequestLine {
   /** Position of the event that holds the receipt. */
   readonly position: number
+  /** Key of the receipt's digest, in hex. Absent if the digest has none. */
+  readonly key?: string
   readonly keep: number
   readonly add: readonly number[]
 }
@@ -26,7 +28,7 @@ export const requestWriter = () => {
   let before: readonly number[] = []
   return (
     position: number,
-    texts: readonly string[],
+    { texts, key }: { readonly texts: readonly string[]; readonly key: string | undefined },
   ): { readonly line: RequestLine; readonly parts: string } => {
     let parts = ''
     const all = texts.map((text) => {
@@ -40,6 +42,6 @@ export const requestWriter = () => {
     const differs = all.findIndex((number, index) => number !== before[index])
     const keep = differs < 0 ? all.length : differs
     before = all
-    return { line: { position, keep, add: all.slice(keep) }, parts }
+    return { line: { position, ...(key !== undefined && { key }), keep, add: all.slice(keep) }, parts }
   }
 }

@@ -1,8 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { Effective } from '../../projections/effective.ts'
 import type { ModelCall } from '../../agent/receipts/calls.ts'
-import { digestOf } from '../../agent/receipts/canonical.ts'
 import { checkCall, requestIn } from '../../agent/receipts/made-again.ts'
+import { hasDigest, keyIn } from '../../agent/receipts/receipt-digest.ts'
 import { requestTexts } from './request-texts.ts'
 
 /**
@@ -28,17 +28,25 @@ const shownIn = ({ items, layout: { configured, toolsFrom } }: Effective): reado
   ...[configured, toolsFrom].filter((position) => position !== undefined),
 ]
 
-/** Returns the texts of a call's request, or the reason for omitting the request. `historyAt` may throw a `ReadError`. */
+/** Texts of a request, and the key of its digest, if it has one. */
+interface ShownCall {
+  readonly texts: readonly string[]
+  readonly key: string | undefined
+}
+
+/** Returns a call's request, or the reason for omitting it. `historyAt` may throw a `ReadError`. */
 export const showCall = async (
   call: ModelCall,
   { withheld, isChosen }: Choice,
   historyAt: (position: number) => Promise<Effective>,
-): Promise<readonly string[] | Omission> => {
+): Promise<ShownCall | Omission> => {
   if (!isChosen(call.number)) return 'not-chosen'
   if (E.isLeft(checkCall(call))) return 'receipt'
   const history = await historyAt(call.receipt.position)
   if (shownIn(history).some((position) => withheld.has(position))) return 'withheld'
   const made = requestIn(call, history)
   if (E.isLeft(made)) return 'receipt'
-  return digestOf(made.right) === call.receipt.digest ? requestTexts(made.right) : 'differs'
+  return hasDigest(call.receipt, history, made.right)
+    ? { texts: requestTexts(made.right), key: keyIn(call.receipt, history) }
+    : 'differs'
 }

@@ -105,7 +105,7 @@ export const createNoteKeeper = (
         E.bind('fact', checked),
         E.bind('options', () => objectOf(options)),
         E.chainFirst((all) =>
-          checkOptions<Omit<CommandEnvelope, 'interrupts' | 'answer'>>(all.options, envelopeFields),
+          checkOptions<Omit<CommandEnvelope, 'salt' | 'interrupts' | 'answer'>>(all.options, envelopeFields),
         ),
         E.bind('split', (all) => splitEnvelope(all.options)),
       )

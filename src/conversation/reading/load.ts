@@ -128,7 +128,7 @@ async function* draftFrom(
 async function* readConfiguration(
   reading: Reader,
   { configured, promptSince = START, toolsFrom }: View,
-): Fallible<StoreError, Pick<LayoutDraft, 'configuration' | 'toolsFrom' | 'formerTools'>> {
+): Fallible<StoreError, Partial<LayoutDraft>> {
   if (configured === undefined) return {}
   const [now, former] = await Promise.all([
     eventThere(reading, configured),
@@ -138,7 +138,8 @@ async function* readConfiguration(
   let found: ConversationEvent | undefined = yield* unwrap(former)
   if (named.type !== 'Configured') return {}
   const configuration = freeze(named.data)
-  if (toolsIn(configuration)) return { configuration }
+  const current = { configuration, configuredSalt: named.metadata.salt }
+  if (toolsIn(configuration)) return current
   // The view is older than this field.
   if (toolsFrom === undefined) {
     const walked = walkBack(reading, promptSince - 1, 0, (event) => {
@@ -150,9 +151,9 @@ async function* readConfiguration(
   }
   const formerTools = found?.type === 'Configured' ? toolsIn(freeze(found.data)) : undefined
   return {
-    configuration,
+    ...current,
     toolsFrom: found && formerTools ? found.position : START,
-    ...(formerTools && { formerTools }),
+    ...(formerTools && { formerTools, formerSalt: found?.metadata.salt }),
   }
 }
 

@@ -19,6 +19,8 @@ export interface CommandEnvelope {
    * blocks of the reply.
    */
   readonly interrupts?: true | undefined
+  /** Salt of the command's first event: 16 random bytes in base64url. Default: new random bytes. */
+  readonly salt?: string | undefined
   /** Requests an answer from a worker (`store.worker`): `true`, or an object with a tenant and a priority. Default: no request. */
   readonly answer?: AnswerFlag | undefined
 }
@@ -32,9 +34,9 @@ export interface CompleteEnvelope extends CommandEnvelope {
   readonly saltAt: (index: number) => string
 }
 
-/** Creates the salts of a command's events, by index. */
-const saltsOf = (): CompleteEnvelope['saltAt'] => {
-  const salts: string[] = []
+/** Creates the salts of a command's events, by index. The first one may be given. */
+const saltsOf = (first: string | undefined): CompleteEnvelope['saltAt'] => {
+  const salts = [first]
   return (index) => (salts[index] ??= newSalt())
 }
 
@@ -43,7 +45,7 @@ export const completeEnvelope = (envelope: CommandEnvelope, actor: Actor): Compl
   actor: envelope.actor ?? actor,
   commandId: envelope.commandId ?? newCommandId(),
   isNamed: envelope.commandId !== undefined,
-  saltAt: saltsOf(),
+  saltAt: saltsOf(envelope.salt),
 })
 
 /** The result of a command. */

@@ -15,6 +15,7 @@ const envelopeSchema = z.object({
   now: z.custom<Date>(isTime, { error: 'must be a valid Date' }).optional(),
   correlationId: z.string().optional(),
   causationId: z.string().optional(),
+  salt: metadataSchema.shape.salt,
   interrupts: z.literal(true).optional(),
   answer: askedSchema.optional(),
 })
@@ -28,6 +29,7 @@ export const splitEnvelope = ({
   now,
   correlationId,
   causationId,
+  salt,
   interrupts,
   answer,
   ...input
@@ -36,7 +38,7 @@ export const splitEnvelope = ({
   { readonly envelope: CommandEnvelope; readonly input: Readonly<Record<string, unknown>> }
 > =>
   pipe(
-    check(envelopeSchema, { commandId, now, correlationId, causationId, interrupts, answer }),
+    check(envelopeSchema, { commandId, now, correlationId, causationId, salt, interrupts, answer }),
     E.bindTo('named'),
     E.bind('who', () => checkJson(actorSchema, { actor })),
     E.map(({ named, who }) => ({

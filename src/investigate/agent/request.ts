@@ -3,9 +3,9 @@ import type { Configuration } from '../../events/events.ts'
 import { configurationOf, configure, type Effective } from '../../projections/effective.ts'
 import { type Log, path } from '../../projections/path.ts'
 import type { ModelCall } from '../../agent/receipts/calls.ts'
-import { digestOf } from '../../agent/receipts/canonical.ts'
 import { compareReceipt } from '../../agent/receipts/difference.ts'
 import { checkCall, requestIn } from '../../agent/receipts/made-again.ts'
+import { hasDigest } from '../../agent/receipts/receipt-digest.ts'
 import { receiptOptionsIn } from '../../agent/receipts/receipt-options.ts'
 import { requestOf } from '../../agent/receipts/request.ts'
 import { requestOptionsOf } from '../../agent/turn/request-options.ts'
@@ -42,13 +42,13 @@ export const requestDiffers = (
     options.client === undefined && form ? { ...asked, cache: undefined, form } : asked,
   )
   if (E.isLeft(made)) return { path: 'form', agent: made.left.message, log: canonicalText(form) }
-  if (digestOf(made.right) !== call.receipt.digest) {
+  if (!hasDigest(call.receipt, now, made.right)) {
     const checked = checkCall(call)
     const sent = E.isRight(checked) ? requestIn(call, now) : checked
-    const isKept = E.isRight(sent) && digestOf(sent.right) === call.receipt.digest
+    const isKept = E.isRight(sent) && hasDigest(call.receipt, now, sent.right)
     const found = isKept ? firstBlock(made.right, sent.right) : undefined
     if (found) return found
-    const differs = recorded && compareReceipt(made.right, call.receipt, recorded, prints)
+    const differs = recorded && compareReceipt(now, made.right, call.receipt, recorded, prints)
     const place = differs?.kind === 'block' ? differs : undefined
     return {
       path: place?.path ?? 'messages',

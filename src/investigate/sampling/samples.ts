@@ -1,5 +1,6 @@
 import type { Conversation } from '../../api/promises.ts'
 import type { Block } from '../../events/block-types.ts'
+import { formIn } from '../../agent/receipts/made-again.ts'
 import type { ModelCall } from '../../agent/receipts/calls.ts'
 import { messageOf } from '../../events/events.ts'
 import { counterfactualActor } from '../../events/worker-events.ts'
@@ -77,13 +78,20 @@ export const runSample = async (
     conversation: fork.id,
     ...(first && { position: first.position, stopReason: first.origin.stopReason ?? null }),
     content,
-    isSameRequest: first?.receipt.digest === call.receipt.digest,
+    isSameRequest:
+      first !== undefined && (await requestText(fork, first)) === (await requestText(chat, call)),
     isSameCalls: first !== undefined && callsIn(content) === callsIn(recorded),
     ended,
     replies: own.length,
     waiting,
     spent: sumSpent(calls.map((one) => totalsOf(one, prices))),
   }
+}
+
+/** Returns what a receipt's digest covers, as text: the digests themselves have the keys of their own histories. */
+const requestText = async (from: Conversation, call: ModelCall): Promise<string> => {
+  const { system, tools, messages } = (await from.sent(call)).request
+  return canonicalText([system, tools, messages, formIn(call.receipt)].map((part) => part ?? null))
 }
 
 const callsIn = (content: readonly Block[]): string =>

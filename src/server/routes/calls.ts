@@ -64,6 +64,7 @@ const receiptHeaders = ({ state, receipt, finding, betas }: CalledRequest) => ({
   'palimpsest-receipt': state,
   ...(receipt && { 'palimpsest-digest': receipt.digest }),
   ...(finding?.path !== undefined && { 'palimpsest-difference': finding.path }),
+  ...(finding?.event !== undefined && { 'palimpsest-difference': `event ${finding.event}` }),
   ...(Array.isArray(betas) && { 'palimpsest-betas': betas.join(',') }),
 })
 

@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { anthropicModel } from '../../../src/agent/models/anthropic/model.ts'
-import { digestOf } from '../../../src/agent/receipts/canonical.ts'
+import { digestIn } from '../../support/receipts.ts'
 import {
   currentSummarizer,
   receiptsOfSummary,
@@ -50,8 +50,8 @@ const answering = (...replies: readonly (ApiReply | ApiFailure)[]) => ({
   reply: (_: ApiRequest, n: number) => replies[n] ?? { content: [text('In short.')] },
 })
 /** The digest of what the API received. */
-const sentDigest = ({ system, tools, messages }: Partial<ApiRequest> = {}): string =>
-  digestOf({ system, tools, messages } as never)
+const sentDigest = (now: Effective, { system, tools, messages }: Partial<ApiRequest> = {}): string =>
+  digestIn(now, { system, tools, messages } as never)
 const textIn = (body: ApiRequest | undefined): string => JSON.stringify(body?.messages)
 
 describe('a summarizer', () => {
@@ -68,11 +68,13 @@ describe('a summarizer', () => {
     expect(bodies).toMatchObject([{ model: opus, max_tokens: 4_096, stream: true }])
     expect(origin.context).toEqual({
       position: 2,
-      digest: digestOf(
+      digest: digestIn(
+        now,
         requestOfSummary(now, { summarizer: currentSummarizer, covers: { first: 0, last: 2 }, images: true }),
       ),
       options: {
         summarizer: currentSummarizer,
+        keyed: true,
         covers: { first: 0, last: 2 },
         images: true,
         along: { model: opus, max_tokens: 4_096 },
@@ -84,8 +86,8 @@ describe('a summarizer', () => {
   it('records the digest of what was sent', async () => {
     const tools = [{ name: 'run', input_schema: { type: 'object' } }]
     const events = [configured({ tools }), user('Do it.'), assistant([toolUse('a')]), user([toolResult('a')])]
-    const { answer, bodies } = await summarized(events)
-    expect(right(answer).origin.context?.digest).toBe(sentDigest(bodies[0]))
+    const { answer, now, bodies } = await summarized(events)
+    expect(right(answer).origin.context?.digest).toBe(sentDigest(now, bodies[0]))
     expect(bodies).toMatchObject([{ tools, tool_choice: { type: 'none' } }])
   })
 
@@ -237,8 +239,8 @@ describe('what does not fit into a request', () => {
     // Every item is in just one request.
     for (let n = 0; n < 7; n++)
       expect(bodies.filter((body) => textIn(body).includes(`Task ${n}`))).toHaveLength(1)
-    expect(origin.context?.digest).toBe(sentDigest(bodies.at(-1)))
-    expect(origin.context?.digest).toBe(digestOf(requestOfSummary(now, options)))
+    expect(origin.context?.digest).toBe(sentDigest(now, bodies.at(-1)))
+    expect(origin.context?.digest).toBe(digestIn(now, requestOfSummary(now, options)))
   })
 
   it('has a receipt of every request that it took, whether or not its texts were cut', async () => {
@@ -246,9 +248,9 @@ describe('what does not fit into a request', () => {
     for (const events of [rounds, huge]) {
       const { answer, now, bodies } = await summarized(events, small, numbered)
       const receipts = receiptsOfSummary(right(answer).origin.context as Receipt)
-      expect(receipts.map(({ digest }) => digest)).toEqual(bodies.map(sentDigest))
+      expect(receipts.map(({ digest }) => digest)).toEqual(bodies.map((body) => sentDigest(now, body)))
       for (const { digest, options } of receipts)
-        expect(digestOf(requestOfSummary(now, right(check(summaryOptionsSchema, options))))).toBe(digest)
+        expect(digestIn(now, requestOfSummary(now, right(check(summaryOptionsSchema, options))))).toBe(digest)
     }
   })
 
@@ -277,7 +279,7 @@ describe('what does not fit into a request', () => {
   it('is no larger in later parts than what the API took of the first, and nothing is sent twice', async () => {
     const most = 4_500
     const tooLong: ApiFailure = { status: 400, type: 'invalid_request_error', message: 'prompt is too long' }
-    const { answer, bodies, api } = await summarized(rounds, small, {
+    const { answer, now, bodies, api } = await summarized(rounds, small, {
       reply: (body) => (textIn(body).length > most ? tooLong : { content: [text('In short.')] }),
     })
     expect(E.isRight(answer)).toBe(true)
@@ -286,7 +288,7 @@ describe('what does not fit into a request', () => {
     expect(firstTaken).toBeGreaterThan(0)
     expect(statuses.slice(firstTaken).length).toBeGreaterThan(2)
     expect(statuses.slice(firstTaken)).not.toContain(400)
-    expect(new Set(bodies.map(sentDigest)).size).toBe(bodies.length)
+    expect(new Set(bodies.map((body) => sentDigest(now, body))).size).toBe(bodies.length)
   })
 
   it('is cut between calls and results nowhere', async () => {
@@ -414,9 +416,9 @@ describe('any history', () => {
             return
           }
           const { context } = answer.right.origin
-          expect(context?.digest).toBe(sentDigest(api.requests.at(-1)?.body))
+          expect(context?.digest).toBe(sentDigest(now, api.requests.at(-1)?.body))
           const options = JSON.parse(JSON.stringify(context?.options)) as SummaryOptions
-          expect(digestOf(requestOfSummary(now, options))).toBe(context?.digest)
+          expect(digestIn(now, requestOfSummary(now, options))).toBe(context?.digest)
           if (options.parts) counts.parts++
           if (options.longest) counts.cut++
         },

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { modelCalls, type ReceiptVerification, verifyReceipts } from '../../../src/agent/receipts/audit.ts'
 import { loadSentCall } from '../../../src/agent/receipts/sent-call.ts'
 import { run } from '../../../src/result/fallible.ts'
-import { digestOf } from '../../../src/agent/receipts/canonical.ts'
 import { fingerprintsOf } from '../../../src/agent/receipts/fingerprints.ts'
+import { itemPrintsOf } from '../../../src/agent/receipts/item-prints.ts'
 import { receiptOf } from '../../../src/agent/receipts/receipt.ts'
 import { fingerprintsIn } from '../../../src/agent/receipts/receipt-blocks.ts'
 import { requestOf, type RequestOptions } from '../../../src/agent/receipts/request.ts'
@@ -15,9 +15,10 @@ import type { ConversationHandle } from '../../../src/conversation/conversation.
 import { memoryStore } from '../../../src/store/memory/store.ts'
 import type { EventStore } from '../../../src/store/port.ts'
 import { storeOn } from '../../../src/api/open.ts'
-import type { Effective } from '../../../src/projections/effective.ts'
+import { type Effective, effective } from '../../../src/projections/effective.ts'
 import { left, right } from '../../support/either.ts'
 import { text, toolResult, toolUse } from '../../support/log.ts'
+import { digestIn } from '../../support/receipts.ts'
 import { write } from '../../support/write.ts'
 
 const storeOf = (largeContent?: number) => storeOn(memoryStore(), { kind: 'test' }, largeContent)
@@ -60,11 +61,7 @@ const tampered = async (
   const events = await eventsOf(chat)
   const store = memoryStore()
   const changed = events.flatMap((event) => change(event, event.position) ?? [])
-  await write(
-    store,
-    'copy',
-    changed.map(({ type, data }) => ({ type, data }) as Event),
-  )
+  await write(store, 'copy', changed)
   return storeOn(store, { kind: 'test' }).conversation('copy')
 }
 
@@ -170,10 +167,10 @@ describe('the receipts of a conversation are verified', () => {
     const chat = await talk()
     const effective = await now(chat)
     const covers = { first: 2, last: 4 }
-    const options = { summarizer: 1 as const, covers, images: false }
+    const options = { summarizer: 1 as const, keyed: true as const, covers, images: false }
     const context = {
       position: effective.at,
-      digest: digestOf(requestOfSummary(effective, options)),
+      digest: digestIn(effective, requestOfSummary(effective, options)),
       options,
     }
     right(await chat.condense({ covers, summary: 'It was fixed.', method: 'model', origin: { context } })())
@@ -184,8 +181,8 @@ describe('the receipts of a conversation are verified', () => {
       changedAt(3, (data) => ({ ...data, content: [toolResult('a', 'b')] })),
     )
     expect((await verified(other)).findings.map(({ call, kind }) => [call, kind])).toEqual([
-      [2, 'block'],
-      [3, 'block'],
+      [2, 'event'],
+      [3, 'event'],
       [4, 'digest'],
     ])
     const unknown = await tampered(chat, (event) =>
@@ -211,24 +208,23 @@ describe('what is not as it was sent is found', () => {
   const findingsOf = async (change: Parameters<typeof tampered>[1]) =>
     (await verified(await tampered(await talk(), change))).findings
 
-  it('a text of the log: in every later request, by its place and what is there now', async () => {
+  it('a text of the log: in every later request, by its event', async () => {
     const found = await findingsOf(
       changedAt(1, (data) => ({ ...data, content: [text('Break the parser.')] })),
     )
-    expect(found.map(({ call, position, kind, path }) => [call, position, kind, path])).toEqual([
-      [1, 2, 'block', 'messages[0].content[0]'],
-      [2, 4, 'block', 'messages[0].content[0]'],
-      [3, 6, 'block', 'messages[0].content[0]'],
+    expect(found.map(({ call, position, kind, event }) => [call, position, kind, event])).toEqual([
+      [1, 2, 'event', 1],
+      [2, 4, 'event', 1],
+      [3, 6, 'event', 1],
     ])
-    expect(found[1]?.now).toBe('text {"text":"Break the parser.","type":"text"}')
-    expect(found[1]?.message).toContain('Break the parser.')
+    expect(found[1]?.message).toBe('event 1 is not what the request showed')
   })
 
   it('a result, only where it was sent', async () => {
     const found = await findingsOf(changedAt(3, (data) => ({ ...data, content: [toolResult('a', 'b')] })))
-    expect(found.map(({ call, path }) => [call, path])).toEqual([
-      [2, 'messages[2].content[0]'],
-      [3, 'messages[2].content[0]'],
+    expect(found.map(({ call, event }) => [call, event])).toEqual([
+      [2, 3],
+      [3, 3],
     ])
   })
 
@@ -236,25 +232,23 @@ describe('what is not as it was sent is found', () => {
     const configured = (data: object) => (event: Event) =>
       event.type === 'Configured' ? { ...event, data: { ...event.data, ...data } } : event
     const tool = await findingsOf(configured({ tools: [{ name: 'read' }, { name: 'write' }] }))
-    expect(tool.map(({ path }) => path)).toEqual(['tools[1]', 'tools[1]', 'tools[1]'])
+    expect(tool.map(({ event }) => event)).toEqual([0, 0, 0])
     const system = await findingsOf(configured({ system: 'Be long.' }))
-    expect(system.map(({ path }) => path)).toEqual(['system[0]', 'system[0]', 'system[0]'])
+    expect(system.map(({ event }) => event)).toEqual([0, 0, 0])
   })
 
-  it('what is missing at the end', async () => {
-    const chat = await tampered(
-      await talk(),
-      changedAt(1, (data) => ({ ...data, content: [] })),
-    )
-    expect((await verified(chat)).findings[0]).toMatchObject({ call: 1, path: 'messages[0]' })
-    expect((await verified(chat)).findings[0]).not.toHaveProperty('now')
+  it('an event without a salt, of which nothing is kept that confirms a guess', async () => {
+    const unsalted = (event: ConversationEvent): ConversationEvent =>
+      ({ ...event, metadata: { ...event.metadata, salt: undefined } }) as ConversationEvent
+    const now = effective((await eventsOf(await talk())).map(unsalted))
+    expect(itemPrintsOf(now)).toMatch(/^-+$/)
   })
 
-  it('a digest, and cache breakpoints: every block is what it was', async () => {
+  it('a digest, and cache breakpoints: every event is what it was', async () => {
     const digest = receiptAt(4, (receipt) => ({ ...receipt, digest: '0'.repeat(64) }))
-    expect(await findingsOf(digest)).toMatchObject([{ call: 2, kind: 'breakpoints' }])
+    expect(await findingsOf(digest)).toMatchObject([{ call: 2, kind: 'digest' }])
     const hour = receiptAt(4, (receipt) => ({ ...receipt, options: { ...receipt.options, cache: '1h' } }))
-    expect(await findingsOf(hour)).toMatchObject([{ call: 2, kind: 'breakpoints' }])
+    expect(await findingsOf(hour)).toMatchObject([{ call: 2, kind: 'digest' }])
   })
 
   it('repairs alone', async () => {
@@ -267,11 +261,10 @@ describe('what is not as it was sent is found', () => {
 
   it('a receipt that names another moment', async () => {
     const earlier = receiptAt(6, (receipt) => ({ ...receipt, position: 3 }))
-    expect(await findingsOf(earlier)).toMatchObject([
-      { call: 3, position: 6, kind: 'block', path: 'messages[3]' },
-    ])
+    expect(await findingsOf(earlier)).toMatchObject([{ call: 3, position: 6, kind: 'event' }])
+    expect((await findingsOf(earlier))[0]).not.toHaveProperty('event')
     const before = receiptAt(4, (receipt) => ({ ...receipt, position: 0 }))
-    expect(await findingsOf(before)).toMatchObject([{ call: 2, kind: 'block', path: 'messages[0]' }])
+    expect(await findingsOf(before)).toMatchObject([{ call: 2, kind: 'event' }])
     const later = receiptAt(4, (receipt) => ({ ...receipt, position: 4 }))
     expect(await findingsOf(later)).toMatchObject([{ call: 2, kind: 'receipt' }])
   })
@@ -279,7 +272,7 @@ describe('what is not as it was sent is found', () => {
   it.each([
     ['without options', {}],
     ['with an option of another version', { colour: 'red' }],
-    ['with fingerprints that are none', { blocks: { shared: 0, rest: 'a' } }],
+    ['with fingerprints that are none', { items: { shared: 0, rest: 'a' } }],
   ])('a receipt %s', async (name, options) => {
     const change = receiptAt(4, (receipt) => ({
       ...receipt,
@@ -339,17 +332,17 @@ describe('a receipt', () => {
     expect(fingerprintsOf({ system: 'Be brief.', messages: [] })).toHaveLength(6)
   })
 
-  it('holds all fingerprints again where one that it would continue is not shown any more', async () => {
+  it('holds all prints again where one that it would continue is not shown any more', async () => {
     const chat = await talk()
     right(await chat.truncate({ covers: { first: 2, last: 3 } })())
     await replied(chat, 'Well.')
     const blocks = []
-    for await (const { receipt } of modelCalls(chat)) blocks.push(receipt.options['blocks'])
+    for await (const { receipt } of modelCalls(chat)) blocks.push(receipt.options['items'])
     expect(blocks).toMatchObject([
       { shared: 0 },
-      { base: 2, shared: 4 },
-      { base: 4, shared: 7 },
-      { shared: 0, rest: expect.stringMatching(/^.{48}$/) as string },
+      { base: 2, shared: 3 },
+      { base: 4, shared: 5 },
+      { shared: 0, rest: expect.stringMatching(/^.{42}$/) as string },
     ])
   })
 })
@@ -468,8 +461,9 @@ describe('the calls of a conversation', () => {
     const chat = await talk()
     await said(chat, 'And then?')
     const covers = { first: 2, last: 4 }
-    const options = { summarizer: 1 as const, covers, images: false }
-    const digest = digestOf(requestOfSummary(await now(chat), options))
+    const options = { summarizer: 1 as const, keyed: true as const, covers, images: false }
+    const before = await now(chat)
+    const digest = digestIn(before, requestOfSummary(before, options))
     const origin = { usage: { input_tokens: 40 }, context: { position: 7, digest, options } }
     right(await chat.condense({ covers, summary: 'It was fixed.', method: 'model', origin })())
     const again = (await eventsOf(chat)).flatMap((event) => {

@@ -5,6 +5,7 @@ import type { Covers, Origin } from '../../../events/events.ts'
 import type { Effective } from '../../../projections/effective.ts'
 import { callModel, failedCallOf, failuresIn, withFailed } from '../../models/call-model.ts'
 import { digestOf } from '../../receipts/canonical.ts'
+import { keyedDigest, requestKey } from '../../receipts/receipt-digest.ts'
 import type { SummaryFailed } from './errors.ts'
 import type { FailedCall, Model, ModelError } from '../../models/model.ts'
 import { sliceOf } from '../../../projections/effective.ts'
@@ -92,6 +93,7 @@ async function* summarize(
   input: Asking,
 ): Fallible<SummaryError, Required<SummaryResult>> {
   const { effective, covers } = input
+  const key = requestKey(effective)
   const pinned = limits.pinned(sliceOf(effective, covers)).filter(isVisible)
   const along = {
     model: limits.model,
@@ -114,7 +116,7 @@ async function* summarize(
     }
     const answer = answered.right
     const { asked, texts, origin } = answer
-    const digest = digestOf(answer.request)
+    const digest = keyedDigest(key, digestOf(answer.request))
     ;({ allowed } = answer)
     paid.push(origin)
     usage = usage && origin.usage ? sumOfUsage(usage, origin.usage) : (origin.usage ?? usage)

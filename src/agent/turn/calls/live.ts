@@ -16,7 +16,7 @@ export interface LiveHistory {
   /** Starts reading for the next call of each function, the inbox only if it has mail as far as is known. Returns the last position. */
   readonly begin: (hasMail?: boolean) => Promise<E.Either<ReadError, number>>
   /** Updates the cache with an event written by the turn. After a configuration, the turn continues without reading anything. */
-  readonly wrote: (written: WriteResult) => void
+  readonly wrote: (written: WriteResult, salt: string) => void
   /** Returns the requests to workers as of the history that was returned last. */
   readonly asked: () => Fallible<ReadError, TurnDemand>
   /** Returns the size of the cached content, in characters of JSON. */
@@ -78,10 +78,10 @@ export const liveHistory = (chat: ConversationHandle): LiveHistory => {
     for (const each of [reading, mailing, last]) each.catch(() => {})
     return last
   }
-  const wrote = ({ position, events }: WriteResult): void => {
+  const wrote = ({ position, events }: WriteResult, salt: string): void => {
     const [event, more] = events
     if (event?.type !== 'Configured' || !event.data || more || known?.now.at !== position - 1) return
-    const now = configure(known.now, position, event.data)
+    const now = configure(known.now, position, event.data, salt)
     known = { now, asked: known.asked && afterOther(known.asked) }
     begun = { since: chat.party.clock.now(), history: Promise.resolve(E.right(now)), mail: nothing }
   }
