@@ -57,6 +57,11 @@ export interface VerificationReport {
   readonly conversation: string
   /** Number of events in the conversation's own stream that passed verification. */
   readonly events: number
+  /**
+   * Number of these events without a salt, as 0.1.0 wrote them; absent if there are none. The hash of such an event confirms a guess of
+   * its content, if the event is withheld.
+   */
+  readonly guessable?: number
   /** Number of the conversation's notes and links that passed verification; absent if it has none. */
   readonly notes?: number
   readonly discrepancy?: LogDiscrepancy
@@ -113,7 +118,11 @@ export async function* verify(
   }
   const last = Math.max(least, Math.min(kept?.last ?? START, until))
   if (events === 0 && last < 0) return yield conversationNotFound(conversation)
-  if (last < events) return { conversation, events, ...(yield* verifyBeside(store, conversation)) }
+  if (last < events) {
+    const guessable = checker.guessable()
+    const beside = yield* verifyBeside(store, conversation)
+    return { conversation, events, ...(guessable > 0 && { guessable }), ...beside }
+  }
   const message = `the stream ends at revision ${events - 1}, but once had revision ${last}: its end was lost`
   return { conversation, events, discrepancy: { position: checker.offset + events, kind: 'end', message } }
 }
@@ -123,6 +132,8 @@ type Found = Fallible<StoreError, LogDiscrepancy | undefined>
 interface Checker {
   readonly offset: number
   readonly next: (stored: RecordedEvent, revision: number) => Found
+  /** Number of events without a salt so far. */
+  readonly guessable: () => number
 }
 
 const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefined): Checker => {
@@ -130,6 +141,7 @@ const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefine
   const offset = own?.offset ?? 0
   const reading = lightReader(store, lineage)
   let prev: string | null = null
+  let unsalted = 0
 
   const tree = branches({
     offset,
@@ -182,6 +194,7 @@ const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefine
           'the event before it does not match the recorded hash: one of the two was changed, or events between them are missing',
       }
     prev = hashOf(stored)
+    if (event.metadata.salt === undefined) unsalted++
     if (revision === kept?.last && prev !== kept.hash)
       return {
         position,
@@ -190,7 +203,7 @@ const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefine
       }
     return yield* advance(event)
   }
-  return { offset, next }
+  return { offset, next, guessable: () => unsalted }
 }
 
 const unreadable = (position: number, { isNewer, message }: DecodeFailed): LogDiscrepancy => ({

@@ -357,7 +357,7 @@ describe('a store that commit 53f7f82 wrote', () => {
     const before = schemaOf(path)
     const store = await opened(path)
     const [chat, fork] = [store.conversation('task-42'), store.conversation('task-43')]
-    expect(await chat.verify()).toEqual({ conversation: 'task-42', events: 7 })
+    expect(await chat.verify()).toEqual({ conversation: 'task-42', events: 7, guessable: 7 })
     expect((await chat.effective()).map(({ position }) => position)).toEqual([0, 1, 2, 3])
     expect((await chat.effective({ at: 5 })).map(({ position }) => position)).toEqual([0, 5, 4])
     expect((await fork.effective())[2]).toMatchObject({

@@ -126,7 +126,7 @@ const findingsOf = (outcome: Outcome): readonly FindingParts[] => {
   ]
 }
 
-const firstOf = ({ conversation, events, notes, discrepancy, error, receipts }: Outcome): FindingParts => {
+const firstOf = ({ conversation, events, guessable, notes, discrepancy, error, receipts }: Outcome): FindingParts => {
   if (error) return [['UNREADABLE', 'warning'], [conversation, 'bold'], [error.message]]
   if (discrepancy) {
     const { position, kind, message } = discrepancy
@@ -138,9 +138,10 @@ const firstOf = ({ conversation, events, notes, discrepancy, error, receipts }: 
   }
   const sent = receipts ? `, ${plural(receipts.verified, 'request')} verified` : ''
   const beside = notes === undefined ? '' : `, ${plural(notes, 'note')}`
+  const unsalted = guessable === undefined ? '' : `, ${guessable} guessable if withheld: without a salt`
   return [
     ['ok     ', 'user'],
     [conversation, 'bold'],
-    [`${plural(events, 'event')}${beside} unchanged${sent}`, 'dim'],
+    [`${plural(events, 'event')}${beside} unchanged${sent}${unsalted}`, 'dim'],
   ]
 }
