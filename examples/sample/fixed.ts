@@ -1,4 +1,13 @@
-import { hashOf } from '../../src/events/codec.ts'
+import { hash } from 'node:crypto'
+import * as E from 'fp-ts/lib/Either.js'
+import { digestOf } from '../../src/agent/receipts/canonical.ts'
+import { receiptOf } from '../../src/agent/receipts/receipt.ts'
+import { keyedDigest, requestKey } from '../../src/agent/receipts/receipt-digest.ts'
+import { requestOf, type RequestOptions } from '../../src/agent/receipts/request.ts'
+import { requestOfSummary, type SummaryOptions } from '../../src/agent/receipts/summary-request.ts'
+import { decode, hashOf } from '../../src/events/codec.ts'
+import type { ConversationEvent, Receipt } from '../../src/events/events.ts'
+import { effective } from '../../src/projections/effective.ts'
 import { eventId, notesStreamOf, streamOf } from '../../src/events/ids.ts'
 import { palimpsestLine } from '../../src/transfer/formats/write-palimpsest.ts'
 import type { PlacedEvent } from '../../src/conversation/reading/stored-events.ts'
@@ -25,15 +34,13 @@ const streamIn = ({ type, conversation }: PlacedEvent): string =>
   type === 'Noted' || type === 'Linked' ? notesStreamOf(conversation) : streamOf(conversation)
 
 interface Metadata {
-  /** Random, so the lines are written without it. */
-  readonly salt?: string
   readonly time: string
   readonly commandId: string
   readonly prev?: string | null
 }
 interface Data {
-  readonly origin?: { readonly starts?: string }
-  readonly from?: { readonly hash?: string }
+  readonly origin?: { readonly starts?: string; readonly context?: Receipt }
+  readonly from?: { readonly conversation?: string; readonly position?: number; readonly hash?: string }
 }
 
 /** Rewrites events in the order in which they come. */
@@ -41,8 +48,12 @@ const rewriting = (): ((event: PlacedEvent) => PlacedEvent) => {
   /** New hashes by old ones; commands in the order in which they come, with how many events they wrote. */
   const hashes = new Map<string, string>()
   const commands = new Map<string, { readonly name: string; readonly time: string; events: number }>()
+  /** The logs of the conversations as rewritten. */
+  const logs = new Map<string, ConversationEvent[]>()
   return (event) => {
-    const { salt: _, ...metadata } = JSON.parse(event.metadata) as Metadata
+    const metadata = JSON.parse(event.metadata) as Metadata
+    const log = logs.get(event.conversation) ?? inherited(event, logs)
+    logs.set(event.conversation, log)
     const known = commands.get(metadata.commandId)
     const command = known ?? {
       name: `sample-${commands.size}`,
@@ -54,24 +65,59 @@ const rewriting = (): ((event: PlacedEvent) => PlacedEvent) => {
     const stored = {
       id: eventId(streamIn(event), command.name, command.events++),
       type: event.type,
-      data: dataOf(event, hashes),
+      data: dataOf(event, hashes, log),
       metadata: JSON.stringify({
         ...metadata,
+        salt: hash('sha256', `${streamIn(event)} ${event.revision}`, 'base64url').slice(0, 22),
         time: command.time,
         commandId: command.name,
         ...(typeof prev === 'string' && { prev: hashes.get(prev) }),
       }),
     }
     hashes.set(hashOf(event), hashOf(stored))
+    const place = { stream: streamIn(event), revision: event.revision, position: log.length }
+    const decoded = decode(stored, place)
+    if (E.isRight(decoded)) log.push(decoded.right)
     return { ...event, ...stored }
   }
 }
 
-/** A fork names the hash of where it begins; and nothing is known here of the stream in which a turn notes what it starts. */
-const dataOf = ({ type, data }: PlacedEvent, hashes: ReadonlyMap<string, string>): string => {
+/** The log that a conversation begins with: a fork's is that of its parent. */
+const inherited = (
+  { type, data }: PlacedEvent,
+  logs: ReadonlyMap<string, readonly ConversationEvent[]>,
+): ConversationEvent[] => {
+  if (type !== 'Forked') return []
+  const { conversation = '', position = -1 } = (JSON.parse(data) as Data).from ?? {}
+  return (logs.get(conversation) ?? []).slice(0, position + 1)
+}
+
+/**
+ * A fork names the hash of where it begins; a receipt depends on the salts of the log; and nothing is known here of the stream in which a
+ * turn notes what it starts.
+ */
+const dataOf = (
+  { type, data }: PlacedEvent,
+  hashes: ReadonlyMap<string, string>,
+  log: readonly ConversationEvent[],
+): string => {
   const { origin, from, ...rest } = JSON.parse(data) as Data
-  const { starts: _, ...own } = origin ?? {}
+  const { starts: _, context, ...own } = origin ?? {}
   if (type === 'Forked')
     return JSON.stringify({ ...rest, from: { ...from, hash: hashes.get(from?.hash ?? '') } })
-  return origin ? JSON.stringify({ ...rest, origin: own }) : data
+  if (!origin) return data
+  return JSON.stringify({ ...rest, origin: { ...own, ...(context && { context: receiptOn(log, context) }) } })
+}
+
+/** The receipt of the same request, made from this log. */
+const receiptOn = (log: readonly ConversationEvent[], { position, options }: Receipt): Receipt => {
+  const now = effective(log, position)
+  if ('summarizer' in options) {
+    const sent = requestOfSummary(now, options as unknown as SummaryOptions)
+    return { position, digest: keyedDigest(requestKey(now), digestOf(sent)), options }
+  }
+  const { repairs: _, keyed: _keyed, items: _items, ...own } = options
+  const made = requestOf(now, own as unknown as RequestOptions)
+  if (E.isLeft(made)) throw new Error(made.left.message)
+  return receiptOf(now, made.right, own as unknown as RequestOptions)
 }

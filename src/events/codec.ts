@@ -159,8 +159,8 @@ export interface EventLocation {
 export const decode: Decoder = (stored, place) => decodeWith(ownMetadata, stored, place)
 
 /**
- * Reads a stored event as strictly as `decode`, for long reads that need only the schema version and the time from the metadata. The
- * other metadata may be empty.
+ * Reads a stored event as strictly as `decode`, for long reads that need only the salt, the schema version and the time from the
+ * metadata. The other metadata may be empty.
  */
 export const decodeTimed: Decoder = (stored, place) => decodeWith(ownTime, stored, place)
 

@@ -33,19 +33,24 @@ export const ownMetadata = (stored: string): Metadata | undefined => {
   }
 }
 
-const saltLength = '"salt":"AAAAAAAAAAAAAAAAAAAAAA",'.length
+const beforeSalt = '{"salt":"'.length
+const saltLength = 22
+const saltField = '"salt":"",'.length + saltLength
 const beforeSchema = '{"schema":'.length
 const beforeTime = '{"schema":1,"time":"'.length
 const timeLength = '2026-01-31T12:00:00.000Z'.length
 const nobody = { kind: '' }
 
 /**
- * Reads the same texts as `ownMetadata`, but returns only schema version and time. Readers of a long history do not need the other
+ * Reads the same texts as `ownMetadata`, but returns only salt, schema version and time. Readers of a long history do not need the other
  * fields, and creating them would burden the garbage collector.
  */
 export const ownTime = (stored: string): Metadata | undefined => {
   if (!pattern.test(stored)) return undefined
-  const salted = stored.startsWith('{"salt"') ? saltLength : 0
+  const isSalted = stored.startsWith('{"salt"')
+  const salted = isSalted ? saltField : 0
   const at = stored.slice(salted + beforeTime, salted + beforeTime + timeLength)
-  return { schema: Number(stored[salted + beforeSchema]), time: at, actor: nobody, commandId: '', prev: null }
+  const schema = Number(stored[salted + beforeSchema])
+  const timed = { schema, time: at, actor: nobody, commandId: '', prev: null }
+  return isSalted ? { salt: stored.slice(beforeSalt, beforeSalt + saltLength), ...timed } : timed
 }

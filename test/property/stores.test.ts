@@ -27,6 +27,7 @@ import { histories, rawLogs, steps } from '../support/histories.ts'
 import { runs as scaled, scale } from '../support/runs.ts'
 import { namespaced } from '../support/namespaced.ts'
 import { stores } from '../support/stores.ts'
+import { withoutSalts } from '../support/receipts.ts'
 import { write } from '../support/write.ts'
 
 const runs = (usual: number): fc.Parameters<unknown> => ({ numRuns: scaled(usual) })
@@ -36,7 +37,7 @@ const opened = async (store: EventStore, id: string) => {
   return { reading: reader(store, end.lineage), last: lastPosition(end) }
 }
 
-/** Without what only the stored form knows: ids and times. */
+/** Without what only the stored form knows: ids, times and salts. */
 const plain = ({
   items,
   layout,
@@ -46,8 +47,8 @@ const plain = ({
   layout: object
   head: number
 }): unknown => ({
-  items: items.map((item) => ({ ...item, time: '', messageId: '' })),
-  layout,
+  items: items.map((item) => ({ ...withoutSalts(item), time: '', messageId: '' })),
+  layout: withoutSalts(layout),
   head,
 })
 

@@ -111,16 +111,16 @@ describe('the request of a call', () => {
       state: 'differs',
       isSame: false,
       finding: {
-        kind: 'block',
-        path: 'messages[0].content[0]',
-        now: expect.stringContaining('gone') as string,
+        kind: 'event',
+        event: 1,
+        message: 'event 1 is not what the request showed',
       },
     })
     const { headers } = await ask('conversations/b/calls/2/request')
     for await (const its of other.calls()) expect(await other.sent(its)).toEqual(await other.sent(its.number))
     await expect(other.sent({} as never)).rejects.toMatchObject({ _tag: 'InvalidInput', path: 'call' })
     expect(headers.get('palimpsest-receipt')).toBe('differs')
-    expect(headers.get('palimpsest-difference')).toBe('messages[0].content[0]')
+    expect(headers.get('palimpsest-difference')).toBe('event 1')
     expect(receipts[1]?.digest).toBe(headers.get('palimpsest-digest'))
   })
 

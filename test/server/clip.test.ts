@@ -4,6 +4,7 @@ import type { Block } from '../../src/events/blocks.ts'
 import type { ClippedField } from '../../src/projections/clip.ts'
 import { anyBlocks } from '../support/random-blocks.ts'
 import { runs } from '../support/runs.ts'
+import { withoutSalts } from '../support/receipts.ts'
 import { type Scene, serving } from '../support/server/asking.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -174,7 +175,7 @@ describe('a clipped read', () => {
     ])
     const diff = (await ask('conversations/a/diff?from=-1&clip=3')).json
     const changes = diff['changes'] as readonly { readonly entry: object }[]
-    expect(changes.map(({ entry }) => entry)).toMatchObject(json['items'] as object[])
+    expect(changes.map(({ entry }) => entry)).toMatchObject(withoutSalts(json['items'] as object[]))
   })
 
   test('has an ETag of its own, and a live stream can be clipped as well', async () => {

@@ -5,6 +5,7 @@ import { evolveEffective } from '../../src/projections/effective.ts'
 import { receiptOf } from '../../src/agent/receipts/receipt.ts'
 import { requestOf } from '../../src/agent/receipts/request.ts'
 import { right } from './either.ts'
+import { saltOf } from './receipts.ts'
 
 /** How much is said in the large conversation, in characters: the model sees all of it. */
 export const largeContent = 50_000_000
@@ -26,23 +27,20 @@ const write = async (chat: Conversation): Promise<void> => {
     return text
   }
   let now = await chat.context()
-  let batch: NewMessage[] = []
-  const add = (message: Message & Pick<NewMessage, 'origin'>): void => {
-    batch.push(message)
-    const event = { id: '', position: now.at + 1, type: 'MessageAppended', data: message, metadata } as const
+  const add = async (message: Message & Pick<NewMessage, 'origin'>): Promise<void> => {
+    const position = now.at + 1
+    const salted = { ...metadata, salt: saltOf(`${position}`) }
+    await chat.append(message, { salt: salted.salt })
+    const event = { id: '', position, type: 'MessageAppended', data: message, metadata: salted } as const
     now = evolveEffective(now, [event]) ?? now
   }
   for (let n = 0; 2 * n * 40_000 < largeContent; n++) {
     const context = receiptOf(now, right(requestOf(now, options)), options)
     const id = `toolu_${n}`
     const call = { type: 'tool_use', id, name: 'read', input: { path: said() } } as const
-    add({ role: 'assistant', content: [call], origin: { model: 'claude-opus-5-5', context } })
-    add({ role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: said() }] })
-    if (batch.length < 100) continue
-    await chat.append(batch)
-    batch = []
+    await add({ role: 'assistant', content: [call], origin: { model: 'claude-opus-5-5', context } })
+    await add({ role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: said() }] })
   }
-  await chat.append(batch)
 }
 
 /** Writes a conversation `large`, with an index and a bisection. Returns the id of the bisection. */

@@ -31,3 +31,17 @@ export const withReceipts = (log: Log, chosen: RequestOptions): Log => {
   return made
 }
 const stored = (receipt: Receipt): Receipt => JSON.parse(JSON.stringify(receipt)) as Receipt
+
+const salts = new Set(['salt', 'configuredSalt', 'formerSalt'])
+
+/** A copy without the salts in it, to compare what was written twice. */
+export const withoutSalts = <A>(value: A): A => {
+  if (Array.isArray(value)) return value.map((one: unknown) => withoutSalts(one)) as A
+  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype)
+    return value
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, one]: [string, unknown]) =>
+      salts.has(name) ? [] : [[name, withoutSalts(one)]],
+    ),
+  ) as A
+}

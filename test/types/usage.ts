@@ -186,7 +186,15 @@ export const written: readonly BlockInput[] = [] as readonly Block[]
 // The types say what the schemas check: every input is a command's, and has all its fields.
 type Checked<T extends Command['type']> = Omit<Command<T>, 'type'>
 type Fields<T> = T extends unknown ? keyof T : never
-type Envelope = 'commandId' | 'salt' | 'actor' | 'now' | 'correlationId' | 'causationId' | 'interrupts' | 'answer'
+type Envelope =
+  | 'commandId'
+  | 'salt'
+  | 'actor'
+  | 'now'
+  | 'correlationId'
+  | 'causationId'
+  | 'interrupts'
+  | 'answer'
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false
 export const same: readonly true[] = [
   true satisfies Same<Fields<RewindInput>, keyof Checked<'rewind'> | Envelope>,

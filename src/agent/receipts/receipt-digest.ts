@@ -6,7 +6,7 @@ import { listDigest } from './list-digest.ts'
 
 // A digest of the text alone confirms a guess of a short message to whoever knows the rest of the request, even after the message was
 // erased. In a receipt, it is therefore keyed with the salts of all events that the request may show: with any of them gone, nobody
-// can compute the digest of a guess. docs/adr/0057-keyed-digests.md.
+// can compute the digest of a guess. docs/adr/0057-keyed-receipts.md.
 
 /** Returns the key of a history's requests: the SHA-256 (hex) of the salts of all events whose content the requests may show. */
 export const requestKey = ({ items, layout }: Effective): string =>

@@ -126,7 +126,15 @@ const findingsOf = (outcome: Outcome): readonly FindingParts[] => {
   ]
 }
 
-const firstOf = ({ conversation, events, guessable, notes, discrepancy, error, receipts }: Outcome): FindingParts => {
+const firstOf = ({
+  conversation,
+  events,
+  guessable,
+  notes,
+  discrepancy,
+  error,
+  receipts,
+}: Outcome): FindingParts => {
   if (error) return [['UNREADABLE', 'warning'], [conversation, 'bold'], [error.message]]
   if (discrepancy) {
     const { position, kind, message } = discrepancy

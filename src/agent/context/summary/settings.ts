@@ -102,6 +102,11 @@ export const summaryLimitsOf = (settings: SummarizerSettings): E.Either<InvalidI
       ...(maxRetries !== undefined && { maxRetries }),
     },
     pinned: typeof pinned === 'function' ? pinned : () => pinned,
-    options: { summarizer: currentSummarizer, keyed: true, images, ...(instructions !== undefined && { instructions }) },
+    options: {
+      summarizer: currentSummarizer,
+      keyed: true,
+      images,
+      ...(instructions !== undefined && { instructions }),
+    },
   })
 }
