@@ -15,7 +15,7 @@ import type { ConversationHandle } from '../../../src/conversation/conversation.
 import { memoryStore } from '../../../src/store/memory/store.ts'
 import type { EventStore } from '../../../src/store/port.ts'
 import { storeOn } from '../../../src/api/open.ts'
-import { type Effective, effective } from '../../../src/projections/effective.ts'
+import { type Effective, effective as effectiveOf } from '../../../src/projections/effective.ts'
 import { left, right } from '../../support/either.ts'
 import { text, toolResult, toolUse } from '../../support/log.ts'
 import { digestIn } from '../../support/receipts.ts'
@@ -238,10 +238,12 @@ describe('what is not as it was sent is found', () => {
   })
 
   it('an event without a salt, of which nothing is kept that confirms a guess', async () => {
-    const unsalted = (event: ConversationEvent): ConversationEvent =>
-      ({ ...event, metadata: { ...event.metadata, salt: undefined } }) as ConversationEvent
-    const now = effective((await eventsOf(await talk())).map(unsalted))
-    expect(itemPrintsOf(now)).toMatch(/^-+$/)
+    const unsalted = (event: ConversationEvent): ConversationEvent => ({
+      ...event,
+      metadata: { ...event.metadata, salt: undefined },
+    })
+    const shown = effectiveOf((await eventsOf(await talk())).map(unsalted))
+    expect(itemPrintsOf(shown)).toMatch(/^-+$/)
   })
 
   it('a digest, and cache breakpoints: every event is what it was', async () => {

@@ -20,8 +20,10 @@ const options = { renderer: 2, cache: '5m' } as const
 
 type Salts = (position: number) => string | undefined
 
-const eventWith = (event: ConversationEvent, salt: string | undefined): ConversationEvent =>
-  ({ ...event, metadata: { ...event.metadata, salt } }) as ConversationEvent
+const eventWith = (event: ConversationEvent, salt: string | undefined): ConversationEvent => ({
+  ...event,
+  metadata: { ...event.metadata, salt },
+})
 
 /** The history with this code in the withheld message, up to the request that comes after it. */
 const historyWith = (code: number, salts: Salts) =>
