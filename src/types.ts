@@ -49,8 +49,8 @@ export type { CancelError, CancelOptions } from './agent/turn/say/cancel.ts'
 export type { QueuedMessages, SayError, SayOptions, SayResult } from './agent/turn/say/say.ts'
 export type { ModelUsage, TurnUsage } from './agent/turn/spending/account.ts'
 export type { Budget } from './agent/turn/spending/budget.ts'
-export type { Price, Prices, TokenRates } from './agent/turn/spending/prices.ts'
-export type { Usage } from './agent/turn/spending/usage.ts'
+export type { Price, Prices, TokenRates } from './agent/models/prices.ts'
+export type { Usage } from './agent/models/usage.ts'
 export type {
   CondensedEvent,
   HeldEvent,

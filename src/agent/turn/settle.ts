@@ -21,7 +21,7 @@ import {
   stepSchema,
   type TurnOptions,
 } from './options.ts'
-import { prices } from './spending/prices.ts'
+import { prices } from '../models/prices.ts'
 import { unheard } from './stream/turn-event.ts'
 
 const defaultWindow = 200_000

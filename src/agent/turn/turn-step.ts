@@ -5,7 +5,7 @@ import { type Effective, isReply, messagesOf } from '../../projections/effective
 import { isCall } from './calls/open-calls.ts'
 import type { TurnTotals, TurnUsage } from './spending/account.ts'
 import type { Tools } from '../tools/settings.ts'
-import { type Usage, usageIn } from './spending/usage.ts'
+import { type Usage, usageIn } from '../models/usage.ts'
 
 /** A model call, with the tool calls in its reply and their results. */
 export interface TurnStep {

@@ -3,8 +3,8 @@ import { failuresIn } from '../../models/call-model.ts'
 import type { FailedCall } from '../../models/model.ts'
 import { isSameReply } from '../../context/tokens/usage.ts'
 import { receiptsOfSummary } from '../../receipts/summary-request.ts'
-import { costOf, priceOf, type Prices } from './prices.ts'
-import { countsIn, noUsage, sumOf, tokensOfUsage, type Usage } from './usage.ts'
+import { costOf, priceOf, type Prices } from '../../models/prices.ts'
+import { countsIn, noUsage, sumOf, tokensOfUsage, type Usage } from '../../models/usage.ts'
 
 /** Tokens, calls and cost of several model calls. */
 export interface ModelUsage extends Usage {

@@ -1,7 +1,7 @@
 import type { Block } from '../../../events/blocks.ts'
 import type { Covers } from '../../../events/events.ts'
 import type { ModelError } from '../../models/model.ts'
-import type { Usage } from '../spending/usage.ts'
+import type { Usage } from '../../models/usage.ts'
 
 /** A piece of a text block. */
 export interface TextEvent {
