@@ -12,15 +12,14 @@ import type { Budget, PriceMissing } from './spending/budget.ts'
 import type { SecretMissing } from './errors.ts'
 import { type Prices, pricesSchema } from '../models/prices.ts'
 import type { Emit } from './stream/turn-event.ts'
-import type { WaitOptions } from './calls/calls.ts'
-import type { StepOptions, StepSettings } from './turn-step.ts'
+import type { NextStep, StopWhen, TurnStep } from './turn-step.ts'
 import { milliseconds, settingsShape, type Tools } from '../tools/settings.ts'
 
 /** Settings that may all be omitted or undefined; the defaults then apply. */
 export type SomeOf<Settings> = { readonly [K in keyof Settings]?: Settings[K] | undefined }
 
 /** Options of a turn. */
-export interface TurnOptions extends StepOptions {
+export interface TurnOptions {
   /** A client of `@anthropic-ai/sdk`, or any other `Model`. */
   readonly client: AnthropicClient | Model
   readonly model: string
@@ -64,6 +63,14 @@ export interface TurnOptions extends StepOptions {
   readonly budget?: Budget | undefined
   /** Prices for models missing from the built-in table, or overriding it. */
   readonly prices?: Prices | undefined
+  /** Condition that ends the turn after a step: the step calls one of these tools, or the function returns true for it. */
+  readonly stopWhen?: StopWhen | undefined
+  /** Called before each model call. The fields it returns override the turn's options of the same names for that call. */
+  readonly prepareStep?:
+    | ((next: NextStep) => StepSettings | undefined | Promise<StepSettings | undefined>)
+    | undefined
+  /** Called after each step, once all events of the step are recorded. */
+  readonly onStep?: ((step: TurnStep) => void | Promise<void>) | undefined
   /** Signal that aborts the turn; complete content is recorded. */
   readonly signal?: AbortSignal | undefined
   /** True to record the complete blocks, and the begun text, of a reply that broke off and is not retried. Default false. */
@@ -86,6 +93,17 @@ export interface TurnOptions extends StepOptions {
   readonly keepLate?: boolean | undefined
   /** Called with each event of a reply's stream, and with the progress of tools: `{ type: 'tool-progress', call, tool, text }`. */
   readonly onEvent?: ((event: ReplyEvent) => void) | undefined
+}
+
+/** Settings that can override the turn's options for one model call. */
+export type StepSettings = SomeOf<Pick<TurnOptions, 'model' | 'system' | 'tools' | 'run' | 'parameters'>>
+
+/** Options for calls that wait for approval or for an outside result. */
+export interface WaitOptions {
+  /** Milliseconds after which an approval comes too late and the call is denied. Default: never. */
+  readonly expires?: number | undefined
+  /** True to keep calls waiting after a user message. Default false: such a message denies them. */
+  readonly keep?: boolean | undefined
 }
 
 /** Errors caused by invalid options. */

@@ -6,7 +6,7 @@ import { orAborted } from '../../models/abort.ts'
 import { errorText } from '../../models/error-text.ts'
 import { effectOf, needsApproval, type Tools, type ToolSettings } from '../../tools/settings.ts'
 import { type CallState, isOver, startOf } from './call-states.ts'
-import type { OpenCall } from './open-calls.ts'
+import type { OpenCall, ToolUse } from './open-calls.ts'
 import type { WaitingCall } from '../stream/turn-event.ts'
 import { toError } from '../../../result/typed-error.ts'
 import {
@@ -16,7 +16,6 @@ import {
   type ParsedInput,
   toolOf,
   type ToolTask,
-  type ToolUse,
 } from '../results/tools.ts'
 
 /** Run of the tool of an open call. */
@@ -222,14 +221,6 @@ const isAsked = async (
 
 export interface PlannedCall extends OpenCall {
   readonly task: CallTask
-}
-
-/** Options for calls that wait for approval or for an outside result. */
-export interface WaitOptions {
-  /** Milliseconds after which an approval comes too late and the call is denied. Default: never. */
-  readonly expires?: number | undefined
-  /** True to keep calls waiting after a user message. Default false: such a message denies them. */
-  readonly keep?: boolean | undefined
 }
 
 /** Returns the facts to record in the log of turns before acting on the plan. */
