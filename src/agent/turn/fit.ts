@@ -12,16 +12,9 @@ import type { Effective } from '../../projections/effective.ts'
 import { unwrap, type Fallible } from '../../result/fallible.ts'
 import type { WriteError } from '../../store/errors.ts'
 import type { TurnActionOf } from './next-action.ts'
+import type { CondensedEvent, TruncatedEvent } from './stream/turn-event.ts'
 import type { TurnMeans } from './turn-means.ts'
 import type { TurnOutcome, TurnState } from './turn-state.ts'
-
-/** A marker that was written, and the origin of its summary. */
-interface WrittenMarker {
-  readonly type: 'condensed' | 'truncated'
-  readonly position: number
-  readonly covers: Covers
-  readonly origin?: Origin | undefined
-}
 
 /** Makes the context smaller. */
 export async function* fit(
@@ -43,14 +36,13 @@ interface FitContext {
   readonly means: TurnMeans
 }
 
-/** Counts a marker and emits its event. */
+/** Counts a marker, with the origin of its summary, and emits its event. */
 export const tellMarker = (
-  marker: WrittenMarker,
+  { origin, ...marker }: (CondensedEvent | TruncatedEvent) & { readonly origin?: Origin | undefined },
   { state, means }: Pick<FitContext, 'state' | 'means'>,
 ): void => {
-  const { type, position, covers } = marker
-  means.tell({ type: 'spent', entry: marker })
-  state.options.emit({ type, position, covers })
+  means.tell({ type: 'spent', entry: { type: marker.type, origin } })
+  state.options.emit(marker)
 }
 
 async function* condense(

@@ -18,6 +18,13 @@ import { milliseconds, settingsShape, type Tools } from '../tools/settings.ts'
 /** Settings that may all be omitted or undefined; the defaults then apply. */
 export type SomeOf<Settings> = { readonly [K in keyof Settings]?: Settings[K] | undefined }
 
+/** Removes undefined fields, which must not override defaults. */
+export const withoutUndefined = <T>(settings: T): Defined<T> =>
+  (typeof settings === 'object' && settings !== null && !Array.isArray(settings)
+    ? Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
+    : settings) as Defined<T>
+type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> }
+
 /** Options of a turn. */
 export interface TurnOptions {
   /** A client of `@anthropic-ai/sdk`, or any other `Model`. */
