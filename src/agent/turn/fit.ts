@@ -18,14 +18,13 @@ import type { TurnOutcome, TurnState } from './turn-state.ts'
 
 /** Makes the context smaller. */
 export async function* fit(
-  { now, plan }: TurnActionOf<'fit'>,
+  { now, plan, policy }: TurnActionOf<'fit'>,
   state: TurnState,
   means: TurnMeans,
 ): Fallible<WriteError | ModelAborted, TurnOutcome> {
-  const context = { now, policy: plan.policy, state, means }
-  const { steps } = plan
-  if (steps.type === 'condense') return yield* condense(steps.covers, context)
-  yield* steps.type === 'shorten' ? shorten(steps.edits, context) : truncate(steps.covers, context)
+  const context = { now, policy, state, means }
+  if (plan.type === 'condense') return yield* condense(plan.covers, context)
+  yield* plan.type === 'shorten' ? shorten(plan.edits, context) : truncate(plan.covers, context)
   return { type: 'fitted' }
 }
 
