@@ -98,7 +98,6 @@ export type TurnAction =
   | { readonly type: 'finish'; readonly reply: FinalReply; readonly now?: Effective }
   | { readonly type: 'fail'; readonly error: TurnError }
 
-/** Action of this type. */
 export type TurnActionOf<T extends TurnAction['type']> = Extract<TurnAction, { readonly type: T }>
 
 /** Decides what a turn does next. */

@@ -6,7 +6,7 @@ import type { Effective } from '../../projections/effective.ts'
 import { unwrap, run, type Fallible } from '../../result/fallible.ts'
 import { answerCalls, haveWaited } from './answer-calls.ts'
 import { askModel } from './ask-model.ts'
-import { fit, tellMarker } from './fit.ts'
+import { fit, tellCondensed } from './fit.ts'
 import { type TurnActionOf, nextAction, type TurnAction } from './next-action.ts'
 import type { StepPreparation } from './prepare.ts'
 import { moveBack } from './record-messages.ts'
@@ -59,7 +59,6 @@ export const turn = async (
 /** Action that has to be carried out, as it does not end the turn. */
 type TurnEffect = Exclude<TurnAction, { readonly type: 'finish' | 'fail' }>
 
-/** Carries out an action and returns its outcome. */
 async function* carryOut(
   action: TurnEffect,
   state: TurnState,
@@ -130,12 +129,7 @@ async function* prepare(
   const { chat, history } = means
   const made = yield* unwrap(type === 'configure' ? chat.configure(input) : chat.condense(input))
   history.wrote(made)
-  const written = made.events.at(-1)
-  if (written?.type === 'Condensed' && written.data)
-    tellMarker(
-      { type: 'condensed', position: written.position, covers: written.data.covers },
-      { state, means },
-    )
+  tellCondensed(made, { state, means })
   return { type: 'written' }
 }
 
