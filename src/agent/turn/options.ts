@@ -116,8 +116,13 @@ export interface WaitOptions {
 /** Errors caused by invalid options. */
 export type SettleError = InvalidInput | SecretMissing | PriceMissing
 
+type Defaulted = 'run' | 'toolTimeout' | 'maxResult' | 'maxCalls' | 'budget' | 'prices' | 'whileHeld' | 'ttl'
+
 /** Turn options with all defaults filled in. */
-export interface ResolvedTurnOptions extends Omit<TurnOptions, 'client' | 'summarizer'> {
+export interface ResolvedTurnOptions
+  extends
+    Omit<TurnOptions, Defaulted | 'client' | 'summarizer'>,
+    Defined<Required<Pick<TurnOptions, Defaulted>>> {
   readonly client: Model
   readonly summarizer: Summarizer | undefined
   readonly context: ContextSettings
@@ -125,14 +130,6 @@ export interface ResolvedTurnOptions extends Omit<TurnOptions, 'client' | 'summa
   readonly wanted: Configuration
   /** Secrets of the parameters, by path. The recorded parameters contain references in their place. */
   readonly secrets: ReadonlyMap<string, string>
-  readonly run: Tools
-  readonly toolTimeout: number
-  readonly maxResult: number
-  readonly maxCalls: number
-  readonly budget: Budget
-  readonly prices: Prices
-  readonly whileHeld: 'wait' | 'fail' | 'take'
-  readonly ttl: number
   readonly emit: Emit
   /** Returns the options for one model call, in which the given settings override these options. */
   readonly withStep: (given: StepSettings) => E.Either<SettleError, ResolvedTurnOptions>

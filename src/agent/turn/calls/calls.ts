@@ -18,7 +18,6 @@ import {
   type ToolTask,
 } from '../results/tools.ts'
 
-/** Run of the tool of an open call. */
 interface CallRun extends ToolTask {
   readonly type: 'run'
   /** True if the call was already started, under the same approval if it needs one. */
@@ -77,7 +76,7 @@ export const taskFor = async (
   state: CallState,
   conditions: CallConditions,
 ): Promise<CallTask> => {
-  const { tools, recordsStarts, isWithdrawn, said, now, applied, signal } = conditions
+  const { tools, recordsStarts, isWithdrawn, said, now, expires, applied, signal } = conditions
   const answer = (text: string): CallTask => ({ type: 'answer', result: failedResult(call, text) })
   const { above } = state
   const anyStart = startOf(state) ?? above?.started
@@ -161,7 +160,6 @@ export const taskFor = async (
     return answer(
       'Several calls of this reply have the same id, so nobody can approve one of them. Call again.',
     )
-  const { expires } = conditions
   const until = expires === undefined ? undefined : new Date(now + expires).toISOString()
   return { type: 'wait', why: 'approval', isNew: true, until, input: made && shownOf(made.right.value, call) }
 }
