@@ -33,7 +33,6 @@ export type {
 } from './agent/tools/settings.ts'
 export type { OutputOf, StandardSchema } from './agent/tools/standard-schema.ts'
 export type { Tool, ToolDefinition, ToolOptions } from './agent/tools/tool.ts'
-export type { WaitOptions } from './agent/turn/calls/calls.ts'
 export type {
   Approval,
   AwaitedCall,
@@ -43,14 +42,14 @@ export type {
   Denial,
   WithdrawalError,
 } from './agent/turn/calls/decisions.ts'
-export type { SomeOf, TurnOptions } from './agent/turn/options.ts'
+export type { SomeOf, StepSettings, TurnOptions, WaitOptions } from './agent/turn/options.ts'
 export type { ResultReader } from './agent/turn/results/result-reader.ts'
 export type { CancelError, CancelOptions } from './agent/turn/say/cancel.ts'
 export type { QueuedMessages, SayError, SayOptions, SayResult } from './agent/turn/say/say.ts'
 export type { ModelUsage, TurnUsage } from './agent/turn/spending/account.ts'
 export type { Budget } from './agent/turn/spending/budget.ts'
-export type { Price, Prices, TokenRates } from './agent/turn/spending/prices.ts'
-export type { Usage } from './agent/turn/spending/usage.ts'
+export type { Price, Prices, TokenRates } from './agent/models/prices.ts'
+export type { Usage } from './agent/models/usage.ts'
 export type {
   CondensedEvent,
   HeldEvent,
@@ -69,7 +68,7 @@ export type {
   WaitingEvent,
 } from './agent/turn/stream/turn-event.ts'
 export type { DoneEvent, TurnEvent } from './agent/turn/stream-turn.ts'
-export type { NextStep, StepSettings, StopWhen, TurnStep } from './agent/turn/turn-step.ts'
+export type { NextStep, StopWhen, TurnStep } from './agent/turn/turn-step.ts'
 export type { TurnError, TurnResult } from './agent/turn/turn-result.ts'
 export type { WorkerExit } from './agent/workers/serving/worker.ts'
 export type { ServedEvent } from './agent/workers/serving/give.ts'

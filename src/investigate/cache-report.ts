@@ -1,6 +1,6 @@
 import type { Log } from '../projections/path.ts'
-import type { Prices } from '../agent/turn/spending/prices.ts'
-import { countsIn, inputOf } from '../agent/turn/spending/usage.ts'
+import type { Prices } from '../agent/models/prices.ts'
+import { countsIn, inputOf } from '../agent/models/usage.ts'
 import { adviceOn, type CacheUse } from './advice.ts'
 import { breakBetween, type CacheBreak, type CountedReply } from './breaks.ts'
 import { ttlOf } from './prompt-cache.ts'

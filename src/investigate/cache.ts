@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Conversation } from '../api/promises.ts'
 import { check } from '../events/check.ts'
 import { orThrow } from '../result/fallible.ts'
-import { prices as listPrices, type Prices, pricesSchema } from '../agent/turn/spending/prices.ts'
+import { prices as listPrices, type Prices, pricesSchema } from '../agent/models/prices.ts'
 import { type CacheReport, cacheReport } from './cache-report.ts'
 import { packedLogOf } from './packed-log.ts'
 

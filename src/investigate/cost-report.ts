@@ -1,4 +1,4 @@
-import type { Prices } from '../agent/turn/spending/prices.ts'
+import type { Prices } from '../agent/models/prices.ts'
 import { familyOf } from './family.ts'
 import { fuller, type PaidCall, type PaidCalls } from './paid-calls.ts'
 import {

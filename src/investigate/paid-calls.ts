@@ -4,7 +4,7 @@ import { type ConversationEvent, messageOf, type Origin } from '../events/events
 import { isUnproven } from '../agent/receipts/calls.ts'
 import { failuresIn } from '../agent/models/call-model.ts'
 import { receiptsOfSummary } from '../agent/receipts/summary-request.ts'
-import { type UsageCounts, countsIn } from '../agent/turn/spending/usage.ts'
+import { type UsageCounts, countsIn } from '../agent/models/usage.ts'
 import { createContinuationTest, isImported, createReplyNaming } from './same-call.ts'
 
 /** A call of a model that may have cost money. */

@@ -1,6 +1,6 @@
 import { isFields } from '../events/json.ts'
-import { priceOf, type Prices } from '../agent/turn/spending/prices.ts'
-import { type UsageCounts, inputOf } from '../agent/turn/spending/usage.ts'
+import { priceOf, type Prices } from '../agent/models/prices.ts'
+import { type UsageCounts, inputOf } from '../agent/models/usage.ts'
 import type { ReplyCall } from './replies.ts'
 
 /** Lifetime of an entry in the prompt cache after its last use. */

@@ -21,7 +21,7 @@ import {
   messagesOf,
   sliceOf,
 } from '../projections/effective.ts'
-import { type UsageCounts, countsIn, inputOf, noUsage } from '../agent/turn/spending/usage.ts'
+import { type UsageCounts, countsIn, inputOf, noUsage } from '../agent/models/usage.ts'
 import type { ReplayBuilder } from './replayed-history.ts'
 
 /** A marker that the recorded context policy wrote. */

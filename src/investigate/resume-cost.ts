@@ -1,7 +1,7 @@
 import { countTokens } from '../agent/context/tokens/tokens.ts'
 import { effective } from '../projections/effective.ts'
 import { lastOf, type Log } from '../projections/path.ts'
-import type { Prices } from '../agent/turn/spending/prices.ts'
+import type { Prices } from '../agent/models/prices.ts'
 import type { CountedReply } from './breaks.ts'
 import { type ChangeKind, changeBetween } from './cause.ts'
 import { idleBetween, lifetimes, ratesOf, type Ttl, ttlOf } from './prompt-cache.ts'

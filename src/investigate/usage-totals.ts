@@ -1,5 +1,5 @@
-import { costOf, isTierPriced, lacksOf, priceOf, type Prices } from '../agent/turn/spending/prices.ts'
-import { noUsage, sumOf, tokensOfUsage, type Usage, usageOfCounts } from '../agent/turn/spending/usage.ts'
+import { costOf, isTierPriced, lacksOf, priceOf, type Prices } from '../agent/models/prices.ts'
+import { noUsage, sumOf, tokensOfUsage, type Usage, usageOfCounts } from '../agent/models/usage.ts'
 import type { PaidCall } from './paid-calls.ts'
 import { isOfProgram } from './replies.ts'
 

@@ -1,4 +1,4 @@
-import { countsIn } from '../agent/turn/spending/usage.ts'
+import { countsIn } from '../agent/models/usage.ts'
 import type { ConversationEvent } from '../events/events.ts'
 import { type Item, itemOf } from '../projections/effective.ts'
 import { type Log, resolve } from '../projections/path.ts'

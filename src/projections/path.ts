@@ -27,3 +27,24 @@ export function* pathInSlices(log: Log, at: number): Generator<void, readonly nu
     if (positions.push(p) % sliceLength === 0) yield
   return positions.toReversed()
 }
+
+/**
+ * Returns the events after a position that are on the path at `at`; undefined if the path no longer includes that position.
+ *
+ * @param since all events after the position, at least through `at`
+ */
+export const pathAfter = (
+  since: readonly ConversationEvent[],
+  position: number,
+  at: number,
+): readonly ConversationEvent[] | undefined => {
+  const log: ConversationEvent[] = []
+  for (const event of since) log[event.position] = event
+  const events: ConversationEvent[] = []
+  let place = resolve(log, at)
+  for (let event = log[place]; event; event = log[place]) {
+    events.push(event)
+    place = parent(log, place)
+  }
+  return place === position ? events.toReversed() : undefined
+}

@@ -43,7 +43,7 @@ const layers: Readonly<Record<string, string>> = {
   'server/client': '',
   ui: 'agent/receipts / server/client',
   server:
-    'result events projections commands store transfer agent/receipts agent/context agent/turn agent/workers catalogue investigate / ui',
+    'result events projections commands store transfer agent/models agent/receipts agent/context agent/turn agent/workers catalogue investigate / ui',
   cli: 'result events projections commands store transfer agent/telemetry agent/context catalogue audit api investigate / server',
 }
 const floors = Object.keys(layers)

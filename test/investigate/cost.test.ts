@@ -14,7 +14,7 @@ import { atEnd } from '../support/at-end.ts'
 import { eventAt, said, toolUse } from '../support/log.ts'
 import { runs } from '../support/runs.ts'
 import { scene, yes } from '../support/turn-scene.ts'
-import { prices } from '../../src/agent/turn/spending/prices.ts'
+import { prices } from '../../src/agent/models/prices.ts'
 
 const opened = async (): Promise<Store> => {
   const store = await openStore('memory:')

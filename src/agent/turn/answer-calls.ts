@@ -1,6 +1,5 @@
 import { staleContext } from '../../commands/rejections.ts'
 import type { TurnLog, TurnsEnd } from '../../conversation/beside/turn-log.ts'
-import type { Block } from '../../events/blocks.ts'
 import { modelAborted, isLeftToOthers } from '../models/abort.ts'
 import type { ModelAborted } from '../models/model.ts'
 import { configurationOf } from '../../projections/effective.ts'
@@ -51,10 +50,7 @@ export async function* answerCalls(
   const { settings } = state
   const planned = yield* plan(state, unanswered, means)
   const named = toolNames(configurationOf(now).tools)
-  const finished = async (
-    { call, use, task }: PlannedCall,
-    signal: AbortSignal,
-  ): Promise<readonly Block[]> => {
+  const finished = async ({ call, use, task }: PlannedCall, signal: AbortSignal) => {
     if (task.type === 'wait') return []
     const options = { settings, signal, named, onEnded: (run: ToolRun) => tell({ type: 'tool-ended', run }) }
     if (task.type === 'answer') return [await resultOf(call, task, options)]

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { isStale } from '../../commands/rejections.ts'
-import type { Origin } from '../../events/events.ts'
+import type { Origin, Receipt } from '../../events/events.ts'
 import { failuresIn, type Retry, withFailed } from '../models/call-model.ts'
 import type { ModelError, Reply } from '../models/model.ts'
 import { countStale } from '../models/trace-call.ts'
@@ -11,9 +11,9 @@ import { isCall } from './calls/open-calls.ts'
 import type { TurnActionOf } from './next-action.ts'
 import { recordMessages } from './record-messages.ts'
 import { notRun } from './results/tools.ts'
-import { type SendResult, send } from './send.ts'
+import { send } from './send.ts'
 import { withinBudget } from './spending/budget.ts'
-import { usageIn } from './spending/usage.ts'
+import { usageIn } from '../models/usage.ts'
 import type { TurnMeans } from './turn-means.ts'
 import { finalReplyOf, messageOf, replyIn, type TurnError } from './turn-result.ts'
 import { totalsOf, type TurnCourse, type TurnOutcome, type TurnState } from './turn-state.ts'
@@ -45,8 +45,9 @@ export async function* askModel(
   const { result, ended: why } = await watch.during({ context: asked.at, seen: now.at, endedBy }, (signal) =>
     send(asked, asking.prepared, { options, secrets: settings.secrets, signal, onRetry }),
   )
-  const { reply } = result
-  if (E.isRight(reply)) return yield* record(reply.right, result, { state, asking, means })
+  const { reply, receipt } = result
+  const context = { state, asking, means, receipt }
+  if (E.isRight(reply)) return yield* record(reply.right, context)
   const error = reply.left
   const failed = tell({ type: 'calls-failed', calls: failuresIn(error) })
   if (error._tag === 'ContextExceeded')
@@ -56,24 +57,24 @@ export async function* askModel(
   const isEnded = error._tag === 'ModelAborted'
   if (isEnded && why?.why === 'lost') return yield error
   if (isEnded && why?.why === 'rewind') return yield why.error
-  const ending = yield* keep(error, result, { state: failed, asking, means })
+  const ending = yield* keep(error, { ...context, state: failed })
   if (!isEnded || why?.why !== 'interrupt') return yield ending
   // The model is called again, with the user's message.
   emit({ type: 'retrying', error, wait: 0, try: 1 })
   return { type: 'interrupted' }
 }
 
-/** State of the turn when a reply arrived, and the action that requested it. */
+/** State of the turn when a reply arrived, the action that requested it, and the receipt of the request. */
 interface ReplyContext {
   readonly state: TurnState
   readonly asking: TurnActionOf<'ask-model'>
+  readonly receipt: Receipt
   readonly means: TurnMeans
 }
 
 async function* record(
   reply: Reply,
-  { receipt }: SendResult,
-  { state, asking: { now, deferred }, means }: ReplyContext,
+  { state, asking: { now, deferred }, receipt, means }: ReplyContext,
 ): Fallible<TurnError, TurnOutcome> {
   const { chat, tell } = means
   const said = { ...reply, origin: originWith(reply.origin, state.course) }
@@ -91,8 +92,7 @@ async function* record(
 /** Records the received part of an interrupted reply, if `keepPartial` is set. Returns the error with which the turn may end. */
 async function* keep(
   error: ModelError,
-  { receipt }: SendResult,
-  { state, asking: { now, deferred }, means }: ReplyContext,
+  { state, asking: { now, deferred }, receipt, means }: ReplyContext,
 ): Fallible<TurnError, TurnError> {
   const { partial } = error
   const { options, settings, spent } = state

@@ -1,11 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js'
-import * as TE from 'fp-ts/lib/TaskEither.js'
 import { restFor } from '../context/policy/result-limit.ts'
 import { type ResultCut, shortResults } from '../context/policy/plan-shortening.ts'
 import { condenseWith } from '../context/summary/condense.ts'
 import type { Summarizer } from '../context/summary/summarizer.ts'
 import type { WriteResult } from '../../conversation/writing/encode.ts'
-import type { Covers, Origin, Policy } from '../../events/events.ts'
+import type { Covers, Policy } from '../../events/events.ts'
 import { failuresIn } from '../models/call-model.ts'
 import type { ModelAborted } from '../models/model.ts'
 import type { Effective } from '../../projections/effective.ts'
@@ -15,24 +14,14 @@ import type { TurnActionOf } from './next-action.ts'
 import type { TurnMeans } from './turn-means.ts'
 import type { TurnOutcome, TurnState } from './turn-state.ts'
 
-/** A marker that was written, and the origin of its summary. */
-interface WrittenMarker {
-  readonly type: 'condensed' | 'truncated'
-  readonly position: number
-  readonly covers: Covers
-  readonly origin?: Origin | undefined
-}
-
-/** Makes the context smaller. */
 export async function* fit(
-  { now, plan }: TurnActionOf<'fit'>,
+  { now, plan, policy }: TurnActionOf<'fit'>,
   state: TurnState,
   means: TurnMeans,
 ): Fallible<WriteError | ModelAborted, TurnOutcome> {
-  const context = { now, policy: plan.policy, state, means }
-  const { steps } = plan
-  if (steps.type === 'condense') return yield* condense(steps.covers, context)
-  yield* steps.type === 'shorten' ? shorten(steps.edits, context) : truncate(steps.covers, context)
+  const context = { now, policy, state, means }
+  if (plan.type === 'condense') return yield* condense(plan.covers, context)
+  yield* plan.type === 'shorten' ? shorten(plan.edits, context) : truncate(plan.covers, context)
   return { type: 'fitted' }
 }
 
@@ -43,14 +32,17 @@ interface FitContext {
   readonly means: TurnMeans
 }
 
-/** Counts a marker and emits its event. */
-export const tellMarker = (
-  marker: WrittenMarker,
+/** Counts a condense, if the write contains one, and emits its event. */
+export const tellCondensed = (
+  { events }: WriteResult,
   { state, means }: Pick<FitContext, 'state' | 'means'>,
 ): void => {
-  const { type, position, covers } = marker
-  means.tell({ type: 'spent', entry: marker })
-  state.options.emit({ type, position, covers })
+  const event = events.at(-1)
+  if (event?.type !== 'Condensed' || !event.data) return
+  const { covers, method, origin } = event.data
+  // The call that made a provider's compaction is already counted with its reply.
+  means.tell({ type: 'spent', entry: { type: 'condensed', ...(method === 'model' && { origin }) } })
+  state.options.emit({ type: 'condensed', position: event.position, covers })
 }
 
 async function* condense(
@@ -63,14 +55,14 @@ async function* condense(
     effective: now,
     covers,
     summarizer: state.settings.summarizer as Summarizer,
-    condense: (input) =>
-      TE.tapIO(({ position }: WriteResult) => () => {
-        tellMarker({ type: 'condensed', position, covers, origin: input.origin }, context)
-      })(chat.condense({ ...input, policy })),
+    condense: (input) => chat.condense({ ...input, policy }),
     context: chat.context,
     signal: watch.signal,
   })
-  if (E.isRight(condensed)) return { type: 'fitted' }
+  if (E.isRight(condensed)) {
+    tellCondensed(condensed.right, context)
+    return { type: 'fitted' }
+  }
   const error = condensed.left
   tell({ type: 'calls-failed', calls: failuresIn(error) })
   // A missed deadline of the summarizer is also a `ModelAborted`, but not an abort by the caller.
@@ -94,13 +86,15 @@ async function* shorten(
   }
 }
 
-async function* truncate(slices: readonly Covers[], context: FitContext): Fallible<WriteError, void> {
-  const { learned, ...policy } = context.policy
-  const { failedSummary } = context.state
+async function* truncate(
+  slices: readonly Covers[],
+  { now, policy: { learned, ...policy }, state, means }: FitContext,
+): Fallible<WriteError, void> {
+  const { failedSummary } = state
   const reason = policy.options?.['refused']
     ? `the API refused the context as too long: ${policy.used} tokens by our count`
     : `the context was ${policy.used} tokens, and ${policy.allowed} are allowed`
-  let after = context.now.at
+  let after = now.at
   for (const [index, covers] of slices.entries()) {
     const why = {
       ...policy,
@@ -108,8 +102,9 @@ async function* truncate(slices: readonly Covers[], context: FitContext): Fallib
       // The correction of the estimates must count only once.
       ...(index === 0 && learned && { learned }),
     }
-    const written = yield* unwrap(context.means.chat.truncate({ covers, reason, policy: why, after }))
+    const written = yield* unwrap(means.chat.truncate({ covers, reason, policy: why, after }))
     after = written.position
-    tellMarker({ type: 'truncated', position: after, covers }, context)
+    means.tell({ type: 'spent', entry: { type: 'truncated' } })
+    state.options.emit({ type: 'truncated', position: after, covers })
   }
 }

@@ -32,12 +32,6 @@ export interface PreparedRequest {
   readonly requestOptions: RequestOptions
 }
 
-/** Plan that makes the context smaller, and the record of it to be stored with the plan's markers. */
-interface FitPlan {
-  readonly steps: Exclude<ContextPlan, { readonly type: 'nothing' }>
-  readonly policy: Policy
-}
-
 /** Next action of a turn. */
 export type TurnAction =
   /** Reads the history, and the inbox if it is not known. */
@@ -83,8 +77,13 @@ export type TurnAction =
     }
   /** Asks the caller's `prepareStep` for the settings of the next model call. */
   | { readonly type: 'prepare-step'; readonly step: NextStep }
-  /** Makes the context smaller. */
-  | { readonly type: 'fit'; readonly now: Effective; readonly plan: FitPlan }
+  /** Makes the context smaller. The policy is the record of the plan, to be stored with its markers. */
+  | {
+      readonly type: 'fit'
+      readonly now: Effective
+      readonly plan: Exclude<ContextPlan, { readonly type: 'nothing' }>
+      readonly policy: Policy
+    }
   /** Calls the model and records its reply. */
   | {
       readonly type: 'ask-model'
@@ -99,7 +98,6 @@ export type TurnAction =
   | { readonly type: 'finish'; readonly reply: FinalReply; readonly now?: Effective }
   | { readonly type: 'fail'; readonly error: TurnError }
 
-/** Action of this type. */
 export type TurnActionOf<T extends TurnAction['type']> = Extract<TurnAction, { readonly type: T }>
 
 /** Decides what a turn does next. */
@@ -254,11 +252,11 @@ const fitOf = (
     const error = planned.left
     return fail(refused && error._tag === 'ContextTooLarge' ? withApiWording(error, refused) : error)
   }
-  const steps = planned.right
-  if (steps.type === 'nothing') return undefined
-  const { used, allowed, said, learned } = steps
+  const plan = planned.right
+  if (plan.type === 'nothing') return undefined
+  const { used, allowed, said, learned } = plan
   const outcome = { ...(said !== undefined && { said }), ...(learned && { learned }) }
   const given = { position: now.at, settings: { ...context }, options }
   const policy: Policy = { of: 'context', used, allowed, ...given, ...outcome }
-  return { type: 'fit', now, plan: { steps, policy } }
+  return { type: 'fit', now, plan, policy }
 }

@@ -10,17 +10,23 @@ import type { AnthropicClient } from '../models/anthropic/model.ts'
 import type { Model, ReplyEvent } from '../models/model.ts'
 import type { Budget, PriceMissing } from './spending/budget.ts'
 import type { SecretMissing } from './errors.ts'
-import { type Prices, pricesSchema } from './spending/prices.ts'
+import { type Prices, pricesSchema } from '../models/prices.ts'
 import type { Emit } from './stream/turn-event.ts'
-import type { WaitOptions } from './calls/calls.ts'
-import type { StepOptions, StepSettings } from './turn-step.ts'
+import type { NextStep, StopWhen, TurnStep } from './turn-step.ts'
 import { milliseconds, settingsShape, type Tools } from '../tools/settings.ts'
 
 /** Settings that may all be omitted or undefined; the defaults then apply. */
 export type SomeOf<Settings> = { readonly [K in keyof Settings]?: Settings[K] | undefined }
 
+/** Removes undefined fields, which must not override defaults. */
+export const withoutUndefined = <T>(settings: T): Defined<T> =>
+  (typeof settings === 'object' && settings !== null && !Array.isArray(settings)
+    ? Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
+    : settings) as Defined<T>
+type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> }
+
 /** Options of a turn. */
-export interface TurnOptions extends StepOptions {
+export interface TurnOptions {
   /** A client of `@anthropic-ai/sdk`, or any other `Model`. */
   readonly client: AnthropicClient | Model
   readonly model: string
@@ -64,6 +70,14 @@ export interface TurnOptions extends StepOptions {
   readonly budget?: Budget | undefined
   /** Prices for models missing from the built-in table, or overriding it. */
   readonly prices?: Prices | undefined
+  /** Condition that ends the turn after a step: the step calls one of these tools, or the function returns true for it. */
+  readonly stopWhen?: StopWhen | undefined
+  /** Called before each model call. The fields it returns override the turn's options of the same names for that call. */
+  readonly prepareStep?:
+    | ((next: NextStep) => StepSettings | undefined | Promise<StepSettings | undefined>)
+    | undefined
+  /** Called after each step, once all events of the step are recorded. */
+  readonly onStep?: ((step: TurnStep) => void | Promise<void>) | undefined
   /** Signal that aborts the turn; complete content is recorded. */
   readonly signal?: AbortSignal | undefined
   /** True to record the complete blocks, and the begun text, of a reply that broke off and is not retried. Default false. */
@@ -88,11 +102,27 @@ export interface TurnOptions extends StepOptions {
   readonly onEvent?: ((event: ReplyEvent) => void) | undefined
 }
 
+/** Settings that can override the turn's options for one model call. */
+export type StepSettings = SomeOf<Pick<TurnOptions, 'model' | 'system' | 'tools' | 'run' | 'parameters'>>
+
+/** Options for calls that wait for approval or for an outside result. */
+export interface WaitOptions {
+  /** Milliseconds after which an approval comes too late and the call is denied. Default: never. */
+  readonly expires?: number | undefined
+  /** True to keep calls waiting after a user message. Default false: such a message denies them. */
+  readonly keep?: boolean | undefined
+}
+
 /** Errors caused by invalid options. */
 export type SettleError = InvalidInput | SecretMissing | PriceMissing
 
+type Defaulted = 'run' | 'toolTimeout' | 'maxResult' | 'maxCalls' | 'budget' | 'prices' | 'whileHeld' | 'ttl'
+
 /** Turn options with all defaults filled in. */
-export interface ResolvedTurnOptions extends Omit<TurnOptions, 'client' | 'summarizer'> {
+export interface ResolvedTurnOptions
+  extends
+    Omit<TurnOptions, Defaulted | 'client' | 'summarizer'>,
+    Defined<Required<Pick<TurnOptions, Defaulted>>> {
   readonly client: Model
   readonly summarizer: Summarizer | undefined
   readonly context: ContextSettings
@@ -100,14 +130,6 @@ export interface ResolvedTurnOptions extends Omit<TurnOptions, 'client' | 'summa
   readonly wanted: Configuration
   /** Secrets of the parameters, by path. The recorded parameters contain references in their place. */
   readonly secrets: ReadonlyMap<string, string>
-  readonly run: Tools
-  readonly toolTimeout: number
-  readonly maxResult: number
-  readonly maxCalls: number
-  readonly budget: Budget
-  readonly prices: Prices
-  readonly whileHeld: 'wait' | 'fail' | 'take'
-  readonly ttl: number
   readonly emit: Emit
   /** Returns the options for one model call, in which the given settings override these options. */
   readonly withStep: (given: StepSettings) => E.Either<SettleError, ResolvedTurnOptions>

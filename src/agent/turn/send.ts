@@ -3,25 +3,19 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { Receipt } from '../../events/events.ts'
 import { withoutEchoes, withSecrets } from '../../events/secrets.ts'
 import type { Effective } from '../../projections/effective.ts'
-import {
-  type Retry,
-  type ModelRetryOptions,
-  callModel,
-  failuresIn,
-  withFailed,
-} from '../models/call-model.ts'
+import { type Retry, callModel, failuresIn, withFailed } from '../models/call-model.ts'
 import { withEstimates } from '../context/tokens/estimates.ts'
 import { countTokens } from '../context/tokens/tokens.ts'
 import { refusesContainer, type SentContainer, containerToSend } from '../receipts/containers.ts'
 import { errorText } from '../models/error-text.ts'
-import type { ModelError, Reply, ReplyEvent } from '../models/model.ts'
+import type { ModelError, Reply } from '../models/model.ts'
 import { buildRequest } from '../receipts/build-request.ts'
 import { receiptOf } from '../receipts/receipt.ts'
 import { type RenderedRequest, type RequestOptions, requestOf } from '../receipts/request.ts'
 import type { PreparedRequest } from './next-action.ts'
-import type { ResolvedTurnOptions } from './options.ts'
+import { type ResolvedTurnOptions, withoutUndefined } from './options.ts'
 import { deltas } from './stream/deltas.ts'
-import { type Emit, unheard } from './stream/turn-event.ts'
+import { unheard } from './stream/turn-event.ts'
 
 interface Sending {
   readonly options: ResolvedTurnOptions
@@ -51,14 +45,13 @@ export const send = async (
   { options: { client, emit, onEvent, stallTimeout, maxRetries }, secrets, signal, onRetry }: Sending,
 ): Promise<SendResult> => {
   const betas = client.betas && { betas: client.betas }
-  const hears = emit === unheard ? onEvent : withDeltas(emit, onEvent)
-  const asking: ModelRetryOptions = {
+  const asking = withoutUndefined({
     signal,
-    onRetry: (retry) => onRetry({ ...retry, error: redactError(retry.error, secrets) }),
-    ...(hears && { onEvent: hears }),
-    ...(stallTimeout !== undefined && { stallTimeout }),
-    ...(maxRetries !== undefined && { maxRetries }),
-  }
+    stallTimeout,
+    maxRetries,
+    onRetry: (retry: Retry) => onRetry({ ...retry, error: redactError(retry.error, secrets) }),
+    onEvent: emit === unheard ? onEvent : deltas(emit, onEvent),
+  })
   const attempt = async ({ request: made, options, container }: Attempt): Promise<SendResult> => {
     const along = { ...betas, ...(container && { container }) }
     const receipt = receiptOf(now, made, options, along)
@@ -66,7 +59,10 @@ export const send = async (
     const parameters = withSecrets(built.parameters, secrets)
     const { form } = options
     const reply = await callModel(client, { ...built, parameters }, { ...asking, ...(form && { form }) })
-    return { reply: estimated(now, redactAnswer(reply, secrets)), receipt }
+    const redacted = E.isRight(reply)
+      ? E.right(redactReply(reply.right, secrets))
+      : E.left(redactError(reply.left, secrets))
+    return { reply: estimated(now, redacted), receipt }
   }
   /** Returns another form of the request, if that form avoids the reason for the API's refusal. */
   const otherThan = (tried: Attempt, error: ModelError): Attempt | undefined => {
@@ -95,15 +91,6 @@ export const send = async (
   return { reply: told, receipt }
 }
 
-/** Returns a listener that passes each stream event of a reply to the caller's listener and to the turn's listeners. */
-const withDeltas = (emit: Emit, onEvent: ResolvedTurnOptions['onEvent']): ((event: ReplyEvent) => void) => {
-  const grow = deltas(emit)
-  return (event) => {
-    onEvent?.(event)
-    grow(event)
-  }
-}
-
 /** Returns the same answer, with estimates for missing token counts. */
 const estimated = (now: Effective, answer: SendResult['reply']): SendResult['reply'] => {
   const counted = (reply: Reply): Reply => ({
@@ -117,13 +104,8 @@ const estimated = (now: Effective, answer: SendResult['reply']): SendResult['rep
 
 type Secrets = ReadonlyMap<string, string>
 
-/** Removes secrets from the answer to a request that the API may have quoted. The model's own content stays verbatim. */
-const redactAnswer = (reply: SendResult['reply'], secrets: Secrets): SendResult['reply'] => {
-  if (secrets.size === 0) return reply
-  return E.isRight(reply) ? E.right(replyOf(reply.right, secrets)) : E.left(redactError(reply.left, secrets))
-}
-
-const replyOf = ({ content, origin }: Reply, secrets: Secrets): Reply => ({
+/** Removes secrets that the API may have quoted from the request. The model's own content stays verbatim. */
+const redactReply = ({ content, origin }: Reply, secrets: Secrets): Reply => ({
   content,
   origin: withoutEchoes(origin, secrets),
 })
@@ -134,7 +116,7 @@ const redactError = <A extends ModelError>(error: A, secrets: Secrets): A => {
   return {
     ...error,
     ...withoutEchoes(facts, secrets),
-    ...(partial && { partial: replyOf(partial, secrets) }),
+    ...(partial && { partial: redactReply(partial, secrets) }),
     ...(cause !== undefined && { cause: causeOf(cause, secrets) }),
   }
 }

@@ -20,21 +20,15 @@ import {
   type SettleError,
   stepSchema,
   type TurnOptions,
+  withoutUndefined,
 } from './options.ts'
-import { prices } from './spending/prices.ts'
+import { prices } from '../models/prices.ts'
 import { unheard } from './stream/turn-event.ts'
 
 const defaultWindow = 200_000
 const defaultMaxTokens = 8_192
 /** Maximum number of tokens in a summary, unless an eighth of the context window is less. */
 const mostSummary = 4_096
-
-/** Removes undefined fields, which must not override defaults. */
-const withoutUndefined = <T>(options: T): Defined<T> =>
-  (typeof options === 'object' && options !== null && !Array.isArray(options)
-    ? Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
-    : options) as Defined<T>
-type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> }
 
 /** Request fields that are often misplaced next to `parameters`, because other SDKs expect them there. */
 const requestFields: ReadonlySet<string> = new Set(
@@ -162,10 +156,7 @@ const summarizerOf = (
   if (typeof given === 'function')
     return E.right((input) => given({ ...input, effective: structuredClone(input.effective) }))
   const maxTokens = Math.min(mostSummary, Math.ceil(window / 8))
-  const patience = {
-    ...(stallTimeout !== undefined && { stallTimeout }),
-    ...(maxRetries !== undefined && { maxRetries }),
-  }
+  const patience = withoutUndefined({ stallTimeout, maxRetries })
   const settings = { model, window, maxTokens, ...patience, ...withoutUndefined(given) }
   return E.map(() => summarizer(client, settings))(summaryLimitsOf(settings))
 }

@@ -19,7 +19,7 @@ export interface TurnRunner {
   readonly turn: (options: TurnOptions) => TaskEither<TurnError, TurnResult>
   /** Runs a turn and returns an iterator over its events. Throws the turn's error during iteration. */
   readonly stream: (options: TurnOptions) => AsyncIterableIterator<TurnEvent>
-  /** Starts reading for the next turn, as described for `LiveHistory.begin`. */
+  /** Starts reading for the next turn, as described in `liveHistory`. */
   readonly begin: LiveHistory['begin']
   /** Returns the size of the history that is cached for the next turn, in characters of JSON. */
   readonly size: () => number

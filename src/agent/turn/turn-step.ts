@@ -1,11 +1,9 @@
-import type { BlockInput } from '../../events/block-types.ts'
 import { type Block, isBlock, type KnownBlock } from '../../events/blocks.ts'
 import { freeze } from '../../events/freeze.ts'
 import { type Effective, isReply, messagesOf } from '../../projections/effective.ts'
 import { isCall } from './calls/open-calls.ts'
 import type { TurnTotals, TurnUsage } from './spending/account.ts'
-import type { Tools } from '../tools/settings.ts'
-import { type Usage, usageIn } from './spending/usage.ts'
+import { type Usage, usageIn } from '../models/usage.ts'
 
 /** A model call, with the tool calls in its reply and their results. */
 export interface TurnStep {
@@ -36,28 +34,8 @@ export interface NextStep {
   readonly usage: TurnUsage
 }
 
-/** Settings that can override the turn's options for one model call. */
-export interface StepSettings {
-  readonly model?: string | undefined
-  readonly system?: string | readonly BlockInput[] | undefined
-  readonly tools?: readonly object[] | undefined
-  readonly run?: Tools | undefined
-  readonly parameters?: { readonly [name: string]: unknown } | undefined
-}
-
 /** Condition that ends a turn early: names of tools, or a function that reports whether a step was the last. */
 export type StopWhen = readonly string[] | ((step: TurnStep) => boolean | Promise<boolean>)
-
-export interface StepOptions {
-  /** Condition that ends the turn after a step: the step calls one of these tools, or the function returns true for it. */
-  readonly stopWhen?: StopWhen | undefined
-  /** Called before each model call. The fields it returns override the turn's options of the same names for that call. */
-  readonly prepareStep?:
-    | ((next: NextStep) => StepSettings | undefined | Promise<StepSettings | undefined>)
-    | undefined
-  /** Called after each step, once all events of the step are recorded. */
-  readonly onStep?: ((step: TurnStep) => void | Promise<void>) | undefined
-}
 
 /** Reason why a turn ended although its model may not have finished. */
 export type StopCause = 'stop-when' | 'tool-choice'
@@ -73,16 +51,9 @@ export const stepAt = (
   if (!isReply(reply)) return undefined
   const { content, origin: { stopReason, model, usage } = {} } = reply
   const calls = content.filter(isCall)
-  const shown = items
-    .slice(at + 1)
-    .flatMap(messagesOf)
-    .flatMap((message) => message.content)
-  const results = calls.flatMap(({ id }) =>
-    shown
-      .filter((block) => isBlock(block, 'tool_result'))
-      .filter((block) => block.tool_use_id === id)
-      .slice(0, 1),
-  )
+  const later = items.slice(at + 1).flatMap(messagesOf)
+  const shown = later.flatMap((message) => message.content).filter((block) => isBlock(block, 'tool_result'))
+  const results = calls.flatMap(({ id }) => shown.find((block) => block.tool_use_id === id) ?? [])
   const step = { number: replies, reply: { position, content, stopReason, model }, calls, results }
   return freeze({ ...step, usage: usageIn(usage), total })
 }

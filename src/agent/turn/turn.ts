@@ -7,7 +7,7 @@ import type { Effective } from '../../projections/effective.ts'
 import { unwrap, run, type Fallible } from '../../result/fallible.ts'
 import { answerCalls, haveWaited } from './answer-calls.ts'
 import { askModel } from './ask-model.ts'
-import { fit, tellMarker } from './fit.ts'
+import { fit, tellCondensed } from './fit.ts'
 import { type TurnActionOf, nextAction, type TurnAction } from './next-action.ts'
 import type { StepPreparation } from './prepare.ts'
 import { moveBack } from './record-messages.ts'
@@ -60,7 +60,6 @@ export const turn = async (
 /** Action that has to be carried out, as it does not end the turn. */
 type TurnEffect = Exclude<TurnAction, { readonly type: 'finish' | 'fail' }>
 
-/** Carries out an action and returns its outcome. */
 async function* carryOut(
   action: TurnEffect,
   state: TurnState,
@@ -132,12 +131,7 @@ async function* prepare(
   const salt = newSalt()
   const made = yield* unwrap(type === 'configure' ? chat.configure({ ...input, salt }) : chat.condense(input))
   history.wrote(made, salt)
-  const written = made.events.at(-1)
-  if (written?.type === 'Condensed' && written.data)
-    tellMarker(
-      { type: 'condensed', position: written.position, covers: written.data.covers },
-      { state, means },
-    )
+  tellCondensed(made, { state, means })
   return { type: 'written' }
 }
 

@@ -396,14 +396,15 @@ describe('what happens when the context is too large', () => {
       .by({ context })
       .then({
         type: 'fit',
-        plan: { steps: { type: 'condense' }, policy: { options: { canCondense: true } } },
+        plan: { type: 'condense' },
+        policy: { options: { canCondense: true } },
       })
   })
 
   it('is truncated if no summaries are wanted', () => {
     given(...long)
       .by({ context, summarizer: false })
-      .then({ type: 'fit', plan: { steps: { type: 'truncate' } } })
+      .then({ type: 'fit', plan: { type: 'truncate' } })
   })
 
   it('is truncated once a summary has failed, and the result says why', () => {
@@ -411,7 +412,7 @@ describe('what happens when the context is too large', () => {
     const rule = given(...long)
       .by({ context })
       .when({ type: 'not-condensed', error }, ...found(...long))
-    rule.then({ type: 'fit', plan: { steps: { type: 'truncate' } } })
+    rule.then({ type: 'fit', plan: { type: 'truncate' } })
     expect(rule.state.course).toMatchObject({
       condenseFailed: error,
       unrecordedCondense: { error: 'SummaryFailed', window: 4_000 },
@@ -441,7 +442,7 @@ describe('what happens when the API refuses the context as too long', () => {
     given(...long)
       .by({ summarizer: false })
       .when({ type: 'refused', error, digest: 'd' }, ...found(...long))
-      .then({ type: 'fit', plan: { policy: { options: { refused: { tokens: 9000, maximum: 8000 } } } } })
+      .then({ type: 'fit', policy: { options: { refused: { tokens: 9000, maximum: 8000 } } } })
   })
 
   it('the same request is never sent twice', () => {

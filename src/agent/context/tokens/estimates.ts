@@ -1,7 +1,8 @@
 import type { Block } from '../../../events/blocks.ts'
 import type { EstimatedUsage, Origin } from '../../../events/events.ts'
 import { estimate } from './estimate.ts'
-import { inputOf, tokensIn } from './usage.ts'
+import { tokensIn } from '../../models/usage.ts'
+import { inputOf } from './usage.ts'
 
 /**
  * Adds estimates to a reply's origin where the endpoint did not report token counts.

@@ -3,7 +3,8 @@ import { configurationOf, type Effective, type Item } from '../../../projections
 import { toolsOf } from '../../../projections/render/renderer.ts'
 import { measure, type Measure, spread, sum } from './measure.ts'
 import { estimatePrompt } from './estimate.ts'
-import { type UsageAnchor, tokensIn } from './usage.ts'
+import { tokensIn } from '../../models/usage.ts'
+import type { UsageAnchor } from './usage.ts'
 
 /** Token count of the item at `position`. */
 export interface ItemTokens {

@@ -2,6 +2,7 @@ import { isFields } from '../../../events/json.ts'
 import type { EventData, Policy } from '../../../events/events.ts'
 import { type Effective, isReply, type Item } from '../../../projections/effective.ts'
 import { createListMap } from '../../../projections/memo.ts'
+import { tokensIn } from '../../models/usage.ts'
 
 /**
  * Reply whose actual token usage is recorded: the items from index `from` up to, but not including, `to`.
@@ -99,12 +100,6 @@ type ReplyPart = Pick<EventData['MessageAppended'], 'messageId' | 'origin'>
 /** Returns the reasoning tokens that Chat Completions counts as output although they are not sent in later requests. */
 const reasoningIn = ({ completion_tokens_details: details }: Usage): number =>
   isFields(details) ? tokensIn(details, 'reasoning_tokens') : 0
-
-/** Returns the count in a field of a usage; 0 if it is absent. */
-export const tokensIn = (usage: Usage, field: string): number => {
-  const { [field]: count } = usage
-  return typeof count === 'number' && count > 0 ? count : 0
-}
 
 /**
  * Correction of our estimates, learned when the API refuses a request as too long: the actual number of tokens that the API had not

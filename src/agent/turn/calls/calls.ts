@@ -6,7 +6,7 @@ import { orAborted } from '../../models/abort.ts'
 import { errorText } from '../../models/error-text.ts'
 import { effectOf, needsApproval, type Tools, type ToolSettings } from '../../tools/settings.ts'
 import { type CallState, isOver, startOf } from './call-states.ts'
-import type { OpenCall } from './open-calls.ts'
+import type { OpenCall, ToolUse } from './open-calls.ts'
 import type { WaitingCall } from '../stream/turn-event.ts'
 import { toError } from '../../../result/typed-error.ts'
 import {
@@ -16,10 +16,8 @@ import {
   type ParsedInput,
   toolOf,
   type ToolTask,
-  type ToolUse,
 } from '../results/tools.ts'
 
-/** Run of the tool of an open call. */
 interface CallRun extends ToolTask {
   readonly type: 'run'
   /** True if the call was already started, under the same approval if it needs one. */
@@ -78,7 +76,7 @@ export const taskFor = async (
   state: CallState,
   conditions: CallConditions,
 ): Promise<CallTask> => {
-  const { tools, recordsStarts, isWithdrawn, said, now, applied, signal } = conditions
+  const { tools, recordsStarts, isWithdrawn, said, now, expires, applied, signal } = conditions
   const answer = (text: string): CallTask => ({ type: 'answer', result: failedResult(call, text) })
   const { above } = state
   const anyStart = startOf(state) ?? above?.started
@@ -162,7 +160,6 @@ export const taskFor = async (
     return answer(
       'Several calls of this reply have the same id, so nobody can approve one of them. Call again.',
     )
-  const { expires } = conditions
   const until = expires === undefined ? undefined : new Date(now + expires).toISOString()
   return { type: 'wait', why: 'approval', isNew: true, until, input: made && shownOf(made.right.value, call) }
 }
@@ -222,14 +219,6 @@ const isAsked = async (
 
 export interface PlannedCall extends OpenCall {
   readonly task: CallTask
-}
-
-/** Options for calls that wait for approval or for an outside result. */
-export interface WaitOptions {
-  /** Milliseconds after which an approval comes too late and the call is denied. Default: never. */
-  readonly expires?: number | undefined
-  /** True to keep calls waiting after a user message. Default false: such a message denies them. */
-  readonly keep?: boolean | undefined
 }
 
 /** Returns the facts to record in the log of turns before acting on the plan. */

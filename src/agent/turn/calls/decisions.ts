@@ -150,8 +150,9 @@ interface CallSituation {
   readonly calls: CallsNow
 }
 
-const isOpen = (call: string, { wait }: CallState, { open }: CallsNow): boolean =>
-  open.some(({ use, call: { id } }) => use === wait?.data.reply && id === call)
+/** Returns the call that has waited, if it is still open. */
+const stillOpen = (call: string, { wait }: CallState, { open }: CallsNow): OpenCall | undefined =>
+  open.find(({ use, call: { id } }) => use === wait?.data.reply && id === call)
 
 const isGone = 'it already has a result, or the conversation was rewound to before it'
 const isRewound = 'the conversation was rewound past it: the next turn asks again'
@@ -159,7 +160,7 @@ const isRewound = 'the conversation was rewound past it: the next turn asks agai
 /** Returns the reason why a call that has waited cannot be approved or denied; undefined if it can. */
 const problemWith = (call: string, state: CallState, calls: CallsNow, now: number): string | undefined => {
   const { why, keep, until } = state.wait?.data ?? {}
-  if (!isOpen(call, state, calls)) return isGone
+  if (!stillOpen(call, state, calls)) return isGone
   if (why === 'handed-back') return 'it waits for its result, not for an approval: append the result'
   if (isWithdrawn(state, calls.rewinds, now)) return isRewound
   if (calls.said < Infinity && !keep) return `the user's message at position ${calls.said} denied it`
@@ -169,7 +170,7 @@ const problemWith = (call: string, state: CallState, calls: CallsNow, now: numbe
 /** Returns the reason why an approval cannot be withdrawn; undefined if it can. */
 const problemWithWithdrawing = (call: string, state: CallState, calls: CallsNow): string | undefined => {
   const { decision, started } = state
-  if (!isOpen(call, state, calls)) return isGone
+  if (!stillOpen(call, state, calls)) return isGone
   if (isWithdrawn(state, calls.rewinds, Date.now())) return isRewound
   if (!decision) return 'nobody has decided on it'
   const { by: who, decision: how } = decision.data
@@ -204,11 +205,11 @@ export const createApprovalMethods = (chat: ConversationHandle): ApprovalMethods
         const waiting = (yield* awaitedIn(now)).map((each) => each.call)
         return yield notWaiting(chat.id, call, problem, waiting)
       }
-      const { reply } = found.wait.data
-      const use = calls.open.find((each) => each.use === reply && each.call.id === call)
-      if (use && given.input)
-        yield* unwrap(checkEditedInput(configurationOf(now).tools ?? [], use.call.name, given.input))
-      const data = { reply, call, wait: found.wait.revision, decision, ...given, at: now.at }
+      const open = stillOpen(call, found, calls)
+      if (open && given.input)
+        yield* unwrap(checkEditedInput(configurationOf(now).tools ?? [], open.call.name, given.input))
+      const { data: waited, revision: wait } = found.wait
+      const data = { reply: waited.reply, call, wait, decision, ...given, at: now.at }
       yield* log.append([{ type: 'CallDecided', data }], revision)
       return { conversation: chat.id, call, decision, by: given.by }
     })
@@ -229,11 +230,6 @@ export const createApprovalMethods = (chat: ConversationHandle): ApprovalMethods
       yield* log.append([{ type: 'CallsWaiting', data }], revision)
       return { conversation: chat.id, call, decision: 'withdrawn', by: withdrawn.by }
     })
-
-  async function* awaited(options?: PositionOption): Fallible<ReadError, readonly AwaitedCall[]> {
-    const now = yield* chat.begun(options)
-    return now ? yield* awaitedIn(now) : []
-  }
 
   async function* awaitedIn(now: Effective): Fallible<ReadError, readonly AwaitedCall[]> {
     const { open } = yield* callsNow(chat, now)
@@ -275,6 +271,10 @@ export const createApprovalMethods = (chat: ConversationHandle): ApprovalMethods
       checked(approvalSchema, call, approval, (input) => decide('approved', input)),
     deny: (call, denial) => checked(reasonSchema, call, denial, (input) => decide('denied', input)),
     withdraw: (call, withdrawal) => checked(reasonSchema, call, withdrawal, withdraw),
-    waiting: (options) => task(() => awaited(options)),
+    waiting: (options) =>
+      task(async function* (): Fallible<ReadError, readonly AwaitedCall[]> {
+        const now = yield* chat.begun(options)
+        return now ? yield* awaitedIn(now) : []
+      }),
   }
 }

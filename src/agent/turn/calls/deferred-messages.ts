@@ -6,8 +6,8 @@ import type { ConversationEvent, Covers, Event, Message } from '../../../events/
 import { contentOf, messageOf, START } from '../../../events/events.ts'
 import type { Effective, Item } from '../../../projections/effective.ts'
 import { isReply, itemOf, messageIn, messagesOf } from '../../../projections/effective.ts'
-import { parent, resolve } from '../../../projections/path.ts'
-import { isServerResult, isServerUse, type RenderedMessage } from '../../../projections/render/renderer.ts'
+import { pathAfter } from '../../../projections/path.ts'
+import { isServerResult, isServerUse } from '../../../projections/render/renderer.ts'
 import { requestOf, type RequestOptions } from '../../receipts/request.ts'
 import { isCall, openCalls } from './open-calls.ts'
 
@@ -33,7 +33,10 @@ export const isHeldBack = ({ before }: DeferredMessages, options: RequestOptions
 /** Reports whether the result of a server tool is outstanding. It comes only with a reply to results that no message follows. */
 export const waitsForServer = (before: Effective, options: RequestOptions): boolean => {
   const rendered = requestOf(before, options)
-  return E.isRight(rendered) && hasOpenUse(rendered.right.messages)
+  if (E.isLeft(rendered)) return false
+  const blocks = rendered.right.messages.flatMap(({ content }) => content)
+  const served = new Set(blocks.filter(isServerResult).map((block) => block['tool_use_id']))
+  return blocks.some((block) => isServerUse(block) && !served.has(block['id']))
 }
 
 /** Returns the position after which to look for user messages that follow tool results; undefined if there are none. */
@@ -83,23 +86,6 @@ export const lastUserMessages = (
   const isLeft = (item: { readonly position: number }): boolean => !shown.has(item.position)
   const layout = { ...now.layout, slots: now.layout.slots.filter(isLeft) }
   return { ...held, before: { at: head, head, items: now.items.filter(isLeft), layout } }
-}
-
-/** Returns the events after a position that are on the path at `at`; undefined if the path no longer includes that position. */
-export const pathAfter = (
-  since: readonly ConversationEvent[],
-  position: number,
-  at: number,
-): readonly ConversationEvent[] | undefined => {
-  const log: ConversationEvent[] = []
-  for (const event of since) log[event.position] = event
-  const path: ConversationEvent[] = []
-  let place = resolve(log, at)
-  for (let event = log[place]; event; event = log[place]) {
-    path.push(event)
-    place = parent(log, place)
-  }
-  return place === position ? path.toReversed() : undefined
 }
 
 /** Reports whether a reply computed before the event may be recorded either before or after it. */
@@ -188,9 +174,3 @@ const isResults = (item: Item | undefined): boolean =>
   messagesOf(item).every(
     ({ role, content }) => role === 'user' && content.every(({ type }) => type === 'tool_result'),
   )
-
-const hasOpenUse = (messages: readonly RenderedMessage[]): boolean => {
-  const blocks = messages.flatMap(({ content }) => content)
-  const served = new Set(blocks.filter(isServerResult).map((block) => block['tool_use_id']))
-  return blocks.some((block) => isServerUse(block) && !served.has(block['id']))
-}

@@ -8,20 +8,8 @@ import { unwrap, run, type Fallible } from '../../../result/fallible.ts'
 import type { ReadError, StoreError } from '../../../store/errors.ts'
 import { afterOther, type TurnDemand, demandAfter, demandUpTo } from './turn-demand.ts'
 
-/** Function that returns the current effective history. */
-export interface LiveHistory {
-  (): Fallible<ReadError, Effective>
-  /** Returns the messages currently queued in the inbox. */
-  readonly mail: () => Fallible<StoreError, readonly QueuedMessage[]>
-  /** Starts reading for the next call of each function, the inbox only if it has mail as far as is known. Returns the last position. */
-  readonly begin: (hasMail?: boolean) => Promise<E.Either<ReadError, number>>
-  /** Updates the cache with an event written by the turn. After a configuration, the turn continues without reading anything. */
-  readonly wrote: (written: WriteResult, salt: string) => void
-  /** Returns the requests to workers as of the history that was returned last. */
-  readonly asked: () => Fallible<ReadError, TurnDemand>
-  /** Returns the size of the cached content, in characters of JSON. */
-  readonly size: () => number
-}
+/** Function that returns the current effective history, with methods for what comes with it. */
+export type LiveHistory = ReturnType<typeof liveHistory>
 
 /** Milliseconds for which a read that was started early counts as current. */
 const fresh = 100
@@ -33,7 +21,7 @@ interface Begun {
 }
 
 /** Returns a function that caches the last history and adds newer events to it: a turn of a long conversation reads only new events. */
-export const liveHistory = (chat: ConversationHandle): LiveHistory => {
+export const liveHistory = (chat: ConversationHandle) => {
   let known: { readonly now: Effective; readonly asked?: TurnDemand | undefined } | undefined
   let begun: Begun | undefined
 
@@ -48,6 +36,7 @@ export const liveHistory = (chat: ConversationHandle): LiveHistory => {
     const first = taken('history')
     return first ? yield* unwrap(first) : yield* read()
   }
+  /** Returns the messages currently queued in the inbox. */
   async function* mail(): Fallible<StoreError, readonly QueuedMessage[]> {
     const first = taken('mail')
     return first ? yield* unwrap(first) : yield* chat.inbox.pending()
@@ -61,6 +50,7 @@ export const liveHistory = (chat: ConversationHandle): LiveHistory => {
     known = { now, asked: next && before?.asked && later.reduce(demandAfter, before.asked) }
     return now
   }
+  /** Returns the requests to workers as of the history that was returned last. */
   async function* asked(): Fallible<ReadError, TurnDemand> {
     const { now, asked: before } = known ?? { now: yield* history() }
     if (before) return before
@@ -69,6 +59,7 @@ export const liveHistory = (chat: ConversationHandle): LiveHistory => {
     return found
   }
   const nothing = Promise.resolve(E.right([]))
+  /** Starts reading for the next call of each function, the inbox only if it has mail as far as is known. Returns the last position. */
   const begin = (hasMail = true): Promise<E.Either<ReadError, number>> => {
     const reading = run(read())
     const mailing = hasMail ? run(chat.inbox.pending()) : nothing
@@ -78,6 +69,7 @@ export const liveHistory = (chat: ConversationHandle): LiveHistory => {
     for (const each of [reading, mailing, last]) each.catch(() => {})
     return last
   }
+  /** Updates the cache with an event written by the turn. After a configuration, the turn continues without reading anything. */
   const wrote = ({ position, events }: WriteResult, salt: string): void => {
     const [event, more] = events
     if (event?.type !== 'Configured' || !event.data || more || known?.now.at !== position - 1) return
@@ -85,6 +77,7 @@ export const liveHistory = (chat: ConversationHandle): LiveHistory => {
     known = { now, asked: known.asked && afterOther(known.asked) }
     begun = { since: chat.party.clock.now(), history: Promise.resolve(E.right(now)), mail: nothing }
   }
+  /** Returns the size of the cached content, in characters of JSON. */
   const size = (): number => (known ? sizeOf(known.now) : 0)
   return Object.assign(history, { mail, begin, wrote, asked, size })
 }

@@ -1,8 +1,9 @@
-import { type Block, isBlock } from '../../../events/blocks.ts'
+import { type Block, isBlock, type KnownBlock } from '../../../events/blocks.ts'
 import { type Effective, isReply } from '../../../projections/effective.ts'
 import { toolCalls } from '../../../projections/pairs.ts'
 import { render } from '../../../projections/render/renderer.ts'
-import type { ToolUse } from '../results/tools.ts'
+
+export type ToolUse = KnownBlock<'tool_use'>
 
 /** A tool call without a result. */
 export interface OpenCall {

@@ -33,17 +33,8 @@ export const isPlaceToSpeak = (now: Effective, mail: readonly QueuedMessage[]): 
 export const areAnswered = (now: Effective, mail: readonly QueuedMessage[]): boolean =>
   openCalls(now).length > 0 && isPlaceToSpeak(now, mail)
 
-/** Tool results and other content of user messages, as separate messages. */
-export interface SplitMessages {
-  readonly results: readonly NewMessage[]
-  readonly said: readonly NewMessage[]
-}
-
 /** Separates results that follow other content, or that have to be alone, so that they reach the calls; undefined if there are none. */
-export const splitMessages = (
-  { before, said }: DeferredMessages,
-  isAlone: boolean,
-): SplitMessages | undefined => {
+export const splitMessages = ({ before, said }: DeferredMessages, isAlone: boolean) => {
   const [first, ...others] = said
   if (!first) return undefined
   const waiting = new Set(openCallsIn({ before, said: isAlone ? [] : [first] }).map(({ call }) => call.id))

@@ -4,9 +4,9 @@ import type { ConversationHandle } from '../../../conversation/conversation.ts'
 import { START } from '../../../events/events.ts'
 import { workerStreamOf } from '../../../events/ids.ts'
 import type { TurnFact } from '../../../events/turn-events.ts'
-import type { TurnsEnd } from '../../../conversation/beside/turn-log.ts'
+import type { TurnLog, TurnsEnd } from '../../../conversation/beside/turn-log.ts'
 import type { Effective } from '../../../projections/effective.ts'
-import { modelAborted } from '../../models/abort.ts'
+import { modelAborted, orAborted } from '../../models/abort.ts'
 import type { ModelAborted } from '../../models/model.ts'
 import { unwrap, run, type Fallible } from '../../../result/fallible.ts'
 import { despiteConflicts } from '../../../store/conflicts.ts'
@@ -83,28 +83,20 @@ export const createTurnClaim = (
     return isOver ? undefined : newest
   }
 
-  async function* look(
-    end: () => Fallible<StoreError, Pick<TurnsEnd, 'revision'>> = log.now,
-  ): Fallible<StoreError, ClaimStatus> {
+  async function* look(end: TurnLog['now'] = log.now): Fallible<StoreError, ClaimStatus> {
     const { revision } = yield* end()
     const before = remembered.standing
-    const standing =
-      revision < 0
-        ? { revision, at: START }
-        : before?.revision === revision
-          ? before
-          : yield* claimStatusOf(log, final)
-    remembered.standing = standing
-    return standing
+    if (before?.revision === revision) return before
+    return (remembered.standing = revision < 0 ? { revision, at: START } : yield* claimStatusOf(log, final))
   }
 
-  const claimAt = (at: number): TurnFact => {
+  /** Returns the facts that claim the conversation, to be recorded after this revision. */
+  const claimFacts = (at: number, revision: number): readonly TurnFact[] => {
     party.holds.add(name)
     const data = { step: `${name}@${at}`, worker: party.id, attempt: 1, isTurn: true as const, at }
-    return { type: 'TurnClaimed', data }
+    const begun: readonly TurnFact[] = revision < 0 ? [{ type: 'TurnsBegun', data: { at } }] : []
+    return [...begun, { type: 'TurnClaimed', data }]
   }
-  const withBegun = (facts: readonly TurnFact[], at: number, revision: number): readonly TurnFact[] =>
-    revision < 0 ? [{ type: 'TurnsBegun', data: { at } }, ...facts] : facts
 
   const recorded = (facts: readonly TurnFact[], { revision }: TurnsEnd): void => {
     const index = facts.findIndex(({ type }) => type === 'TurnClaimed')
@@ -116,7 +108,7 @@ export const createTurnClaim = (
 
   /** Claims the conversation. Fails with a `Conflict` if the log of turns has grown meanwhile. */
   async function* claim(at: number, { revision }: ClaimStatus): Fallible<WriteError, void> {
-    const facts = withBegun([claimAt(at)], at, revision)
+    const facts = claimFacts(at, revision)
     recorded(facts, yield* log.append(facts, revision))
   }
 
@@ -124,16 +116,40 @@ export const createTurnClaim = (
   async function* wait(other: Claim, now: Effective, watch: TurnWatch): Fallible<HoldError, void> {
     if (whileHeld === 'fail') return yield turnHeld(chat.id, other.data.worker)
     emit({ type: 'held', by: other.data.worker })
-    const stands = async function* (): Fallible<ReadError | WriteError, boolean> {
-      yield* history()
-      ;({ final } = yield* history.asked())
-      return otherIn(yield* look())?.revision === other.revision
-    }
     const work = { context: now.at, seen: now.at, endedBy: [], isWaiting: true }
-    const { result } = await watch.during(work, (signal) =>
-      run(untilFree(chat, other, { ttl, signal, stands })),
-    )
+    const { result } = await watch.during(work, (signal) => run(untilFree(other, signal)))
     if (yield* unwrap(result)) overtaken = other.revision
+  }
+
+  /** Waits until a claim is over (false), or its holder has ended or was silent for `ttl` ms and counts as dead (true). */
+  async function* untilFree(claimed: Claim, signal: AbortSignal): Fallible<HoldError, boolean> {
+    const { clock, isGone, lookEvery } = party
+    const { worker } = claimed.data
+    const life = workerStreamOf(worker)
+    const over = new AbortController()
+    let heardAt = clock.now()
+    const left = (): number => heardAt + ttl - clock.now()
+    let news = Promise.withResolvers<void>()
+    const hear = ({ stream }: RecordedEvent): void => {
+      if (stream === life) heardAt = clock.now()
+      news.resolve()
+    }
+    try {
+      await chat.changes(hear, over.signal, [life])
+      for (;;) {
+        news = Promise.withResolvers()
+        yield* history()
+        ;({ final } = yield* history.asked())
+        if (otherIn(yield* look())?.revision !== claimed.revision) return false
+        if (left() <= 0 || (yield* isGone(worker))) return true
+        const cancel = clock.after(Math.max(0, Math.min(left(), lookEvery)), news.resolve)
+        await orAborted(news.promise, signal).catch(() => {})
+        cancel()
+        if (signal.aborted) return yield modelAborted(signal)
+      }
+    } finally {
+      over.abort()
+    }
   }
 
   /** Claims the conversation if another program or worker might claim it. */
@@ -212,7 +228,7 @@ export const createTurnClaim = (
       await announcing
       if (own || party.isWorker) return []
       if (remembered.standing?.revision !== revision) isLost ||= otherIn(yield* look()) !== undefined
-      return withBegun([claimAt(at)], at, revision)
+      return claimFacts(at, revision)
     },
     recorded,
     announce: async (at) => {
@@ -242,54 +258,3 @@ export const createTurnClaim = (
 }
 
 const nameIn = (step: string): string => step.slice(0, step.lastIndexOf('@'))
-
-interface Waiting {
-  /** Milliseconds of silence after which the holder counts as dead. */
-  readonly ttl: number
-  readonly signal: AbortSignal
-  /** Reports whether the claim is still valid. */
-  readonly stands: () => Fallible<ReadError | WriteError, boolean>
-}
-
-/** Waits until a claim is over (false), or its holder has ended or was silent for `ttl` ms and counts as dead (true). */
-async function* untilFree(
-  chat: ConversationHandle,
-  { data: { worker } }: Claim,
-  { ttl, signal, stands }: Waiting,
-): Fallible<ReadError | WriteError | ModelAborted, boolean> {
-  const { clock, isGone, lookEvery } = chat.party
-  const own = workerStreamOf(worker)
-  const over = new AbortController()
-  let heardAt = clock.now()
-  let wake = (): void => {}
-  let isNew = false
-  const seen = ({ stream }: RecordedEvent): void => {
-    if (stream === own) heardAt = clock.now()
-    isNew = true
-    wake()
-  }
-  const next = (): Promise<void> =>
-    new Promise((resolve) => {
-      const left = Math.max(0, heardAt + ttl - clock.now())
-      const cancel = clock.after(Math.min(left, lookEvery), () => wake())
-      wake = () => {
-        cancel()
-        signal.removeEventListener('abort', wake)
-        resolve()
-      }
-      signal.addEventListener('abort', wake)
-      if (isNew || signal.aborted) wake()
-    })
-  try {
-    await chat.changes(seen, over.signal, [own])
-    for (;;) {
-      isNew = false
-      if (!(yield* stands())) return false
-      if (clock.now() - heardAt >= ttl || (yield* isGone(worker))) return true
-      await next()
-      if (signal.aborted) return yield modelAborted(signal)
-    }
-  } finally {
-    over.abort()
-  }
-}

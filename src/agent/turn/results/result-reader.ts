@@ -1,10 +1,9 @@
-import * as E from 'fp-ts/lib/Either.js'
 import { beginningOf } from '../../context/policy/cut-text.ts'
 import { readerName, resultBytes, resultBlocksIn, textIn } from '../../context/policy/result-limit.ts'
 import type { ConversationHandle } from '../../../conversation/conversation.ts'
 import { type Block, isBlock, type KnownBlock, textBlock } from '../../../events/blocks.ts'
 import { contentOf } from '../../../events/events.ts'
-import { toError } from '../../../result/typed-error.ts'
+import { orThrow } from '../../../result/fallible.ts'
 import type { ToolContext, ToolSettings } from '../../tools/settings.ts'
 
 /** Tool that reads omitted parts of results: add it to the `tools` of a turn. */
@@ -91,9 +90,8 @@ const resultOf = async (
   chat: Pick<ConversationHandle, 'events' | 'position'>,
   id: string,
 ): Promise<KnownBlock<'tool_result'> | undefined> => {
-  const last = await chat.position()()
-  if (E.isLeft(last)) throw toError(last.left)
-  for (let to = last.right, size = firstPage; to >= 0; to -= size, size *= 2) {
+  const last = await orThrow(chat.position())
+  for (let to = last, size = firstPage; to >= 0; to -= size, size *= 2) {
     let found: KnownBlock<'tool_result'> | undefined
     for await (const event of chat.events({ from: Math.max(0, to - size + 1), to })) {
       if (event.type !== 'MessageAppended') continue

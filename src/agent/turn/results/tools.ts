@@ -1,28 +1,20 @@
-import { type Block, isBlock, type KnownBlock, textBlock } from '../../../events/blocks.ts'
+import { type Block, isBlock, textBlock } from '../../../events/blocks.ts'
 import { freeze } from '../../../events/freeze.ts'
 import { limitResults, restFor } from '../../context/policy/result-limit.ts'
 import { orAborted } from '../../models/abort.ts'
 import { errorText } from '../../models/error-text.ts'
-import type { ReplyEvent } from '../../models/model.ts'
 import { errorName } from '../../telemetry/error-name.ts'
 import { showsContent } from '../../telemetry/open-telemetry.ts'
 import { inSpan } from '../../telemetry/spans.ts'
 import { effectOf, type ToolSettings, type Tools } from '../../tools/settings.ts'
-import type { Emit, ToolRun } from '../stream/turn-event.ts'
+import type { ToolUse } from '../calls/open-calls.ts'
+import type { ResolvedTurnOptions } from '../options.ts'
+import type { ToolRun } from '../stream/turn-event.ts'
 import type { ToolNames } from './tool-blocks.ts'
 import { answerOf, textOf, type ToolAnswer } from './tool-output.ts'
 
-export type ToolUse = KnownBlock<'tool_use'>
-
 interface ToolRunOptions {
-  /** Settings of the turn. */
-  readonly settings: {
-    readonly onEvent?: ((event: ReplyEvent) => void) | undefined
-    readonly run: Tools
-    readonly toolTimeout: number
-    readonly maxResult: number
-    readonly emit: Emit
-  }
+  readonly settings: ResolvedTurnOptions
   readonly signal: AbortSignal
   readonly named: ToolNames
   readonly onEnded: (run: ToolRun) => void

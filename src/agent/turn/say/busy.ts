@@ -6,7 +6,7 @@ import { render } from '../../../projections/render/renderer.ts'
 import { unwrap, type Fallible } from '../../../result/fallible.ts'
 import type { ReadError } from '../../../store/errors.ts'
 import { createApprovalMethods } from '../calls/decisions.ts'
-import { isCall, type OpenCall, openCalls } from '../calls/open-calls.ts'
+import { isCall, openCalls } from '../calls/open-calls.ts'
 import { isPaused } from '../calls/said-results.ts'
 
 /** The conversation awaits the model, or results of its calls. Nothing was written. */
@@ -25,16 +25,11 @@ export const busy = (conversation: string): Busy => ({
 /** Reports whether the conversation awaits the model or has open calls that do not all wait for approval, by the log alone. */
 export async function* isBusy(chat: ConversationHandle, now: Effective): Fallible<ReadError, boolean> {
   const open = openCalls(now)
-  return open.length > 0 ? !(yield* waitForApproval(chat, open)) : render(now).awaits === 'model'
-}
-
-async function* waitForApproval(
-  chat: ConversationHandle,
-  open: readonly OpenCall[],
-): Fallible<ReadError, boolean> {
+  if (open.length === 0) return render(now).awaits === 'model'
   const waiting = yield* unwrap(createApprovalMethods(chat).waiting())
-  return open.every(({ use, call: { id } }) =>
-    waiting.some(({ why, reply, call }) => why === 'approval' && reply === use && call === id),
+  const forApproval = waiting.filter(({ why }) => why === 'approval')
+  return !open.every(({ use, call: { id } }) =>
+    forApproval.some(({ reply, call }) => reply === use && call === id),
   )
 }
 

@@ -1,5 +1,4 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { pipe } from 'fp-ts/lib/function.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { z } from 'zod'
 import { isStale } from '../../../commands/rejections.ts'
@@ -157,23 +156,18 @@ const optionsSchema = z.strictObject({
 })
 
 /** Checks and copies a message synchronously, because the caller may change the objects later. */
-const checkedSay = (message: unknown, options: unknown): E.Either<InvalidInput, Checked> =>
-  pipe(
-    E.Do,
-    E.bind('messages', () =>
-      E.mapLeft(({ path, message: problem }: InvalidInput) => invalidInput(`messages${path}`, problem))(
-        checkJson(spoken, Array.isArray(message) ? message : [message]),
-      ),
-    ),
-    E.tap(({ messages }) => withoutOversized(messages)),
-    E.bind('split', () => E.flatMap(splitEnvelope)(objectOf(options))),
-    E.bind('own', ({ split }) => check(optionsSchema, split.input)),
-    E.map(({ messages, split, own }) => ({
-      messages,
-      whileBusy: own.whileBusy ?? 'enqueue',
-      envelope: split.envelope,
-    })),
-  )
+const checkedSay = (message: unknown, options: unknown): E.Either<InvalidInput, Checked> => {
+  const given = checkJson(spoken, Array.isArray(message) ? message : [message])
+  if (E.isLeft(given)) return E.left(invalidInput(`messages${given.left.path}`, given.left.message))
+  const messages = given.right
+  const sized = withoutOversized(messages)
+  if (E.isLeft(sized)) return sized
+  const split = E.flatMap(splitEnvelope)(objectOf(options))
+  if (E.isLeft(split)) return split
+  const { input, envelope } = split.right
+  const own = check(optionsSchema, input)
+  return E.isLeft(own) ? own : E.right({ messages, envelope, whileBusy: own.right.whileBusy ?? 'enqueue' })
+}
 
 const spoken = z
   .array(

@@ -5,7 +5,7 @@ import type { RecordedTurnFact, TurnEventData } from '../../../events/turn-event
 import { unwrap, run, type Fallible } from '../../../result/fallible.ts'
 import type { ReadError, StoreError } from '../../../store/errors.ts'
 import type { RecordedEvent } from '../../../store/port.ts'
-import { pathAfter } from '../calls/deferred-messages.ts'
+import { pathAfter } from '../../../projections/path.ts'
 
 /** Work of a turn that becomes useless once the conversation leaves the state in which the work began. */
 interface Work {
@@ -55,7 +55,6 @@ interface Working extends Work {
 /** Milliseconds of work after which the turn starts to follow the conversation. For shorter work it is not worthwhile. */
 const patience = 5
 
-/** Reports whether an event may affect the work of a turn. */
 const mayConcern = ({ type, metadata }: RecordedEvent): boolean =>
   type === 'Rewound' ||
   type === 'TurnCancelled' ||
@@ -120,12 +119,10 @@ export const watchOf = (
     isLooking = false
   }
 
-  const begin = (): void => {
+  const begin = async (work: Working): Promise<void> => {
     following ??= chat.changes(seen, over.signal)
     void following.then(look)
-    if (working && !working.isWaiting) void announced(working)
-  }
-  const announced = async (work: Working): Promise<void> => {
+    if (work.isWaiting) return
     await announce(work.seen)
     if (isLost()) end(work, { why: 'lost' })
   }
@@ -142,7 +139,7 @@ export const watchOf = (
       working = current
       const result = start(AbortSignal.any([signal, current.ends.signal]))
       // Runs concurrently with the work, which need not wait for it.
-      const timer = setTimeout(begin, following ? 0 : patience)
+      const timer = setTimeout(() => void begin(current), following ? 0 : patience)
       try {
         return { result: await result, ended: current.ended }
       } finally {

@@ -3,8 +3,8 @@ import { failuresIn } from '../../models/call-model.ts'
 import type { FailedCall } from '../../models/model.ts'
 import { isSameReply } from '../../context/tokens/usage.ts'
 import { receiptsOfSummary } from '../../receipts/summary-request.ts'
-import { costOf, priceOf, type Prices } from './prices.ts'
-import { countsIn, noUsage, sumOf, tokensOfUsage, type Usage } from './usage.ts'
+import { costOf, priceOf, type Prices } from '../../models/prices.ts'
+import { countsIn, noUsage, sumOf, tokensOfUsage, type Usage } from '../../models/usage.ts'
 
 /** Tokens, calls and cost of several model calls. */
 export interface ModelUsage extends Usage {
@@ -55,38 +55,34 @@ export const emptyAccount: TurnTotals = {
 export const withEntry = (account: TurnTotals, entry: AccountEntry, book: Book): TurnTotals => {
   switch (entry.type) {
     case 'reply':
-      return withCalls({ ...account, replies: account.replies + 1 }, entry.origin, 1, book)
+      return withCalls({ ...account, replies: account.replies + 1 }, { ...entry.origin, calls: 1 }, book)
     case 'condensed': {
       const { origin } = entry
       const condensed = { ...account, condensed: account.condensed + 1 }
       // A summary made in parts took several calls.
       const calls = origin?.context ? receiptsOfSummary(origin.context).length : 1
-      return origin ? withCalls(condensed, origin, calls, book) : condensed
+      return origin ? withCalls(condensed, { ...origin, calls }, book) : condensed
     }
     case 'truncated':
       return { ...account, truncated: account.truncated + 1 }
     case 'failed':
-      return entry.calls.reduce((sum, call) => withFailed(sum, call, book), account)
+      return withFailed(account, entry.calls, book)
   }
 }
 
-const withCalls = (account: TurnTotals, origin: Origin, calls: number, book: Book): TurnTotals => {
-  const before = failuresIn(origin).reduce((sum, call) => withFailed(sum, call, book), account)
-  return { ...before, usage: withUsage(before.usage, { ...origin, calls }, book) }
+/** Usage of one or several calls of a model. */
+type Called = Pick<Origin, 'model' | 'usage' | 'estimated'> & { readonly calls: number }
+
+const withCalls = (account: TurnTotals, called: Called, book: Book): TurnTotals => {
+  const before = withFailed(account, failuresIn(called), book)
+  return { ...before, usage: withUsage(before.usage, called, book) }
 }
 
-const withFailed = (account: TurnTotals, { model, usage }: FailedCall, book: Book): TurnTotals => ({
+const withFailed = (account: TurnTotals, failed: readonly FailedCall[], book: Book): TurnTotals => ({
   ...account,
-  retried: account.retried + 1,
-  usage: withUsage(account.usage, { model, usage, calls: 1 }, book),
+  retried: account.retried + failed.length,
+  usage: failed.reduce((sum, call) => withUsage(sum, { ...call, calls: 1 }, book), account.usage),
 })
-
-interface Called {
-  readonly model?: string | undefined
-  readonly usage?: Origin['usage']
-  readonly estimated?: Origin['estimated']
-  readonly calls: number
-}
 
 const withUsage = (
   sum: TurnUsage,

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { ModelUsage, TurnUsage } from './account.ts'
-import { priceOf, type Prices } from './prices.ts'
-import { tokensOfUsage } from './usage.ts'
+import { priceOf, type Prices } from '../../models/prices.ts'
+import { tokensOfUsage } from '../../models/usage.ts'
 
 /** Limits on usage since the user's last message. No model call begins once one is reached; the last call may exceed it. */
 export interface Budget {

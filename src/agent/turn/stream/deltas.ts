@@ -2,8 +2,10 @@ import { type Fields, isFields } from '../../../events/json.ts'
 import type { ReplyEvent } from '../../models/model.ts'
 import type { Emit } from './turn-event.ts'
 
-/** Returns a listener that emits the text, thinking and tool input in a reply's stream, and ignores any other event. */
-export const deltas = (emit: Emit): ((event: ReplyEvent) => void) => {
+type Listener = (event: ReplyEvent) => void
+
+/** Returns a listener that passes the events of a reply's stream to the caller's listener, and emits text, thinking and tool input. */
+export const deltas = (emit: Emit, onEvent?: Listener): Listener => {
   /** Calls in the reply, by block index. */
   const calls = new Map<unknown, { readonly call: string; readonly tool: string }>()
 
@@ -21,7 +23,9 @@ export const deltas = (emit: Emit): ((event: ReplyEvent) => void) => {
       emit({ type: 'tool-input', index, ...call, json })
   }
 
-  return ({ type, index, content_block: block, delta }) => {
+  return (event) => {
+    onEvent?.(event)
+    const { type, index, content_block: block, delta } = event
     if (type === 'message_start') calls.clear()
     if (typeof index !== 'number') return
     if (type === 'content_block_start' && isFields(block)) begin(index, block)

@@ -1,14 +1,9 @@
-import type { Emit, InterimEvent, TextEvent, ThinkingEvent, ToolInputEvent } from './turn-event.ts'
+import type { InterimEvent, TextEvent, ThinkingEvent, ToolInputEvent } from './turn-event.ts'
 
-/** Queue of unread events. Writers never wait. Pieces of one block are joined, so it is no longer than what is recorded. */
-export interface EventQueue {
-  readonly push: Emit
-  readonly end: () => void
-  /** Waits for the next event and returns it; undefined after the last event. Must not be called concurrently. */
-  readonly next: () => Promise<InterimEvent | undefined>
-}
+export type EventQueue = ReturnType<typeof eventQueue>
 
-export const eventQueue = (): EventQueue => {
+/** Creates a queue of unread events. Writers never wait. Pieces of one block are joined, so it is no longer than what is recorded. */
+export const eventQueue = () => {
   const waiting: InterimEvent[] = []
   let isOver = false
   let reader: ((event: InterimEvent | undefined) => void) | undefined
@@ -17,7 +12,7 @@ export const eventQueue = (): EventQueue => {
     reader = undefined
   }
   return {
-    push: (event) => {
+    push: (event: InterimEvent): void => {
       if (isOver) return
       if (reader) return give(event)
       // Drops unread pieces of the previous attempt, because the reply starts over.
@@ -27,11 +22,12 @@ export const eventQueue = (): EventQueue => {
       if (joined) waiting[waiting.length - 1] = joined
       else waiting.push(event)
     },
-    end: () => {
+    end: (): void => {
       isOver = true
       give(undefined)
     },
-    next: () => {
+    /** Waits for the next event and returns it; undefined after the last event. Must not be called concurrently. */
+    next: (): Promise<InterimEvent | undefined> => {
       const event = waiting.shift()
       if (event || isOver) return Promise.resolve(event)
       return new Promise((resolve) => (reader = resolve))

@@ -1,7 +1,7 @@
 import type { Block } from '../../../events/blocks.ts'
 import type { Covers } from '../../../events/events.ts'
 import type { ModelError } from '../../models/model.ts'
-import type { Usage } from '../spending/usage.ts'
+import type { Usage } from '../../models/usage.ts'
 
 /** A piece of a text block. */
 export interface TextEvent {
@@ -16,20 +16,17 @@ export interface ThinkingEvent {
   readonly index: number
   readonly thinking: string
 }
-/** A piece of a call's input, emitted while the model is writing it. */
-export interface ToolInputEvent {
-  readonly type: 'tool-input'
-  readonly index: number
-  /** Id of the tool call. */
-  readonly call: string
-  readonly tool: string
-  /** Piece of the input's JSON text. All pieces of a call, in order, form the complete text. */
-  readonly json: string
-}
 interface OfCall {
   /** Id of the tool call. */
   readonly call: string
   readonly tool: string
+}
+/** A piece of a call's input, emitted while the model is writing it. */
+export interface ToolInputEvent extends OfCall {
+  readonly type: 'tool-input'
+  readonly index: number
+  /** Piece of the input's JSON text. All pieces of a call, in order, form the complete text. */
+  readonly json: string
 }
 /** A tool's function is called. */
 export interface ToolStartedEvent extends OfCall {
@@ -110,10 +107,7 @@ export interface ReplyRecordedEvent {
 }
 
 /** A tool call that this process has answered. */
-export interface ToolRun {
-  /** Id of the tool call. */
-  readonly call: string
-  readonly tool: string
+export interface ToolRun extends OfCall {
   /** Duration in milliseconds. */
   readonly ms: number
   /** True if the result is an error. */

@@ -4,7 +4,7 @@ import { checkJson, check } from '../../../events/check.ts'
 import type { InvalidInput } from '../../../events/errors.ts'
 import { budgetShape } from '../../turn/options.ts'
 import type { Budget } from '../../turn/spending/budget.ts'
-import { type Prices, pricesSchema, prices as listPrices } from '../../turn/spending/prices.ts'
+import { type Prices, pricesSchema, prices as listPrices } from '../../models/prices.ts'
 import { acceptsData } from '../../../events/accept.ts'
 import { type Origin, originSchema } from '../../../events/events.ts'
 import type { Fields } from '../../../events/json.ts'
@@ -15,7 +15,7 @@ import {
   type ModelUsage,
   withEntry,
 } from '../../turn/spending/account.ts'
-import { sumOf } from '../../turn/spending/usage.ts'
+import { sumOf } from '../../models/usage.ts'
 import type { ReadEvent } from '../board/seen-event.ts'
 
 /** Period of a budget: a calendar hour, day or month in UTC. */

@@ -1,6 +1,5 @@
-import { isFields } from '../../../events/json.ts'
-import type { Origin } from '../../../events/events.ts'
-import { tokensIn } from '../../context/tokens/usage.ts'
+import { isFields } from '../../events/json.ts'
+import type { Origin } from '../../events/events.ts'
 
 /** Token counts reported by the API. */
 export interface Usage {
@@ -25,6 +24,12 @@ export interface PriceTerms {
   readonly webSearches?: number
   /** Other server tools that were used and may have a price. */
   readonly tools?: readonly string[]
+}
+
+/** Returns the count in a field of a reported usage; 0 if it is absent. */
+export const tokensIn = (reported: Readonly<Record<string, unknown>>, field: string): number => {
+  const { [field]: count } = reported
+  return typeof count === 'number' && count > 0 ? count : 0
 }
 
 /** Returns the token counts and price terms in the usage that the API reports with a reply. Unreported counts are 0. */
