@@ -23,18 +23,20 @@ export const eventsIn = async (
  * Makes an action that writes to a conversation, then prints the new events in the format of the timeline.
  *
  * @param access for a command that may create the conversation, and therefore needs its whole id unless it is a UUID
+ * @param isNew reports whether the options say that the conversation may be new, although its id resembles another one
  */
 export const change = <O>(
   shell: Shell,
   write: (chat: Conversation, options: O, host: Host) => Promise<WriteResult>,
   access?: (id: string, options: O) => StoreAccess,
+  isNew?: (options: O) => boolean,
 ): ((id: string, options: O) => Promise<void>) => {
   const work = async (
     { store, out, isJson, host }: CommandSession,
     id: string,
     options: O,
   ): Promise<void> => {
-    const chat = store.conversation(access ? await conversationToWrite(store, id) : id)
+    const chat = store.conversation(access ? await conversationToWrite(store, id, isNew?.(options)) : id)
     const written = await write(chat, options, host)
     await (isJson ? out.json(asPlaced(written)) : writeWritten(out, chat, written))
   }

@@ -34,6 +34,14 @@ export const ambiguousId = (beginning: string, conversations: readonly string[])
   conversations,
 })
 
+/** Makes an error for an id that would begin a conversation, but is probably a slip for an existing one. */
+export const similarId = (conversation: string, meant: string): CliError => ({
+  _tag: 'SimilarId',
+  message: `there is no conversation ${conversation} in this store: did you mean ${meant}? To begin ${conversation}, add --new`,
+  conversation,
+  meant,
+})
+
 /** Converts anything thrown into an error to report. An error without a tag is a bug. */
 export const failureOf = (thrown: unknown): CliError => {
   const error = typeof thrown === 'object' && thrown !== null ? thrown : { message: String(thrown) }
@@ -63,7 +71,7 @@ const ourWords: { readonly [tag: string]: readonly [library: string, ours: strin
 }
 
 const inOurWords = (tag: string, message: string, store: unknown): string => {
-  if (tag === 'StoreNotFound') return noStore(store)
+  if (tag === 'StoreNotFound') return `there is no store at ${String(store)}`
   if (tag === 'ConversationNotFound' && message.endsWith('in this store'))
     return `${message}: palimpsest list shows all`
   const [library = '', ours = ''] = ourWords[tag] ?? []
@@ -71,8 +79,21 @@ const inOurWords = (tag: string, message: string, store: unknown): string => {
   return at < 0 ? message : message.slice(0, at) + ours + message.slice(at + library.length)
 }
 
-const noStore = (store: unknown): string =>
-  `there is no store at ${String(store)}: import a session first, or name another with --store`
+/** Commands that newcomers try first: to have something to show, they import a session. */
+const firstCommands: ReadonlySet<string> = new Set(
+  'list search show full log diff request render sent stats why cost cache bisect replay export'.split(' '),
+)
+
+/** Adds to the error for a missing store what the user of a command can do about it. */
+export const withStoreAdvice = (failure: CliError, command: string): CliError => {
+  if (failure._tag !== 'StoreNotFound') return failure
+  const advice = firstCommands.has(command)
+    ? 'import a session first (palimpsest import PATH), or name another store with --store'
+    : command === 'copy'
+      ? 'check the URL of --from'
+      : 'check the path, or name another store with --store'
+  return { ...failure, message: `${failure.message}: ${advice}` }
+}
 
 const stackOf = (error: object): string | undefined =>
   'stack' in error && typeof error.stack === 'string' ? error.stack : undefined

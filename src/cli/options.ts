@@ -114,6 +114,9 @@ export const exclusive = (
 export const newName = (option: Option, former: string): Option =>
   Object.assign(option, { attributeName: () => former })
 
+/** Option of commands that may begin a conversation. */
+export const newOption = ['--new', 'allow a new conversation whose id resembles an existing one'] as const
+
 /** Adds the options that all commands writing to a conversation share. */
 export const withWriteOptions = (command: Command): Command =>
   withEnvelope(

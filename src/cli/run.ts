@@ -3,7 +3,7 @@ import pc from 'picocolors'
 import { visibleJson, visibleLines } from '../transfer/formats/visible.ts'
 import { withoutSecrets } from '../api/secrets.ts'
 import { addCommands } from './commands/index.ts'
-import { type CliError, failureOf, usage, withNearestChoice } from './errors.ts'
+import { type CliError, failureOf, usage, withNearestChoice, withStoreAdvice } from './errors.ts'
 import { addHelp } from './help.ts'
 import { defaultStore, type Host } from './host.ts'
 import { newName } from './options.ts'
@@ -23,14 +23,17 @@ export const run = async (argv: readonly string[], host: Host): Promise<number> 
   const isJson = argv.includes('--json')
   const hide: Hide = (text) => withoutSecrets(text, [...argv, defaultStore(host)])
   let code = 0
+  let command = ''
+  const onCommand = (name: string): void => void (command = name)
   const fail: CommandContext['fail'] = (as = 1) => {
     code = code === 1 ? 1 : as
   }
   try {
-    await programOf({ isJson, hide, host, fail }).parseAsync(argv, { from: 'user' })
+    await programOf({ isJson, hide, host, fail, onCommand }).parseAsync(argv, { from: 'user' })
     return code
   } catch (thrown) {
-    if (!(thrown instanceof CommanderError)) return report(failureOf(thrown), { isJson, hide, host })
+    if (!(thrown instanceof CommanderError))
+      return report(withStoreAdvice(failureOf(thrown), command), { isJson, hide, host })
     if (thrown.exitCode === 0) return 0
     // Commander has already written its message, unless `--json` suppressed it.
     return isJson ? report(usage(usageMessage(thrown)), { isJson, hide, host }) : 2
@@ -51,7 +54,12 @@ const usageMessage = ({ code, message }: CommanderError): string =>
     ? 'no command given: palimpsest --help lists them'
     : withNearestChoice(message.replace(/^error: /, ''))
 
-const programOf = ({ isJson, hide, host, fail }: Telling & Pick<CommandContext, 'fail'>): Command => {
+interface Wiring extends Telling, Pick<CommandContext, 'fail'> {
+  /** Called with the name of the command before it runs. */
+  readonly onCommand: (name: string) => void
+}
+
+const programOf = ({ isJson, hide, host, fail, onCommand }: Wiring): Command => {
   const shown = (text: string): string => visibleLines(hide(text))
   const program: Command = new Command('palimpsest')
     .description(
@@ -76,6 +84,7 @@ const programOf = ({ isJson, hide, host, fail }: Telling & Pick<CommandContext, 
       ).argParser(listed),
     )
     .addOption(new Option('--import <file>').argParser(listed).hideHelp())
+    .hook('preAction', (_, command) => onCommand(command.name()))
     .hook('preAction', (command) => loadPlugIns(command.opts<GlobalOptions>().import ?? []))
     .configureHelp({
       showGlobalOptions: true,

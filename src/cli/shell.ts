@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import type { Actor } from '../events/events.ts'
+import { meantId } from '../events/nearest.ts'
 import { openStore, type Store } from '../index.ts'
 import { toError } from '../result/typed-error.ts'
-import { ambiguousId, failureOf, usage } from './errors.ts'
+import { ambiguousId, failureOf, similarId, usage } from './errors.ts'
 import { type Host, indexFolder, patiently } from './host.ts'
 import { type Output, outputOn } from './output.ts'
 
@@ -108,8 +109,9 @@ export const asUsage = (error: unknown): unknown => {
 }
 
 /**
- * Returns the id of the conversation that a text names: its id, or the beginning of its id and of no other. Returns a text that names
- * none unchanged, because the command's error for an unknown id suggests the nearest one. Throws `AmbiguousId`.
+ * Returns the id of the conversation that a text names: its id, or the beginning of its id and of no other. In the id of a subagent
+ * (`id:agent`), both parts may be shortened. Returns a text that names none unchanged, because the command's error for an unknown id
+ * suggests the nearest one. Throws `AmbiguousId`.
  */
 export const conversationNamed = async (store: Store, text: string): Promise<string> => {
   const isThere = store.conversation(text).exists()
@@ -121,19 +123,41 @@ export const conversationNamed = async (store: Store, text: string): Promise<str
   return whole ?? text
 }
 
-/** First 8 to 35 characters of a UUID: the short form of a session's id. */
-const shortUuid = /^[0-9a-f]{8}(?:-[0-9a-f-]{0,26})?$/i
+/** First 8 to 35 characters of a UUID, the short form of a session's id, perhaps followed by a subagent. */
+const shortUuid = /^[0-9a-f]{8}(?:-[0-9a-f-]{0,26})?(?::.*)?$/i
 
 /**
  * Like `conversationNamed`, but for commands that begin a conversation under an id that does not exist: only the short form of a UUID
- * names an existing conversation, because nobody begins a new one under it.
+ * names an existing conversation, because nobody begins a new one under it. Throws `SimilarId` if the id is probably a slip for an
+ * existing one, unless `isNew`.
  */
-export const conversationToWrite = async (store: Store, text: string): Promise<string> =>
-  shortUuid.test(text) ? conversationNamed(store, text) : text
+export const conversationToWrite = async (store: Store, text: string, isNew = false): Promise<string> => {
+  const id = shortUuid.test(text) ? await conversationNamed(store, text) : text
+  const isThere = store.conversation(id).exists()
+  if (isNew || (await isThere.catch(() => true))) return id
+  const meant = meantId(id, await newestIds(store))
+  if (meant !== undefined) throw toError(similarId(id, meant))
+  return id
+}
 
-const beginningWith = async (store: Store, beginning: string): Promise<readonly string[]> => {
+/** Maximum number of ids among which a similar one is looked for. */
+const mostLooked = 500
+
+const newestIds = async (store: Store): Promise<readonly string[]> => {
   const ids: string[] = []
-  for await (const { id } of store.conversations({ beginning })) ids.push(id)
+  for await (const { id } of store.conversations()) if (ids.push(id) >= mostLooked) break
+  return ids
+}
+
+/** Returns the ids that begin with a text, sorted. If the text has a colon, the main id and the agent may both be shortened. */
+const beginningWith = async (store: Store, beginning: string): Promise<readonly string[]> => {
+  const [main = '', agent] = beginning.split(/:(.*)/s)
+  const isMeant = (id: string): boolean => {
+    const at = id.indexOf(':')
+    return agent === undefined || (at >= main.length && id.startsWith(agent, at + 1))
+  }
+  const ids: string[] = []
+  for await (const { id } of store.conversations({ beginning: main })) if (isMeant(id)) ids.push(id)
   return ids.toSorted()
 }
 

@@ -21,7 +21,33 @@ export const parseWith = <S extends z.ZodType>(
   // A misspelt required field is also reported as missing, so the unknown field takes precedence.
   const first = issues.find(({ keys }) => keys !== undefined) ?? issues[0]
   const issue = first && named(first, schema)
-  return issue ? E.left(invalidInput(pathText(issue.path), issue.message)) : E.right(data as z.infer<S>)
+  return issue
+    ? E.left(invalidInput(pathText(issue.path), inPlainWords(issue.message)))
+    : E.right(data as z.infer<S>)
+}
+
+const nouns: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+  null: 'null',
+}
+
+/** Replaces zod's message about a wrong type or choice by one for people; any other message stays. */
+const inPlainWords = (message: string): string => {
+  const choices = /^Invalid option: expected one of (.*)$/.exec(message)?.[1]
+  if (choices !== undefined) return `must be one of ${choices.replaceAll('"', '').split('|').join(', ')}`
+  const [, expected = '', received = ''] =
+    /^Invalid input: expected (\w+), received (\w+)$/.exec(message) ?? []
+  const must = nouns[expected]
+  if (must === undefined) return message
+  return received === 'undefined'
+    ? `is missing: it must be ${must}`
+    : `must be ${must}, not ${nouns[received] ?? received}`
 }
 
 interface Issue {

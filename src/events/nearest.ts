@@ -24,6 +24,38 @@ export const nearest = (name: string, known: readonly string[]): string | undefi
   return best?.one
 }
 
+/**
+ * Returns the known id that was probably meant by an id that does not exist: the only one that begins with it, or one that differs by a
+ * slip of the keyboard. Ids of a series, which differ only after a digit (`task-41`, `task-42`), are no slips; random UUIDs are never
+ * that similar by chance.
+ */
+export const meantId = (id: string, known: readonly string[]): string | undefined => {
+  const others = known.filter((one) => !isSeries(id, one))
+  const begun = id.length < shortest ? [] : others.filter((one) => one.startsWith(id))
+  const main = begun.find((one) => begun.every((other) => other === one || other.startsWith(`${one}:`)))
+  return main ?? others.find((one) => isSlip(id, one))
+}
+
+/** Minimum length of an id that is treated as the beginning of another one. */
+const shortest = 3
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-/i
+
+const isSeries = (id: string, other: string): boolean => !uuid.test(other) && stemOf(id) === stemOf(other)
+const stemOf = (id: string): string => id.replaceAll(/[-_.:]?\d[0-9a-z]*/gi, '').toLowerCase()
+
+const isSlip = (id: string, other: string): boolean => {
+  const most = other.length < 4 ? 0 : other.length < 8 ? 1 : 2
+  if (id.length > longest || Math.abs(id.length - other.length) > most) return false
+  const [one, two] = [id.toLowerCase(), other.toLowerCase()]
+  return changesBetween(one, two) <= most || (most > 0 && isSwapped(one, two))
+}
+
+/** Reports whether two words differ only in the order of two neighbouring letters. */
+const isSwapped = (one: string, two: string): boolean => {
+  const at = Array.from(one).findIndex((letter, index) => letter !== two[index])
+  return at >= 0 && one.slice(0, at) + one[at + 1] + one[at] + one.slice(at + 2) === two
+}
+
 /** Counts the letters that must be inserted, deleted or replaced to turn one word into another (Levenshtein). */
 const changesBetween = (from: string, to: string): number => {
   let before = Array.from({ length: to.length + 1 }, (_, index) => index)

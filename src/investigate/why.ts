@@ -87,7 +87,7 @@ export const whyCall = (
   name: CallName | undefined,
 ): E.Either<CallOutOfRange, Why> => {
   const calls = askedCallsIn(log)
-  const index = name === undefined ? calls.length - 1 : calls.findIndex((call) => isNamed(call, name))
+  const index = name === undefined ? calls.length - 1 : indexOf(calls, name)
   const call = calls[index]
   if (!call) return E.left(noSuchCall(conversation, name, calls))
   const earlier = calls.slice(0, index).findLast(({ kind }) => kind === 'reply')
@@ -125,6 +125,14 @@ export const whyCall = (
  */
 const isNamed = ({ name, parts }: AskedCall, asked: CallName): boolean =>
   name === asked || parts.some((position) => asked === `p${position}`)
+
+/** Returns the index of the named call. A number that no call has is the position of a reply without a receipt. */
+const indexOf = (calls: readonly AskedCall[], name: CallName): number => {
+  const index = calls.findIndex((call) => isNamed(call, name))
+  return index >= 0 || typeof name === 'string'
+    ? index
+    : calls.findIndex((call) => !call.receipt && isNamed(call, `p${name}`))
+}
 
 const noSuchCall = (
   conversation: string,

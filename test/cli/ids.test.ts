@@ -63,8 +63,39 @@ describe('an id is', () => {
     })
   })
 
-  test('whole in append and say, which begin a conversation otherwise', async () => {
-    expect(await ran('say pars Hello.')).toMatchObject({ stdout: 'recorded in pars, at position 0\n' })
+  test.each(['say pars Hello.', 'say parser-5f3a2 Hello. --new', 'say billng-1a Hello.'])(
+    'whole in append and say, which suggest an existing one that it resembles: %s',
+    async (command) => {
+      const { stdout, stderr, code } = await ran(command)
+      if (command.includes('--new')) expect(stdout).toBe('recorded in parser-5f3a2, at position 0\n')
+      else
+        expect({ stderr, code }).toEqual({
+          stderr: expect.stringMatching(
+            /did you mean (parser-5f3a|billing-1a|billing-1b)\? To begin \S+, add --new/,
+          ),
+          code: 1,
+        })
+    },
+  )
+
+  test('whole in append and say, which begin one that is like no other, the next of a series, or what --new names', async () => {
+    const given = [
+      'say invoices --text Hello.',
+      'say billing-2 Hello.',
+      'append pars --new --role user --text Hello',
+    ]
+    const { stdout, code } = await ran(given.join('; palimpsest '))
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^recorded in invoices, at position 0\nrecorded in billing-2, at position 0\n/)
+    expect((await ran('say pars One --text Two')).code).toBe(2)
+  })
+
+  test('that of a subagent, shortened in both parts', async () => {
+    const id = '6513270e-269e-4d37-b2a7-4de452e6b438:a7be2f0'
+    const { stdout } = await ran(
+      `append ${id} --role user --text Agent; palimpsest show 6513270e:a7b; palimpsest say 6513270e:a7b On`,
+    )
+    expect(stdout).toMatch(/Agent\n.*Agent\nrecorded in|Agent\n.*Agent\nqueued for 6513270e-/s)
   })
 
   test('whole where it begins others, too', async () => {

@@ -52,7 +52,6 @@ test('the exit code of an investigation says what that of every command does', (
       `replay ${id} --agent hasty.ts`,
     ]
     const wrong = [
-      'cost',
       `cost ${id} --all`,
       `cost ${id} --by hour`,
       `why ${id} --call 0`,
@@ -95,7 +94,7 @@ test('why tells of a reply of an import what it was shown, and that no receipt p
     expect(await shell(`palimpsest why ${name} --call last`, directory)).toEqual(last)
     const summary = await shell(`palimpsest why ${name} --call p22`, directory)
     expect(summary.stderr).toContain(', the next one from 22 on is p23')
-    const numbered = await shell(`palimpsest why ${name} --call 1`, directory)
+    const numbered = await shell(`palimpsest why ${name} --call 22`, directory)
     expect(numbered.stderr).toContain(
       `name a reply without one by p and its position; the last is p${position}`,
     )

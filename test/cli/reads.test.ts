@@ -28,15 +28,15 @@ test.each<readonly [string, string]>([
   [`${say} user --text three`, '    2  ●  user       three\n'],
   [
     'palimpsest --store counted: condense c --covers 0..1 --summary S',
-    '    3  ◆  condensed  hides 2 messages (0..1)  2 → 1 tokens  S\n',
+    '    3  ◆  condensed  hides 2 messages (0..1)  estimated 2 → 1 tokens  S\n',
   ],
   [
     'palimpsest --store counted: undo c',
-    '    4  ×  rewound    to 2  undid 3: condensed  hides 2 messages (0..1)  2 → 1 tokens  S\n',
+    '    4  ×  rewound    to 2  undid 3: condensed  hides 2 messages (0..1)  estimated 2 → 1 tokens  S\n',
   ],
   [
     'palimpsest --store counted: truncate c --covers 1..1 --reason old',
-    '    5  ■  truncated  hides 1 message (1..1)  1 → 0 tokens  old\n',
+    '    5  ■  truncated  hides 1 message (1..1)  estimated 1 → 0 tokens  old\n',
   ],
   ['palimpsest --store counted: restore c --marker 5', '    6  ▲  restored   shows the items that 5 hid\n'],
   ['palimpsest --store counted: rewind c --turns 1', '    7  ×  rewound    to 1\n'],

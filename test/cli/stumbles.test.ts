@@ -20,6 +20,9 @@ describe('a message says what to do next', () => {
     ],
     ['audit init > /dev/null; palimpsest audit init', 'palimpsest audit status shows the ledger of a store'],
     ['retry c', 'no step of c is parked: palimpsest steps lists the steps'],
+    ['verify --store sqlite:none.db', 'none.db: check the path, or name another store with --store'],
+    ['copy --from sqlite:none.db --to memory:', 'none.db: check the URL of --from'],
+    ['list --store sqlite:none.db', 'none.db: import a session first (palimpsest import PATH)'],
     ['serve token list', 'is missing: create it with palimpsest serve token create'],
   ])('%s', async (command, said) => {
     const { stderr, code } = await ran(command)
@@ -59,7 +62,7 @@ describe('a session is named by the short form of its id', () => {
 
   test('but not by less, and not of an id that is no UUID', async () => {
     const { stdout } = await ran(
-      `append d-12345678 --role user --text One; ${session} palimpsest append 6513 --role user --text New; palimpsest append d-123456 --role user --text New; palimpsest list --sort id | cut -f1`,
+      `append d-12345678 --role user --text One; ${session} palimpsest append 6513 --new --role user --text New; palimpsest append d-123456 --role user --text New; palimpsest list --sort id | cut -f1`,
     )
     expect(stdout).toMatch(/\n6513\n6513270e-\S+\nc\nd-123456\nd-12345678\n$/)
   })
@@ -234,4 +237,15 @@ describe('small slips', () => {
       await shell('palimpsest undo c', directory)
       expect(await shell('palimpsest show c', directory)).toEqual(rewound)
     }))
+})
+
+test('names that are close to what is meant are taken: md, the position of a reply, no id for every conversation', async () => {
+  const { stdout: markdown } = await ran('export c --format md')
+  expect(markdown).toMatch(/^# Conversation c\n/)
+  const { stdout: why } = await ran('why c --call 1')
+  expect(why).toMatch(/^call p1: the reply at 1/)
+  const { stdout: cost } = await ran('cost; palimpsest cost --all')
+  const [one, all] = [cost.slice(0, cost.length / 2), cost.slice(cost.length / 2)]
+  expect(one).toMatch(/^c\t0\t.*\ntotal\t/)
+  expect(all).toBe(one)
 })

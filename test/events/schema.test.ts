@@ -154,7 +154,7 @@ describe('a block of a known type has its fields', () => {
   })
 
   it('and a value left out is for the schema to judge', () => {
-    const problem = 'Invalid input: expected object, received undefined'
+    const problem = 'is missing: it must be an object'
     expect(checkJson(messageSchema, undefined)).toEqual(
       E.left({ _tag: 'InvalidInput', message: problem, path: '' }),
     )

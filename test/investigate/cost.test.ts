@@ -499,7 +499,9 @@ describe('cost', () => {
       expect(
         JSON.parse((await shell('palimpsest cost task --prices prices.json --json', directory)).stdout),
       ).toMatchObject({ total: { unpriced: 0 } })
-      expect(await shell('palimpsest cost', directory)).toMatchObject({ code: 2 })
+      expect(await shell('palimpsest cost --by model', directory)).toEqual(
+        await shell('palimpsest cost --all --by model', directory),
+      )
       expect(await shell('palimpsest cost task --all', directory)).toMatchObject({ code: 2 })
     }))
 })

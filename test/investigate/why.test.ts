@@ -218,7 +218,8 @@ describe('why', () => {
       expect(await why(chat)).toEqual(found)
       const { calls } = await replay(chat)
       expect(calls.map(({ needed }) => needed.map(({ term }) => term))).toEqual([[], ['120000']])
-      for (const call of ['p2', 'p9', 1] as const)
+      expect(await why(chat, { call: 4 })).toEqual(found)
+      for (const call of ['p2', 'p9', 2] as const)
         await expect(why(chat, { call })).rejects.toMatchObject({
           _tag: 'CallOutOfRange',
           call,

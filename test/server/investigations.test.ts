@@ -286,7 +286,7 @@ test('what is too long to look into here names the command that does', async () 
   })
   expect(await ask('cost')).toMatchObject({
     status: 413,
-    json: { tag: 'TooLong', detail: expect.stringContaining('palimpsest cost --all') as string },
+    json: { tag: 'TooLong', detail: expect.stringMatching(/run palimpsest cost$/) as string },
   })
 })
 

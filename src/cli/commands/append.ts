@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import type { Role } from '../../events/events.ts'
 import type { WriteOptions } from '../../index.ts'
 import { change } from '../conversation.ts'
-import { checkId, exclusive, readGivenText, withWriteOptions } from '../options.ts'
+import { checkId, exclusive, newOption, readGivenText, withWriteOptions } from '../options.ts'
 import type { Shell } from '../shell.ts'
 
 interface Options extends WriteOptions {
@@ -10,6 +10,7 @@ interface Options extends WriteOptions {
   readonly text?: string
   readonly file?: string
   readonly answer?: true
+  readonly new?: true
 }
 
 export const addAppend = (program: Command, shell: Shell): void => {
@@ -24,6 +25,7 @@ export const addAppend = (program: Command, shell: Shell): void => {
     .option('--text <text>', 'text of the message')
     .addOption(exclusive('--file <file>', 'file with the text (default: standard input)', ['text']))
     .option('--answer', 'ask workers to answer it')
+    .option(...newOption)
     .allowExcessArguments()
     .hook('preAction', (_, { args }) => {
       if (args.length > 1) command.error('error: the text of the message is given with --text')
@@ -39,11 +41,12 @@ Examples:
     .action(
       change(
         shell,
-        async (chat, { role, text, file, ...options }: Options, host) => {
+        async (chat, { role, text, file, new: _new, ...options }: Options, host) => {
           const content = await readGivenText({ text, file }, 'the message', host)
           return chat.append({ role, content }, options)
         },
         access,
+        ({ new: isNew, after }) => isNew === true || after === -1,
       ),
     )
 }

@@ -104,7 +104,7 @@ const resumingText = ({
     ? `${change}${event === undefined ? '' : ` at ${event}`} broke the cache`
     : isWarm
       ? `about ${cached} of them still cached`
-      : `the cache expired ${durationText(idle)} after the last reply`
+      : `the last reply was ${durationText(idle)} ago, so the cache has expired`
   const cost =
     usd === undefined
       ? 'no price'

@@ -25,7 +25,7 @@ export const addCost = (program: Command, shell: Shell): void => {
   program
     .command('cost [id]')
     .description('add up the tokens and cost of a conversation and its subagents, or of all')
-    .option('--all', 'every conversation of the store')
+    .addOption(new Option('--all', 'the former way to name no conversation').hideHelp())
     .addOption(
       new Option('--by <what>', 'a row for each of these')
         .choices(['conversation', 'model', 'day', 'tool'])
@@ -35,6 +35,8 @@ export const addCost = (program: Command, shell: Shell): void => {
     .addHelpText(
       'after',
       `
+Without an id, every conversation in the store.
+
 Counts every call of a model that has an answer, on every branch, once: the
 calls of a fork's parent count for the parent. The cost of a reply that calls
 several tools is divided among them. "≥" before an amount means that a price or
@@ -48,11 +50,11 @@ dollars with its subagents, separated by tabs. The last line is the total.
 
 Examples:
   palimpsest cost task-42
-  palimpsest cost --all --by model
-  palimpsest cost --all --by day --prices prices.json`,
+  palimpsest cost --by model
+  palimpsest cost --by day --prices prices.json`,
     )
     .action((id: string | undefined, options: Options) => {
-      if ((id === undefined) !== (options.all === true))
+      if (id !== undefined && options.all)
         throw toError(usage('name a conversation or give --all, not both: palimpsest cost ID'))
       return id === undefined ? all(options) : looking(id, options)
     })

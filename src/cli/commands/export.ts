@@ -24,7 +24,7 @@ export const addExport = (program: Command, shell: Shell): void => {
     .description('write a conversation to standard output or to a file')
     .option(
       '--format <format>',
-      'palimpsest, anthropic, markdown, html, vcon, prov, or one registered by --load',
+      'palimpsest, anthropic, markdown (or md), html, vcon, prov, or one registered by --load',
       'palimpsest',
     )
     .option('--out <file>', 'write to this file, overwriting an existing one')
@@ -50,7 +50,8 @@ Examples:
     )
     .action(
       shell.look(async (session, id: string, options: Options) => {
-        const { format, at, calls, redact, out } = options
+        const { format: given, at, calls, redact, out } = options
+        const format = given === 'md' ? 'markdown' : given
         const exporter = format === 'html' ? htmlOf(session, options) : await exporterOf(format)
         if (!exporter) throw toError(unknownChoice('--format', format, ['html', ...writableFormats()]))
         if (format !== 'html' && (at !== undefined || calls || redact))

@@ -1,6 +1,8 @@
 import { type Command, Option } from 'commander'
 import type { CancelOptions, SayOptions } from '../../index.ts'
-import { checkId, readGivenText, withEnvelope } from '../options.ts'
+import { checkId, newOption, readGivenText, withEnvelope } from '../options.ts'
+import { toError } from '../../result/typed-error.ts'
+import { usage } from '../errors.ts'
 import { actorIn } from '../host.ts'
 import { conversationToWrite, type Shell } from '../shell.ts'
 
@@ -10,12 +12,14 @@ export const addSay = (program: Command, shell: Shell): void => {
   const command = program
     .command('say <id> [text]')
     .description('append a user message, or queue it while the model is busy (default: standard input)')
+    .option('--text <text>', 'text of the message, instead of the argument')
     .addOption(
       new Option('--while-busy <how>', 'what to do while a reply or results are pending')
         .choices(policies)
         .default('enqueue'),
     )
     .option('--answer', 'ask workers to answer it')
+    .option(...newOption)
   withEnvelope(command)
     .addHelpText(
       'after',
@@ -31,22 +35,32 @@ Examples:
   palimpsest say task-42 "Stop, the other file." --while-busy interrupt`,
     )
     .action(
-      shell.action(access, async ({ store, out, isJson, host }, given, text, options) => {
-        const content = await readGivenText({ text }, 'the message', host)
-        const id = await conversationToWrite(store, given)
-        const said = await store.conversation(id).say({ role: 'user', content }, options)
-        if (isJson) return out.json(said)
-        await out.line([
-          said.status === 'recorded'
-            ? `recorded in ${id}, at position ${said.position}`
-            : `queued for ${id}, which awaits the model or results: the running or the next turn appends it`,
-        ])
-      }),
+      shell.action(
+        access,
+        async ({ store, out, isJson, host }, given, argument, { text, new: isNew, ...options }) => {
+          const content = await readGivenText({ text: text ?? argument }, 'the message', host)
+          const id = await conversationToWrite(store, given, isNew)
+          const said = await store.conversation(id).say({ role: 'user', content }, options)
+          if (isJson) return out.json(said)
+          await out.line([
+            said.status === 'recorded'
+              ? `recorded in ${id}, at position ${said.position}`
+              : `queued for ${id}, which awaits the model or results: the running or the next turn appends it`,
+          ])
+        },
+      ),
     )
 }
 
-const access = (id: string, _text: string | undefined, _options: SayOptions): 'created' => {
+interface Options extends SayOptions {
+  readonly text?: string
+  readonly new?: true
+}
+
+const access = (id: string, argument: string | undefined, { text }: Options): 'created' => {
   checkId(id)
+  if (argument !== undefined && text !== undefined)
+    throw toError(usage('give the text once: as an argument, or with --text'))
   return 'created'
 }
 

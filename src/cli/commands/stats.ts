@@ -49,7 +49,7 @@ const rowsOf = (stats: Stats, counted: HistoryTokens): readonly (readonly string
     ],
     ...condensed.map(({ marker, before, after }) => [
       `condensed at ${marker}`,
-      `from about ${tokensText(before)} to ${thousands(after)}`,
+      `from about ${tokensText(before)} to ${thousands(after)}${counted.anchor === undefined ? '' : ", by the API's counts"}`,
     ]),
     ...tools.map(({ name, calls, errors }) => [
       `tool ${name}`,

@@ -51,6 +51,11 @@ Examples:
           [2, 3],
           'last is prose',
         )
+        if (steps.some((step) => step.state === 'parked'))
+          await out.aside([
+            'parked: refused, or failed five times. Fix the cause; palimpsest retry ID lets workers try again',
+            'dim',
+          ])
       }),
     )
   for (const state of states) {

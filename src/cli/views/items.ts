@@ -54,7 +54,7 @@ export const truncationParts = ({ reason, ...marker }: Hiding & Reasons): readon
 
 const hidingParts = ({ messagesHidden, covers, tokens }: Hiding): readonly TextSpan[] => [
   [`hides ${plural(messagesHidden, 'message')} (${covers.first}..${covers.last})`, 'marker'],
-  [`  ${thousands(tokens.before)} → ${thousands(tokens.after)} tokens`, 'dim'],
+  [`  estimated ${thousands(tokens.before)} → ${thousands(tokens.after)} tokens`, 'dim'],
 ]
 
 /** Formats the limit that made a turn write a summary. Truncations need no such text, because they state their reason. */

@@ -59,7 +59,7 @@ export const costsOfAll = route({
   errors: ['TooLong', 'Overloaded'],
   handle: ({ store, leaving }) =>
     inTurn(leaving, async () => {
-      await refuseMany(store, 'cost --all')
+      await refuseMany(store, 'cost')
       return { body: await cost(store) }
     }),
 })
