@@ -61,7 +61,10 @@ export const failureOf = (thrown: unknown): CliError => {
  * message is replaced, because the phrase belongs to the advice at the end, and names given by users come before that.
  */
 const ourWords: { readonly [tag: string]: readonly [library: string, ours: string] } = {
-  InvalidInput: ['withhold: ', '--redact: '],
+  SecretsFound: [
+    'withhold these events or redact these texts, or export anyway with force',
+    'leave them out with --withhold POSITIONS or --redact PATTERN, or export anyway with --force',
+  ],
   ImportDiverged: ['import the file under another id', 'import this file alone under another id (--id NEW)'],
   FileExists: ['overwrite it with force', 'overwrite it with --force'],
   BadLine: ['skip bad lines', 'skip it with --skip-bad-lines'],
@@ -71,6 +74,7 @@ const ourWords: { readonly [tag: string]: readonly [library: string, ours: strin
 }
 
 const inOurWords = (tag: string, message: string, store: unknown): string => {
+  if (tag === 'InvalidInput') return message.replace(/^(?=(?:withhold|redact): )/, '--')
   if (tag === 'StoreNotFound') return `there is no store at ${String(store)}`
   if (tag === 'ConversationNotFound' && message.endsWith('in this store'))
     return `${message}: palimpsest list shows all`

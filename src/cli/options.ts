@@ -82,6 +82,29 @@ export const pattern = (text: string, before?: RegExp): RegExp => {
   }
 }
 
+/** Maximum number of positions that an option may name. */
+const mostPositions = 1_000_000
+
+/** Parses positions and ranges of positions. If the option is repeated, nothing that was to be withheld may be dropped. */
+export const positions = (text: string, before: readonly number[] = []): readonly number[] => {
+  const all = new Set(before)
+  for (const part of text.split(',')) {
+    const [, first, last = first] = /^\s*(\d{1,15})(?:(?:-|\.\.)(\d{1,15}))?\s*$/.exec(part) ?? []
+    const named = Number(last) - Number(first) + 1
+    if (first === undefined || !(named > 0 && named <= mostPositions))
+      throw new InvalidArgumentError('It must be positions and ranges of positions, such as 12,15-18.')
+    for (let at = Number(first); at <= Number(last); at++) all.add(at)
+  }
+  return [...all].toSorted((one, other) => one - other)
+}
+
+/** Makes the option for the events to withhold, which is the same for every export. */
+export const withholdOption = (): Option =>
+  new Option(
+    '--withhold <positions>',
+    'leave out the content of these events, and show a stub: 12,15-18',
+  ).argParser(positions)
+
 export const jsonText = (text: string): unknown => {
   try {
     return parseBoundedJson(text)

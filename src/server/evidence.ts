@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { bundleParts, refuseSecretsIn } from '../transfer/disclosure/prepare.ts'
 import { fileNameOf } from '../transfer/formats/file-name.ts'
 import { type Conversation, type Evidence, isError, type LedgerProof, type Store } from '../index.ts'
 import { bytesOf, withEnd } from './bounded.ts'
@@ -17,14 +18,19 @@ export interface EvidenceRequest {
   readonly calls?: { readonly first: number; readonly last: number } | undefined
   readonly withhold: readonly number[]
   readonly reason?: string | undefined
+  /** True to export even if the content contains what looks like secrets. */
+  readonly force: boolean
 }
 
 /** Returns the command that makes the same export on the command line. */
-export const exportCommand = (id: string, { calls, withhold }: Omit<EvidenceRequest, 'reason'>): string =>
+export const exportCommand = (
+  id: string,
+  { calls, withhold }: Pick<EvidenceRequest, 'calls' | 'withhold'>,
+): string =>
   [
     `audit export ${id} --out FOLDER`,
     ...(calls ? [`--calls ${calls.first}..${calls.last}`] : []),
-    ...(withhold.length > 0 ? ['--redact POSITIONS'] : []),
+    ...(withhold.length > 0 ? ['--withhold POSITIONS'] : []),
   ].join(' ')
 
 /**
@@ -35,10 +41,14 @@ export const exportCommand = (id: string, { calls, withhold }: Omit<EvidenceRequ
 export const evidenceOf = async (
   store: Pick<Store, 'audit'>,
   chat: Conversation,
-  { reason, ...wanted }: EvidenceRequest,
+  { reason, force, ...wanted }: EvidenceRequest,
   by: string,
 ): Promise<Flow> => {
   await refuseLarge(chat, exportCommand(chat.id, wanted))
+  if (!force) {
+    const last = await chat.position()
+    await refuseSecretsIn(chat.id, () => bundleParts(chat.stored, new Set(wanted.withhold), last))
+  }
   const ledger = await proofOf(store, chat.id)
   const folder = await mkdtemp(join(tmpdir(), 'palimpsest-evidence-'))
   const end = (): Promise<void> => rm(folder, { recursive: true, force: true })

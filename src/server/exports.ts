@@ -1,13 +1,16 @@
 import { outOfRange } from '../commands/rejections.ts'
 import type { Conversation, Store } from '../index.ts'
-import type { FormatExporter, ReadableConversation } from '../transfer/formats/exporter.ts'
+import type { FormatExporter } from '../transfer/formats/exporter.ts'
+import type { ReadableConversation } from '../transfer/formats/readable-conversation.ts'
 import { exporterOf } from '../transfer/formats/registry.ts'
 import { isTyped, toError } from '../result/typed-error.ts'
 import { eventsWithin, largestAnswer, readView } from './bounded.ts'
 import { gather } from './html/gather.ts'
 import { htmlPage } from './html/page.ts'
 import { requestError } from './problem.ts'
-import { anyOf, redactor } from './redact.ts'
+import { type PreparedExport, prepareExport } from '../transfer/disclosure/prepare.ts'
+import type { StubbedEvents } from '../transfer/disclosure/withheld.ts'
+import { anyOf, redactor } from '../transfer/disclosure/redact.ts'
 
 // Exports, made piece by piece as the client reads them.
 
@@ -16,6 +19,7 @@ interface FileOptions {
   readonly at: number
   /** Texts to remove from the export. */
   readonly redact: readonly string[]
+  readonly withheld: StubbedEvents
   /** True if an `html` export includes the request of every call, as it was sent. */
   readonly calls: boolean
 }
@@ -30,6 +34,31 @@ interface FileWriter {
   readonly write: (chat: Conversation, options: FileOptions) => AsyncGenerator<string, void>
 }
 
+/** Content that a request leaves out of an export, and the end of the export. */
+interface Omissions {
+  readonly format: string
+  readonly at: number
+  readonly isWhole: boolean
+  readonly withhold: readonly number[]
+  readonly redact: readonly string[]
+  readonly force: boolean
+}
+
+/** Looks through an export before it is written, with the memory that a server allows. */
+export const prepare = async (
+  store: Store,
+  chat: Conversation,
+  { redact, ...wishes }: Omissions,
+): Promise<PreparedExport> => {
+  const command = `export ${chat.id} --format ${wishes.format}`
+  const bounded = {
+    ...chat,
+    context: ({ at }: { readonly at?: number | undefined }) => readView(chat, at, command),
+  }
+  const title = wishes.format === 'html' ? await titleOf(store, chat.id) : undefined
+  return prepareExport(bounded, { ...wishes, title, redact: redact.length > 0 ? anyOf(redact) : undefined })
+}
+
 /** Returns the writer of a format, limited to the memory that a server allows, or undefined if the format is unknown. */
 export const writerOf = async (format: string, source: ExportSource): Promise<FileWriter | undefined> => {
   if (format === 'html') return htmlOf(source)
@@ -37,10 +66,10 @@ export const writerOf = async (format: string, source: ExportSource): Promise<Fi
   return (
     exporter && {
       extension: exporter.extension,
-      write: async function* (chat, { at, redact }) {
-        if (format === 'palimpsest') await refuseChanged(chat, at, redact)
+      write: async function* (chat, { at, redact, withheld }) {
+        if (format === 'palimpsest') await refuseShared(chat, at)
         const bounded = within(chat, exporter, `export ${chat.id} --format ${format}`)
-        yield* exporter.pieces(bounded, { at, redact: redactor(redact) })
+        yield* exporter.pieces(bounded, { at, redact: redactor(redact), withheld })
       },
     }
   )
@@ -56,9 +85,7 @@ const within = (chat: Conversation, { isOfLog }: FormatExporter, command: string
   context: ({ at }) => readView(chat, at, command),
 })
 
-const refuseChanged = async (chat: Conversation, at: number, redact: readonly string[]): Promise<void> => {
-  if (redact.length > 0)
-    throw requestError('InvalidRequest', 'a palimpsest export is verbatim: to redact, choose another format')
+const refuseShared = async (chat: Conversation, at: number): Promise<void> => {
   for await (const event of chat.events({ from: at + 1 }))
     if (event.type === 'Forked')
       throw requestError(
@@ -70,8 +97,8 @@ const refuseChanged = async (chat: Conversation, at: number, redact: readonly st
 /** Makes the writer of a conversation's HTML page, a file that opens without a server. */
 const htmlOf = (source: ExportSource): FileWriter => ({
   extension: 'html',
-  write: async function* (chat, { at, calls, redact }) {
-    const options = { at, calls, ...(redact.length > 0 && { redact: anyOf(redact) }) }
+  write: async function* (chat, { at, calls, redact, withheld }) {
+    const options = { at, calls, withheld, ...(redact.length > 0 && { redact: anyOf(redact) }) }
     try {
       yield* htmlPage(chat.id, gather(source.store, chat, options), source.pageFile)
     } catch (error) {
@@ -80,6 +107,12 @@ const htmlOf = (source: ExportSource): FileWriter => ({
     }
   },
 })
+
+/** Returns the title of a conversation. */
+export const titleOf = async (store: Pick<Store, 'conversations'>, id: string): Promise<string> => {
+  for await (const info of store.conversations({ beginning: id })) if (info.id === id) return info.title
+  return ''
+}
 
 /** Returns the last position of an export: `at`, or the last position of the conversation. Throws a `ReadError`. */
 export const endOf = async (chat: Conversation, at: number | undefined): Promise<number> => {

@@ -36,6 +36,7 @@ export type RequestTag =
   | 'TooLong'
   | 'Overloaded'
   | 'NotAsked'
+  | 'SecretsFound'
   | 'Ending'
   | 'Internal'
 
@@ -72,6 +73,7 @@ const statuses: Readonly<Record<Tag, number>> = {
   TooLong: 413,
   Overloaded: 503,
   NotAsked: 409,
+  SecretsFound: 409,
   Ending: 503,
   Internal: 500,
   InvalidInput: 400,

@@ -236,13 +236,18 @@ test('an export is recorded before anything is written, and one that is refused 
     expect((await shell('palimpsest audit export a none --out e', directory)).code).toBe(1)
     expect(await exported()).toEqual([])
     // The folder is not empty, there is no such call, and no such event.
-    for (const refused of ['--out .', '--out e --calls 1', '--out e --redact 9', '--out a.txt --format vcon'])
+    for (const refused of [
+      '--out .',
+      '--out e --calls 1',
+      '--out e --withhold 9',
+      '--out a.txt --format vcon',
+    ])
       expect((await shell(`palimpsest audit export a ${refused}`, directory)).code).toBe(1)
-    expect((await shell('palimpsest audit export a --out e --redact 9', directory)).stderr).toContain(
-      '--redact: must',
+    expect((await shell('palimpsest audit export a --out e --withhold 0-9', directory)).stderr).toContain(
+      '--withhold: must',
     )
     expect(await exported()).toEqual([])
-    const args = '--out e --by ann --reason "complaint 7" --redact 0'
+    const args = '--out e --by ann --reason "complaint 7" --withhold 0'
     expect((await shell(`palimpsest audit export a ${args}`, directory)).code).toBe(0)
     expect(await exported()).toMatchObject([
       { conversations: ['a'], format: 'bundle', by: 'ann', reason: 'complaint 7', withheld: [0] },

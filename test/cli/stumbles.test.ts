@@ -92,9 +92,11 @@ describe('show --position', () => {
 })
 
 describe('audit export', () => {
-  test('withholds what a repeated --redact names, all of it', async () => {
-    const { stdout } = await ran('audit export c --redact 0 --redact 1 --out e')
+  test('withholds what a repeated option names, all of it, and reads positions in --redact with a note', async () => {
+    const { stdout } = await ran('audit export c --withhold 0 --withhold 1-1 --out e')
     expect(stdout).toContain('withheld: 0, 1\n')
+    const { stderr } = await ran('audit export c --withhold 0 --redact 1 --out former')
+    expect(stderr).toContain('note: --redact 1 is read as --withhold 1')
     const { stdout: html } = await ran(`audit export c --format prov --redact 0 --redact 1 --out e.jsonld`)
     expect(html).toContain('withheld: 0, 1\n')
   })

@@ -269,3 +269,29 @@ describe('an export over HTTP', () => {
     expect(faults.join('')).toContain('the disk is gone')
   })
 })
+
+test('content is withheld at positions, what still tells of it is named, and secrets are refused unless forced', async () => {
+  const { fetch, store } = await serving()
+  const chat = store.conversation('a')
+  const token = `ghp${'_a1B2c3D4e5F6g7H8i9J0'.padEnd(37, 'k1L2m3N4o5P6')}`
+  await chat.append([
+    { role: 'user', content: 'My card is 4111 1111 1111 1111.' },
+    { role: 'assistant', content: 'I know 4111-1111-1111-1111.' },
+    { role: 'user', content: token },
+  ])
+  const refused = await posted(fetch, { format: 'markdown' })
+  expect(refused.status).toBe(409)
+  expect(await refused.json()).toMatchObject({ tag: 'SecretsFound', secrets: [{ in: 'event', position: 2 }] })
+  expect((await posted(fetch, { format: 'markdown', force: true })).status).toBe(200)
+  const left = await posted(fetch, { format: 'markdown', withhold: [0, 2] })
+  expect(JSON.parse(left.headers.get('palimpsest-export') ?? '')).toEqual({
+    withheld: 2,
+    repeated: [{ kind: 'event', position: 1 }],
+  })
+  const text = await left.text()
+  expect(text).not.toContain('My card')
+  const got = await fetch('conversations/a/export?format=markdown&withhold=0,2-2')
+  expect(await got.text()).toBe(text)
+  expect((await fetch('conversations/a/evidence', { json: {} })).status).toBe(409)
+  expect((await fetch('conversations/a/evidence', { json: { withhold: [2] } })).status).toBe(200)
+})

@@ -229,7 +229,7 @@ describe('an archive of evidence', () => {
         for await (const event of chat.stored()) for (let n = 0; n < 3; n++) yield { ...event, data }
       },
     }
-    await expect(evidenceOf(store, large, { withhold: [] }, 'user')).rejects.toMatchObject({
+    await expect(evidenceOf(store, large, { withhold: [], force: false }, 'user')).rejects.toMatchObject({
       _tag: 'TooLong',
       limit: 32 * 1024 * 1024,
     })

@@ -4,6 +4,8 @@ import { hashOf } from '../../events/codec.ts'
 import { invalidInput } from '../../events/errors.ts'
 import type { ConversationEvent } from '../../events/events.ts'
 import { type DocumentFormatName, documentWriter } from '../../transfer/formats/registry.ts'
+import { patternRedactor } from '../../transfer/disclosure/redact.ts'
+import { leaveAsIs } from '../../transfer/formats/exporter.ts'
 import { historyOf } from '../../agent/receipts/history-of.ts'
 import { catchTyped, unwrap, orThrow, type Fallible, task } from '../../result/fallible.ts'
 import { makeFolder } from '../../store/make-folder.ts'
@@ -22,6 +24,8 @@ export interface DocumentOptions {
   readonly format: DocumentFormatName
   /** Positions of events to withhold; the document contains the hash and the end of the text of each, not its content. Default: none. */
   readonly withhold?: readonly number[] | undefined
+  /** Pattern of texts to replace with `[redacted]`. Default: none. */
+  readonly redact?: RegExp | undefined
   /**
    * Called after all checks have passed and before any of the conversation is written, for example to record the export. If it throws,
    * the export stops.
@@ -29,7 +33,13 @@ export interface DocumentOptions {
   readonly onReady?: OnReady | undefined
 }
 
-const fields = { file: kinds.text, format: kinds.text, withhold: kinds.anything, onReady: kinds.call }
+const fields = {
+  file: kinds.text,
+  format: kinds.text,
+  withhold: kinds.anything,
+  redact: kinds.anything,
+  onReady: kinds.call,
+}
 
 /** Summary of a written document. */
 export interface WrittenDocument {
@@ -53,15 +63,23 @@ async function* exported(
   chat: EvidenceSource,
   options: DocumentOptions,
 ): Fallible<EvidenceError, WrittenDocument> {
-  const { file = '', format = '', withhold = [], onReady } = yield* unwrap(checkOptions(options, fields))
+  const {
+    file = '',
+    format = '',
+    withhold = [],
+    redact,
+    onReady,
+  } = yield* unwrap(checkOptions(options, fields))
   if (file === '' || file.includes('\0')) return yield invalidInput('file', 'must be the path of a new file')
+  if (redact !== undefined && !(redact instanceof RegExp))
+    return yield invalidInput('redact', 'must be a regular expression, such as /sk-[a-z0-9]+/u')
   const write = await documentWriter(format)
   if (!write) return yield invalidInput('format', 'must be vcon or prov')
   const last = yield* unwrap(chat.position())
   const withheld = yield* positionsIn(withhold, last)
   return yield* catchTyped(async () => {
     const { instead: hashes, hidden } = await checkExport(chat, { withheld, lastCall: 0, last }, hashOf)
-    const { log, ...told } = await gathered(chat, hidden, last)
+    const { log, ...told } = await gathered(chat, { hidden, redact, last })
     const made = await onDisk(() => makeFolder(dirname(file)))
     const out = await orNothing({ made, files: [] }, () => createFile(dirname(file), basename(file), onReady))
     await orNothing({ made, files: [file] }, async () => {
@@ -72,13 +90,22 @@ async function* exported(
   })
 }
 
-const gathered = async (chat: EvidenceSource, hidden: readonly ConversationEvent[], last: number) => {
+interface Gathering {
+  readonly hidden: readonly ConversationEvent[]
+  readonly redact: RegExp | undefined
+  readonly last: number
+}
+
+const gathered = async (chat: EvidenceSource, { hidden, redact, last }: Gathering) => {
+  const withheld = new Set(hidden.map(({ position }) => position))
+  const clean = redact ? patternRedactor(redact) : leaveAsIs
   const still = stillTold(hidden)
   const history = historyOf((at) => orThrow(chat.context({ at })))
   const log: ConversationEvent[] = []
-  for await (const event of chat.events({ to: last })) {
+  for await (const stored of chat.events({ to: last })) {
+    const event = withheld.has(stored.position) ? stored : clean(stored)
     log.push(event)
-    history.pass(event)
+    history.pass(stored)
     await still.pass(event, history.at)
   }
   return { log, ...still.told() }

@@ -1,38 +1,19 @@
 import type { StoredEvent } from '../../events/codec.ts'
 import type { ConversationEvent } from '../../events/events.ts'
-import { blocksOf } from '../../projections/clip.ts'
+import { createNeedleFinder, type WordRepetition } from '../../transfer/disclosure/needles.ts'
+import { textsIn } from '../../transfer/disclosure/texts.ts'
 
-/** An event that repeats a withheld text verbatim. */
-export interface RepeatedText {
+/** An event that repeats words of withheld events. */
+export interface RepeatedText extends WordRepetition {
   readonly position: number
-  /** Positions of the withheld events whose texts it repeats. */
-  readonly of: readonly number[]
 }
 
 /** Minimum length of a text to search for, in UTF-16 code units. Shorter texts are too common to show a repetition. */
 const shortest = 12
 
-/** Fields that identify a block or the block that it belongs to; their values are not searched. */
-const naming = new Set(['type', 'id', 'tool_use_id', 'name', 'signature', 'media_type', 'cache_control'])
-
-/** Returns the texts in an event's blocks, at any depth. */
-const textsIn = (event: ConversationEvent): readonly string[] => textsOf(blocksOf(event))
-
-const textsOf = (values: readonly unknown[]): readonly string[] => {
-  const texts: string[] = []
-  const waiting: unknown[] = [...values]
-  for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
-    if (typeof value === 'string') texts.push(value)
-    else if (Array.isArray(value)) waiting.push(...(value as readonly unknown[]))
-    else if (typeof value === 'object' && value !== null)
-      for (const [name, field] of Object.entries(value)) if (!naming.has(name)) waiting.push(field)
-  }
-  return texts
-}
-
 /** Returns the texts of an event that are long enough to identify it. */
 const tellingIn = (event: ConversationEvent): readonly string[] =>
-  textsIn(event)
+  textListOf(event.data)
     .map((text) => text.trim())
     .filter((text) => text.length >= shortest)
 
@@ -52,26 +33,28 @@ export const createTurnFilter = (
     const reply: unknown = Reflect.get(Object(value), 'reply')
     return (
       positions.has(Number(reply)) ||
-      textsOf([value]).some((said) => texts.some((text) => said.includes(text)))
+      textListOf(value).some((said) => texts.some((text) => said.includes(text)))
     )
   }
 }
 
 /**
- * Returns a function that reports which withheld texts an event repeats.
+ * Returns a function that reports which withheld words an event repeats.
  *
  * @param withheld the withheld events
  */
 export const createRepeatFinder = (
   withheld: readonly ConversationEvent[],
 ): ((event: ConversationEvent) => RepeatedText | undefined) => {
-  const texts = withheld.map((event) => ({ position: event.position, texts: tellingIn(event) }))
-  const hidden = new Set(texts.map(({ position }) => position))
-  return (event) => {
-    if (hidden.size === 0 || hidden.has(event.position)) return undefined
-    const said = textsIn(event)
-    const repeats = (text: string): boolean => said.some((one) => one.includes(text))
-    const of = texts.filter((each) => each.texts.some(repeats)).map(({ position }) => position)
-    return of.length > 0 ? { position: event.position, of } : undefined
+  const hidden = new Set(withheld.map(({ position }) => position))
+  const find = createNeedleFinder(
+    withheld.map(({ position, data }) => ({ position, texts: textListOf(data) })),
+  )
+  return ({ position, data }) => {
+    if (hidden.size === 0 || hidden.has(position)) return undefined
+    const found = find(textListOf(data))
+    return found && { position, ...found }
   }
 }
+
+const textListOf = (value: unknown): readonly string[] => [...textsIn(value)].map(({ text }) => text)

@@ -1,10 +1,11 @@
 import { join } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { type Evidence, isError, type WrittenDocument } from '../../index.ts'
+import { type Conversation, type Evidence, isError, type WrittenDocument } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
 import { usage } from '../errors.ts'
 import { actorIn } from '../host.ts'
 import { commandName, type CommandSession, conversationNamed, type Shell, shellWord } from '../shell.ts'
+import { pattern, positions, withholdOption } from '../options.ts'
 import { plural, rangesText } from '../text.ts'
 
 const formats = ['bundle', 'vcon', 'prov'] as const
@@ -13,7 +14,8 @@ interface Options {
   readonly out: string
   readonly format: (typeof formats)[number]
   readonly calls?: { readonly first: number; readonly last: number }
-  readonly redact?: readonly number[]
+  readonly withhold?: readonly number[]
+  readonly redact?: string | RegExp
   readonly by?: string
   readonly reason?: string
   readonly force?: true
@@ -37,8 +39,16 @@ export const addAuditExport = (audit: Command, shell: Shell): void => {
       'include only the requests of these calls (numbers: request --list)',
       calls,
     )
-    .option('--redact <positions>', 'withhold these events: 12,15', positions)
-    .option('--force', 'export even if the log contradicts the ledger: the bundle will be BROKEN')
+    .addOption(withholdOption())
+    .option(
+      '--redact <pattern>',
+      'vcon and prov: replace text that matches this regular expression',
+      redaction,
+    )
+    .option(
+      '--force',
+      'export even if the content contains what looks like secrets, or if the log contradicts the ledger: the bundle will then be BROKEN',
+    )
     .option('--by <name>', 'who exports it (default: $USER)')
     .option('--reason <text>', 'reason, recorded with the export')
     .addHelpText(
@@ -47,17 +57,18 @@ export const addAuditExport = (audit: Command, shell: Shell): void => {
 A bundle contains the events byte for byte, including those of the
 conversations that it was forked from, and every request to a model. Its
 README.md says how to check it without palimpsest. A conversation that differs
-from what was sealed is refused.
+from what was sealed, or contains what looks like a secret, is refused.
 Before anything is written, the store records who exports what, and why;
 palimpsest audit exports lists it. Refused exports are not recorded.
 
 Examples:
   palimpsest audit export task-42 --out evidence --reason "complaint 7"
-  palimpsest audit export task-42 --redact 12,15 --out for-the-customer
+  palimpsest audit export task-42 --withhold 12,15-18 --out for-the-customer
   palimpsest audit export task-42 --format vcon --out task-42.vcon.json`,
     )
     .action(
-      shell.action('existing', async (session, given: readonly string[], options: Options) => {
+      shell.action('existing', async (session, given: readonly string[], wanted: Options) => {
+        const options = inPresentWords(session, wanted)
         if (options.calls && options.format !== 'bundle')
           throw toError(usage('--calls is for --format bundle'))
         const ids = await Promise.all(given.map((id) => conversationNamed(session.store, id)))
@@ -87,9 +98,10 @@ const placeOf = (n: number, format: Options['format']): string => `${n + 1}${ext
 const written = async (
   { store, host }: CommandSession,
   id: string,
-  { out, format, calls: chosen, redact: withhold, by, reason, force }: Options,
+  { out, format, calls: chosen, withhold, redact, by, reason, force }: PresentOptions,
 ): Promise<Written> => {
   const chat = store.conversation(id)
+  const repeated = await checkContent(chat, { format, withhold, redact, force })
   const onReady = (): Promise<void> =>
     store.audit.recordExport({
       conversations: [id],
@@ -100,7 +112,7 @@ const written = async (
       calls: chosen,
     })
   if (format !== 'bundle')
-    return { file: out, ...(await chat.document({ file: out, format, withhold, onReady })) }
+    return { file: out, ...(await chat.document({ file: out, format, withhold, redact, onReady })), repeated }
   const ledger = await store.audit
     .proof(id, { compare: force !== true, entries: true })
     .catch((error: unknown) => {
@@ -127,11 +139,11 @@ const linesOf = (done: Written): readonly string[] => {
     ...(withheld.length > 0 ? [`  withheld: ${withheld.join(', ')}`] : []),
     ...tainted.map(
       ({ position, of }) =>
-        `  WARNING: the summary at ${position} was made from withheld events (${of.join(', ')}) and may repeat them: look at it, or add ${position} to --redact`,
+        `  WARNING: the summary at ${position} was made from withheld events (${of.join(', ')}) and may repeat them: look at it, or add ${position} to --withhold`,
     ),
     ...repeated.map(
-      ({ position, of }) =>
-        `  WARNING: ${position} repeats a withheld text verbatim (${of.join(', ')}): look at it, or add ${position} to --redact`,
+      ({ position, of, excerpt }) =>
+        `  WARNING: ${position} repeats words that are left out at ${rangesText(of)}: ${excerpt}: look at it, or add ${position} to --withhold`,
     ),
     ...('omitted' in done ? omissions(done) : []),
   ]
@@ -165,9 +177,55 @@ const calls = (text: string): Options['calls'] => {
   return { first: Number(first), last: Number(last) }
 }
 
-const positions = (text: string, before: readonly number[] = []): readonly number[] => {
-  if (!/^\d{1,15}(,\d{1,15})*$/.test(text))
-    throw new InvalidArgumentError('It must be positions separated by commas, such as 12,15.')
-  // If the option is repeated, nothing that was to be withheld may be dropped.
-  return [...before, ...text.split(',').map(Number)]
+/** Parses a pattern. Positions are left as they are, because the option took positions before. */
+const redaction = (text: string, before?: string | RegExp): string | RegExp => {
+  const own = isPositions(text) ? text : pattern(text)
+  if (before === undefined) return own
+  if (typeof own === 'string' && typeof before === 'string') return `${before},${own}`
+  if (typeof own === 'string' || typeof before === 'string')
+    throw new InvalidArgumentError('Positions are for --withhold; --redact takes patterns.')
+  return pattern(own.source, before)
+}
+
+const isPositions = (text: string): boolean => /^\d{1,15}(,\d{1,15})*$/.test(text)
+
+interface PresentOptions extends Omit<Options, 'redact'> {
+  readonly redact?: RegExp | undefined
+}
+
+/** Reads positions in `--redact` as `--withhold`, and says so on standard error. */
+const inPresentWords = (
+  { host: { stderr } }: CommandSession,
+  { redact, ...options }: Options,
+): PresentOptions => {
+  if (typeof redact !== 'string') return { ...options, redact }
+  stderr.write(
+    `note: --redact ${redact} is read as --withhold ${redact}; in the next version it will be a pattern. To redact these digits, write (?:${redact})\n`,
+  )
+  return { ...options, withhold: positions(redact, options.withhold), redact: undefined }
+}
+
+interface ContentOptions extends Pick<PresentOptions, 'format' | 'redact'> {
+  readonly withhold: readonly number[] | undefined
+  readonly force: true | undefined
+}
+
+/**
+ * Looks through the content of an export, and returns the events of a document that repeat words of what it leaves out. Throws
+ * `InvalidInput` if a text is to be redacted in a bundle, and `SecretsFound` if there are secrets and `force` is not set.
+ */
+const checkContent = async (
+  chat: Conversation,
+  { format, withhold = [], redact, force }: ContentOptions,
+): Promise<Evidence['repeated']> => {
+  const { bundleParts, prepareExport, refuseRedaction, refuseSecretsIn } =
+    await import('../../transfer/disclosure/prepare.ts')
+  const last = await chat.position()
+  if (format === 'bundle') {
+    if (redact) await refuseRedaction(chat, redact, new Set(withhold))
+    if (!force) await refuseSecretsIn(chat.id, () => bundleParts(chat.stored, new Set(withhold), last))
+    return []
+  }
+  const { repeated } = await prepareExport(chat, { format, at: last, isWhole: true, withhold, redact, force })
+  return repeated.map(({ place, ...found }) => ({ position: place.position ?? 0, ...found }))
 }

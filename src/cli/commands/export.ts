@@ -3,18 +3,21 @@ import type { Command } from 'commander'
 import { invalidInput } from '../../events/errors.ts'
 import type { Conversation } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
-import type { FormatExporter } from '../../transfer/formats/exporter.ts'
+import type { ExportOptions, FormatExporter } from '../../transfer/formats/exporter.ts'
 import { exporterOf, writableFormats } from '../../transfer/formats/registry.ts'
 import { visibleJson, visibleLines } from '../../transfer/formats/visible.ts'
 import { unknownChoice, usage } from '../errors.ts'
-import { pattern, position } from '../options.ts'
+import { pattern, position, withholdOption } from '../options.ts'
 import type { CommandSession, Shell } from '../shell.ts'
+import { rangesText } from '../text.ts'
 
 interface Options {
   readonly format: string
   readonly at?: number
   readonly calls?: boolean
+  readonly withhold?: readonly number[]
   readonly redact?: RegExp
+  readonly force?: true
   readonly out?: string
 }
 
@@ -30,7 +33,13 @@ export const addExport = (program: Command, shell: Shell): void => {
     .option('--out <file>', 'write to this file, overwriting an existing one')
     .option('--at <position>', 'html: the conversation at this position', position)
     .option('--calls', 'html: include the request of every call, as it was sent')
-    .option('--redact <pattern>', 'html: redact text that matches this regular expression', pattern)
+    .addOption(withholdOption())
+    .option(
+      '--redact <pattern>',
+      'replace text that matches this regular expression with [redacted]',
+      pattern,
+    )
+    .option('--force', 'export even if the content contains what looks like secrets')
     .addHelpText(
       'after',
       `
@@ -42,46 +51,75 @@ html:       the page of \`palimpsest serve\` about this conversation, in a file
             that opens without a server
 vcon, prov: for other programs, in the formats of IETF drafts and W3C PROV;
             docs/interchange.md says what they cover
+Content that looks like a secret, such as an API key, is refused. Words of
+withheld or redacted content that remain elsewhere are named on standard error.
 
 Examples:
   palimpsest export task-42 --out task-42.jsonl
-  palimpsest export task-42 --format html --redact 'sk-\\w+' --out task-42.html
+  palimpsest export task-42 --format html --withhold 12,15-18 --out task-42.html
+  palimpsest export task-42 --format markdown --redact 'ACME-\\d+' --out task-42.md
   palimpsest export task-42 --format markdown | less`,
     )
     .action(
       shell.look(async (session, id: string, options: Options) => {
-        const { format: given, at, calls, redact, out } = options
+        const { format: given, at, calls, out } = options
         const format = given === 'md' ? 'markdown' : given
         const exporter = format === 'html' ? htmlOf(session, options) : await exporterOf(format)
         if (!exporter) throw toError(unknownChoice('--format', format, ['html', ...writableFormats()]))
-        if (format !== 'html' && (at !== undefined || calls || redact))
-          throw toError(usage('--at, --calls and --redact are for --format html'))
+        if (format !== 'html' && (at !== undefined || calls))
+          throw toError(usage('--at and --calls are for --format html'))
         const chat = session.store.conversation(id)
         // Fails with the nearest id if the conversation does not exist.
         await chat.position()
+        const left = await prepared(session, chat, options)
         const isCompact = session.isJson && !session.out.isTerminal
-        if (out !== undefined) return writeFile(out, exporter.pieces(chat, { isCompact: true }))
+        if (out !== undefined) return writeFile(out, exporter.pieces(chat, { ...left, isCompact: true }))
         await print(
           session,
           exporter.kind,
           { conversation: chat.id, format },
-          exporter.pieces(chat, { isCompact }),
+          exporter.pieces(chat, { ...left, isCompact }),
         )
       }),
     )
 }
 
+/** Looks through the export, warns of words of what it leaves out, and returns the options that leave it out. */
+const prepared = async (
+  { store, host: { stderr } }: CommandSession,
+  chat: Conversation,
+  { format, at, withhold, redact, force }: Options,
+): Promise<Pick<ExportOptions, 'redact' | 'withheld'>> => {
+  const [{ endOf, titleOf }, { prepareExport, placeText }, { patternRedactor }] = await Promise.all([
+    import('../../server/exports.ts'),
+    import('../../transfer/disclosure/prepare.ts'),
+    import('../../transfer/disclosure/redact.ts'),
+  ])
+  const end = await endOf(chat, at)
+  const title = format === 'html' ? await titleOf(store, chat.id) : undefined
+  const wishes = { format, at: end, isWhole: true, withhold, redact, force, title }
+  const { withheld, repeated } = await prepareExport(chat, wishes)
+  for (const { place, of, excerpt } of repeated)
+    stderr.write(
+      `WARNING: ${placeText(place)} repeats words that are left out at ${rangesText(of)}: ${excerpt}\n`,
+    )
+  return { withheld, ...(redact && { redact: patternRedactor(redact) }) }
+}
+
 /** Returns an exporter for the HTML page of a conversation. The modules that build the page are loaded on first use. */
 const htmlOf = ({ store }: CommandSession, options: Options) => ({
   kind: 'document' as const,
-  pieces: async function* (chat: Conversation): AsyncGenerator<string, void> {
+  pieces: async function* (
+    chat: Conversation,
+    { withheld }: Pick<ExportOptions, 'withheld'>,
+  ): AsyncGenerator<string, void> {
     const [{ endOf }, { gather }, { htmlPage }] = await Promise.all([
       import('../../server/exports.ts'),
       import('../../server/html/gather.ts'),
       import('../../server/html/page.ts'),
     ])
     const at = await endOf(chat, options.at)
-    yield* htmlPage(chat.id, gather(store, chat, { ...options, at }))
+    yield* htmlPage(chat.id, gather(store, chat, { ...options, at, withheld }))
   },
 })
 

@@ -8,7 +8,10 @@ import { receiptsChecked } from '../../agent/receipts/audit.ts'
 import { isUnproven } from '../../agent/receipts/calls.ts'
 import type { CallFacts, EmbeddedFile } from '../../ui/source/embedded/form.ts'
 import { usdOf } from '../calls.ts'
-import { redactMatches } from '../redact.ts'
+import { normalText } from '../../transfer/disclosure/needles.ts'
+import { textsIn } from '../../transfer/disclosure/texts.ts'
+import { withheldMark, type StubbedEvents, withStubs } from '../../transfer/disclosure/withheld.ts'
+import { redactMatches } from '../../transfer/disclosure/redact.ts'
 
 export interface HtmlOptions {
   /** Last position that the page includes. */
@@ -17,6 +20,8 @@ export interface HtmlOptions {
   readonly calls?: boolean | undefined
   /** Pattern of texts to redact. */
   readonly redact?: RegExp | undefined
+  /** Events to withhold, from `prepareExport`. Default: none. */
+  readonly withheld?: StubbedEvents | undefined
 }
 
 /**
@@ -26,9 +31,10 @@ export interface HtmlOptions {
  */
 export async function* gather(
   store: Store,
-  chat: Conversation,
-  { at, calls = false, redact }: HtmlOptions,
+  whole: Conversation,
+  { at, calls = false, redact, withheld = new Map() }: HtmlOptions,
 ): AsyncGenerator<string, void> {
+  const chat = withStubs(whole, withheld)
   let places = 0
   const clean = <A>(value: A, alsoFree?: readonly string[]): A => {
     if (!redact) return value
@@ -37,7 +43,7 @@ export async function* gather(
     return own.value
   }
   // The `data` of a note has a schema of its own.
-  const answers = clean(await answersOf(store, chat, at), ['data'])
+  const answers = clean(await answersOf(store, chat, { at, withheld }), ['data'])
   const head: Pick<EmbeddedFile, 'form' | 'conversation' | 'answers' | 'written'> = {
     form: 2,
     conversation: chat.id,
@@ -62,11 +68,19 @@ export async function* gather(
   yield `],${JSON.stringify(rest).slice(1)}`
 }
 
-const answersOf = async (store: Store, chat: Conversation, at: number): Promise<EmbeddedFile['answers']> => {
+const answersOf = async (
+  store: Store,
+  chat: Conversation,
+  { at, withheld }: Required<Pick<HtmlOptions, 'withheld'>> & { readonly at: number },
+): Promise<EmbeddedFile['answers']> => {
   const path = `/conversations/${encodeURIComponent(chat.id)}`
   const isIn = (noted: { readonly at: number }): boolean => noted.at <= at
   return {
-    '/conversations': { items: [await overviewOf(store, chat, at)], total: 1, matching: 1 },
+    '/conversations': {
+      items: [withoutTitle(await overviewOf(store, chat, at), withheld)],
+      total: 1,
+      matching: 1,
+    },
     '/workers': { claims: 0, items: [] },
     '/steps': { items: [] },
     [`${path}/notes`]: { items: (await chat.notes()).filter(isIn) },
@@ -110,7 +124,22 @@ const factsOfCalls = (chat: Conversation) => {
   }
 }
 
-const overviewOf = async (store: Store, { id, events }: Conversation, at: number): Promise<object> => {
+interface Overview {
+  readonly title: string
+}
+
+/** Returns an overview with a mark in place of a title that was made from a withheld event. */
+const withoutTitle = (overview: Overview, withheld: StubbedEvents | undefined = new Map()): Overview =>
+  [...withheld.values()].some(({ event }) => contains(event, overview.title))
+    ? { ...overview, title: withheldMark }
+    : overview
+
+const contains = (event: ConversationEvent, title: string): boolean => {
+  const normal = normalText(title)
+  return normal !== '' && textsIn(event.data).some(({ text }) => normalText(text).includes(normal))
+}
+
+const overviewOf = async (store: Store, { id, events }: Conversation, at: number): Promise<Overview> => {
   const own = { id, events: at + 1, updated: undefined as string | undefined }
   for await (const { metadata } of events({ from: at, to: at })) own.updated = metadata.time
   for await (const info of store.conversations({ beginning: id }))

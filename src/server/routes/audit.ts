@@ -143,10 +143,11 @@ export const evidence = route({
         'Positions of events to withhold: the bundle contains the hash and the end of the text of each, not its content',
       ),
     reason: z.string().min(1).max(1_000).optional().describe('Reason, recorded with the export'),
+    force: z.boolean().default(false).describe('Export even if the content contains what looks like secrets'),
   }),
   answers: {},
   media: ['application/zip'],
-  errors: ['ConversationNotFound', 'CallOutOfRange', 'TooLong', 'Overloaded'],
+  errors: ['ConversationNotFound', 'CallOutOfRange', 'SecretsFound', 'TooLong', 'Overloaded'],
   handle: ({ params: { id }, body, store, identity: { by }, leaving }) =>
     inTurn(leaving, async () =>
       evidenceOf(store, await openBounded(store, id, exportCommand(id, body)), body, by),

@@ -2,7 +2,8 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { z } from 'zod'
 import { fileNameOf } from '../../transfer/formats/file-name.ts'
 import { writableFormats } from '../../transfer/formats/registry.ts'
-import { endOf, type ExportSource, writerOf } from '../exports.ts'
+import type { PreparedExport } from '../../transfer/disclosure/prepare.ts'
+import { endOf, type ExportSource, prepare, writerOf } from '../exports.ts'
 import { flowInTurn, lane, untilLeft } from '../bounded.ts'
 import { flag, ofConversation, whole } from '../parameters.ts'
 import { requestError } from '../problem.ts'
@@ -17,7 +18,8 @@ const format = z
   .max(100)
   .describe('palimpsest, anthropic, markdown, html, vcon, prov, or a registered one')
 const withCalls = 'html: include the request of every call, as it was sent'
-const text = z.string().min(1).max(1_000)
+const withForce = 'Export even if the content contains what looks like secrets'
+const redactedText = z.string().min(1).max(1_000)
 
 export const exported = route({
   method: 'post',
@@ -30,15 +32,21 @@ export const exported = route({
     format,
     calls: z.boolean().default(false).describe(withCalls),
     at: z.int().min(0).optional().describe('Last position to include. Default: the last one'),
+    withhold: z
+      .array(z.int().min(0))
+      .max(10_000)
+      .default([])
+      .describe('Positions of events whose content is left out; not for the palimpsest format'),
     redact: z
-      .array(text)
+      .array(redactedText)
       .max(100)
       .default([])
       .describe('Texts to replace with [redacted]; not for the palimpsest format'),
+    force: z.boolean().default(false).describe(withForce),
   }),
   answers: {},
   media: ['application/octet-stream'],
-  errors: ['ConversationNotFound', 'OutOfRange', 'TooLong', 'Overloaded'],
+  errors: ['ConversationNotFound', 'OutOfRange', 'SecretsFound', 'TooLong', 'Overloaded'],
   handle: ({ params: { id }, body, leaving, ...source }) => fileOf(id, body, source, leaving),
 })
 
@@ -53,20 +61,58 @@ export const download = route({
     format,
     calls: flag.default(false).describe(withCalls),
     at: whole(0).optional().describe('Last position to include. Default: the last one'),
-    redact: text.optional().describe('Text to replace with [redacted]; not for the palimpsest format'),
+    withhold: z
+      .string()
+      .max(1_000)
+      .regex(/^\d{1,15}(-\d{1,15})?(,\d{1,15}(-\d{1,15})?)*$/)
+      .optional()
+      .describe(
+        'Positions of events whose content is left out, such as 12,15-18; not for the palimpsest format',
+      ),
+    redact: redactedText
+      .optional()
+      .describe('Text to replace with [redacted]; not for the palimpsest format'),
+    force: flag.default(false).describe(withForce),
   }),
   answers: {},
   media: ['application/octet-stream'],
-  errors: ['ConversationNotFound', 'OutOfRange', 'TooLong', 'Overloaded'],
-  handle: ({ params: { id }, query: { redact, ...query }, leaving, ...source }) =>
-    fileOf(id, { ...query, redact: redact === undefined ? [] : [redact] }, source, leaving),
+  errors: ['ConversationNotFound', 'OutOfRange', 'SecretsFound', 'TooLong', 'Overloaded'],
+  handle: ({ params: { id }, query: { redact, withhold, ...query }, leaving, ...source }) =>
+    fileOf(
+      id,
+      {
+        ...query,
+        redact: redact === undefined ? [] : [redact],
+        withhold: withhold === undefined ? [] : positionsIn(withhold),
+      },
+      source,
+      leaving,
+    ),
 })
+
+/** Maximum number of positions that a request may name. */
+const mostPositions = 10_000
+
+const positionsIn = (text: string): readonly number[] => {
+  const positions: number[] = []
+  for (const part of text.split(',')) {
+    const [first = 0, last = first] = part.split('-').map(Number)
+    if (positions.length + last - first >= mostPositions)
+      throw requestError('InvalidRequest', `withhold names more than ${mostPositions} positions`, {
+        path: 'withhold',
+      })
+    for (let position = first; position <= last; position++) positions.push(position)
+  }
+  return positions
+}
 
 interface Wanted {
   readonly format: string
   readonly at?: number | undefined
   readonly calls: boolean
   readonly redact: readonly string[]
+  readonly withhold: readonly number[]
+  readonly force: boolean
 }
 
 const fileOf = async (
@@ -83,12 +129,28 @@ const fileOf = async (
   const chat = untilLeft(source.store.conversation(id), leaving())
   const at = await endOf(chat, wanted.at)
   const name = fileNameOf(id, writer.extension)
+  let repeated: PreparedExport['repeated'] = []
+  const flow = await flowInTurn(inTurn, leaving, async () => {
+    const left = await prepare(source.store, chat, { ...wanted, at, isWhole: wanted.at === undefined })
+    repeated = left.repeated
+    return begun(writer.write(chat, { ...wanted, at, withheld: left.withheld }))
+  })
+  const told = {
+    withheld: wanted.withhold.length,
+    repeated: repeated.slice(0, mostTold).map(({ place }) => place),
+  }
   return {
-    headers: { 'content-disposition': `attachment; filename="${name}"` },
+    headers: {
+      'content-disposition': `attachment; filename="${name}"`,
+      'palimpsest-export': JSON.stringify(told),
+    },
     type: 'application/octet-stream',
-    flow: await flowInTurn(inTurn, leaving, () => begun(writer.write(chat, { ...wanted, at }))),
+    flow,
   }
 }
+
+/** Maximum number of places in the response header, to keep the header short. */
+const mostTold = 50
 
 /** Reads the first piece of a stream, so that an error is returned before the response begins. */
 const begun = async (flow: AsyncGenerator<string, void>): Promise<AsyncGenerator<string, void>> => {

@@ -1,15 +1,7 @@
 import type { ConversationEvent } from '../../events/events.ts'
-import type { PlacedEvent } from '../../conversation/reading/stored-events.ts'
-import type { Effective } from '../../projections/effective.ts'
 import type { Log } from '../../projections/path.ts'
-
-/** The parts of a conversation that an export reads. */
-export interface ReadableConversation {
-  readonly id: string
-  readonly events: (range: { readonly to?: number | undefined }) => AsyncIterable<ConversationEvent>
-  readonly stored: () => AsyncIterable<PlacedEvent>
-  readonly context: (options: { readonly at?: number | undefined }) => Promise<Effective>
-}
+import type { StubbedEvents } from '../disclosure/withheld.ts'
+import type { ReadableConversation } from './readable-conversation.ts'
 
 /** Settings of one export. */
 export interface ExportOptions {
@@ -17,6 +9,8 @@ export interface ExportOptions {
   readonly at?: number | undefined
   /** Redacts a value before it is written. Not used by the `palimpsest` format, whose output is exact to the byte. */
   readonly redact?: (<A>(value: A) => A) | undefined
+  /** Events to withhold, from `prepareExport`. Not used by the `palimpsest` format. Default: none. */
+  readonly withheld?: StubbedEvents | undefined
   /** True to write JSON on one line. */
   readonly isCompact?: boolean | undefined
 }
@@ -42,17 +36,18 @@ export interface FormatExporter {
 /** Returns a value unchanged, that is, without redaction. */
 export const leaveAsIs = <A>(value: A): A => value
 
-/** Returns an exporter based on a function that writes a whole log. */
+/** Returns an exporter based on a function that writes a whole log and puts the given hashes in place of withheld events. */
 export const exporterOfLog = (
   extension: string,
-  write: (log: Log, conversation: string) => Iterable<string>,
+  write: (log: Log, conversation: string, withheld: ReadonlyMap<number, string>) => Iterable<string>,
 ): FormatExporter => ({
   extension,
   kind: 'text',
   isOfLog: true,
-  pieces: async function* (chat, { at, redact = leaveAsIs }) {
+  pieces: async function* (chat, { at, redact = leaveAsIs, withheld = new Map() }) {
     const log: ConversationEvent[] = []
-    for await (const event of chat.events({ to: at })) log.push(redact(event))
-    yield* write(log, chat.id)
+    for await (const event of chat.events({ to: at }))
+      log.push(withheld.has(event.position) ? event : redact(event))
+    yield* write(log, chat.id, new Map([...withheld].map(([position, { hash }]) => [position, hash])))
   },
 })

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import type { Log } from '../../projections/path.ts'
+import { withStubs } from '../disclosure/withheld.ts'
 import { exporterOfLog, type FormatExporter } from './exporter.ts'
 import { formats, type ImportAction } from './plan.ts'
 import type { ImportNotes } from './source.ts'
@@ -89,7 +90,17 @@ const exporters: ReadonlyMap<string, () => Promise<FormatExporter>> = new Map([
 /** Returns the exporter for a format, either registered or built in; undefined if the format is unknown or cannot be exported. */
 export const exporterOf = async (format: string): Promise<FormatExporter | undefined> => {
   const write = ownFormats().get(format)?.write
-  return write ? exporterOfLog('txt', write) : exporters.get(format)?.()
+  return write ? registeredExporter(write) : exporters.get(format)?.()
+}
+
+/** Returns the exporter for a registered format, which gets stubs in place of withheld events. */
+const registeredExporter = (write: NonNullable<SessionFormat['write']>): FormatExporter => {
+  const exporter = exporterOfLog('txt', write)
+  return {
+    ...exporter,
+    pieces: (chat, { withheld = new Map(), ...options }) =>
+      exporter.pieces(withStubs(chat, withheld), options),
+  }
 }
 
 /** Returns the names of all export formats. */

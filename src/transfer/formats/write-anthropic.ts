@@ -1,6 +1,7 @@
 import type { Configuration } from '../../events/events.ts'
 import { configurationOf, type Effective } from '../../projections/effective.ts'
 import { render, type RenderResult, type RenderOptions } from '../../projections/render/renderer.ts'
+import { withStubs } from '../disclosure/withheld.ts'
 import { type FormatExporter, leaveAsIs } from './exporter.ts'
 import { jsonPieces } from './json-pieces.ts'
 
@@ -50,8 +51,9 @@ export const anthropicExporter: FormatExporter = {
   extension: 'json',
   kind: 'json',
   isOfLog: false,
-  pieces: async function* (chat, { at, redact = leaveAsIs, isCompact = false }) {
-    yield* jsonPieces(redact(anthropicRequest(await chat.context({ at }))), !isCompact)
+  pieces: async function* (chat, { at, redact = leaveAsIs, withheld = new Map(), isCompact = false }) {
+    const context = await withStubs(chat, withheld).context({ at })
+    yield* jsonPieces(redact(anthropicRequest(context)), !isCompact)
     yield '\n'
   },
 }

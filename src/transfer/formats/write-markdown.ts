@@ -2,7 +2,9 @@ import { type Block, isBlock, isWellShaped } from '../../events/blocks.ts'
 import type { ConversationEvent, Message } from '../../events/events.ts'
 import { itemIn } from '../../projections/effective.ts'
 import { type Entry, full } from '../../projections/full.ts'
-import { type ExportOptions, type FormatExporter, type ReadableConversation, leaveAsIs } from './exporter.ts'
+import { withStubs } from '../disclosure/withheld.ts'
+import { type ExportOptions, type FormatExporter, leaveAsIs } from './exporter.ts'
+import type { ReadableConversation } from './readable-conversation.ts'
 import { visibleDocument } from './visible.ts'
 
 /**
@@ -13,9 +15,10 @@ export const markdownExporter: FormatExporter = { extension: 'md', kind: 'docume
 
 /** Yields the document in pieces. Reads the log twice: first for the status of each entry, then for the content. */
 async function* pieces(
-  chat: ReadableConversation,
-  { at, redact = leaveAsIs }: ExportOptions,
+  whole: ReadableConversation,
+  { at, redact = leaveAsIs, withheld = new Map() }: ExportOptions,
 ): AsyncGenerator<string, void> {
+  const chat = withStubs(whole, withheld)
   const log: ConversationEvent[] = []
   for await (const event of chat.events({ to: at })) log.push(withoutContent(event))
   const entries = full(log, { at, abandoned: true })

@@ -1,5 +1,6 @@
 import type { PlacedEvent } from '../../conversation/reading/stored-events.ts'
-import type { FormatExporter, ReadableConversation } from './exporter.ts'
+import type { FormatExporter } from './exporter.ts'
+import type { ReadableConversation } from './readable-conversation.ts'
 
 /**
  * Returns an event as a line of Palimpsest's own JSONL, without the newline. The format is lossless: `data` and `metadata` are written

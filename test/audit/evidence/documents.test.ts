@@ -55,8 +55,8 @@ describe('what still tells of what is withheld', () => {
     ])
     const { repeated } = await chat.evidence({ folder: join(temporaryFolder(), 'e'), withhold: [0] })
     expect(repeated).toEqual([
-      { position: 1, of: [0] },
-      { position: 2, of: [0] },
+      { position: 1, of: [0], excerpt: 'th… (23 characters)' },
+      { position: 2, of: [0], excerpt: 'th… (23 characters)' },
     ])
   })
 })
@@ -78,6 +78,19 @@ describe('a document for other programs', () => {
       expect(text).toContain(hash)
       expect(await refused(chat.document({ file, format }), 'FileExists')).toBe(true)
     }
+  })
+
+  it('has no text that matches a pattern', async () => {
+    const { chat } = await scene()
+    const file = join(temporaryFolder(), 'a.json')
+    await chat.document({ file, format: 'vcon', withhold: [0], redact: /launch \w+/u })
+    const text = readFileSync(file, 'utf8')
+    expect(text).not.toContain('launch')
+    expect(text).toContain('You said: The [redacted] is 0000.')
+    const wrong: object = { file: `${file}2`, format: 'vcon', redact: 'launch' }
+    expect(await refused(chat.document(wrong as Parameters<typeof chat.document>[0]), 'InvalidInput')).toBe(
+      true,
+    )
   })
 
   it('is refused where positions, format or file are wrong, and a fork keeps where it is from', async () => {

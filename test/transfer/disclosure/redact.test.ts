@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { redactor } from '../../src/server/redact.ts'
+import { redactor } from '../../../src/transfer/disclosure/redact.ts'
 
 test.each([
   [['secret', 'act'], 'a secret act', 'a [redacted] [redacted]'],

@@ -70,9 +70,14 @@ export const anyOf = (texts: readonly string[]): RegExp =>
  */
 export const redactor = (texts: readonly string[]): (<A>(value: A) => A) => {
   if (texts.length === 0) return (value) => value
-  const pattern = anyOf(texts)
-  return (value) => redactMatches(value, pattern).value
+  return patternRedactor(anyOf(texts))
 }
+
+/** Makes a function that returns a copy of a value in which the mark replaces every match of a pattern. */
+export const patternRedactor =
+  (pattern: RegExp): (<A>(value: A) => A) =>
+  (value) =>
+    redactMatches(value, pattern).value
 
 /**
  * Returns a copy of a JSON value in which the mark replaces every match in texts. In tool inputs, schemas and other data with a schema
@@ -81,17 +86,22 @@ export const redactor = (texts: readonly string[]): (<A>(value: A) => A) => {
  * guess of what was redacted. Recursion is avoided, because tool inputs may be nested deeply.
  *
  * @param alsoFree names of further fields whose data has a schema of its own
+ * @param onMatch called with each text that is replaced
  */
 export const redactMatches = <A>(
   value: A,
   pattern: RegExp,
   alsoFree: readonly string[] = [],
+  onMatch?: (text: string) => void,
 ): RedactionResult<A> => {
   const every = new RegExp(pattern.source, `${pattern.flags.replace('g', '')}g`)
   const isFreeIn = new Set([...free, ...alsoFree])
   let places = 0
   const clean = (text: string): string => {
-    const now = text.replaceAll(every, () => mark)
+    const now = text.replaceAll(every, (match) => {
+      onMatch?.(match)
+      return mark
+    })
     if (now !== text) places += 1
     return now
   }

@@ -1,0 +1,156 @@
+import type { Block } from '../../events/blocks.ts'
+import { decode, hashOf } from '../../events/codec.ts'
+import { invalidInput } from '../../events/errors.ts'
+import {
+  type Configuration,
+  type ConversationEvent,
+  contentOf,
+  type Message,
+  messageOf,
+} from '../../events/events.ts'
+import { streamOf } from '../../events/ids.ts'
+import { type Effective, itemIn } from '../../projections/effective.ts'
+import { orThrow } from '../../result/fallible.ts'
+import { toError } from '../../result/typed-error.ts'
+import type { ReadableConversation } from '../formats/readable-conversation.ts'
+
+/** Text that stands in place of withheld content. */
+export const withheldMark = '[withheld]'
+
+/** An event whose content is withheld from an export. */
+export interface StubbedEvent {
+  readonly event: ConversationEvent
+  /** The event with a mark in place of its content. */
+  readonly stub: ConversationEvent
+  readonly hash: string
+}
+/** Withheld events by position, ascending. */
+export type StubbedEvents = ReadonlyMap<number, StubbedEvent>
+
+/**
+ * Reads the events to withhold, which are kept in memory. Throws `InvalidInput` if a position does not exist, or if its event records
+ * where a fork comes from.
+ *
+ * @param last last position of the export
+ */
+export const readWithheld = async (
+  chat: Pick<ReadableConversation, 'stored'>,
+  positions: readonly number[],
+  last: number,
+): Promise<StubbedEvents> => {
+  const wanted = new Set(positions)
+  const withheld = new Map<number, StubbedEvent>()
+  if (positions.some((position) => position > last || position < 0))
+    throw toError(invalidInput('withhold', `must be a list of positions from 0 to ${last}`))
+  if (wanted.size === 0) return withheld
+  let position = 0
+  for await (const stored of chat.stored({ to: Math.max(...wanted) })) {
+    if (wanted.has(position)) {
+      const { conversation, revision } = stored
+      const event = await orThrow(decode(stored, { stream: streamOf(conversation), revision, position }))
+      withheld.set(position, { event, stub: stubOf(event), hash: hashOf(stored) })
+    }
+    position++
+  }
+  return withheld
+}
+
+/** Returns a conversation whose withheld events and items are stubs. */
+export const withStubs = <C extends Pick<ReadableConversation, 'events' | 'context'>>(
+  chat: C,
+  withheld: StubbedEvents,
+): C =>
+  withheld.size === 0
+    ? chat
+    : {
+        ...chat,
+        events: async function* (range: Parameters<C['events']>[0]) {
+          for await (const event of chat.events(range)) yield withheld.get(event.position)?.stub ?? event
+        },
+        context: async (options: Parameters<C['context']>[0]) =>
+          contextWith(await chat.context(options), withheld),
+      }
+
+const contextWith = (effective: Effective, withheld: StubbedEvents): Effective => {
+  const { items, layout } = effective
+  const configurationAt = (position: number | undefined): Configuration | undefined => {
+    const stub = position === undefined ? undefined : withheld.get(position)?.stub
+    return stub?.type === 'Configured' ? stub.data : undefined
+  }
+  const configuration = configurationAt(layout.configured)
+  const { tools: formerTools } = configurationAt(layout.toolsFrom) ?? {}
+  return {
+    ...effective,
+    items: items.map((item) => {
+      const stub = withheld.get(item.position)?.stub
+      return (stub && itemIn(stub)) ?? item
+    }),
+    layout: { ...layout, ...(configuration && { configuration }), ...(formerTools && { formerTools }) },
+  }
+}
+
+/**
+ * Returns an event with a mark in place of its content. What keeps a history and its requests valid stays: type, role, time, actor, the
+ * ids of calls, the names of tools, and the slice that a marker covers. Receipts and the salt go, because they could confirm a guess.
+ */
+const stubOf = (event: ConversationEvent): ConversationEvent => {
+  const { salt: _salt, ...metadata } = event.metadata
+  switch (event.type) {
+    case 'MessageAppended': {
+      const { role, messageId } = event.data
+      const { content } = messageOf(event)
+      const id = messageId === undefined ? {} : { messageId }
+      return { ...event, metadata, data: { role, content: stubBlocks(content), ...id } }
+    }
+    case 'Condensed': {
+      const { origin: _origin, policy: _policy, ...data } = event.data
+      return { ...event, metadata, data: { ...data, summary: contentOf(event).map(stubMessage) } }
+    }
+    case 'Truncated':
+    case 'Rewound': {
+      const reason = event.data.reason === undefined ? {} : { reason: withheldMark }
+      return { ...event, metadata, data: { ...event.data, ...reason } } as ConversationEvent
+    }
+    case 'Configured':
+      return { ...event, metadata, data: stubConfiguration(event.data) }
+    case 'Restored':
+      return { ...event, metadata }
+    case 'Forked':
+      throw toError(
+        invalidInput(
+          'withhold',
+          `event ${event.position} records where the conversation was forked from and cannot be withheld`,
+        ),
+      )
+  }
+}
+
+const markBlock: Block = { type: 'text', text: withheldMark }
+
+const stubMessage = ({ role }: Message): Message => ({ role, content: [markBlock] })
+
+/** Returns the calls and results of a message without their content, and a mark for everything else. */
+const stubBlocks = (content: readonly Block[]): readonly Block[] => {
+  const stubs = content.flatMap((block): readonly Block[] => {
+    const { type, id, name, tool_use_id: of }: Readonly<Record<string, unknown>> = { ...block }
+    if (type === 'tool_use' && typeof id === 'string' && typeof name === 'string')
+      return [{ type, id, name, input: {} }]
+    if (type === 'tool_result' && typeof of === 'string')
+      return [{ type, tool_use_id: of, content: withheldMark }]
+    return []
+  })
+  const isMarked = stubs.some(({ type }) => type === 'tool_result')
+  return isMarked || content.length === 0 ? stubs : [markBlock, ...stubs]
+}
+
+const stubConfiguration = ({ system, tools, model }: Configuration): Configuration => ({
+  ...(model !== undefined && { model }),
+  ...(system !== undefined && { system: withheldMark }),
+  ...(tools && {
+    tools: tools.map(({ name, type }) =>
+      type === undefined || type === 'custom'
+        ? { name, description: withheldMark, input_schema: { type: 'object' } }
+        : { type, name },
+    ),
+  }),
+})
