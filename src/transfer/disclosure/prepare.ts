@@ -72,6 +72,8 @@ export const prepareExport = async (
   if (format === 'palimpsest' && (withhold.length > 0 || redact))
     throw toError(invalidInput(redact ? 'redact' : 'withhold', verbatim))
   const withheld = await readWithheld(chat, withhold, at)
+  // Nothing is looked for, so a forced export is read only once.
+  if (force && withheld.size === 0 && !redact) return { withheld, repeated: [] }
   const shown = withStubs(chat, withheld)
   const { secrets, repeated } = await inspectParts(() => partsOf(shown, wishes), { withheld, redact })
   if (!force) refuseSecrets(chat.id, secrets)
