@@ -1,25 +1,32 @@
 /** Maximum time to block the process's timers and sockets, in milliseconds, not counting one step of work. */
 const longest = 3
 
-let since = -Infinity
-let turn: Promise<void> | undefined
+/** Start of the current time allowance; undefined if nothing has asked for time since the event loop last came round. */
+let since: number | undefined
+/** Resolves in the next turn of the event loop. */
+let turn: Promise<void> = Promise.resolve()
 
-/**
- * Returns undefined while work that runs from microtask to microtask may continue; otherwise a promise that resolves in the next turn
- * of the event loop. All such work in the process shares one time allowance, regardless of the number of readers.
- */
-export const breath = (): Promise<void> | undefined => {
-  const passed = performance.now() - since
-  // A negative time means that the clock was set back. A pause is then due.
-  if (passed >= 0 && passed < longest) return undefined
-  turn ??= new Promise((resolve) =>
+const start = (): void => {
+  if (since !== undefined) return
+  since = performance.now()
+  turn = new Promise((resolve) =>
     setImmediate(() => {
-      since = performance.now()
-      turn = undefined
+      since = undefined
       resolve()
     }),
   )
-  return turn
+}
+
+/**
+ * Returns undefined while work that runs from microtask to microtask may continue; otherwise a promise that resolves in the next turn
+ * of the event loop. All such work in the process shares one time allowance, regardless of the number of readers. The allowance begins
+ * when work first asks in a turn of the event loop, or when it resumes after a pause.
+ */
+export const breath = (): Promise<void> | undefined => {
+  start()
+  const passed = performance.now() - (since ?? 0)
+  // A negative time means that the clock was set back. A pause is then due.
+  return passed >= 0 && passed < longest ? undefined : turn.then(start)
 }
 
 /** Number of characters to process between checks of the time. Short texts are processed without a check. */

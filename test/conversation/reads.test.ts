@@ -112,6 +112,44 @@ describe('what a command asks of the store', () => {
   })
 })
 
+test.each([
+  // A position, how many events come from there, and how often the store is asked for them.
+  [300, 150, 2],
+  [449, 1, 2],
+  [250, 200, 3],
+  [100, 350, 4],
+  [450, 0, 3],
+])(
+  'the events from %i on: the first page of them shows the end, if it is reached',
+  async (from, events, most) => {
+    const { store, asked } = counting(memoryStore())
+    right(
+      await storeOn(store, actor)
+        .conversation('c')
+        .append(Array.from({ length: 450 }, () => said('x')))(),
+    )
+    const before = asked()
+    const positions: number[] = []
+    for await (const { position } of storeOn(store, actor).conversation('c').events({ from }))
+      positions.push(position)
+    expect(asked() - before).toBe(most)
+    expect(positions).toEqual(Array.from({ length: events }, (_, n) => from + n))
+  },
+)
+
+test('the events of a fork, from before, at and after its beginning', async () => {
+  const { conversation } = storeOn(memoryStore(), actor)
+  const parent = conversation('c')
+  right(await parent.append(Array.from({ length: 5 }, () => said('x')))())
+  const fork = right(await parent.fork('d', { at: 2 })())
+  right(await fork.append([said('y'), said('z')])())
+  for (const from of [0, 2, 3, 5, 6]) {
+    const positions: number[] = []
+    for await (const { position } of conversation('d').events({ from })) positions.push(position)
+    expect(positions).toEqual([0, 1, 2, 3, 4, 5].slice(from))
+  }
+})
+
 test('how two positions differ is read without what came before them, but for what is shown', async () => {
   const store = memoryStore()
   const others = storeOn(store, actor).conversation('c')

@@ -1,9 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate as eventLoop } from 'node:timers/promises'
 import { openStore, type Store } from 'palimpsest'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { newKeyFile } from '../../src/audit.ts'
+import { breath } from '../../src/store/breath.ts'
 import { palimpsestLine } from '../../src/transfer/formats/write-palimpsest.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'palimpsest-'))
@@ -106,4 +108,18 @@ describe('the event loop comes round', () => {
   ])('between two short conversations, during %s', async (_, work) => {
     expect(await turnsDuring(work)).toBeGreaterThan(short)
   })
+})
+
+test('the first work in a turn of the event loop does not pause, and what follows a pause has a limited time again', async () => {
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(now)
+  await eventLoop()
+  clock.mockReturnValue((now += 1_000))
+  expect(breath()).toBeUndefined()
+  clock.mockReturnValue((now += 10))
+  const pause = breath()
+  expect(pause).toBeInstanceOf(Promise)
+  await pause
+  expect(breath()).toBeUndefined()
+  clock.mockReturnValue((now += 10))
+  expect(breath()).toBeInstanceOf(Promise)
 })

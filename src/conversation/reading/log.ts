@@ -7,7 +7,8 @@ import { catchTyped, run } from '../../result/fallible.ts'
 import { type ConversationEnd, lastPosition, readConversationEnd } from './ends.ts'
 import type { ReadError, StoreError } from '../../store/errors.ts'
 import { type Lineage, loadLineage, type Own } from './lineage.ts'
-import type { EventStore, RecordedEvent } from '../../store/port.ts'
+import { endsStream } from '../../store/pages.ts'
+import { type EventStore, type RecordedEvent, streamPage } from '../../store/port.ts'
 import { firstPage, pages, type Reader, reader } from './reader.ts'
 
 /** A conversation opened for reading, with its last position at that time. */
@@ -44,6 +45,36 @@ export const openAtEnd = (
   const outside = outsideOf(conversation, at, last)
   if (outside) return E.left(outside)
   return E.right({ reading: reader(store, lineage), lineage, last, at: at ?? last })
+}
+
+/**
+ * Like `openAt`, but for reading the events from position `from` to the end. Reads the first page of them at once, which is often all:
+ * then it also shows the conversation's end.
+ */
+export const openFrom = async (
+  store: EventStore,
+  conversation: string,
+  from: number,
+  own: Own,
+): Promise<E.Either<ReadError, OpenedConversation>> => {
+  const lineage = own.lineage ? E.right(own.lineage) : await loadLineage(store, conversation)
+  if (E.isLeft(lineage)) return lineage
+  const [stretch] = lineage.right ?? []
+  if (!lineage.right || !stretch || from < stretch.offset) return openAt(store, conversation, undefined, own)
+  own.lineage = lineage.right
+  const { stream, offset } = stretch
+  const page = await store.read({ stream, from: from - offset, direction: 'forwards', limit: streamPage })()
+  if (E.isLeft(page)) return page
+  const newest = page.right.at(-1)
+  const isEnd = endsStream(page.right, streamPage) && newest !== undefined && !newest.part
+  const last = offset + (newest?.revision ?? 0)
+  const opened = isEnd ? E.right({ last, at: last }) : await openAt(store, conversation, undefined, own)
+  const reading = reader(store, lineage.right, { known: page.right.toReversed() })
+  return E.map((ends: Pick<OpenedConversation, 'last' | 'at'>) => ({
+    ...ends,
+    reading,
+    lineage: reading.lineage,
+  }))(opened)
 }
 
 interface Shown extends Pick<OpenedConversation, 'reading' | 'at'> {

@@ -78,12 +78,8 @@ export const reader = (
       if (!stretch) return E.right([])
       const { stream, offset } = stretch
       const from = direction === 'forwards' ? first : last
-      const newest = kept[0]?.revision ?? -1
-      if (direction === 'backwards' && stretch === lineage[0] && last - offset <= newest) {
-        const back = newest - (last - offset)
-        const part = kept.slice(back, back + 1 + last - Math.max(first, offset))
-        if (part.length > 0) return decodeAll(part, stretch, decoder)
-      }
+      const part = stretch === lineage[0] ? keptIn(kept, first - offset, last - offset, direction) : []
+      if (part.length > 0) return decodeAll(part, stretch, decoder)
       const room =
         direction === 'forwards' ? Math.min(last, stretch.last) - first : last - Math.max(first, offset)
       const range = { stream, from: from - offset, direction, limit: Math.min(room + 1, maxPage) }
@@ -95,6 +91,20 @@ export const reader = (
       return decodeAll(read.right, stretch, decoder)
     },
   }
+}
+
+/** Returns the kept events, newest first, with which a page of the revisions from `first` to `last` begins; empty if it has none. */
+const keptIn = (
+  kept: readonly RecordedEvent[],
+  first: number,
+  last: number,
+  direction: StreamRange['direction'],
+): readonly RecordedEvent[] => {
+  const newest = kept[0]?.revision ?? -1
+  if (direction === 'backwards')
+    return last <= newest ? kept.slice(newest - last, newest + 1 - Math.max(first, 0)) : []
+  const isKept = first <= newest && first > newest - kept.length
+  return isKept ? kept.slice(Math.max(0, newest - last), newest + 1 - first).toReversed() : []
 }
 
 /**
