@@ -4,8 +4,8 @@ import { type Evidence, isError, type WrittenDocument } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
 import { usage } from '../errors.ts'
 import { actorIn } from '../host.ts'
-import { commandName, type CommandSession, conversationNamed, type Shell, shellWord } from '../shell.ts'
-import { plural, rangesText } from '../text.ts'
+import { commandName, type CommandSession, conversationNamed, type Shell } from '../shell.ts'
+import { plural, rangesText, shellWord } from '../text.ts'
 
 const formats = ['bundle', 'vcon', 'prov'] as const
 
