@@ -1,4 +1,4 @@
-import { shellWord } from '../../src/cli/shell.ts'
+import { shellWord } from '../../src/cli/text.ts'
 import type { ReceiptVerification } from '../../src/index.ts'
 import type { Played, Tally } from './play.ts'
 

@@ -1,5 +1,4 @@
-import { shellWord } from '../../src/cli/shell.ts'
-import { plural } from '../../src/cli/text.ts'
+import { plural, shellWord } from '../../src/cli/text.ts'
 import type { AuditProblem } from '../../src/index.ts'
 import type { Made } from './made.ts'
 import type { Tampering } from './tamperings.ts'

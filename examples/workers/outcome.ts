@@ -1,5 +1,4 @@
-import { shellWord } from '../../src/cli/shell.ts'
-import { plural } from '../../src/cli/text.ts'
+import { plural, shellWord } from '../../src/cli/text.ts'
 import type { Audit } from './audit.ts'
 import type { Played } from './play.ts'
 

@@ -1,4 +1,5 @@
 import { nearest } from '../events/nearest.ts'
+import { shellWord } from './text.ts'
 
 /** An error in the form in which the command line reports it. It comes from the library or from the command line itself. */
 export interface CliError {
@@ -53,7 +54,7 @@ export const failureOf = (thrown: unknown): CliError => {
       stack: stackOf(error),
     }
   const { _tag, name: _name, stack: _stack, cause: _cause, message: _message, ...data } = error as CliError
-  return { _tag, message: inOurWords(_tag, message, data['store']), ...data }
+  return { _tag, message: inOurWords(_tag, message, data), ...data }
 }
 
 /**
@@ -73,15 +74,26 @@ const ourWords: { readonly [tag: string]: readonly [library: string, ours: strin
   UnsupportedFormat: ['open it with openStore', 'open it with --store'],
 }
 
-const inOurWords = (tag: string, message: string, store: unknown): string => {
-  if (tag === 'InvalidInput') return message.replace(/^(?=(?:withhold|redact): )/, '--')
+const inOurWords = (tag: string, text: string, { store, conversation }: ErrorData): string => {
+  if (tag === 'InvalidInput') return text.replace(/^(?=(?:withhold|redact): )/, '--')
   if (tag === 'StoreNotFound') return `there is no store at ${String(store)}`
+  const message = tag === 'ImportDiverged' ? withRewind(text, String(conversation)) : text
   if (tag === 'ConversationNotFound' && message.endsWith('in this store'))
     return `${message}: palimpsest list shows all`
   const [library = '', ours = ''] = ourWords[tag] ?? []
   const at = message.lastIndexOf(library)
   return at < 0 ? message : message.slice(0, at) + ours + message.slice(at + library.length)
 }
+
+/** Fields of an error that its message may name. */
+type ErrorData = { readonly [field: string]: unknown }
+
+/** Replaces the last "rewind the conversation to N" by the command that does it. */
+const withRewind = (message: string, id: string): string =>
+  message.replace(
+    /^(.*)rewind the conversation to (\d+)/s,
+    (_, before: string, to: string) => `${before}run palimpsest rewind ${shellWord(id)} --to ${to}`,
+  )
 
 /** Commands that newcomers try first: to have something to show, they import a session. */
 const firstCommands: ReadonlySet<string> = new Set(

@@ -174,7 +174,3 @@ const mainOf = (ids: readonly string[]): string | undefined =>
 /** Returns the program's name as the user calls it: `npx palimpsest` in a checkout or a project, otherwise `palimpsest`. */
 export const commandName = ({ env }: Host): string =>
   env['npm_command'] !== undefined || import.meta.url.endsWith('.ts') ? 'npx palimpsest' : 'palimpsest'
-
-/** Quotes a word for a shell if necessary. */
-export const shellWord = (text: string): string =>
-  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`

@@ -69,6 +69,35 @@ describe('import', () => {
       )
     }))
 
+  test('of a folder names at its end the conversations that were continued, with the way out', () =>
+    inDirectory(async (directory) => {
+      const line = (sessionId: string, uuid: string, parentUuid: string | null): string =>
+        `${JSON.stringify({ sessionId, uuid, parentUuid, type: 'user', timestamp: '2026-01-01T10:00:00.000Z', message: { role: 'user', content: uuid } })}\n`
+      await mkdir(join(directory, 'sessions'))
+      const write = (name: string, ...lines: readonly string[]): Promise<void> =>
+        writeFile(join(directory, 'sessions', `${name}.jsonl`), lines.join(''))
+      await write('a', line('a', 'a0', null))
+      await shell('palimpsest import sessions; palimpsest append a --role user --text More.', directory)
+      const unchanged = await shell('palimpsest import sessions', directory)
+      expect(unchanged).toMatchObject({ stderr: '', code: 0 })
+
+      await write('a', line('a', 'a0', null), line('a', 'a1', 'a0'))
+      await write('b', line('b', 'b0', null))
+      const ran = await shell('palimpsest import sessions 2>&1', directory)
+      expect(ran.code).toBe(1)
+      const [added = '', diverged = '', summary, ...rest] = ran.stdout.trimEnd().split('\n')
+      expect(added).toMatch(/^b {2}\d+ events? added/)
+      expect(diverged).toMatch(
+        /a\.jsonl: .*: run palimpsest rewind a --to \d+, or import this file alone under another id \(--id NEW\)$/,
+      )
+      expect(summary).toContain('1 failed')
+      expect(rest).toEqual([])
+
+      const [command = ''] = /palimpsest rewind a --to \d+/.exec(diverged) ?? []
+      const again = await shell(`${command} && palimpsest import sessions`, directory)
+      expect(again).toMatchObject({ stderr: '', code: 0 })
+    }))
+
   test('of a folder takes what is in it, sessions before their subagents', () =>
     inDirectory(async (directory) => {
       await mkdir(join(directory, 'all/s/subagents'), { recursive: true })

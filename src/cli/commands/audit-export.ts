@@ -4,9 +4,9 @@ import { type Conversation, type Evidence, isError, type WrittenDocument } from 
 import { toError } from '../../result/typed-error.ts'
 import { usage } from '../errors.ts'
 import { actorIn } from '../host.ts'
-import { commandName, type CommandSession, conversationNamed, type Shell, shellWord } from '../shell.ts'
+import { commandName, type CommandSession, conversationNamed, type Shell } from '../shell.ts'
 import { pattern, positions, withholdOption } from '../options.ts'
-import { plural, rangesText } from '../text.ts'
+import { plural, rangesText, shellWord } from '../text.ts'
 
 const formats = ['bundle', 'vcon', 'prov'] as const
 

@@ -85,14 +85,29 @@ const importAll = async (
       else if (fileErrors.has(failure._tag)) {
         fail()
         failed.push({ ...failure, file })
-        if (!isJson) host.stderr.write(`error: ${visibleLines(failure.message)}\n`)
-      } else throw toError({ ...failure, file, ...outcome })
+        if (!isJson && !isDiverged(failure)) writeFailure(host, failure)
+      } else {
+        if (!isJson) writeDiverged(host, failed)
+        throw toError({ ...failure, file, ...outcome })
+      }
     }
   }
   if (isJson) return out.json(outcome)
+  writeDiverged(host, failed)
   for (const file of withoutMessages) await out.line([`no messages yet: ${file}`, 'dim'])
   for (const file of noSessions) await out.line([`not a session: ${file}`, 'dim'])
   await out.line([summaryOf(outcome)])
+}
+
+const writeFailure = ({ stderr }: Host, { message }: CliError): unknown =>
+  stderr.write(`error: ${visibleLines(message)}\n`)
+
+/** Reports whether a file has new messages that no longer fit its conversation. */
+const isDiverged = ({ _tag }: CliError): boolean => _tag === 'ImportDiverged'
+
+/** Writes which files diverged. They come after all others, where the user sees them together. */
+const writeDiverged = (host: Host, failed: readonly CliError[]): void => {
+  for (const failure of failed.filter(isDiverged)) writeFailure(host, failure)
 }
 
 /** Reports whether a file had nothing that the store did not have, and nothing that differs from it. */
