@@ -36,6 +36,7 @@ export type RequestTag =
   | 'TooLong'
   | 'Overloaded'
   | 'NotAsked'
+  | 'NotParked'
   | 'Ending'
   | 'Internal'
 
@@ -72,6 +73,7 @@ const statuses: Readonly<Record<Tag, number>> = {
   TooLong: 413,
   Overloaded: 503,
   NotAsked: 409,
+  NotParked: 409,
   Ending: 503,
   Internal: 500,
   InvalidInput: 400,

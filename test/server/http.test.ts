@@ -11,6 +11,7 @@ import { routes } from '../../src/server/routes/index.ts'
 import { createAccessToken, revokeAccessToken, accessTokensIn } from '../../src/server/access-tokens.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import { atEnd } from '../support/at-end.ts'
+import { parkStep } from '../support/park-step.ts'
 import { type Asked, type Scene, serving } from '../support/server/asking.ts'
 import { wiper } from '../support/server/wiper.ts'
 
@@ -333,8 +334,12 @@ describe('people and workers', () => {
     expect(queued).toMatchObject({ status: 202, json: { status: 'queued', conversation: 'a' } })
     expect((await ask('steps?state=open')).json['items']).toMatchObject([{ conversation: 'a', attempt: 0 }])
     expect((await ask('workers')).json).toEqual({ claims: 0, items: [] })
-    for (const word of ['pause', 'resume', 'request', 'retry', 'cancel'])
+    for (const word of ['pause', 'resume', 'request', 'cancel'])
       expect(await ask(`conversations/a/${word}`, { json: {} })).toMatchObject({ status: 200 })
+    expect(await ask('conversations/a/retry', { json: {} })).toMatchObject({
+      status: 409,
+      json: { tag: 'NotParked', conversation: 'a' },
+    })
     const asked = await ask('conversations/a/turns', { json: { messages: [hello] } })
     expect(asked.text).toContain('event: asked\ndata: {"conversation":"a","position":1,')
     const told = { conversation: 'a', event: { type: 'text', index: 0, text: 'Yes' } }
@@ -355,11 +360,16 @@ describe('people and workers', () => {
     await store.conversation('approved').approve('call_1', { by: 'ann' })
     const beat = { type: 'WorkerBeat', data: { slots: 1, busy: 0 } } as const
     await orThrow(run(tell(adapter, { kind: 'program' }, 'w-1', beat)))
+    await parkStep(adapter, 'parked')
+    const ids: Readonly<Record<string, string>> = { withdraw: 'approved', retry: 'parked' }
     const taking = routes.filter(({ body }) => body instanceof z.ZodObject && 'reason' in body.shape)
     expect(taking.length).toBeGreaterThan(6)
     for (const { name, path } of taking) {
-      const id = name === 'withdraw' ? 'approved' : 'a'
-      const filled = path.replace('{id}', id).replace('{worker}', 'w-1').replace('{call}', 'call_1').slice(1)
+      const filled = path
+        .replace('{id}', ids[name] ?? 'a')
+        .replace('{worker}', 'w-1')
+        .replace('{call}', 'call_1')
+        .slice(1)
       expect((await ask(filled, { json: { reason: `why ${name}` } })).status).toBe(200)
     }
     const { events } = await orThrow(adapter.readAll({ limit: 1_000 }))
