@@ -1,3 +1,4 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -611,5 +612,63 @@ describe('the document', () => {
     const { components } = document as { components: { schemas: object } }
     const names = [...text.matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name)
     expect(names.filter((name) => !Object.keys(components.schemas).includes(name ?? ''))).toEqual([])
+  })
+
+  interface Operation {
+    readonly parameters: readonly { readonly name: string; readonly in: string }[]
+    readonly responses: Readonly<
+      Record<string, { readonly content: Readonly<Record<string, Readonly<Record<string, object>>>> }>
+    >
+  }
+  interface Document {
+    readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+    readonly components: object
+  }
+  const documented = async ({ fetch }: Pick<Scene, 'fetch'>): Promise<Document> =>
+    (await (await fetch('openapi.json')).json()) as Document
+
+  test('names the headers that operations read, and the session', async () => {
+    const { paths } = await documented(await serving())
+    const headersOf = (path: string, method: string): readonly string[] =>
+      (paths[`/api/v1${path}`]?.[method]?.parameters ?? []).flatMap((parameter) =>
+        parameter.in === 'header' ? parameter.name : [],
+      )
+    expect(headersOf('/events', 'get')).toEqual(['Last-Event-ID'])
+    expect(headersOf('/conversations/{id}/events', 'get')).toEqual(['Last-Event-ID'])
+    expect(headersOf('/conversations/{id}/turns', 'post')).toEqual(['If-Match', 'Last-Event-ID'])
+    expect(headersOf('/conversations/{id}/commands', 'post')).toEqual(['If-Match', 'Idempotency-Key'])
+    expect(Object.keys(paths['/api/v1/session'] ?? {})).toEqual(['get', 'post'])
+  })
+
+  test.each([
+    ['/conversations/{id}/events', 'get', 'conversations/a/events?after=-1'],
+    ['/events', 'get', 'events'],
+    ['/conversations/{id}/turns', 'post', 'conversations/a/turns'],
+  ])('has a schema for the messages of %s', async (path, method, url) => {
+    const scene = await serving({ unservedAfter: 0 })
+    await scene.store.conversation('a').append([hello as never])
+    const { paths, components } = await documented(scene)
+    const schema =
+      paths[`/api/v1${path}`]?.[method]?.responses['200']?.content['text/event-stream']?.['x-itemSchema']
+    const ajv = new Ajv2020({ strict: false, validateFormats: false })
+    const isMessage = ajv.compile({ ...schema, components })
+    const headers = { accept: 'text/event-stream' }
+    const { body } = await scene.fetch(url, method === 'post' ? { json: {}, headers } : { headers })
+    const messages: object[] = []
+    let text = ''
+    for await (const piece of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      text += piece
+      const blocks = text.split('\n\n')
+      text = blocks.pop() ?? ''
+      for (const block of blocks) {
+        const fields = block.split('\n').map((line) => line.split(/: (.*)/s, 2) as [string, string])
+        const { data, retry: _, ...message } = Object.fromEntries(fields)
+        if (data !== undefined || message['id'] !== undefined)
+          messages.push({ ...message, ...(data !== undefined && { data: JSON.parse(data) as unknown }) })
+      }
+      if (messages.length >= (path === '/events' ? 1 : 2)) break
+    }
+    for (const message of messages) expect(isMessage(message) ? [] : isMessage.errors).toEqual([])
+    expect(isMessage({ ...messages[0], data: { position: 'x' } })).toBe(false)
   })
 })

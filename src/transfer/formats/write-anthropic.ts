@@ -1,5 +1,11 @@
 import type { Configuration } from '../../events/events.ts'
-import { configurationOf, type Effective, isReply, type Item, type MessageItem } from '../../projections/effective.ts'
+import {
+  configurationOf,
+  type Effective,
+  isReply,
+  type Item,
+  type MessageItem,
+} from '../../projections/effective.ts'
 import { render, type RenderResult, type RenderOptions } from '../../projections/render/renderer.ts'
 import { type FormatExporter, leaveAsIs } from './exporter.ts'
 import { jsonPieces } from './json-pieces.ts'
