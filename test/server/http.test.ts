@@ -640,6 +640,19 @@ describe('the document', () => {
     expect(Object.keys(paths['/api/v1/session'] ?? {})).toEqual(['get', 'post'])
   })
 
+  test('has a schema for the data of every type of event', async () => {
+    const { store, ask, fetch } = await serving()
+    const { components } = await documented({ fetch })
+    const ajv = new Ajv2020({ strict: false, validateFormats: false })
+    const isEvent = ajv.compile({ $ref: '#/components/schemas/Event', components })
+    await store.conversation('a').append([hello as never])
+    await store.conversation('a').rewind({ to: -1 })
+    const { json } = await ask('conversations/a/events/1')
+    expect([json['type'], isEvent(json)]).toEqual(['Rewound', true])
+    expect(isEvent({ ...json, data: {} })).toBe(false)
+    expect(isEvent({ ...json, type: 'Erased' })).toBe(false)
+  })
+
   test.each([
     ['/conversations/{id}/events', 'get', 'conversations/a/events?after=-1'],
     ['/events', 'get', 'events'],
