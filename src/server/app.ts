@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Context, Hono } from 'hono'
 import { setCookie } from 'hono/cookie'
-import { z } from 'zod'
 import { toError, type TypedError } from '../result/typed-error.ts'
 import { api, type ServerApi, cookie } from './api.ts'
 import { parseBody, jsonIn, textOf } from './body.ts'
@@ -13,6 +12,7 @@ import { requestError } from './problem.ts'
 import { basePath, everyHeader, type HttpResponse, replyOf } from './reply.ts'
 import type { Flow, SessionResponse, SseStream } from './route.ts'
 import { routes } from './routes/index.ts'
+import { sessionBody } from './shapes/session.ts'
 import type { ServerSettings } from './settings.ts'
 import { eventsMedia } from './sse.ts'
 
@@ -97,7 +97,7 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
   })
   server.post(`${basePath}/session`, async (c) => {
     const body = jsonIn(c.req.header('content-type'), await textOf(c, largestSession))
-    const { token } = parseBody(z.strictObject({ token: z.string().min(1).max(200) }), body)
+    const { token } = parseBody(sessionBody, body)
     const id = operations.beginSession(token)
     setCookie(c, cookie, id, { httpOnly: true, sameSite: 'Strict', path: '/' })
     return withEveryHeader(c).json({})

@@ -37,6 +37,7 @@ export type RequestTag =
   | 'Overloaded'
   | 'NotAsked'
   | 'SecretsFound'
+  | 'NotParked'
   | 'Ending'
   | 'Internal'
 
@@ -74,6 +75,7 @@ const statuses: Readonly<Record<Tag, number>> = {
   Overloaded: 503,
   NotAsked: 409,
   SecretsFound: 409,
+  NotParked: 409,
   Ending: 503,
   Internal: 500,
   InvalidInput: 400,

@@ -98,6 +98,10 @@ export interface Route<
    * `kept`: a repeat gets the response that the server has kept; absent: the operation has no command id, or checks it itself.
    */
   readonly repeats?: 'found' | 'kept'
+  /** Request headers that the operation reads, besides `Idempotency-Key`. */
+  readonly headers?: readonly ('If-Match' | 'Last-Event-ID')[]
+  /** Schema of a message, if the operation streams events. */
+  readonly message?: z.ZodType
   /** Tags of errors that the operation may cause, in addition to those of every request. */
   readonly errors?: readonly Tag[]
   // A method, because its parameters are checked bivariantly, so that one list can hold routes of all types.

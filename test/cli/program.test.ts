@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { openStore } from '../../src/index.ts'
+import { messagesApi } from '../../src/testing/messages-api/server.ts'
 import { inDirectory, program, type Ran, shell } from './palimpsest.ts'
 
 const setUp = 'palimpsest start > /dev/null'
@@ -63,7 +65,7 @@ const topKeys: Readonly<Record<string, readonly string[]>> = {
   [`truncate ${sample} --keep-last 2`]: ['conversation', 'events', 'position'],
   [`undo ${sample}`]: ['conversation', 'events', 'position', 'undid'],
   [`fork ${sample} copy`]: ['conversation', 'from'],
-  [`export ${sample} --format anthropic`]: ['messages'],
+  [`export ${sample} --format anthropic`]: ['messages', 'model'],
   [`export ${sample} --format markdown`]: ['conversation', 'markdown'],
   verify: ['conversations', 'ok'],
   'copy --from sqlite:palimpsest.db --to memory:': ['conversations', 'ok'],
@@ -350,5 +352,79 @@ describe('the program', () => {
     expect(helps).toHaveLength(names.length)
     for (const one of helps) expect(one).toMatch(/^Examples?:\n {2}\S/m)
     expect(all.split('\n').filter(({ length }) => length > 80)).toEqual([])
+  })
+})
+
+describe('the body of a request', () => {
+  const post = (url: string, body: string): Promise<Response> =>
+    fetch(`${url}/v1/messages`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-api-key': 'key', 'anthropic-version': '2023-06-01' },
+      body,
+    })
+
+  test('is accepted by the API as it is; standard error has what is not in it', () =>
+    inDirectory(async (directory) => {
+      const model = 'claude-opus-5-5'
+      const store = await openStore(`sqlite:${join(directory, 'palimpsest.db')}`)
+      const chat = store.conversation('c')
+      const parameters = { max_tokens: 9, betas: ['one-2026', 'two-2026'] }
+      await chat.configure({
+        model,
+        system: 'Be brief.',
+        tools: [{ name: 'run', input_schema: { type: 'object' } }],
+        parameters,
+      })
+      await chat.append({ role: 'user', content: 'Look.' })
+      await chat.append({
+        role: 'assistant',
+        content: [{ type: 'tool_use', id: 'a', name: 'run', input: {} }],
+      })
+      await chat.append({ role: 'user', content: 'And now?' })
+      await store.close()
+      const api = await messagesApi({
+        apiKey: 'key',
+        reply: () => ({ content: [{ type: 'text', text: 'Yes.' }] }),
+      })
+      try {
+        for (const command of ['request c', 'export c --format anthropic']) {
+          const { stdout, stderr } = await shell(`palimpsest ${command}`, directory)
+          const answer = await post(api.url, stdout)
+          expect([answer.status, JSON.parse(stdout)]).toMatchObject([200, { model, max_tokens: 9 }])
+          expect(stderr).toBe(
+            'repairs: 1 call-answered, 1 roles-merged\nsend the header anthropic-beta: one-2026,two-2026\n',
+          )
+        }
+        const { stdout, stderr } = await shell('palimpsest request c --json', directory)
+        expect(stderr).toBe('')
+        expect((await post(api.url, stdout)).status).toBe(400)
+      } finally {
+        await api.close()
+      }
+    }))
+
+  test('names the model of the last reply; required fields that the log lacks are on standard error', async () => {
+    const { stdout, stderr } = await after(
+      [
+        `request ${sample}`,
+        'append new --role user --text Hi',
+        'request new',
+        'rewind new --to -1',
+        'request new',
+      ]
+        .map((command) => `palimpsest ${command}`)
+        .join('; '),
+    )
+    expect(JSON.parse(stdout.slice(0, stdout.indexOf('\n}\n') + 2))).toHaveProperty('model')
+    const lacks = (names: string, example: string): string =>
+      `the log has no ${names}: add to the body, or record with chat.configure({ ${example} })`
+    const both = lacks('model, max_tokens', "model: '…', parameters: { max_tokens: 8192 }")
+    expect(stderr.trimEnd().split('\n')).toEqual([
+      'repairs: 1 roles-merged, 1 tools-unknown',
+      lacks('max_tokens', 'parameters: { max_tokens: 8192 }'),
+      both,
+      'there is nothing to send: append a message first',
+      both,
+    ])
   })
 })

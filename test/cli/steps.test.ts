@@ -3,15 +3,15 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openEvents, storeOn } from '../../src/api/open.ts'
 import { run } from '../../src/result/fallible.ts'
+import { parkStep } from '../support/park-step.ts'
 import { right } from '../support/either.ts'
 import { inDirectory, shell } from './palimpsest.ts'
 
 /** A store in which `a` is open, `b` claimed by `w1`, and `c` parked; nobody has asked for an answer in `d`. */
 const withSteps = async (directory: string): Promise<void> => {
-  const store = storeOn(right(await openEvents(`sqlite:${join(directory, 'palimpsest.db')}`)()), {
-    kind: 'program',
-  })
-  for (const id of ['a', 'b', 'c', 'd'])
+  const events = right(await openEvents(`sqlite:${join(directory, 'palimpsest.db')}`)())
+  const store = storeOn(events, { kind: 'program' })
+  for (const id of ['a', 'b', 'd'])
     right(
       await store
         .conversation(id)
@@ -22,12 +22,8 @@ const withSteps = async (directory: string): Promise<void> => {
     type: 'TurnClaimed',
     data: { step: 'conversation@0', worker: 'w1', attempt: 1, at: 0 },
   } as const
-  const parked = {
-    type: 'TurnParked',
-    data: { step: 'conversation@0', attempts: 5, errors: ['ModelFailed: no\nkey'], at: 0 },
-  } as const
   right(await run(store.conversation('b').turnLog.append([begun, claimed], -1)))
-  right(await run(store.conversation('c').turnLog.append([begun, parked], -1)))
+  await parkStep(events, 'c', ['ModelFailed: no\nkey'])
   right(await store.close()())
 }
 

@@ -7,7 +7,9 @@ import { openStore } from '../../src/index.ts'
 import { bisect } from '../../src/investigate/index.ts'
 import { routes } from '../../src/server/routes/index.ts'
 import { createAccessToken, accessTokensIn } from '../../src/server/access-tokens.ts'
+import { memoryStore } from '../../src/store/memory/store.ts'
 import { atEnd } from '../support/at-end.ts'
+import { parkStep } from '../support/park-step.ts'
 import { type Ask, type Asked, type Got, serving, servingAtPort } from '../support/server/asking.ts'
 import { wiper } from '../support/server/wiper.ts'
 
@@ -341,7 +343,10 @@ const rows: Readonly<Record<string, Row>> = {
   // Of a conversation that has not begun nothing is cancelled, and nothing waits.
   cancel: { ...bare('cancel'), wrong: [[400, `${none}/cancel`, { json: { more: 1 } }]] },
   request: bare('request'),
-  retry: bare('retry'),
+  retry: {
+    right: ['conversations/p/retry', { json: {} }],
+    wrong: [...bare('retry').wrong, [409, `${a}/retry`, { json: {} }]],
+  },
   pause: bare('pause'),
   resume: bare('resume'),
   waiting: {
@@ -407,9 +412,11 @@ const turn = {
   run: { wipe: { run: () => 'wiped', approve: true } },
 } as const
 
-/** `a` has a marker and large content, in `w` a call waits, in `d` it was denied, in `e` approved; a worker looks for work in neither. */
+/** `a` has a marker and large content, `p` is parked, in `w` a call waits, in `d` it was denied, in `e` approved; a worker looks for work in neither. */
 const filled = async () => {
-  const store = await openStore('memory:', { largeContent: 1_024 })
+  const events = memoryStore()
+  const store = await openStore(events, { largeContent: 1_024 })
+  await parkStep(events, 'p')
   await store.conversation('a').append([hello, { role: 'assistant', content: large }, hello])
   await store.conversation('a').truncate({ covers: { first: 0, last: 1 } })
   const { id: bisection } = await bisect(store.conversation('a'), { good: -1, bad: 3, question: 'x' })

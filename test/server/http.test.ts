@@ -1,3 +1,4 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,6 +12,7 @@ import { routes } from '../../src/server/routes/index.ts'
 import { createAccessToken, revokeAccessToken, accessTokensIn } from '../../src/server/access-tokens.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import { atEnd } from '../support/at-end.ts'
+import { parkStep } from '../support/park-step.ts'
 import { type Asked, type Scene, serving } from '../support/server/asking.ts'
 import { wiper } from '../support/server/wiper.ts'
 
@@ -333,8 +335,12 @@ describe('people and workers', () => {
     expect(queued).toMatchObject({ status: 202, json: { status: 'queued', conversation: 'a' } })
     expect((await ask('steps?state=open')).json['items']).toMatchObject([{ conversation: 'a', attempt: 0 }])
     expect((await ask('workers')).json).toEqual({ claims: 0, items: [] })
-    for (const word of ['pause', 'resume', 'request', 'retry', 'cancel'])
+    for (const word of ['pause', 'resume', 'request', 'cancel'])
       expect(await ask(`conversations/a/${word}`, { json: {} })).toMatchObject({ status: 200 })
+    expect(await ask('conversations/a/retry', { json: {} })).toMatchObject({
+      status: 409,
+      json: { tag: 'NotParked', conversation: 'a' },
+    })
     const asked = await ask('conversations/a/turns', { json: { messages: [hello] } })
     expect(asked.text).toContain('event: asked\ndata: {"conversation":"a","position":1,')
     const told = { conversation: 'a', event: { type: 'text', index: 0, text: 'Yes' } }
@@ -355,11 +361,16 @@ describe('people and workers', () => {
     await store.conversation('approved').approve('call_1', { by: 'ann' })
     const beat = { type: 'WorkerBeat', data: { slots: 1, busy: 0 } } as const
     await orThrow(run(tell(adapter, { kind: 'program' }, 'w-1', beat)))
+    await parkStep(adapter, 'parked')
+    const ids: Readonly<Record<string, string>> = { withdraw: 'approved', retry: 'parked' }
     const taking = routes.filter(({ body }) => body instanceof z.ZodObject && 'reason' in body.shape)
     expect(taking.length).toBeGreaterThan(6)
     for (const { name, path } of taking) {
-      const id = name === 'withdraw' ? 'approved' : 'a'
-      const filled = path.replace('{id}', id).replace('{worker}', 'w-1').replace('{call}', 'call_1').slice(1)
+      const filled = path
+        .replace('{id}', ids[name] ?? 'a')
+        .replace('{worker}', 'w-1')
+        .replace('{call}', 'call_1')
+        .slice(1)
       expect((await ask(filled, { json: { reason: `why ${name}` } })).status).toBe(200)
     }
     const { events } = await orThrow(adapter.readAll({ limit: 1_000 }))
@@ -601,5 +612,76 @@ describe('the document', () => {
     const { components } = document as { components: { schemas: object } }
     const names = [...text.matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name)
     expect(names.filter((name) => !Object.keys(components.schemas).includes(name ?? ''))).toEqual([])
+  })
+
+  interface Operation {
+    readonly parameters: readonly { readonly name: string; readonly in: string }[]
+    readonly responses: Readonly<
+      Record<string, { readonly content: Readonly<Record<string, Readonly<Record<string, object>>>> }>
+    >
+  }
+  interface Document {
+    readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+    readonly components: object
+  }
+  const documented = async ({ fetch }: Pick<Scene, 'fetch'>): Promise<Document> =>
+    (await (await fetch('openapi.json')).json()) as Document
+
+  test('names the headers that operations read, and the session', async () => {
+    const { paths } = await documented(await serving())
+    const headersOf = (path: string, method: string): readonly string[] =>
+      (paths[`/api/v1${path}`]?.[method]?.parameters ?? []).flatMap((parameter) =>
+        parameter.in === 'header' ? parameter.name : [],
+      )
+    expect(headersOf('/events', 'get')).toEqual(['Last-Event-ID'])
+    expect(headersOf('/conversations/{id}/events', 'get')).toEqual(['Last-Event-ID'])
+    expect(headersOf('/conversations/{id}/turns', 'post')).toEqual(['If-Match', 'Last-Event-ID'])
+    expect(headersOf('/conversations/{id}/commands', 'post')).toEqual(['If-Match', 'Idempotency-Key'])
+    expect(Object.keys(paths['/api/v1/session'] ?? {})).toEqual(['get', 'post'])
+  })
+
+  test('has a schema for the data of every type of event', async () => {
+    const { store, ask, fetch } = await serving()
+    const { components } = await documented({ fetch })
+    const ajv = new Ajv2020({ strict: false, validateFormats: false })
+    const isEvent = ajv.compile({ $ref: '#/components/schemas/Event', components })
+    await store.conversation('a').append([hello as never])
+    await store.conversation('a').rewind({ to: -1 })
+    const { json } = await ask('conversations/a/events/1')
+    expect([json['type'], isEvent(json)]).toEqual(['Rewound', true])
+    expect(isEvent({ ...json, data: {} })).toBe(false)
+    expect(isEvent({ ...json, type: 'Erased' })).toBe(false)
+  })
+
+  test.each([
+    ['/conversations/{id}/events', 'get', 'conversations/a/events?after=-1'],
+    ['/events', 'get', 'events'],
+    ['/conversations/{id}/turns', 'post', 'conversations/a/turns'],
+  ])('has a schema for the messages of %s', async (path, method, url) => {
+    const scene = await serving({ unservedAfter: 0 })
+    await scene.store.conversation('a').append([hello as never])
+    const { paths, components } = await documented(scene)
+    const schema =
+      paths[`/api/v1${path}`]?.[method]?.responses['200']?.content['text/event-stream']?.['x-itemSchema']
+    const ajv = new Ajv2020({ strict: false, validateFormats: false })
+    const isMessage = ajv.compile({ ...schema, components })
+    const headers = { accept: 'text/event-stream' }
+    const { body } = await scene.fetch(url, method === 'post' ? { json: {}, headers } : { headers })
+    const messages: object[] = []
+    let text = ''
+    for await (const piece of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      text += piece
+      const blocks = text.split('\n\n')
+      text = blocks.pop() ?? ''
+      for (const block of blocks) {
+        const fields = block.split('\n').map((line) => line.split(/: (.*)/s, 2) as [string, string])
+        const { data, retry: _, ...message } = Object.fromEntries(fields)
+        if (data !== undefined || message['id'] !== undefined)
+          messages.push({ ...message, ...(data !== undefined && { data: JSON.parse(data) as unknown }) })
+      }
+      if (messages.length >= (path === '/events' ? 1 : 2)) break
+    }
+    for (const message of messages) expect(isMessage(message) ? [] : isMessage.errors).toEqual([])
+    expect(isMessage({ ...messages[0], data: { position: 'x' } })).toBe(false)
   })
 })

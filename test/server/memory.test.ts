@@ -111,7 +111,7 @@ const rows: Readonly<Record<string, readonly Ask[]>> = {
   request: [post('/request')],
   pause: [post('/pause')],
   resume: [post('/resume')],
-  retry: [post('/retry')],
+  retry: [post('/retry', {}, 409)],
   cancel: [post('/cancel')],
   turn: [post('/turns')].map((ask) => ({ ...ask, bytes: 1 })),
 }

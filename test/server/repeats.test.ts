@@ -1,7 +1,10 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { Store } from '../../src/index.ts'
+import { openStore, type Store } from '../../src/index.ts'
 import { createAccessToken, accessTokensIn } from '../../src/server/access-tokens.ts'
+import { memoryStore } from '../../src/store/memory/store.ts'
+import { atEnd } from '../support/at-end.ts'
+import { parkStep } from '../support/park-step.ts'
 import { type Asked, serving } from '../support/server/asking.ts'
 import { wiper } from '../support/server/wiper.ts'
 import { opened, temporaryFolder } from '../support/stores.ts'
@@ -16,9 +19,12 @@ const turn = {
   tools: [{ name: 'wipe', input_schema: { type: 'object' } }],
   run: { wipe: { run: () => 'wiped', approve: true } },
 }
-/** `a` has a message, in `w` a call waits. */
+/** `a` has a message, in `w` a call waits, `p` is parked. */
 const filled = async () => {
-  const store = await opened('memory:')
+  const events = memoryStore()
+  const store = await openStore(events)
+  atEnd(store.close)
+  await parkStep(events, 'p')
   for (const id of ['a', 'w', 'e']) await store.conversation(id).append(said('Begin.'))
   for (const id of ['w', 'e']) await store.conversation(id).turn(turn)
   await store.conversation('e').approve('call_1', { by: 'ann' })
@@ -28,7 +34,7 @@ const filled = async () => {
 /** Everything that is recorded of all conversations: events, notes, and facts of turns. */
 const recorded = async (store: Store): Promise<number> => {
   let count = 0
-  for (const id of ['a', 'b', 'w', 'e']) {
+  for (const id of ['a', 'b', 'w', 'e', 'p']) {
     const chat = store.conversation(id)
     try {
       for await (const _ of chat.events()) count++
@@ -52,7 +58,7 @@ const operations: readonly (readonly [path: string, json: object, other: object]
   ['conversations/a/cancel', { reason: 'one' }, { reason: 'another' }],
   ['conversations/a/pause', { reason: 'one' }, { reason: 'another' }],
   ['conversations/a/resume', { reason: 'one' }, { reason: 'another' }],
-  ['conversations/a/retry', { reason: 'one' }, { reason: 'another' }],
+  ['conversations/p/retry', { reason: 'one' }, { reason: 'another' }],
   ['conversations/w/waiting/call_1/approve', { note: 'one' }, { note: 'another' }],
   ['conversations/w/waiting/call_1/deny', { reason: 'one' }, { reason: 'another' }],
   ['conversations/e/waiting/call_1/withdraw', { reason: 'one' }, { reason: 'another' }],

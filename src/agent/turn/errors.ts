@@ -1,4 +1,10 @@
-/** The model has nothing to answer: no message has been appended since its last reply, or the conversation has no messages. */
+import type { RenderResult } from '../../projections/render/renderer.ts'
+import type { TypedError } from '../../result/typed-error.ts'
+
+/**
+ * The model has nothing to answer: no message has been appended since its last reply, or the conversation shows no messages. A turn of
+ * a conversation that does not exist fails with `ConversationNotFound`, because its id may be wrong.
+ */
 export interface NothingToAnswer {
   readonly _tag: 'NothingToAnswer'
   readonly message: string
@@ -42,11 +48,26 @@ export const turnCancelled = (
   ...(reason !== undefined && { reason }),
 })
 
-export const nothingToAnswer = (conversation: string): NothingToAnswer => ({
+export const nothingToAnswer = (
+  conversation: string,
+  awaits: Exclude<RenderResult['awaits'], 'model'>,
+): NothingToAnswer => ({
   _tag: 'NothingToAnswer',
-  message: `it is not the model's turn in ${conversation}, or it has no messages: append a user message first`,
+  message: `${awaits === 'user' ? `it is not the model's turn in ${conversation}` : `${conversation} has no messages to answer`}: ${toBegin}`,
   conversation,
 })
+
+const toBegin = 'append a user message first'
+
+/** Returns the error of reading a conversation for a turn. If the conversation does not exist, the message says how to begin it. */
+export const withBeginning = <Failed extends TypedError>(error: Failed, conversation: string): Failed => {
+  const isMissing =
+    error._tag === 'ConversationNotFound' && 'conversation' in error && error.conversation === conversation
+  if (!isMissing) return error
+  const { message } = error
+  const advice = message.endsWith('?') ? ` Otherwise, ${toBegin}` : `: ${toBegin}`
+  return { ...error, message: message + advice }
+}
 
 export const tooManyCalls = (conversation: string, calls: number): TooManyCalls => ({
   _tag: 'TooManyCalls',

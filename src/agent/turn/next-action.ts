@@ -235,7 +235,7 @@ const requestFor = (
   const request = rendered.right
   return request.awaits === 'model'
     ? E.right({ request, requestOptions })
-    : E.left(nothingToAnswer(conversation))
+    : E.left(nothingToAnswer(conversation, request.awaits))
 }
 
 /** Makes the context smaller, if it has to be. The policy records what is needed to derive the same plan again. */

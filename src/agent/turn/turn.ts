@@ -7,6 +7,7 @@ import type { Effective } from '../../projections/effective.ts'
 import { unwrap, run, type Fallible } from '../../result/fallible.ts'
 import { answerCalls, haveWaited } from './answer-calls.ts'
 import { askModel } from './ask-model.ts'
+import { withBeginning } from './errors.ts'
 import { fit, tellCondensed } from './fit.ts'
 import { type TurnActionOf, nextAction, type TurnAction } from './next-action.ts'
 import type { StepPreparation } from './prepare.ts'
@@ -71,7 +72,8 @@ async function* carryOut(
       const { mail: known } = state
       // In parallel, because each read is a round trip if the store is on a server.
       const [now, mail] = await Promise.all([run(history()), known ? E.right(known) : run(history.mail())])
-      return { type: 'found', now: yield* unwrap(now), mail: yield* unwrap(mail) }
+      const found = E.mapLeft((error: TurnError) => withBeginning(error, chat.id))(now)
+      return { type: 'found', now: yield* unwrap(found), mail: yield* unwrap(mail) }
     }
     case 'take-in':
       yield* moveIn(chat, action.mail)

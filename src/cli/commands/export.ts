@@ -1,15 +1,19 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { invalidInput } from '../../events/errors.ts'
+import { configurationOf } from '../../projections/effective.ts'
+import { render } from '../../core.ts'
 import type { Conversation } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
 import type { ExportOptions, FormatExporter } from '../../transfer/formats/exporter.ts'
 import { exporterOf, writableFormats } from '../../transfer/formats/registry.ts'
+import { anthropicRequest } from '../../transfer/formats/write-anthropic.ts'
 import { visibleJson, visibleLines } from '../../transfer/formats/visible.ts'
 import { unknownChoice, usage } from '../errors.ts'
 import { pattern, position, withholdOption } from '../options.ts'
 import type { CommandSession, Shell } from '../shell.ts'
 import { rangesText } from '../text.ts'
+import { writeRequestNotes } from '../views/request-notes.ts'
 
 interface Options {
   readonly format: string
@@ -45,7 +49,8 @@ export const addExport = (program: Command, shell: Shell): void => {
       `
 palimpsest: every event as stored, one per line, those of a fork's parents
             first; import restores the same conversation from it
-anthropic:  the body of a Messages API request
+anthropic:  the body of a Messages API request; standard error lists the fields
+            that the API requires and the log does not have
 markdown:   a document with every message, and with what was hidden and why
 html:       the page of \`palimpsest serve\` about this conversation, in a file
             that opens without a server
@@ -73,13 +78,15 @@ Examples:
         await chat.position()
         const left = await prepared(session, chat, options)
         const isCompact = session.isJson && !session.out.isTerminal
-        if (out !== undefined) return writeFile(out, exporter.pieces(chat, { ...left, isCompact: true }))
-        await print(
-          session,
-          exporter.kind,
-          { conversation: chat.id, format },
-          exporter.pieces(chat, { ...left, isCompact }),
-        )
+        if (out !== undefined) await writeFile(out, exporter.pieces(chat, { ...left, isCompact: true }))
+        else
+          await print(
+            session,
+            exporter.kind,
+            { conversation: chat.id, format },
+            exporter.pieces(chat, { ...left, isCompact }),
+          )
+        if (format === 'anthropic' && !session.isJson) await writeNotes(session, chat)
       }),
     )
 }
@@ -104,6 +111,12 @@ const prepared = async (
       `WARNING: ${placeText(place)} repeats words that are left out at ${rangesText(of)}: ${excerpt}\n`,
     )
   return { withheld, ...(redact && { redact: patternRedactor(redact) }) }
+}
+
+const writeNotes = async ({ host }: CommandSession, chat: Conversation): Promise<void> => {
+  const now = await chat.context()
+  const { betas } = configurationOf(now).parameters ?? {}
+  writeRequestNotes(host, anthropicRequest(now), { ...render(now), betas })
 }
 
 /** Returns an exporter for the HTML page of a conversation. The modules that build the page are loaded on first use. */

@@ -1,8 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { visible } from '../../transfer/formats/visible.ts'
+import { render } from '../../core.ts'
+import { anthropicRequest } from '../../transfer/formats/write-anthropic.ts'
+import { configurationOf } from '../../projections/effective.ts'
 import type { ModelCall } from '../../index.ts'
 import { exclusive, positionOrStart, several } from '../options.ts'
 import type { CommandSession, Shell } from '../shell.ts'
+import { writeRequestNotes } from '../views/request-notes.ts'
 import { writeTable } from '../views/table.ts'
 
 interface RequestViewOptions {
@@ -38,13 +42,18 @@ export const addRequest = (program: Command, shell: Shell): void => {
     .addHelpText(
       'after',
       `
-Without --call and --list, the request for the Messages API that the events up
-to a position lead to, with every repair. With --call, the request is rebuilt
-from the log, and standard error says whether it matches the digest in its
-receipt.
+Without --call and --list, the body for the Messages API that the events up to a
+position lead to, with the model and parameters that the log has; standard error
+lists the repairs, and the fields that are missing. With --call, the body is
+rebuilt from the log, and standard error says whether it matches the digest in
+its receipt. --json adds the repairs, whose turn it is, and the names of beta
+features to the body, which the API then refuses.
 
 Examples:
-  palimpsest request task-42 | jq .repairs
+  palimpsest request task-42 | curl https://api.anthropic.com/v1/messages \\
+    -H "x-api-key: $ANTHROPIC_API_KEY" -H "anthropic-version: 2023-06-01" \\
+    -H "content-type: application/json" -d @-
+  palimpsest request task-42 --json | jq .repairs
   palimpsest request task-42 --at 12 > request.json
   palimpsest request task-42 --list
   palimpsest request task-42 --call 3`,
@@ -100,12 +109,16 @@ const withRenderOptions = (command: Command): Command =>
     .option('--no-truncation-notes', 'do not mark for the model where messages were left out')
 
 const writeRendered = async (
-  { store, out, isJson }: CommandSession,
+  { store, out, isJson, host }: CommandSession,
   id: string,
-  options: RequestViewOptions,
+  { at, ...options }: RequestViewOptions,
 ): Promise<void> => {
-  const rendered = await store.conversation(id).render(options)
-  await out.json(rendered, !isJson || out.isTerminal)
+  const now = await store.conversation(id).context({ at })
+  const rendered = render(now, options)
+  if (isJson) return out.json(rendered)
+  const body = anthropicRequest(now, options)
+  await out.json(body, true)
+  writeRequestNotes(host, body, { ...rendered, betas: configurationOf(now).parameters?.['betas'] })
 }
 
 const writeSent = async (
@@ -116,12 +129,14 @@ const writeSent = async (
   const { number, position, receipt, isSame, request, body, betas } = await store.conversation(id).sent(call)
   if (!isSame) fail()
   const { parameters, ...sent } = request
-  await out.json(body ?? { ...parameters, ...(betas && { betas }), ...sent }, !isJson || out.isTerminal)
+  const posted = body ?? { ...parameters, ...sent }
+  await out.json(isJson && betas ? { ...posted, betas } : posted, !isJson || out.isTerminal)
   const verdict = isSame ? 'matches its receipt' : 'DOES NOT MATCH ITS RECEIPT'
   const next = isSame ? '' : '; verify --receipts shows what differs'
   host.stderr.write(
     `${visible(`call ${number}, made at position ${receipt.position}, answered at ${position}: ${verdict} (${receipt.digest})${next}`)}\n`,
   )
+  if (!isJson) writeRequestNotes(host, posted, { betas })
 }
 
 const writeCalls = async ({ store, out, isJson }: CommandSession, id: string): Promise<void> => {

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
-import type { OpenStepInfo, StepState, Store } from '../../index.ts'
+import { isParked, notParked } from '../../server/parked-step.ts'
+import type { OpenStepInfo, StepState } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
-import type { CliError } from '../errors.ts'
 import { actorIn } from '../host.ts'
 import type { Shell } from '../shell.ts'
 import { ageText } from '../text.ts'
@@ -109,19 +109,6 @@ export const addUnpark = (program: Command, shell: Shell): void => {
   retrying(program.command('unpark <id>', { hidden: true }), shell).description('the former name of `retry`')
 }
 
-const isParked = async (store: Store, id: string): Promise<boolean> => {
-  await store.conversation(id).position()
-  for await (const { conversation } of store.steps({ state: 'parked', conversations: [id] }))
-    if (conversation === id) return true
-  return false
-}
-
-const notParked = (conversation: string): CliError => ({
-  _tag: 'NotParked',
-  message: `no step of ${conversation} is parked: palimpsest steps lists the steps and their states`,
-  conversation,
-})
-
 const retrying = (command: Command, shell: Shell): Command =>
   command
     .option('--by <name>', 'who retries it (default: $USER)')
@@ -129,7 +116,8 @@ const retrying = (command: Command, shell: Shell): Command =>
     .action(
       shell.edit(async ({ store, out, isJson, host }, id: string, { reason, ...given }: RetryOptions) => {
         const by = actorIn(host, given.by)
-        if (!(await isParked(store, id))) throw toError(notParked(id))
+        if (!(await isParked(store, id)))
+          throw toError(notParked(id, 'palimpsest steps lists the steps and their states'))
         await store.conversation(id).retry({ by, reason })
         if (isJson) return out.json({ conversation: id, by })
         await out.line([`workers may try ${id} again`])

@@ -86,6 +86,7 @@ export const commands = route({
   query: z.strictObject({ dryRun: flag.default(false) }),
   body: commandShape,
   answers: { 200: z.union([writtenShape, previewShape]) },
+  headers: ['If-Match'],
   errors: [
     'PreconditionRequired',
     'StaleContext',

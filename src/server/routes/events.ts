@@ -7,6 +7,7 @@ import { clip, limit, ofConversation, whole } from '../parameters.ts'
 import { requestError } from '../problem.ts'
 import { route } from '../route.ts'
 import { eventPartShape, eventShape } from '../shapes/history.ts'
+import { conversationMessage, storeMessage } from '../shapes/streams.ts'
 import { acceptsEvents, checkAccepts, eventStream } from '../sse.ts'
 import { eventAt, immutableResponse } from './tags.ts'
 
@@ -29,6 +30,8 @@ export const allEvents = route({
   }),
   answers: {},
   media: ['text/event-stream'],
+  message: storeMessage,
+  headers: ['Last-Event-ID'],
   errors: ['NotAcceptable'],
   handle: async ({ query: { after, from: begin, beginning }, headers, store, leaving, heartbeat }) => {
     checkAccepts(headers)
@@ -88,6 +91,8 @@ export const events = route({
     }),
   },
   media: ['text/event-stream'],
+  message: conversationMessage,
+  headers: ['Last-Event-ID'],
   errors: ['ConversationNotFound'],
   handle: async ({ params, query, headers, store, leaving, heartbeat }) => {
     const chat = store.conversation(params.id)

@@ -11,6 +11,7 @@ import { lastSeen } from '../live.ts'
 import { ofConversation } from '../parameters.ts'
 import { commandIdOf, optionalFence } from '../preconditions.ts'
 import { route } from '../route.ts'
+import { turnMessage } from '../shapes/streams.ts'
 import { servedShape } from '../shapes/turns.ts'
 import { checkAccepts, eventStream } from '../sse.ts'
 import { type TurnRequest, turnTold } from '../turn-stream.ts'
@@ -82,6 +83,8 @@ export const turn = route({
   }),
   answers: {},
   media: ['text/event-stream'],
+  message: turnMessage,
+  headers: ['If-Match', 'Last-Event-ID'],
   errors: ['ConversationNotFound', 'StaleContext', 'CommandReused', 'EventTooLarge', 'NotAcceptable'],
   handle: async ({ params: { id }, body, headers, identity, store, book, ...around }) => {
     checkAccepts(headers)

@@ -1,5 +1,7 @@
 import { z } from 'zod'
+import { isParked, notParked } from '../parked-step.ts'
 import { askingShape } from '../../events/events.ts'
+import { toError } from '../../result/typed-error.ts'
 import { ofConversation } from '../parameters.ts'
 import { commandIdOf } from '../preconditions.ts'
 import { route } from '../route.ts'
@@ -73,7 +75,10 @@ export const retry = route({
   summary: 'Lets workers try a parked step again',
   body: reason,
   answers: done,
+  errors: [...ofConversations.errors, 'NotParked'],
   handle: async ({ params, body, identity, store }) => {
+    if (!(await isParked(store, params.id)))
+      throw toError(notParked(params.id, 'GET /steps lists the steps and their states'))
     await store.conversation(params.id).retry({ ...body, by: identity.by })
     return { body: {} }
   },

@@ -12,18 +12,22 @@ const cuts = z
 /** Schema of the data of an event. It accepts any fields, as the data was validated by type when it was written. */
 export const eventData = z.looseObject({})
 export const eventType = z.enum(Object.keys(dataSchemas) as [keyof typeof dataSchemas])
-const recorded = z
-  .looseObject({
-    position,
-    id: z.string(),
-    type: eventType,
-    data: eventData,
-    metadata: z.looseObject(metadataSchema.omit({ sealed: true }).shape),
-    cuts,
-  } satisfies Readonly<Record<keyof ConversationEvent | 'cuts', z.ZodType>>)
-  .meta({ id: 'Event' })
+const recorded = z.looseObject({
+  position,
+  id: z.string(),
+  type: eventType,
+  data: eventData,
+  metadata: z.looseObject(metadataSchema.omit({ sealed: true }).shape),
+  cuts,
+} satisfies Readonly<Record<keyof ConversationEvent | 'cuts', z.ZodType>>)
 type EventAnswer = ConversationEvent & Pick<z.output<typeof recorded>, 'cuts'>
-export const eventShape = recorded as z.ZodType<EventAnswer>
+
+const ofType = (type: keyof typeof dataSchemas) =>
+  recorded.extend({ type: z.literal(type), data: z.looseObject(dataSchemas[type].shape) }).meta({ id: type })
+/** Schema of an event, with the data of each type. */
+export const eventShape = z
+  .union(eventType.options.map(ofType))
+  .meta({ id: 'Event', description: 'A recorded event, tagged on `type`' }) as z.ZodType<EventAnswer>
 
 const placed = { position, time }
 const marker = {

@@ -9,7 +9,7 @@ const marked = { position, covers: coversSchema }
 const happening = <T extends string, S extends z.ZodRawShape>(type: T, shape: S) =>
   z.looseObject({ type: z.literal(type), ...shape })
 /** Schema of a live event of a turn, as yielded by `chat.stream`. */
-const happeningShape = z
+export const happeningShape = z
   .discriminatedUnion('type', [
     happening('text', { index: count, text: z.string() }),
     happening('thinking', { index: count, thinking: z.string() }),

@@ -1,11 +1,18 @@
 import type { Configuration } from '../../events/events.ts'
-import { configurationOf, type Effective } from '../../projections/effective.ts'
+import {
+  configurationOf,
+  type Effective,
+  isReply,
+  type Item,
+  type MessageItem,
+} from '../../projections/effective.ts'
 import { render, type RenderResult, type RenderOptions } from '../../projections/render/renderer.ts'
 import { withStubs } from '../disclosure/withheld.ts'
 import { type FormatExporter, leaveAsIs } from './exporter.ts'
 import { jsonPieces } from './json-pieces.ts'
 
-// The fields of a request that a configuration may set. The API refuses other fields, which recorders add.
+// The fields of a request that a configuration may set. The API refuses other fields, which recorders add, and `betas`, which belong in
+// the header `anthropic-beta`.
 const parameterNames = new Set([
   'max_tokens',
   'temperature',
@@ -22,7 +29,6 @@ const parameterNames = new Set([
   'context_management',
   'container',
   'mcp_servers',
-  'betas',
 ])
 
 /** The body of a Messages API request. */
@@ -31,10 +37,13 @@ export interface AnthropicRequest extends Pick<RenderResult, 'system' | 'tools' 
   readonly [parameter: string]: unknown
 }
 
-/** Returns the effective history as the body of a Messages API request, with the configured model and parameters. */
+/**
+ * Returns the effective history as the body of a Messages API request, with the configured model and parameters. Without a configured
+ * model, the body names the model of the last reply.
+ */
 export const anthropicRequest = (effective: Effective, options: RenderOptions = {}): AnthropicRequest => {
   const { system, tools, tool_choice, messages } = render(effective, options)
-  const { model, parameters = {} }: Configuration = configurationOf(effective)
+  const { model = lastModel(effective), parameters = {} }: Configuration = configurationOf(effective)
   const known = Object.entries(parameters).filter(([name]) => parameterNames.has(name))
   return {
     ...(model !== undefined && { model }),
@@ -44,6 +53,13 @@ export const anthropicRequest = (effective: Effective, options: RenderOptions = 
     ...(tool_choice && { tool_choice }),
     messages,
   }
+}
+
+/** Returns the model of the last reply. Names such as `<synthetic>` are those of programs. */
+const lastModel = ({ items }: Effective): string | undefined => {
+  const isOfModel = (item: Item): item is MessageItem =>
+    isReply(item) && item.origin?.model?.startsWith('<') === false
+  return items.findLast(isOfModel)?.origin?.model
 }
 
 /** An exporter that writes the effective history as the body of a Messages API request. */

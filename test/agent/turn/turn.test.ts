@@ -224,9 +224,22 @@ describe('a turn', () => {
 
   it('is refused if the model has the last word, or nothing was said', async () => {
     const { chat, turn } = await scene([yes])
-    await expect(turn()).rejects.toMatchObject({ _tag: 'ConversationNotFound' })
+    const advice = 'append a user message first'
+    await expect(turn()).rejects.toMatchObject({
+      _tag: 'ConversationNotFound',
+      message: `there is no conversation ${chat.id} in this store: ${advice}`,
+    })
+    await chat.configure({ system: 'Be kind.' })
+    await expect(turn()).rejects.toMatchObject({
+      _tag: 'NothingToAnswer',
+      message: `${chat.id} has no messages to answer: ${advice}`,
+    })
     await chat.append(task)
     await turn()
+    await expect(turn()).rejects.toMatchObject({
+      _tag: 'NothingToAnswer',
+      message: `it is not the model's turn in ${chat.id}: ${advice}`,
+    })
     const before = await chat.position()
     await expect(turn({ system: 'Be brief.' })).rejects.toMatchObject({ _tag: 'NothingToAnswer' })
     expect(await chat.position()).toBe(before)

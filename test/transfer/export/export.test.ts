@@ -30,6 +30,17 @@ describe('an Anthropic request', () => {
     })
   })
 
+  it('names the model of the last reply that a model wrote, if none is configured', () => {
+    const reply = (model: string) => assistant('Yes.', { model })
+    const log = logOf(user('Hi'), reply('m'), user('And?'), reply('<synthetic>'), user('Well?'))
+    expect(anthropicRequest(effective(log)).model).toBe('m')
+  })
+
+  it('leaves out beta features, which belong in a header', () => {
+    const log = logOf(configured({ parameters: { max_tokens: 9, betas: ['b'] } }), user('Hi'))
+    expect(anthropicRequest(effective(log))).not.toHaveProperty('betas')
+  })
+
   it('can be imported again', () => {
     const file = sample('anthropic.json')
     const log = onlyLog(importFile(file))
