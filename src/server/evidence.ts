@@ -63,7 +63,13 @@ export const evidenceOf = async (
         withheld: wanted.withhold,
         calls: wanted.calls,
       })
-    const evidence = await chat.evidence({ ...wanted, folder: bundle, ledger, onReady })
+    const evidence = await chat.evidence({
+      ...wanted,
+      folder: bundle,
+      ledger,
+      onReady,
+      ...(force && { force }),
+    })
     const name = fileNameOf(`${chat.id}-evidence`, 'zip')
     return {
       headers: {

@@ -134,7 +134,7 @@ describe('palimpsest work', () => {
 
   test.each([
     ['is not there', '', 1, 'there is no such file'],
-    ['throws', 'throw new Error("out of cheese")', 2, 'out of cheese, at agent.mjs:1:7'],
+    ['throws', 'throw new Error("out of cheese")\nexport default 1', 2, 'out of cheese, at agent.mjs:1:7'],
     ['exports nothing by default', 'export const turn = () => ({})', 1, 'it has no default export'],
     ['exports something else', 'export default { turn: 5 }', 1, 'its default export is not an agent'],
   ])('says what is wrong with an agent that %s, and ends', async (_, code, processes, message) => {

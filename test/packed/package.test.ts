@@ -113,7 +113,7 @@ describe('the package as it is published', () => {
     const imported: unknown = JSON.parse(await palimpsest('import', 'large.json', '--id', 'large', '--json'))
     expect(imported).toMatchObject({ imported: [{ conversations: [{ id: 'large', added: 1 }] }] })
     for (const format of ['palimpsest', 'anthropic', 'markdown'])
-      expect(await palimpsest('export', 'large', '--format', format)).toContain(content)
+      expect(await palimpsest('export', 'large', '--format', format, '--json')).toContain(content)
   })
 
   test('finds the driver of a store that is not a file', async () => {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
@@ -248,6 +249,8 @@ describe('an export over HTTP', () => {
     await store.conversation('a').append({ role: 'user', content: 'Hello.' })
     async function* stored() {
       yield* store.conversation('a').stored()
+      // What was written before must have left the server.
+      await sleep(50)
       throw new Error('the disk is gone')
     }
     const broken: Store = { ...store, conversation: (id) => ({ ...store.conversation(id), stored }) }

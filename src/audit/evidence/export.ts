@@ -4,6 +4,7 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { invalidInput } from '../../events/errors.ts'
 import { toError } from '../../result/typed-error.ts'
 import { hashOf } from '../../events/codec.ts'
+import { chainBroken } from '../ledger/errors.ts'
 import { parseNote } from '../ledger/notes.ts'
 import { timestampLines } from '../ledger/timestamp.ts'
 import { createCallCounter } from '../../agent/receipts/calls.ts'
@@ -72,7 +73,8 @@ export interface Evidence {
  * a receipt.
  *
  * Memory: the effective history, a key for each distinct part of the requests, and the receipts. A failed export leaves no files.
- * Errors: `FileExists` if the folder is not empty; `CallOutOfRange` if one of the calls does not exist.
+ * Errors: `FileExists` if the folder is not empty; `CallOutOfRange` if one of the calls does not exist; `SealContradicted` if an event
+ * does not contain the hash of the one before it, unless `force` is set.
  */
 export const exportEvidence = (
   chat: EvidenceSource,
@@ -106,7 +108,7 @@ const written = async (
   ready: Ready,
 ): Promise<Evidence> => {
   const { folder, ledger } = chosen
-  const chain = await writeEvents(chat, ready)
+  const chain = await writeEvents(chat, ready, chosen.force)
   const { bytes, ...sent } = await writeRequests(chat, chosen, ready)
   const { requests, omitted } = sent
   const turns = await writeTurns(chat, chosen, ready)
@@ -157,20 +159,28 @@ interface Chain extends ConversationEnds {
   readonly bytes: number
 }
 
-const writeEvents = async (chat: EvidenceSource, { events: file, withheld, last }: Ready): Promise<Chain> => {
+const writeEvents = async (
+  chat: EvidenceSource,
+  { events: file, withheld, last }: Ready,
+  force: boolean,
+): Promise<Chain> => {
   let position = 0
   let first = 0
-  let head = ''
+  let head: string | null = null
   for await (const event of chat.stored({ to: last })) {
     const { id, type, data, metadata } = event
     if (type === 'Forked') first = position
+    if (!force && prevIn(metadata) !== head) throw toError(chainBroken(chat.id, position))
     await file.write(withheld.instead.get(position) ?? `${id}\n${type}\n${data}\n${metadata}\n`)
     head = hashOf(event)
     position++
   }
   await file.close()
-  return { first, last, head, bytes: file.bytes() }
+  return { first, last, head: head ?? '', bytes: file.bytes() }
 }
+
+const prevIn = (metadata: string): unknown =>
+  (JSON.parse(metadata) as { readonly prev?: unknown }).prev ?? null
 
 /**
  * Writes the events recorded by the conversation's turns. Withholds events about the calls of withheld replies and events that contain

@@ -17,6 +17,8 @@ export interface EvidenceOptions {
    * proves nothing against people who can write to the store.
    */
   readonly ledger?: BundleProof | undefined
+  /** True to write a bundle although an event was changed: the bundle will be BROKEN. Default false. */
+  readonly force?: boolean | undefined
   /**
    * Called after all checks have passed and before any of the conversation is written, for example to record the export. If it throws,
    * the export stops.
@@ -29,6 +31,7 @@ const fields = {
   calls: kinds.anything,
   withhold: kinds.anything,
   ledger: kinds.anything,
+  force: kinds.flag,
   onReady: kinds.call,
 }
 
@@ -44,13 +47,21 @@ export interface ResolvedEvidenceOptions extends Choice {
   /** Number of the last call that the export must include; 0 if the options name no calls. */
   readonly lastCall: number
   readonly onReady: OnReady | undefined
+  readonly force: boolean
 }
 
 export async function* resolveOptions(
   options: EvidenceOptions,
   last: number,
 ): Fallible<InvalidInput, ResolvedEvidenceOptions> {
-  const { folder = '', calls, withhold = [], ledger, onReady } = yield* unwrap(checkOptions(options, fields))
+  const {
+    folder = '',
+    calls,
+    withhold = [],
+    ledger,
+    force = false,
+    onReady,
+  } = yield* unwrap(checkOptions(options, fields))
   if (folder === '' || folder.includes('\0'))
     return yield invalidInput('folder', 'must be the path of a folder, such as evidence/task-42')
   if (calls !== undefined && !(isNumber(calls.first, 1) && isNumber(calls.last, calls.first)))
@@ -67,6 +78,7 @@ export async function* resolveOptions(
     folder,
     ledger,
     onReady,
+    force,
     lastCall: calls?.last ?? 0,
     withheld: yield* positionsIn(withhold, last),
     isChosen: (call) => calls === undefined || (call >= calls.first && call <= calls.last),

@@ -120,6 +120,18 @@ export const sealContradicted = (
 })
 
 /**
+ * Creates a `SealContradicted` error for a conversation whose events contradict one another.
+ *
+ * @param position position of the first event that does not contain the hash of the event before it
+ */
+export const chainBroken = (conversation: string, position: number): SealContradicted => ({
+  _tag: 'SealContradicted',
+  message: `conversation ${conversation} was changed: event ${position} does not contain the hash of the event before it. Keep a copy of the store, run palimpsest verify, and restore a backup; to export the current content anyway, use --force`,
+  conversation,
+  revision: position,
+})
+
+/**
  * Creates a `KeyMismatch` error.
  *
  * @param wasReplaced true if `actual` signed the ledger until another key replaced it

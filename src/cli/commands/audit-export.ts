@@ -119,7 +119,14 @@ const written = async (
       if (isError(error, 'NotSealed') || isError(error, 'LedgerNotFound')) return undefined
       throw error
     })
-  const evidence = await chat.evidence({ folder: out, calls: chosen, withhold, ledger, onReady })
+  const evidence = await chat.evidence({
+    folder: out,
+    calls: chosen,
+    withhold,
+    ledger,
+    onReady,
+    ...(force && { force }),
+  })
   const sealed = ledger?.entries?.flatMap(({ name, position }) => (name === id ? [position] : [])) ?? []
   const unsealed = evidence.events - 1 - Math.max(-1, ...sealed)
   return { folder: out, isSealed: ledger !== undefined, unsealed, ...evidence }

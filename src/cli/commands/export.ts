@@ -62,7 +62,7 @@ withheld or redacted content that remain elsewhere are named on standard error.
 Examples:
   palimpsest export task-42 --out task-42.jsonl
   palimpsest export task-42 --format html --withhold 12,15-18 --out task-42.html
-  palimpsest export task-42 --format markdown --redact 'ACME-\\d+' --out task-42.md
+  palimpsest export task-42 --format markdown --redact 'ACME-\\d+' --out t.md
   palimpsest export task-42 --format markdown | less`,
     )
     .action(

@@ -31,7 +31,7 @@ export const addVerify = (program: Command, shell: Shell): void => {
         const conversations: Outcome[] = []
         const error = await fileProblem(store)
         if (error && !isJson)
-          await writeFinding(out, [['DAMAGED', 'warning'], [store.url, 'bold'], [error.message]])
+          await writeFinding(out, [['DAMAGED', 'warning'], [store.url, 'bold'], [withoutName(store, error)]])
         const verify = (each: string): Promise<Outcome> => {
           const verifying = outcomeOf(store.conversation(each), options)
           return id === undefined ? verifying.catch(unreadable(each)) : verifying
@@ -46,6 +46,10 @@ export const addVerify = (program: Command, shell: Shell): void => {
       }),
     )
 }
+
+/** Returns the message of an error about the store, which begins with the name of the store. */
+const withoutName = ({ url }: Store, { message }: CliError): string =>
+  message.startsWith(`${url} `) ? message.slice(url.length + 1) : message
 
 /** Number of conversations verified concurrently. */
 const atOnce = 4

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { isFields } from '../../events/json.ts'
 import type { Conversation, WorkerOptions } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
@@ -17,14 +18,24 @@ const agentFailed = (file: string, why: string, place?: string): CliError => ({
 const isTurn = (value: unknown): value is Agent['turn'] => typeof value === 'function'
 const isAgent = (value: unknown): value is Agent => isFields(value) && isTurn(value['turn'])
 
+const wanted = 'export default a function that returns the options of a turn, or an object with that as turn'
+
+/**
+ * Reports whether a module surely has no default export. Such a module is a program, which loading would run: it might write to the very
+ * conversation that a command only looks at.
+ */
+const lacksDefault = async (file: string): Promise<boolean> => {
+  const text = await readFile(file, 'utf8').catch(() => undefined)
+  return text !== undefined && !/\bdefault\b|\bexports\b/.test(text)
+}
+
 /** Loads the agent that a module exports by default. Throws `AgentFailed`. */
 export const loadAgent = async (file: string): Promise<Agent> => {
+  if (await lacksDefault(file)) throw toError(agentFailed(file, `it has no default export: ${wanted}`))
   const loaded = await loadModule(file, agentFailed)
   const exported = isFields(loaded) ? loaded['default'] : undefined
   if (isTurn(exported)) return { turn: exported }
   if (isAgent(exported)) return exported
   const found = exported === undefined ? 'it has no default export' : 'its default export is not an agent'
-  const wanted =
-    'export default a function that returns the options of a turn, or an object with that as turn'
   throw toError(agentFailed(file, `${found}: ${wanted}`))
 }

@@ -4,7 +4,7 @@ import type { InvalidInput } from '../../events/errors.ts'
 import type { ConversationEvent } from '../../events/events.ts'
 import { streamOf } from '../../events/ids.ts'
 import type { Own } from './lineage.ts'
-import { openFrom } from './log.ts'
+import { openAt, openFrom } from './log.ts'
 import { orNearest } from './nearest-conversation.ts'
 import { pages, readRecordedAt } from './reader.ts'
 import { type PlacedEvent, readStoredEvents, readStoredThrough, readStoredTurns } from './stored-events.ts'
@@ -64,7 +64,9 @@ export const createEventFollower = (
       signal,
     } = await orThrow(checkOptions(options, eventsFields))
     await orThrow(checkedId)
-    const { reading, lineage, last } = await orThrow(orNearest(store, () => openFrom(store, id, from, own)))
+    // A range with an end may be much shorter than a page.
+    const open = () => (to === Infinity ? openFrom(store, id, from, own) : openAt(store, id, undefined, own))
+    const { reading, lineage, last } = await orThrow(orNearest(store, open))
     for await (const page of pages(reading, from, Math.min(to, last)))
       for (const event of page) {
         if (signal?.aborted) return

@@ -74,11 +74,17 @@ export const checkColumns = async (path: string, isSample = false): Promise<Colu
 
 const thousands = new Intl.NumberFormat('en')
 
-export const notAsWritten = (store: string, problems: readonly string[]): StoreError => ({
+export const notAsWritten = (
+  { url, path }: { readonly url: string; readonly path: string },
+  problems: readonly string[],
+): StoreError => ({
   _tag: 'StoreCorrupt',
-  message: `${store} was changed: its columns do not match its events (${problems.join('; ')}). Restore a backup or, if only findable is wrong, repair it by running: UPDATE events SET findable = 1`,
-  store,
+  message: `${url} was changed: its columns do not match its events (${problems.join('; ')}). Restore a backup or, if only findable is wrong, repair it with: ${markAll(path)}`,
+  store: url,
 })
+
+/** Returns the command that marks all events as findable, which is always safe. */
+export const markAll = (path: string): string => `sqlite3 '${path}' 'UPDATE events SET findable = 1'`
 
 /**
  * Result of one step of a check: the number of rows checked, the problems found, and the number of events without the `findable` mark.

@@ -10,7 +10,7 @@ import { type DiagnosisFinding, findingOf, roundTrips, roundTripsText } from '..
 import { holdsSecret, secretsFinding } from '../recorded-secrets.ts'
 import { storeError } from './errors.ts'
 import { fileFinding, network, oldWal, permissions, room, wal } from './files.ts'
-import { checkColumns, notAsWritten } from './columns.ts'
+import { checkColumns, markAll, notAsWritten } from './columns.ts'
 import { damagedError, integrityProblems } from './integrity.ts'
 import { openFailure } from './open.ts'
 import { currentVersion, unusable, versionOf } from './schema.ts'
@@ -100,12 +100,16 @@ const columns = async ({ url, path }: SqliteSettings): Promise<DiagnosisFinding>
   if ('_tag' in checked) return findingOf('columns', 'problem', checked.message)
   const { looked, problems, unmarked } = checked
   if (problems.length > 0)
-    return findingOf('columns', 'problem', `${notAsWritten(url, problems).message} (checked ${looked})`)
+    return findingOf(
+      'columns',
+      'problem',
+      `${notAsWritten({ url, path }, problems).message} (checked ${looked})`,
+    )
   return unmarked > 0
     ? findingOf(
         'columns',
         'warning',
-        `${unmarked} events of commands with an id are missing from the index by id, as they are after a JSONL import by version 0.1.0: if one of these commands is repeated, its events are recorded a second time; to repair this, run UPDATE events SET findable = 1 in sqlite3 (checked ${looked})`,
+        `${unmarked} events of commands with an id are missing from the index by id, as they are after a JSONL import by version 0.1.0: if one of these commands is repeated, its events are recorded a second time; to repair this: ${markAll(path)} (checked ${looked})`,
       )
     : findingOf('columns', 'ok', `columns match the events in ${looked}; palimpsest verify checks all`)
 }

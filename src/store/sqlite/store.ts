@@ -130,7 +130,9 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
         const problems = await integrityProblems(settings.path)
         if (problems.length > 0) return E.left(damagedError(url, problems))
         const changed = await checkColumns(settings.path)
-        return changed.problems.length > 0 ? E.left(notAsWritten(url, changed.problems)) : E.right(undefined)
+        return changed.problems.length > 0
+          ? E.left(notAsWritten(settings, changed.problems))
+          : E.right(undefined)
       } catch (error) {
         return E.left(storeError(url, error))
       }

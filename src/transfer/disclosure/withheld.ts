@@ -114,7 +114,7 @@ const stubOf = (event: ConversationEvent): ConversationEvent => {
     case 'Configured':
       return { ...event, metadata, data: stubConfiguration(event.data) }
     case 'Restored':
-      return { ...event, metadata }
+      break
     case 'Forked':
       throw toError(
         invalidInput(
@@ -123,6 +123,7 @@ const stubOf = (event: ConversationEvent): ConversationEvent => {
         ),
       )
   }
+  return { ...event, metadata }
 }
 
 const markBlock: Block = { type: 'text', text: withheldMark }
