@@ -1,6 +1,6 @@
 import { type Dirent, readdirSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { type FileUnreadable, fileUnreadable, noFiles } from '../transfer/formats/errors.ts'
+import { type FileUnreadable, fileUnreadable, noFiles, oneFileWanted } from '../transfer/formats/errors.ts'
 import { ownFormats } from '../transfer/formats/registry.ts'
 
 /** A file or folder to import from. */
@@ -34,11 +34,12 @@ export const sessionPaths = (files: readonly string[]): readonly SessionPath[] =
     return found.length > 0 ? found : [{ file, isFound: false }]
   })
 
-/** Returns the reason why nothing can be imported from a folder, or undefined for a file. */
+/** Returns the reason why a folder cannot be read as a session, or undefined for a file. */
 export const folderProblem = (path: string): FileUnreadable | undefined => {
   if (!isFolder(path)) return undefined
   const entries = entriesOf(path)
-  return entries instanceof Error ? fileUnreadable(path, entries) : noFiles(path)
+  if (entries instanceof Error) return fileUnreadable(path, entries)
+  return filesIn(path).length > 0 ? oneFileWanted(path) : noFiles(path)
 }
 
 const entriesOf = (folder: string): readonly Dirent[] | Error => {

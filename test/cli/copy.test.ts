@@ -50,8 +50,9 @@ describe('palimpsest copy', () => {
 
   test('needs both stores, and a source that is there', async () => {
     const { stderr, code } = await after(
-      'palimpsest copy --to memory:; palimpsest copy --from nonsense --to memory:; palimpsest copy --from sqlite:none.db --to memory:',
+      'palimpsest copy --from sqlite:a.db --to sqlite:a.db; palimpsest copy --to memory:; palimpsest copy --from nonsense --to memory:; palimpsest copy --from sqlite:none.db --to memory:',
     )
+    expect(stderr).toContain('error: the source and the target are the same store')
     expect(stderr).toContain("required option '--from <url>' not specified")
     expect(stderr).toContain('error: a store URL must be ')
     expect(stderr).toContain('error: there is no store at sqlite:none.db')

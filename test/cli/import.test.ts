@@ -125,7 +125,11 @@ describe('import', () => {
         failed: [],
         noSessions: [join('all', 'index.json')],
       })
-      const wrong = await shell('palimpsest import none; palimpsest import --id x all', directory)
+      const wrong = await shell(
+        'palimpsest start all; palimpsest import none; palimpsest import --id x all',
+        directory,
+      )
+      expect(wrong.stderr).toContain('all is a folder: name one of its files, or import all of them')
       expect(wrong.stderr).toContain('none contains no .json or .jsonl file')
       expect(wrong.stderr).toContain('--id names one conversation')
       expect(wrong.code).toBe(2)

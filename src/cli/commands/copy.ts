@@ -38,6 +38,8 @@ Examples:
     .action(async (given: readonly string[], options: Options) => {
       if (program.getOptionValueSource('store') === 'cli')
         program.error("error: option '--store <url>' cannot be used with option '--from <url>'")
+      if (options.from === options.to && options.from !== 'memory:')
+        program.error('error: the source and the target are the same store: name another with --to')
       const { out, isJson, host, fail } = surroundings()
       const ids = given.length > 0 && { ids: await idsIn(options.from, host, given) }
       const copied = await copyAll(out, host, { ...options, ...ids })

@@ -103,6 +103,13 @@ export const fileUnreadable = (file: string, cause: unknown): FileUnreadable => 
   }
 }
 
+export const oneFileWanted = (folder: string): FileUnreadable => ({
+  _tag: 'FileUnreadable',
+  message: `${folder} is a folder: name one of its files, or import all of them with palimpsest import`,
+  file: folder,
+  cause: undefined,
+})
+
 export const noFiles = (folder: string): FileUnreadable => ({
   _tag: 'FileUnreadable',
   message: `${folder} contains no .json or .jsonl file: check the path, or name the files`,

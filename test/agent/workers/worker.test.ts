@@ -1,3 +1,4 @@
+import Anthropic from '@anthropic-ai/sdk'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { atEnd } from '../../support/at-end.ts'
@@ -109,6 +110,11 @@ describe('a worker', () => {
     ['a value that is none', { maxCalls: 0 }, 'maxCalls'],
     ['a secret that is not given', { parameters: { mcp_servers: [{ $secret: 'x' }] } }, 'x'],
     ['a budget without a price', { model: 'unpriced', budget: { usd: 1 } }, 'unpriced'],
+    [
+      'a client without a key',
+      { client: new Anthropic({ apiKey: null, authToken: null }) },
+      'resolve authentication method',
+    ],
     ['an option of a step', { prepareStep: () => ({ modle: 'x' }) }, 'prepareStep.modle'],
   ])(
     'counts no attempt and says why where the turn refuses the options of the program (%s)',

@@ -94,6 +94,8 @@ const accountWait = 60_000
 const accountStatuses: ReadonlySet<unknown> = new Set([401, 402, 403])
 /** Phrases with which the Messages API, with status 400, reports an account that is out of credit or has reached its limit. */
 const aboutAccount = /credit balance|usage limit|billing/i
+/** Phrases with which the SDKs say, before they send anything, that they have no key. */
+const aboutKey = /resolve authentication method|missing credentials|_API_KEY/i
 
 /**
  * Reports whether the account or the program, and not the step, caused the failure. Such a failure does not count against the step,
@@ -101,7 +103,10 @@ const aboutAccount = /credit balance|usage limit|billing/i
  */
 const isOfAll = ({ _tag, status, message, isOfOptions = false }: Failure): boolean =>
   isOfOptions ||
-  (_tag === 'ModelFailed' && (accountStatuses.has(status) || (status === 400 && aboutAccount.test(message))))
+  (_tag === 'ModelFailed' &&
+    (accountStatuses.has(status) ||
+      (status === 400 && aboutAccount.test(message)) ||
+      (status === undefined && aboutKey.test(message))))
 
 const hopeless: ReadonlySet<unknown> = new Set([400, 404, 413, 422])
 
