@@ -179,8 +179,14 @@ const writeEvents = async (
   return { first, last, head: head ?? '', bytes: file.bytes() }
 }
 
-const prevIn = (metadata: string): unknown =>
-  (JSON.parse(metadata) as { readonly prev?: unknown }).prev ?? null
+/** Returns the hash that an event states of the event before it; undefined if its metadata cannot be read. */
+const prevIn = (metadata: string): unknown => {
+  try {
+    return (JSON.parse(metadata) as { readonly prev?: unknown } | null)?.prev
+  } catch {
+    return undefined
+  }
+}
 
 /**
  * Writes the events recorded by the conversation's turns. Withholds events about the calls of withheld replies and events that contain

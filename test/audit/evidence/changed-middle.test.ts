@@ -24,3 +24,17 @@ test('a bundle of events that do not chain is refused and leaves nothing, and fo
   expect(existsSync(folder)).toBe(false)
   expect(await chat.evidence({ folder, force: true })).toMatchObject({ events: 3 })
 })
+
+test('a bundle of events with unreadable metadata is refused in the same way', async () => {
+  const path = join(temporaryFolder(), 'store.db')
+  const store = await opened(`sqlite:${path}`)
+  const chat = store.conversation('c')
+  for (const content of ['One.', 'Two.']) await chat.append({ role: 'user', content })
+  const db = new DatabaseSync(path)
+  db.exec(`UPDATE events SET metadata = 'nothing' WHERE revision = 1`)
+  db.close()
+  await expect(chat.evidence({ folder: join(temporaryFolder(), 'evidence') })).rejects.toMatchObject({
+    _tag: 'SealContradicted',
+    revision: 1,
+  })
+})
