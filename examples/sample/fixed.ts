@@ -1,10 +1,8 @@
 import { hash } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
-import { digestOf } from '../../src/agent/receipts/canonical.ts'
-import { receiptOf } from '../../src/agent/receipts/receipt.ts'
-import { keyedDigest, requestKey } from '../../src/agent/receipts/receipt-digest.ts'
-import { requestOf, type RequestOptions } from '../../src/agent/receipts/request.ts'
-import { requestOfSummary, type SummaryOptions } from '../../src/agent/receipts/summary-request.ts'
+import { requestIn } from '../../src/agent/receipts/made-again.ts'
+import { itemPrintsIn } from '../../src/agent/receipts/receipt-blocks.ts'
+import { receiptDigest } from '../../src/agent/receipts/receipt-digest.ts'
 import { decode, hashOf } from '../../src/events/codec.ts'
 import type { ConversationEvent, Receipt } from '../../src/events/events.ts'
 import { effective } from '../../src/projections/effective.ts'
@@ -110,14 +108,12 @@ const dataOf = (
 }
 
 /** The receipt of the same request, made from this log. */
-const receiptOn = (log: readonly ConversationEvent[], { position, options }: Receipt): Receipt => {
+const receiptOn = (log: readonly ConversationEvent[], receipt: Receipt): Receipt => {
+  const { position, options } = receipt
   const now = effective(log, position)
-  if ('summarizer' in options) {
-    const sent = requestOfSummary(now, options as unknown as SummaryOptions)
-    return { position, digest: keyedDigest(requestKey(now), digestOf(sent)), options }
-  }
-  const { repairs: _, keyed: _keyed, items: _items, ...own } = options
-  const made = requestOf(now, own as unknown as RequestOptions)
+  const kind = 'summarizer' in options ? 'summary' : 'reply'
+  const made = requestIn({ kind, receipt }, now)
   if (E.isLeft(made)) throw new Error(made.left.message)
-  return receiptOf(now, made.right, own as unknown as RequestOptions)
+  const items = kind === 'reply' && { items: itemPrintsIn(now) }
+  return { position, digest: receiptDigest(now, made.right), options: { ...options, ...items } }
 }

@@ -182,11 +182,8 @@ const sizeOf = (part: PlacedPart['part']): number =>
   typeof part === 'string' ? JSON.stringify(part).length : textOf(part).length
 
 /** Returns the request of a call, remade from its receipt; undefined without a usable receipt. */
-const requestSent = (
-  { number = 0, position, origin, receipt }: CountedReply,
-  now: Effective,
-): SentRequest | undefined => {
-  const made = receipt && requestIn({ number, position, kind: 'reply', origin, receipt }, now)
+const requestSent = ({ receipt }: CountedReply, now: Effective): SentRequest | undefined => {
+  const made = receipt && requestIn({ kind: 'reply', receipt }, now)
   return made && E.isRight(made) ? made.right : undefined
 }
 

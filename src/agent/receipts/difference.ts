@@ -13,8 +13,8 @@ import type { RenderedRequest } from './request.ts'
 /** Difference between a remade request and the one that a receipt covers. */
 export type ReceiptDifference =
   /**
-   * For a receipt of version 0.1.0: path of the first block that differs. `now` is the type and the beginning of the JSON of the block now at that path; undefined if
-   * the path no longer exists.
+   * For a receipt of version 0.1.0: path of the first block that differs. `now` is the type and the beginning of the JSON of the block
+   * now at that path; undefined if the path no longer exists.
    */
   | { readonly kind: 'block'; readonly path: string; readonly now?: string }
   /**

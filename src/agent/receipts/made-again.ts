@@ -44,7 +44,7 @@ export const formIn = ({ options: { form, along } }: ModelCall['receipt']): unkn
 
 /** Remakes the content of a call's request from the history and the options in the receipt. */
 export const requestIn = (
-  { kind, receipt }: ModelCall,
+  { kind, receipt }: Pick<ModelCall, 'kind' | 'receipt'>,
   effective: Effective,
 ): E.Either<Unusable, SentRequest> =>
   kind === 'summary'

@@ -22,13 +22,16 @@ export const requestKey = ({ items, layout }: Effective): string =>
 export const keyedDigest = (key: string, digest: string): string =>
   hash('sha256', Buffer.from(key + digest, 'hex'))
 
+/** Returns the digest that a receipt records of a request made from this history. */
+export const receiptDigest = (effective: Effective, sent: SentRequest): string =>
+  keyedDigest(requestKey(effective), digestOf(sent))
+
 /** Returns the key under which a receipt's digest was computed; undefined for a receipt of version 0.1.0, whose digest has no key. */
-export const keyIn = ({ options }: Pick<Receipt, 'options'>, effective: Effective): string | undefined =>
-  options['keyed'] === true ? requestKey(effective) : undefined
+export const keyIn = (receipt: Receipt, effective: Effective): string | undefined =>
+  isKeyed(receipt) ? requestKey(effective) : undefined
 
 /** Reports whether a request made from this history has the digest in the receipt. */
-export const hasDigest = (receipt: Receipt, effective: Effective, sent: SentRequest): boolean => {
-  const key = keyIn(receipt, effective)
-  const digest = digestOf(sent)
-  return (key === undefined ? digest : keyedDigest(key, digest)) === receipt.digest
-}
+export const hasDigest = (receipt: Receipt, effective: Effective, sent: SentRequest): boolean =>
+  (isKeyed(receipt) ? receiptDigest(effective, sent) : digestOf(sent)) === receipt.digest
+
+const isKeyed = ({ options }: Pick<Receipt, 'options'>): boolean => options['keyed'] === true

@@ -1,8 +1,7 @@
 import type { Receipt } from '../../events/events.ts'
 import type { Effective } from '../../projections/effective.ts'
-import { digestOf } from './canonical.ts'
 import { itemPrintsIn } from './receipt-blocks.ts'
-import { keyedDigest, requestKey } from './receipt-digest.ts'
+import { receiptDigest } from './receipt-digest.ts'
 import type { ReceiptOptions } from './receipt-options.ts'
 import type { RenderedRequest, RequestOptions } from './request.ts'
 
@@ -20,7 +19,7 @@ export const receiptOf = (
   along: Pick<ReceiptOptions, 'betas' | 'container'> = {},
 ): Receipt => ({
   position: effective.at,
-  digest: keyedDigest(requestKey(effective), digestOf(rendered)),
+  digest: receiptDigest(effective, rendered),
   options: {
     ...options,
     ...along,

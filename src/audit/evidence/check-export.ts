@@ -1,11 +1,11 @@
 import { decode, type StoredEvent } from '../../events/codec.ts'
-import { invalidInput } from '../../events/errors.ts'
 import { type ConversationEvent } from '../../events/events.ts'
 import { streamOf } from '../../events/ids.ts'
 import { createCallCounter } from '../../agent/receipts/calls.ts'
 import { callOutOfRange } from '../../agent/receipts/errors.ts'
 import { orThrow } from '../../result/fallible.ts'
 import { toError } from '../../result/typed-error.ts'
+import { cannotWithhold, forkOrigin } from '../../transfer/disclosure/withheld.ts'
 import type { EvidenceSource } from './source.ts'
 
 /** Export options that can only be checked against the conversation's events. */
@@ -59,13 +59,11 @@ const withholdable = (
   position: number,
   standIn: (event: StoredEvent) => string | undefined,
 ): string => {
-  const refused = (problem: string): Error =>
-    toError(invalidInput('withhold', `event ${position} ${problem}`))
-  if (event.type === 'Forked')
-    throw refused('records where the conversation was forked from and cannot be withheld')
+  if (event.type === 'Forked') throw cannotWithhold(position, forkOrigin)
   const text = standIn(event)
   if (text === undefined)
-    throw refused(
+    throw cannotWithhold(
+      position,
       'was written by another program and cannot be withheld: its hash cannot be proven without its text',
     )
   return text

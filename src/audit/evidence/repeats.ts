@@ -1,7 +1,7 @@
 import type { StoredEvent } from '../../events/codec.ts'
 import type { ConversationEvent } from '../../events/events.ts'
 import { createNeedleFinder, type WordRepetition } from '../../transfer/disclosure/needles.ts'
-import { textsIn } from '../../transfer/disclosure/texts.ts'
+import { textListOf } from '../../transfer/disclosure/texts.ts'
 
 /** An event that repeats words of withheld events. */
 export interface RepeatedText extends WordRepetition {
@@ -56,5 +56,3 @@ export const createRepeatFinder = (
     return found && { position, ...found }
   }
 }
-
-const textListOf = (value: unknown): readonly string[] => [...textsIn(value)].map(({ text }) => text)

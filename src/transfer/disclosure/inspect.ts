@@ -1,8 +1,7 @@
-import type { WordRepetition } from './needles.ts'
-import { createNeedleFinder, type LeftOutTexts } from './needles.ts'
+import { createNeedleFinder, type LeftOutTexts, type WordRepetition } from './needles.ts'
 import { redactMatches } from './redact.ts'
 import { createSecretScanner, type PlacedSecret } from './secrets.ts'
-import { textsIn } from './texts.ts'
+import { textListOf } from './texts.ts'
 import type { StubbedEvents } from './withheld.ts'
 
 /** A part of what an export contains. */
@@ -16,8 +15,8 @@ export interface ExportPart {
   readonly value: unknown
 }
 
-/** What was found in the parts of an export. */
-export interface Inspection {
+/** Credentials and repeated words in the parts of an export. */
+export interface ExportInspection {
   readonly secrets: readonly PlacedSecret<ExportPlace>[]
   /** Places that repeat words of what is withheld or redacted. */
   readonly repeated: readonly RepeatingPlace[]
@@ -50,10 +49,9 @@ const cleaned = (
 export const inspectParts = async (
   parts: () => AsyncIterable<ExportPart>,
   { withheld, redact }: LeftOut,
-): Promise<Inspection> => {
+): Promise<ExportInspection> => {
   const leftOut: LeftOutTexts[] = []
-  for (const [position, { event }] of withheld)
-    leftOut.push({ position, texts: [...textsIn(event.data)].map(({ text }) => text) })
+  for (const [position, { event }] of withheld) leftOut.push({ position, texts: textListOf(event.data) })
   if (redact) leftOut.push(...(await redactedTexts(parts(), redact)))
   const find = leftOut.length > 0 ? createNeedleFinder(leftOut) : undefined
   const scanner = await createSecretScanner<ExportPlace>()
@@ -61,7 +59,7 @@ export const inspectParts = async (
   for await (const part of parts()) {
     const value = cleaned(part, redact)
     await scanner.pass(part.place, value)
-    const found = find?.([...textsIn(value)].map(({ text }) => text))
+    const found = find?.(textListOf(value))
     if (found) repeated.push({ place: part.place, ...found })
   }
   return { secrets: await scanner.end(), repeated }

@@ -18,7 +18,7 @@ export interface SecretsFound {
   readonly _tag: 'SecretsFound'
   readonly message: string
   readonly conversation: string
-  /** What was found: the place, the kind of credential, and a masked excerpt. At most 1,000. */
+  /** Findings, at most 1,000: each with its place, the kind of credential, and a masked excerpt. */
   readonly secrets: readonly FoundSecret[]
 }
 interface FoundSecret {

@@ -1,3 +1,5 @@
+import { encoded } from './texts.ts'
+
 /** Text that replaces redacted text. */
 export const mark = '[redacted]'
 
@@ -36,9 +38,6 @@ const ours: ReadonlyMap<string, string> = new Map([
   ['receipt', 'digest'],
   ['policy', 'used'],
 ])
-
-/** Types of blocks and sources whose `data` is encoded, so that searching it for text is useless. */
-const encoded: ReadonlySet<unknown> = new Set(['base64', 'redacted_thinking'])
 
 /** Names of fields whose data has a schema of its own. In such data, field names have no known meaning, and numbers may be confidential. */
 const free: readonly string[] = ['input', 'input_schema', 'parameters']

@@ -13,8 +13,8 @@ const structural: ReadonlySet<string> = new Set(
   ].flatMap((names) => names.split(' ')),
 )
 
-/** Types of blocks and sources whose `data` is encoded. */
-const encoded: ReadonlySet<unknown> = new Set(['base64', 'redacted_thinking'])
+/** Types of blocks and sources whose `data` is encoded, so that searching it for text is useless. */
+export const encoded: ReadonlySet<unknown> = new Set(['base64', 'redacted_thinking'])
 
 /** Least absolute value of a number that is yielded. Smaller numbers identify nothing. */
 const leastNumber = 100_000
@@ -36,6 +36,9 @@ export function* textsIn(value: unknown): Generator<NamedText, void> {
         if (isContent(given, field)) waiting.push({ name: field, value: inner })
   }
 }
+
+/** Returns the texts in a JSON value, in the order of `textsIn`. */
+export const textListOf = (value: unknown): readonly string[] => [...textsIn(value)].map(({ text }) => text)
 
 const isContent = (fields: object, field: string): boolean => {
   if (field === 'data') return !encoded.has(Reflect.get(fields, 'type'))

@@ -85,7 +85,11 @@ const contextWith = (effective: Effective, withheld: StubbedEvents): Effective =
       const stub = withheld.get(item.position)?.stub
       return (stub && itemIn(stub)) ?? item
     }),
-    layout: { ...layout, ...(configuration && { configuration }), ...(formerTools && { formerTools }) },
+    layout: {
+      ...layout,
+      ...(configuration && { configuration, configuredSalt: undefined }),
+      ...(formerTools && { formerTools, formerSalt: undefined }),
+    },
   }
 }
 
@@ -116,15 +120,17 @@ const stubOf = (event: ConversationEvent): ConversationEvent => {
     case 'Restored':
       break
     case 'Forked':
-      throw toError(
-        invalidInput(
-          'withhold',
-          `event ${event.position} records where the conversation was forked from and cannot be withheld`,
-        ),
-      )
+      throw cannotWithhold(event.position, forkOrigin)
   }
   return { ...event, metadata }
 }
+
+/** Problem of an event that records where a fork comes from. */
+export const forkOrigin = 'records where the conversation was forked from and cannot be withheld'
+
+/** Creates the error of an event that cannot be withheld. */
+export const cannotWithhold = (position: number, problem: string): Error =>
+  toError(invalidInput('withhold', `event ${position} ${problem}`))
 
 const markBlock: Block = { type: 'text', text: withheldMark }
 

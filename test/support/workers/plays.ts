@@ -32,7 +32,7 @@ export interface Outcome {
   readonly wrong: readonly string[]
 }
 
-/** What depends on random salts. */
+/** Fields that depend on random salts. */
 const salted = /"(digest|rest)":"[^"]*"/g
 const uuids = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g
 

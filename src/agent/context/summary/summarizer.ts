@@ -4,8 +4,7 @@ import type { InvalidInput } from '../../../events/errors.ts'
 import type { Covers, Origin } from '../../../events/events.ts'
 import type { Effective } from '../../../projections/effective.ts'
 import { callModel, failedCallOf, failuresIn, withFailed } from '../../models/call-model.ts'
-import { digestOf } from '../../receipts/canonical.ts'
-import { keyedDigest, requestKey } from '../../receipts/receipt-digest.ts'
+import { receiptDigest } from '../../receipts/receipt-digest.ts'
 import type { SummaryFailed } from './errors.ts'
 import type { FailedCall, Model, ModelError } from '../../models/model.ts'
 import { sliceOf } from '../../../projections/effective.ts'
@@ -93,7 +92,6 @@ async function* summarize(
   input: Asking,
 ): Fallible<SummaryError, Required<SummaryResult>> {
   const { effective, covers } = input
-  const key = requestKey(effective)
   const pinned = limits.pinned(sliceOf(effective, covers)).filter(isVisible)
   const along = {
     model: limits.model,
@@ -116,7 +114,7 @@ async function* summarize(
     }
     const answer = answered.right
     const { asked, texts, origin } = answer
-    const digest = keyedDigest(key, digestOf(answer.request))
+    const digest = receiptDigest(effective, answer.request)
     ;({ allowed } = answer)
     paid.push(origin)
     usage = usage && origin.usage ? sumOfUsage(usage, origin.usage) : (origin.usage ?? usage)
