@@ -26,10 +26,12 @@ import type { EvidenceOptions } from '../audit/evidence/options.ts'
 import type { EvidenceError } from '../audit/evidence/source.ts'
 import type { ConversationHandle, ConversationOf } from '../conversation/conversation.ts'
 import type { PositionOption } from '../conversation/reading/conversation-reader.ts'
+import type { EraseError, EraseOptions } from '../conversation/writing/erase.ts'
 import type { MessageInput } from '../conversation/writing/inputs.ts'
 import type { InvalidInput } from '../events/errors.ts'
 import type { MethodResult, ResultStyle } from '../result/answer.ts'
 import type { ReadError, StoreError } from '../store/errors.ts'
+import { createEraseMethod, type ErasureReport } from './erase.ts'
 
 /**
  * Methods of a conversation: methods on its log, and methods for the agents and people that work on it. `Forked` is the type of the
@@ -80,6 +82,14 @@ export interface ConversationMethods<W extends ResultStyle, Forked>
    * await chat.cancel({ by: 'kim', reason: 'wrong file' })
    */
   readonly cancel: (options?: CancelOptions) => MethodResult<W, CancelError, void>
+  /**
+   * Erases content for good: the stored events keep their places, types, times, ids and hashes, so that every proof stays valid, and an
+   * `Erased` event says which, who and why. docs/erasure.md. Errors: `CannotErase`, `OutOfRange`, a `ReadError`.
+   *
+   * @example
+   * const { positions, repeated } = await chat.erase({ positions: [0], by: 'ann', reason: 'request 17', dryRun: true })
+   */
+  readonly erase: (options?: EraseOptions) => MethodResult<W, EraseError, ErasureReport>
   /**
    * Lists the messages waiting in the inbox, in the order in which they were sent. With `at`, lists the messages that were waiting when
    * the conversation ended at that position. Errors: a `StoreError`.
@@ -157,6 +167,7 @@ export const taskConversation = (chat: ConversationHandle): TaskConversation => 
     stream,
     say: createSayMethod(chat),
     cancel: createCancelMethod(chat),
+    erase: createEraseMethod(chat),
     queued: createQueuedMethod(chat),
     tokens: (options) => tokensOf(chat, options),
     calls: () => modelCalls(chat),

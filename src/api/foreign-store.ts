@@ -36,7 +36,7 @@ export const foreignStore = (store: StoreAdapter): E.Either<InvalidInput, EventS
 
 const checkedAdapter = (store: StoreAdapter): StoreAdapter => {
   const { url, blobs, maxAppendBytes, find, count, keptEnd, streams, newest, neverBegun, changed } = store
-  const { integrity, backup, liveness } = store
+  const { integrity, backup, scrub, liveness } = store
   const faulty = (method: string) => (what: string, answer: unknown) => storeFaulty(url, method, what, answer)
   const asked = <Err, A>(
     method: string,
@@ -93,6 +93,7 @@ const checkedAdapter = (store: StoreAdapter): StoreAdapter => {
     ...(backup && {
       backup: (file, options) => asked('backup', () => backup(file, options)),
     }),
+    ...(scrub && { scrub: () => asked('scrub', () => scrub()) }),
     ...(liveness && { liveness }),
     close: () => asked('close', () => store.close()),
   }

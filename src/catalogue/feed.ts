@@ -46,6 +46,8 @@ export interface Feed {
 
 /** Approximate number of characters of event data indexed in one transaction. Limited because a transaction blocks the process. */
 const mostAtOnce = 64 * 1024
+/** Maximum difference of the clocks of two processes, with the time that an erasure takes, in milliseconds. */
+const clocksDiffer = 60_000
 const ours = [streamOf(''), notesStreamOf('')]
 
 /**
@@ -65,6 +67,16 @@ export const createFeed = (store: EventStore, place: string | undefined): Feed =
   let whole = Promise.withResolvers<void>()
   let running: Promise<E.Either<StoreError | InvalidInput, IndexProgress>> | undefined
   let next: typeof running
+
+  /** Ids of the erasures for which a file was already left. */
+  const renewedFor = new Set<string>()
+
+  /** Reports whether the index may have the text that an event says was erased. An index begun after the erasure has none of it. */
+  const isOutdatedBy = ({ type, id, metadata }: RecordedEvent): boolean => {
+    if (type !== 'Erased' || renewedFor.has(id)) return false
+    const { time } = JSON.parse(metadata) as { readonly time: string }
+    return Date.parse(time) + clocksDiffer >= Date.parse(contents().created)
+  }
 
   const leave = (): void => {
     file?.close()
@@ -228,6 +240,12 @@ export const createFeed = (store: EventStore, place: string | undefined): Feed =
         continue
       }
       const { events, checkpoint, isEnd } = yield* unwrap(page)
+      const erased = events.filter(isOutdatedBy)
+      if (erased.length > 0) {
+        for (const { id } of erased) renewedFor.add(id)
+        open(file?.name ?? '')
+        continue
+      }
       const isSame = events.length === 0 && checkpoint === at
       for (const part of isSame ? [] : partsOf(events)) {
         const isLast = part.at(-1) === events.at(-1)

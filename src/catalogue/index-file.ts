@@ -6,7 +6,7 @@ import { conversationOf, notedIn } from '../events/ids.ts'
 import { textsOf } from '../projections/excerpts.ts'
 import type { Checkpoint, RecordedEvent } from '../store/port.ts'
 import { factsOf } from './facts.ts'
-import { buildOf } from './file.ts'
+import { buildOf, createdOf } from './file.ts'
 import { type ConversationTable, rowsIn } from './rows.ts'
 import type { ConversationBuffer } from './conversation-row.ts'
 import { type ConversationRows, conversationRowsOf } from './conversation-rows.ts'
@@ -33,6 +33,8 @@ export interface IndexFile {
   readonly reached: () => IndexPosition
   /** Id that distinguishes the file from other indexes of the same store. */
   readonly build: string
+  /** Time at which the file was created, in ISO 8601. */
+  readonly created: string
   /**
    * Indexes the events between two checkpoints in one transaction. Skips events that are already indexed, because another process may
    * have indexed them first.
@@ -159,6 +161,7 @@ export const indexFileOf = (db: DatabaseSync): IndexFile => {
     threads,
     reached,
     build: buildOf(db),
+    created: createdOf(db),
     take: (events, from, to) =>
       transact(from, to, () => {
         let landmark: Landmark | undefined

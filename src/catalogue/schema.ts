@@ -2,7 +2,7 @@
 export const keptMoves = 100_000
 
 /** Version of the tables and their contents: a file of any other version is rebuilt. */
-export const formatVersion = 12
+export const formatVersion = 13
 
 /**
  * SQL schema of the index.
@@ -106,4 +106,5 @@ export const schema = `
     UNIQUE (conversation, revision)
   ) STRICT;
   INSERT INTO meta VALUES ('build', lower(hex(randomblob(8))));
+  INSERT INTO meta VALUES ('created', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'));
   PRAGMA user_version = ${formatVersion};`

@@ -123,8 +123,12 @@ export const rangesText = (positions: readonly number[]): string => {
     if (range?.[1] === position - 1) range[1] = position
     else ranges.push([position, position])
   }
-  return ranges.map(([first, last]) => (first === last ? String(first) : `${first}..${last}`)).join(', ')
+  return ranges.map(([first, last]) => rangeText({ first, last })).join(', ')
 }
+
+/** Formats a range: `5..9`, or `5` if it is a single position. */
+export const rangeText = ({ first, last }: { readonly first: number; readonly last: number }): string =>
+  first === last ? String(first) : `${first}..${last}`
 
 /**
  * Formats the time elapsed since `time` in the largest unit: `12 s`, `3 min`, `5 h`, `2 d`. The result is at least 0 s, even if clocks

@@ -5,9 +5,10 @@ import { check } from '../events/check.ts'
 import type { ConversationEvent } from '../events/events.ts'
 import { conversationIdSchema, isConversationId } from '../events/ids.ts'
 import type { CommandEnvelope, WriteResult } from './writing/encode.ts'
+import type { EraseError, EraseOptions, Erasure } from './writing/erase.ts'
 import { lastPosition } from './reading/ends.ts'
 import type { Handler } from './writing/handle.ts'
-import type { Fallible } from '../result/fallible.ts'
+import { unwrap, type Fallible } from '../result/fallible.ts'
 import type { ForkError, ReadError } from '../store/errors.ts'
 import type { Changes } from './reading/changes.ts'
 import type { Inbox } from './beside/inbox.ts'
@@ -70,6 +71,8 @@ export interface ConversationHandle
   readonly isNoFork: () => void
   /** The program or worker that runs turns through this handle. */
   readonly party: TurnClaimant
+  /** Erases content, without looking for its repetitions. */
+  readonly erase: (options: EraseOptions) => Fallible<EraseError, Erasure>
 }
 
 /** Access to the streams that accompany conversations, such as notes, turn logs and inboxes. */
@@ -79,6 +82,7 @@ export interface SideStreams {
   readonly inbox: (conversation: string) => Inbox
   readonly changes: (conversation: string) => Changes
   readonly party: TurnClaimant
+  readonly erase: (conversation: string, options: EraseOptions) => Fallible<EraseError, Erasure>
 }
 
 /** Returns a handle for one conversation. If the id is invalid, each of its methods fails with `InvalidInput`. */
@@ -129,5 +133,9 @@ export const conversation = (
       own.lineage ??= rootLineage(name)
     },
     party: beside.party,
+    erase: async function* (options): Fallible<EraseError, Erasure> {
+      yield* unwrap(checkedId)
+      return yield* beside.erase(name, options)
+    },
   }
 }

@@ -1,7 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { hashOf, type StoredEvent } from '../events/codec.ts'
+import { formHashOf, takeErased } from '../events/erased-form.ts'
 import type { DecodeFailed } from '../events/errors.ts'
-import type { Metadata } from '../events/events.ts'
+import type { EventData, Metadata } from '../events/events.ts'
 import { inboxStreamOf, notesStreamOf, turnsStreamOf } from '../events/ids.ts'
 import { inboxCodec } from '../events/inbox-events.ts'
 import { noteCodec } from '../events/notes.ts'
@@ -18,9 +19,11 @@ type Kind = 'note' | 'turn' | 'inbox'
 interface Found {
   /** Number of notes and links that passed verification. */
   readonly notes?: number
+  /** Number of erased events in these streams. */
+  readonly erased: number
   readonly discrepancy?: {
     readonly position: number
-    readonly kind: Kind | 'newer'
+    readonly kind: Kind | 'newer' | 'erased'
     readonly message: string
   }
 }
@@ -28,6 +31,8 @@ interface Found {
 /** A stream that accompanies a conversation, with the kind of its events and their decoder. */
 interface Beside {
   readonly kind: Kind
+  /** Name under which an `Erased` event records the events of this stream. */
+  readonly erasedAs: 'notes' | 'turns' | 'inbox'
   readonly stream: string
   readonly name: string
   readonly decode: (
@@ -37,15 +42,23 @@ interface Beside {
 }
 
 const besideOf = (conversation: string): readonly Beside[] => [
-  { kind: 'note', stream: notesStreamOf(conversation), name: 'note', decode: noteCodec.decode },
+  {
+    kind: 'note',
+    erasedAs: 'notes',
+    stream: notesStreamOf(conversation),
+    name: 'note',
+    decode: noteCodec.decode,
+  },
   {
     kind: 'turn',
+    erasedAs: 'turns',
     stream: turnsStreamOf(conversation),
     name: 'event of its turns',
     decode: turnCodec.decode,
   },
   {
     kind: 'inbox',
+    erasedAs: 'inbox',
     stream: inboxStreamOf(conversation),
     name: 'event of its inbox',
     decode: inboxCodec.decode,
@@ -55,32 +68,45 @@ const besideOf = (conversation: string): readonly Beside[] => [
 export const streamsBeside = (conversation: string): readonly string[] =>
   besideOf(conversation).map(({ stream }) => stream)
 
+/** Message for an erased event that no event explains. */
+export const noErasure = 'its content is gone, but no event of the conversation says that it was erased'
+/** Message for an event that differs from what an erasure left of it. */
+export const notAsErased = 'it is not as its recorded erasure left it: it was changed, or its content is there again'
+
 /**
  * Verifies the streams of a conversation's notes, turns and inbox: reads each one from its first event and recomputes every `prev`.
- * Returns `{}` if the conversation has no notes and no stream has a discrepancy.
+ *
+ * @param erasures the erasures that the conversation records
  */
-export async function* verifyBeside(store: EventStore, conversation: string): Fallible<StoreError, Found> {
+export async function* verifyBeside(
+  store: EventStore,
+  conversation: string,
+  erasures: readonly EventData['Erased'][],
+): Fallible<StoreError, Found> {
   const all = besideOf(conversation)
   let notes = 0
+  let erased = 0
   // Read in parallel, because most conversations have none of these streams and the store may be remote.
-  const chains = await Promise.all(all.map((beside) => run(verifyChain(store, beside))))
+  const chains = await Promise.all(all.map((beside) => run(verifyChain(store, beside, erasures))))
   for (const [index, { kind, name }] of all.entries()) {
     const chain = chains[index]
     if (!chain) continue
-    const { events, problem, isNewer } = yield* unwrap(chain)
+    const { events, problem, isNewer, isErased, gone } = yield* unwrap(chain)
+    erased += gone
     if (kind === 'note') notes = events
     const counted = notes > 0 || (kind === 'note' && problem !== undefined) ? { notes } : {}
     if (problem !== undefined)
       return {
         ...counted,
+        erased,
         discrepancy: {
           position: events,
-          kind: isNewer ? 'newer' : kind,
+          kind: isNewer ? 'newer' : isErased ? 'erased' : kind,
           message: `${name} ${events}: ${problem}`,
         },
       }
   }
-  return notes > 0 ? { notes } : {}
+  return { erased, ...(notes > 0 && { notes }) }
 }
 
 interface Chain {
@@ -90,16 +116,26 @@ interface Chain {
   readonly problem?: string
   /** Present if a newer version wrote that event. */
   readonly isNewer?: true
+  /** Present if the event's erasure is not recorded, or recorded otherwise. */
+  readonly isErased?: true
+  /** Number of erased events. */
+  readonly gone: number
 }
 
-async function* verifyChain(store: EventStore, { stream, decode }: Beside): Fallible<StoreError, Chain> {
+async function* verifyChain(
+  store: EventStore,
+  { stream, decode, erasedAs }: Beside,
+  erasures: readonly EventData['Erased'][],
+): Fallible<StoreError, Chain> {
   const extent = yield* extentOf(store, stream)
   const { least, most: until } = extent
   const kept = yield* unwrap(store.keptEnd(stream))
-  if (extent.isEmpty && !kept) return { events: 0 }
+  if (extent.isEmpty && !kept) return { events: 0, gone: 0 }
   let prev: string | null = null
   let events = 0
-  const wrong = (problem: string): Chain => ({ events, problem })
+  /** Hashes of what is left of the erased events. */
+  const forms = new Map<number, string>()
+  const wrong = (problem: string): Chain => ({ events, problem, gone: forms.size })
   for await (const page of pagesOf(store, stream, { to: endOf(extent, kept) })) {
     if (E.isLeft(page)) return isOfEvent(page.left) ? wrong(page.left.message) : yield page.left
     for (const stored of page.right) {
@@ -111,6 +147,7 @@ async function* verifyChain(store: EventStore, { stream, decode }: Beside): Fall
       if (stored.revision !== events || decoded.right.metadata.prev !== prev)
         return wrong('the one before it does not match the recorded hash: one was changed or is missing')
       prev = hashOf(stored)
+      if (decoded.right.metadata.erased) forms.set(events, formHashOf(stored))
       if (events === kept?.last && prev !== kept.hash)
         return wrong('it differs from the recorded end of the stream: it was changed')
       events++
@@ -119,5 +156,11 @@ async function* verifyChain(store: EventStore, { stream, decode }: Beside): Fall
   }
   if (Math.max(least, Math.min(kept?.last ?? -1, until)) >= events)
     return wrong('it and any later ones were lost')
-  return { events }
+  const gone = forms.size
+  for (const { [erasedAs]: recorded } of erasures) {
+    const other = recorded && takeErased(recorded, forms)
+    if (other !== undefined) return { events: other, problem: notAsErased, isErased: true, gone }
+  }
+  const [left] = forms.keys()
+  return left === undefined ? { events, gone } : { events: left, problem: noErasure, isErased: true, gone }
 }

@@ -3,9 +3,10 @@ import * as E from 'fp-ts/lib/Either.js'
 import { unwrap, run, type Fallible } from '../result/fallible.ts'
 import { conversationNotFound } from '../commands/rejections.ts'
 import { decode, hashOf } from '../events/codec.ts'
+import { formHashOf, takeErased } from '../events/erased-form.ts'
 import type { DecodeFailed } from '../events/errors.ts'
 import { hasNoEffect, isMarker, isMarkerOrRestore } from '../events/event-traits.ts'
-import { type ConversationEvent, type Event, START } from '../events/events.ts'
+import { type ConversationEvent, type Event, type EventData, START } from '../events/events.ts'
 import { streamOf } from '../events/ids.ts'
 import { type LayoutDraft, draftOf, type Slot, viewIn, viewOf } from '../projections/layout.ts'
 import { branches } from './branches.ts'
@@ -26,8 +27,8 @@ import type { EventStore, RecordedEvent, KeptEnd } from '../store/port.ts'
 import { eventAt } from './reading/reader.ts'
 import { lightReader } from './reading/light-reader.ts'
 import { readRecordedAt } from './reading/reader.ts'
-import { endOf, extentOf } from '../store/whole/whole-writes.ts'
-import { streamsBeside, verifyBeside } from './verify-beside.ts'
+import { endOf, extentOf, readStreamEnd } from '../store/whole/whole-writes.ts'
+import { noErasure, notAsErased, streamsBeside, verifyBeside } from './verify-beside.ts'
 
 /** The first event of a conversation that failed verification. */
 export interface LogDiscrepancy {
@@ -37,7 +38,8 @@ export interface LogDiscrepancy {
    * events after it: upgrade; `undecodable`: the event cannot be decoded; `chain`: the event before it is missing, or its hash differs from
    * the one recorded in this event; `view`: the event's view differs from the effective history; `marker`: the event hides or restores
    * items that were not shown; `content`: large content of the event is missing or damaged; `end`: the last events were changed or are
-   * missing; `note`, `turn`, `inbox`: a note or link, a record of a turn, or a queued message was changed, and `position` is its index
+   * missing; `erased`: content is gone without a record of its erasure, what is left differs from that record, or erased content is there
+   * again; `note`, `turn`, `inbox`: a note or link, a record of a turn, or a queued message was changed, and `position` is its index
    * in that stream.
    */
   readonly kind:
@@ -48,6 +50,7 @@ export interface LogDiscrepancy {
     | 'marker'
     | 'content'
     | 'end'
+    | 'erased'
     | 'note'
     | 'turn'
     | 'inbox'
@@ -62,6 +65,8 @@ export interface VerificationReport {
    * its content, if the event is withheld.
    */
   readonly guessable?: number
+  /** Number of events whose content was erased, in the conversation and beside it; absent if there are none. */
+  readonly erased?: number
   /** Number of the conversation's notes and links that passed verification; absent if it has none. */
   readonly notes?: number
   readonly discrepancy?: LogDiscrepancy
@@ -76,9 +81,23 @@ export interface VerificationReport {
  * forks.
  */
 export async function* verify(
-  all: EventStore,
+  store: EventStore,
   conversation: string,
 ): Fallible<ReadError, VerificationReport> {
+  for (let tries = 1; ; tries++) {
+    const end = yield* readStreamEnd(store, streamOf(conversation))
+    const report = yield* verifyOnce(store, conversation)
+    if (report.discrepancy?.kind !== 'erased' || tries === mostTries) return report
+    // Content erased meanwhile is gone before this reader has come to the event that says so.
+    const { last } = yield* readStreamEnd(store, streamOf(conversation))
+    if (last?.revision === end.last?.revision) return report
+  }
+}
+
+/** Maximum number of times that a conversation is verified while its content is being erased. */
+const mostTries = 5
+
+async function* verifyOnce(all: EventStore, conversation: string): Fallible<ReadError, VerificationReport> {
   const stream = streamOf(conversation)
   const store = shortStreams(all, { own: stream, optional: streamsBeside(conversation) })
   const [lineage, extended] = await Promise.all([
@@ -119,9 +138,18 @@ export async function* verify(
   const last = Math.max(least, Math.min(kept?.last ?? START, until))
   if (events === 0 && last < 0) return yield conversationNotFound(conversation)
   if (last < events) {
-    const guessable = checker.guessable()
-    const beside = yield* verifyBeside(store, conversation)
-    return { conversation, events, ...(guessable > 0 && { guessable }), ...beside }
+    const { guessable, erased, erasures, unexplained } = checker.end()
+    if (unexplained !== undefined)
+      return { conversation, events, discrepancy: { ...unexplained, kind: 'erased' } }
+    const { erased: besides, ...beside } = yield* verifyBeside(store, conversation, erasures)
+    const gone = erased + besides
+    return {
+      conversation,
+      events,
+      ...(guessable > 0 && { guessable }),
+      ...(gone > 0 && { erased: gone }),
+      ...beside,
+    }
   }
   const message = `the stream ends at revision ${events - 1}, but once had revision ${last}: its end was lost`
   return { conversation, events, discrepancy: { position: checker.offset + events, kind: 'end', message } }
@@ -132,8 +160,17 @@ type Found = Fallible<StoreError, LogDiscrepancy | undefined>
 interface Checker {
   readonly offset: number
   readonly next: (stored: RecordedEvent, revision: number) => Found
-  /** Number of events without a salt so far. */
-  readonly guessable: () => number
+  /** Returns what the whole stream shows. */
+  readonly end: () => CheckedEnd
+}
+
+interface CheckedEnd {
+  /** Number of events that have content, but no salt. */
+  readonly guessable: number
+  readonly erased: number
+  readonly erasures: readonly EventData['Erased'][]
+  /** First erased event that no event explains. */
+  readonly unexplained: { readonly position: number; readonly message: string } | undefined
 }
 
 const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefined): Checker => {
@@ -141,7 +178,13 @@ const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefine
   const offset = own?.offset ?? 0
   const reading = lightReader(store, lineage)
   let prev: string | null = null
-  let unsalted = 0
+  let guessable = 0
+  let erased = 0
+  /** Hashes of what is left of the erased events that no event has explained yet, by position. */
+  const forms = new Map<number, string>()
+  const erasures: EventData['Erased'][] = []
+  /** True if a configuration was erased, so that it is not known whether it changed the prompt. */
+  let isPromptUnknown = false
 
   const tree = branches({
     offset,
@@ -176,7 +219,7 @@ const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefine
     const { slots, draft } = yield* tree.take(event)
     if (isMarkerOrRestore(event) && !slots)
       return { position, kind: 'marker', message: `the ${event.type} names items that were not shown` }
-    return viewProblem(event, position, draft)
+    return viewProblem(event, position, draft, isPromptUnknown)
   }
 
   async function* next(stored: RecordedEvent, revision: number): Found {
@@ -194,7 +237,17 @@ const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefine
           'the event before it does not match the recorded hash: one of the two was changed, or events between them are missing',
       }
     prev = hashOf(stored)
-    if (event.metadata.salt === undefined) unsalted++
+    if (event.metadata.erased) {
+      erased++
+      forms.set(position, formHashOf(stored))
+      isPromptUnknown ||= event.type === 'Configured'
+    } else if (event.metadata.salt === undefined) guessable++
+    if (event.type === 'Erased') {
+      const { events: gone } = event.data
+      const other = gone && takeErased(gone, forms)
+      if (other !== undefined) return { position: other, kind: 'erased', message: notAsErased }
+      erasures.push(event.data)
+    }
     if (revision === kept?.last && prev !== kept.hash)
       return {
         position,
@@ -203,7 +256,12 @@ const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefine
       }
     return yield* advance(event)
   }
-  return { offset, next, guessable: () => unsalted }
+  const end = (): CheckedEnd => {
+    const [position] = forms.keys()
+    const unexplained = position === undefined ? undefined : { position, message: noErasure }
+    return { guessable, erased, erasures, unexplained }
+  }
+  return { offset, next, end }
 }
 
 const unreadable = (position: number, { isNewer, message }: DecodeFailed): LogDiscrepancy => ({
@@ -215,12 +273,18 @@ const unreadable = (position: number, { isNewer, message }: DecodeFailed): LogDi
 const contentProblem = (error: ReadError): BlobMissing | BlobDamaged | undefined =>
   error._tag === 'BlobMissing' || error._tag === 'BlobDamaged' ? error : undefined
 
-const viewProblem = (event: Event, position: number, draft: LayoutDraft): LogDiscrepancy | undefined => {
+const viewProblem = (
+  event: Event,
+  position: number,
+  draft: LayoutDraft,
+  isPromptUnknown: boolean,
+): LogDiscrepancy | undefined => {
   const view = viewIn(event)
   if (!view) return undefined
   const { toolsFrom, ...now } = viewOf(draft)
   // Views older than this field are valid without it.
-  const wanted = 'toolsFrom' in view && toolsFrom !== undefined ? { ...now, toolsFrom } : now
+  const told = 'toolsFrom' in view && toolsFrom !== undefined ? { ...now, toolsFrom } : now
+  const wanted = isPromptUnknown ? { ...told, promptSince: view.promptSince } : told
   if (isDeepStrictEqual(view, wanted)) return undefined
   return {
     position,

@@ -158,4 +158,5 @@ export const acceptsMetadata = (value: unknown): boolean =>
   isOptional(value['interrupts'], (given) => given === true) &&
   isOptional(value['answer'], (given) => given === true) &&
   (value['prev'] === null || isText(value['prev'])) &&
+  value['erased'] === undefined &&
   value['sealed'] === undefined

@@ -1,5 +1,6 @@
 import { constants } from 'node:buffer'
 import { createHash, hash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import * as E from 'fp-ts/lib/Either.js'
 import type { z } from 'zod'
 import { acceptsData, acceptsMetadata } from './accept.ts'
@@ -18,6 +19,8 @@ import { isFields } from './json.ts'
 import { ownMetadata, ownTime } from './own-metadata.ts'
 import { piecesOf } from './pieces.ts'
 import { currentSchema, upcast } from './upcast.ts'
+import { erasedStub, openStub } from './withheld.ts'
+import { erasedData } from './without-content.ts'
 
 /** An event in its stored form: the JSON texts are exactly the bytes that were written. */
 export interface StoredEvent {
@@ -32,9 +35,12 @@ const hashedAtOnce = 1024 * 1024
 
 /**
  * Returns the hash that chains events: SHA-256 (hex) of id, type, data and metadata as stored, joined by newlines. None of the four can
- * contain a raw newline, so two different events never have the same text.
+ * contain a raw newline, so two different events never have the same text. Of an erased event, returns the hash that it had before.
  */
 export const hashOf = ({ id, type, data, metadata }: StoredEvent): string => {
+  const stub = erasedStub(metadata)
+  const opened = stub === undefined ? undefined : openStub(stub)
+  if (opened) return opened.hash
   if (data.length <= hashedAtOnce) return hash('sha256', `${id}\n${type}\n${data}\n${metadata}`)
   const hashed = createHash('sha256').update(`${id}\n${type}\n`)
   for (const piece of piecesOf(data, hashedAtOnce)) hashed.update(piece)
@@ -70,7 +76,7 @@ export const encodeAs = (
   }: Omit<Metadata, 'schema'>,
 ): E.Either<InvalidInput | EventTooLarge, StoredEvent> => {
   const schema = currentSchema
-  // The salt comes first: of a withheld event, a bundle shows the last bytes of its metadata (audit/evidence/withheld.ts).
+  // The salt comes first: of a withheld event, a bundle shows the last bytes of its metadata (withheld.ts).
   const metadata = {
     salt,
     schema,
@@ -238,8 +244,15 @@ const read = <T extends string>(
         ? newer('its content is sealed')
         : { problem: `data: ${checked.left.message}` }
   }
+  const { erased } = metadata as Metadata
+  if (erased && !isErasedForm(type, newest.data, metadata as Metadata, erased.stub))
+    return { problem: 'it is marked as erased, but has content or another hash of the event before it' }
   return { type, data: newest.data, metadata: metadata as Metadata }
 }
+
+/** Reports whether an event that is marked as erased has no content, and a stub that fits its metadata. */
+const isErasedForm = (type: string, data: unknown, { salt, prev }: Metadata, stub: string): boolean =>
+  salt === undefined && openStub(stub)?.prev === prev && isDeepStrictEqual(data, erasedData(type, data))
 
 const isSealed = (value: unknown): boolean => isFields(value) && value['sealed'] !== undefined
 

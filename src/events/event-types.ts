@@ -209,6 +209,27 @@ export interface ForkedData {
   readonly from: ForkedFrom
 }
 
+/** Erased events of one stream. */
+export interface ErasedEvents {
+  /** Ranges of positions, or of revisions of a side stream, ascending, both ends inclusive. */
+  readonly ranges: readonly Covers[]
+  /** SHA-256 (hex) of the hashes of what is left of these events, in order: it proves what an erased event still shows. */
+  readonly forms: string
+}
+
+/** The content of these events was erased, at the time of this event. Their places, types, times, ids and hashes stay. */
+export interface ErasedData {
+  /** Events of the conversation. */
+  readonly events?: ErasedEvents | undefined
+  /** Events of the streams beside the conversation. */
+  readonly notes?: ErasedEvents | undefined
+  readonly turns?: ErasedEvents | undefined
+  readonly inbox?: ErasedEvents | undefined
+  /** The person who had the content erased. */
+  readonly by?: string | undefined
+  readonly reason?: string | undefined
+}
+
 /** The data of every event type. */
 export interface EventData {
   readonly MessageAppended: MessageAppendedData
@@ -218,6 +239,7 @@ export interface EventData {
   readonly Rewound: RewoundData
   readonly Configured: Configuration
   readonly Forked: ForkedData
+  readonly Erased: ErasedData
 }
 export type EventType = keyof EventData
 
@@ -260,4 +282,13 @@ export interface Metadata extends Sealable {
   readonly answer?: AnswerFlag | undefined
   /** SHA-256 (hex) of the preceding event in the stream; in a `Forked`, of the parent's event; null in a first event. */
   readonly prev: string | null
+  /** Present if the event's content was erased: the time, and the proof of the hash that the event had (withheld.ts). */
+  readonly erased?: Erasure | undefined
+}
+
+/** The time at which an event's content was erased, and the proof of the event's hash. */
+export interface Erasure {
+  readonly time: string
+  /** SHA-256 state before the last bytes of the event's former text, length of that text, and these bytes in hex. */
+  readonly stub: string
 }

@@ -99,6 +99,11 @@ const markerShape = {
   view: viewSchema.optional(),
 }
 
+const erasedSchema = z.object({
+  ranges: z.array(coversSchema),
+  forms: z.string().regex(/^[0-9a-f]{64}$/, { error: 'is not a SHA-256 in hex' }),
+})
+
 /** Schemas of the data of every event type. */
 export const dataSchemas = {
   MessageAppended: messageSchema.extend({
@@ -125,6 +130,14 @@ export const dataSchemas = {
   }),
   Forked: z.object({
     from: z.object({ conversation: conversationIdSchema, position, hash: z.string().min(1) }),
+  }),
+  Erased: z.object({
+    events: erasedSchema.optional(),
+    notes: erasedSchema.optional(),
+    turns: erasedSchema.optional(),
+    inbox: erasedSchema.optional(),
+    by: z.string().min(1).optional(),
+    reason: z.string().optional(),
   }),
 }
 
@@ -154,6 +167,12 @@ export const metadataSchema = z.object({
   interrupts: z.literal(true).optional(),
   answer: askedSchema.optional(),
   prev: z.string().nullable(),
+  erased: z
+    .object({
+      time: z.string().regex(isoTime, { error: 'must be a time such as 2026-01-31T12:00:00.000Z' }),
+      stub: z.string(),
+    })
+    .optional(),
   sealed,
 })
 

@@ -23,6 +23,8 @@ interface Placed {
   readonly time: string
   /** Salt of the event; absent in events of version 0.1.0. */
   readonly salt?: string | undefined
+  /** Time in ISO 8601 at which the content was erased; absent if it was not. */
+  readonly erased?: string | undefined
 }
 /** A message as the model sees it. */
 export interface MessageItem extends Placed {
@@ -76,8 +78,8 @@ export const itemOf = (event: ConversationEvent): Item | undefined => freeze(ite
 export const itemIn = (event: ConversationEvent): Item | undefined => {
   if (hasNoEffect(event)) return undefined
   const { position } = event
-  const { time, salt } = event.metadata
-  const salted = salt !== undefined && { salt }
+  const { time, salt, erased } = event.metadata
+  const salted = erased ? { erased: erased.time } : salt !== undefined && { salt }
   switch (event.type) {
     case 'MessageAppended': {
       const { messageId = event.id, role, origin, content } = messageOf(event)
@@ -171,7 +173,7 @@ const itemAt = (log: Log, position: number): readonly Item[] => {
 
 /**
  * Applies events to an effective history. The first event must come right after the history. Returns undefined if earlier events are
- * needed, as for a rewind or a restore.
+ * needed, as for a rewind, a restore or an erasure.
  *
  * @param seen called with each event and the slots that the event hid
  */
@@ -185,7 +187,7 @@ export const evolveEffective = (
   const draft = draftOf(before.layout)
   const items = [...before.items]
   for (const event of events) {
-    if (event.type === 'Rewound' || event.type === 'Restored') return undefined
+    if (event.type === 'Rewound' || event.type === 'Restored' || event.type === 'Erased') return undefined
     const slots = evolve(draft, event, () => undefined)
     seen?.(event, slots)
     const item = itemOf(event)

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { StoredEvent } from '../events/codec.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
-import type { AppendRequest } from './port.ts'
+import type { AppendRequest, Replacement } from './port.ts'
 
 /**
  * Checks an append and copies it, so that the caller may change its objects afterwards. Errors: `InvalidInput` for content that a store
@@ -12,6 +12,7 @@ export const checkAppend = ({
   events,
   expected,
   repeat,
+  replaces = [],
 }: AppendRequest): E.Either<InvalidInput, AppendRequest> => {
   if (!isText(stream) || stream === '') return E.left(invalidInput('stream', 'must be the name of a stream'))
   if (!Number.isSafeInteger(expected) || expected < -1)
@@ -24,7 +25,19 @@ export const checkAppend = ({
     if (!event) return E.left(invalidInput(`events[${index}]`, needed))
     kept.push(event)
   }
-  return E.right({ stream, events: kept, expected, ...(repeat && { repeat }) })
+  const replaced: Replacement[] = []
+  for (const { stream: of, revision, event } of replaces) {
+    const whole = keptOf(event)
+    if (!whole) return E.left(invalidInput(`replaces[${replaced.length}]`, needed))
+    replaced.push({ stream: of, revision, event: whole })
+  }
+  return E.right({
+    stream,
+    events: kept,
+    expected,
+    ...(repeat && { repeat }),
+    ...(replaced.length > 0 && { replaces: replaced }),
+  })
 }
 
 const needed =

@@ -19,6 +19,7 @@ const optional = [
   'changed',
   'integrity',
   'backup',
+  'scrub',
 ] as const satisfies readonly (keyof StoreAdapter)[]
 const blobMethods = ['put', 'get', 'list', 'remove'] as const satisfies readonly (keyof BlobStore)[]
 

@@ -29,6 +29,13 @@ export interface RecordedEvent extends StoredEvent {
   readonly part?: WritePart
 }
 
+/** A stored event that takes the place of another one: same stream, revision, id and type. */
+export interface Replacement {
+  readonly stream: string
+  readonly revision: number
+  readonly event: StoredEvent
+}
+
 /** Events to append to one stream. */
 export interface AppendRequest {
   readonly stream: string
@@ -47,6 +54,11 @@ export interface AppendRequest {
    * Marks the events as part of a write of several appends. Adapters ignore this property: `layeredStore` stores it in the metadata.
    */
   readonly part?: WritePart
+  /**
+   * Existing events, of any streams, to replace if the events of this append are written; all of it happens or nothing. Only for stores
+   * with `scrub`.
+   */
+  readonly replaces?: readonly Replacement[]
 }
 
 /**
@@ -290,6 +302,11 @@ export interface StoreAbilities {
     file: string,
     options: BackupOptions,
   ) => TaskEither<StoreError | InvalidInput | FileExists, BackedUp>
+  /**
+   * Removes from the store's files what replaced events and removed blobs have left there. A store that provides it must replace events
+   * (`AppendRequest.replaces`). It may fail with `StoreBusy` while others read, and can be repeated at any time.
+   */
+  readonly scrub?: () => TaskEither<StoreError, void>
   /** Liveness of the processes that work on the store. For stores whose processes all run on one machine. */
   readonly liveness?: Liveness
 }

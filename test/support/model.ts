@@ -63,6 +63,7 @@ const after = (before: Moment, event: Event, position: number): Moment => {
     case 'Configured':
       return { ...now, configured: position }
     case 'Forked':
+    case 'Erased':
     case 'Rewound':
       return now
   }

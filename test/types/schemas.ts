@@ -27,6 +27,7 @@ export const data: { readonly [T in EventType]: true } = {
   Rewound: true satisfies Same<EventData['Rewound'], Checked<Schemas['Rewound']>>,
   Configured: true satisfies Same<EventData['Configured'], Checked<Schemas['Configured']>>,
   Forked: true satisfies Same<EventData['Forked'], Checked<Schemas['Forked']>>,
+  Erased: true satisfies Same<EventData['Erased'], Checked<Schemas['Erased']>>,
 }
 export const metadata: true = true satisfies Same<Metadata, Checked<typeof metadataSchema>>
 export const message: true = true satisfies Same<NewMessage, Checked<typeof newMessage>>

@@ -18,7 +18,7 @@ import { isoTime } from '../../events/events.ts'
 import { linesIn } from './lines.ts'
 import { files } from './manifest.ts'
 import type { ReadManifest } from './read-manifest.ts'
-import { openWithheld } from './withheld.ts'
+import { openWithheld } from '../../events/withheld.ts'
 
 /** Request digests from the receipts in a conversation's events, by event position. */
 export type Digests = ReadonlyMap<number, readonly unknown[]>

@@ -43,7 +43,7 @@ import type { RepeatedText } from './repeats.ts'
 import { stillTold } from './still-told.ts'
 import type { EvidenceError, EvidenceSource } from './source.ts'
 import type { TaintedSummary } from './taint.ts'
-import { withheldText } from './withheld.ts'
+import { withheldText } from '../../events/withheld.ts'
 
 /** Summary of a written evidence bundle. */
 export interface Evidence {

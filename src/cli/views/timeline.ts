@@ -1,7 +1,7 @@
-import { contentOf, type ConversationEvent, type Event, type EventType } from '../../events/events.ts'
+import { contentOf, type ConversationEvent, type Event, type EventData, type EventType } from '../../events/events.ts'
 import type { NoteEntry } from '../../projections/notes.ts'
 import type { TimelineEntry } from '../../projections/timeline.ts'
-import { type Paint, type TextSpan, plural, rangesText } from '../text.ts'
+import { type Paint, type TextSpan, plural, rangesText, rangeText } from '../text.ts'
 import { contentParts, firstLine } from './content.ts'
 import { graphRows } from './graph.ts'
 import { labelPart, positionPart, summaryParts, truncationParts } from './items.ts'
@@ -16,11 +16,12 @@ const glyphs: Readonly<Record<EventType, readonly [onPath: string, abandoned: st
   Configured: ['▪', '▫'],
   Forked: ['▼', '▽'],
   Rewound: ['×', '×'],
+  Erased: ['⌫', '⌫'],
 }
 
 export const legend: readonly string[] = [
   '● message  ◆ condensed  ■ truncated  ▲ restored',
-  '▪ configured  ▼ forked  × rewound; hollow: on an abandoned branch',
+  '▪ configured  ▼ forked  × rewound  ⌫ erased; hollow: on an abandoned branch',
 ]
 
 interface TimelineView {
@@ -148,9 +149,24 @@ const said = (event: Event, parent: number): readonly TextSpan[] => {
       return [[`shows the items that ${event.data.marker} hid`, 'marker']]
     case 'Configured':
       return [[configured(event)]]
+    case 'Erased':
+      return [[erasedText(event.data), 'warning']]
     case 'Forked':
       return [[`from ${event.data.from.conversation} at ${event.data.from.position}`, 'marker', 'whole']]
   }
+}
+
+/** Describes what an event erased, by whom, and why. */
+export const erasedText = ({ events, notes, turns, inbox, by, reason }: EventData['Erased']): string => {
+  const of = (erased: typeof events, name: string): readonly string[] =>
+    erased ? [`${name} ${erased.ranges.map(rangeText).join(', ')}`] : []
+  const what = [
+    ...of(events, 'content of events'),
+    ...of(notes, 'notes'),
+    ...of(turns, 'records of turns'),
+    ...of(inbox, 'queued messages'),
+  ]
+  return [what.join(', '), by === undefined ? '' : ` by ${by}`, reason === undefined ? '' : `: ${firstLine(reason)}`].join('')
 }
 
 const configured = ({ data }: Event<'Configured'>): string => {

@@ -45,8 +45,11 @@ export async function* loadEffective(
   let view: View | undefined
   // A restore without a view (written by another program) needs the items that its marker hid, so the walk continues past that marker.
   let needed = Infinity
+  let isErased = false
   const walked = walkBack(reading, at, 0, (event) => {
-    base = event.position < needed ? momentAt(event.position) : undefined
+    // A history remembered from before an erasure has content that is gone.
+    isErased ||= event.type === 'Erased'
+    base = event.position < needed && !isErased ? momentAt(event.position) : undefined
     if (base) return true
     view = event.position < needed ? viewIn(event) : undefined
     passed.push(event)

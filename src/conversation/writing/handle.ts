@@ -71,6 +71,13 @@ interface Seen {
   readonly page?: readonly RecordedEvent[]
 }
 
+/** Reports whether content may have been erased since a remembered end, given the newest events of the conversation. */
+const mayBeErased = (page: readonly RecordedEvent[], { revision }: StreamHead): boolean => {
+  const later = page.filter((event) => event.revision > revision)
+  const isGap = (page[0]?.revision ?? -1) - revision > later.length
+  return isGap || later.some(({ type }) => type === 'Erased')
+}
+
 /** Decides an append that needs no read from the store. */
 const decideBlind = (
   conversation: string,
@@ -113,7 +120,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     const limit = isAppend(command) ? 1 : aheadOf(conversation, command)
     const read = yield* unwrap(readConversationEnd(store, conversation, before?.lineage, limit))
     const known = headFrom(yield* chainEndOf(conversation, read), read.last?.type)
-    if (before && !continues(known, before)) moments.forget(conversation)
+    if (before && (!continues(known, before) || mayBeErased(read.page, before))) moments.forget(conversation)
     // Not remembered if the conversation does not exist yet, because it may be created as a fork.
     if (known.revision >= 0) ends.set(conversation, known)
     return { known, page: read.page }
@@ -231,6 +238,8 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     saw: (conversation, lineage, last, moment) => {
       const { revision = -1 } = ends.get(conversation) ?? {}
       // The remembered end may be newer, because this process has written since the read.
+      // Among the events that others have written since may be an erasure.
+      if (revision >= 0 && revision < last.revision) moments.forget(conversation)
       if (revision < last.revision) ends.set(conversation, headFrom(chainEndAt(lineage, last), last.type))
       if (moment && sizeOf(moment.effective, mostSeen) <= mostSeen) moments.keep(conversation, moment)
     },

@@ -56,7 +56,7 @@ export async function* collect(
     return yield invalidInput('olderThan', 'must be a Date that is not in the future')
   const listed = yield* list(store)
   const old = listed.filter(({ time }) => time < olderThan)
-  const unused = yield* unreferredAmong(store, new Set(old.map(({ sha256 }) => sha256)))
+  const unused = yield* unreferencedAmong(store, new Set(old.map(({ sha256 }) => sha256)))
   const unreferenced = old.filter(({ sha256 }) => unused.has(sha256))
   for (const { sha256 } of dryRun ? [] : unreferenced) yield* unwrap(store.blobs.remove(sha256, olderThan))
   return {
@@ -75,7 +75,7 @@ export async function* collect(
  * Searches the listed streams first, which usually finds a reference to every hash. If any hashes are left, searches all events,
  * including those in streams begun by a writer of an earlier release.
  */
-async function* unreferredAmong(
+export async function* unreferencedAmong(
   store: EventStore,
   hashes: ReadonlySet<string>,
 ): Fallible<StoreError | InvalidInput, ReadonlySet<string>> {

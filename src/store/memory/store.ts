@@ -8,7 +8,7 @@ import { checkAppend } from '../check-append.ts'
 import { checkpointAt, noCheckpoint, parseCheckpoint } from '../checkpoints.ts'
 import { type Conflict, conflict, type StoreClosed, storeClosed } from '../errors.ts'
 import { followTail } from '../follow.ts'
-import type { AppendRequest, AppendOutcome, EventStore, RecordedEvent } from '../port.ts'
+import type { AppendRequest, AppendOutcome, EventStore, RecordedEvent, Replacement } from '../port.ts'
 import { beginsWithOne } from '../prefixes.ts'
 import { pulse } from '../pulse.ts'
 import { type TailSource, type TailPage, tailOf } from '../tail.ts'
@@ -36,6 +36,7 @@ export const memoryStore = (url = 'memory:', mark: string = randomUUID()): Event
     stream,
     events,
     expected,
+    replaces = [],
   }: AppendRequest): E.Either<Conflict | InvalidInput, AppendOutcome> => {
     const recorded = streams.get(stream) ?? []
     const actual = recorded.length - 1
@@ -50,8 +51,17 @@ export const memoryStore = (url = 'memory:', mark: string = randomUUID()): Event
       all.push(stored)
     }
     streams.set(stream, recorded)
+    replaces.forEach(replace)
     changes.beat()
     return E.right('written')
+  }
+
+  const replace = ({ stream, revision, event }: Replacement): void => {
+    const recorded = streams.get(stream)
+    const before = recorded?.[revision]
+    if (!recorded || !before) return
+    recorded[revision] = { ...before, ...event }
+    all[all.indexOf(before)] = recorded[revision]
   }
 
   const page: TailSource['page'] = ({ prefixes = [''], after, limit }) =>
@@ -130,6 +140,7 @@ export const memoryStore = (url = 'memory:', mark: string = randomUUID()): Event
     readAll: (range) => () => page(range),
     follow: (options) => followTail(source, tail, options),
     blobs: memoryBlobs(url, () => isClosed),
+    scrub: () => whenOpen(() => E.right(undefined)),
     maxAppendBytes: Infinity,
     close: () => async () => {
       isClosed = true

@@ -3,7 +3,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { hashOf, type StoredEvent } from '../../events/codec.ts'
 import { type Conflict, conflict, type StoreError } from '../errors.ts'
 import { createLruCache } from '../lru.ts'
-import type { AppendRequest, AppendOutcome } from '../port.ts'
+import type { AppendRequest, AppendOutcome, Replacement } from '../port.ts'
 
 export type SqliteAppendResult = E.Either<StoreError | Conflict, AppendOutcome>
 
@@ -50,6 +50,8 @@ export const appendStatements = (db: DatabaseSync, ride: () => void, due: () => 
        ON CONFLICT (stream, revision) DO NOTHING`,
     ),
     idAt: db.prepare('SELECT id FROM events WHERE stream = ? AND revision = ?'),
+    replace: db.prepare('UPDATE events SET data = ?, metadata = ? WHERE stream = ? AND revision = ?'),
+    end: db.prepare('UPDATE streams SET hash = ? WHERE id = ? AND last = ?'),
   }
   // A revision that is too large for a number must fail only the appends to its own stream, not the whole transaction.
   statements.last.setReadBigInts(true)
@@ -77,11 +79,20 @@ export const appendStatements = (db: DatabaseSync, ride: () => void, due: () => 
     return position
   }
 
+  const replace = ({ stream, revision, event }: Replacement): void => {
+    const id = idOf(stream)
+    if (id === undefined) return
+    statements.replace.run(event.data, event.metadata, id, revision)
+    // Of a replaced event stored in parts, the recorded hash is that of the parts.
+    statements.end.run(hashOf(event), id, revision)
+  }
+
   const write = (request: AppendRequest): AppendAttempt => {
     const { stream, expected } = request
     const known = streams.get(stream)
     // Events are never removed, so a revision that was seen still exists; the index shows whether another writer has the next one.
     const next = known?.last === expected ? insert(known.id, request) : undefined
+    if (next !== undefined) request.replaces?.forEach(replace)
     if (known && next !== undefined) return { outcome: written, id: known.id, position: next }
     const found = known?.id ?? idOf(stream)
     const last = found === undefined ? -1 : Number(statements.last.get(found)?.['revision'] ?? -1)
@@ -91,6 +102,7 @@ export const appendStatements = (db: DatabaseSync, ride: () => void, due: () => 
     }
     const id = found ?? Number(statements.create.get(stream)?.['id'])
     const position = insert(id, request)
+    request.replaces?.forEach(replace)
     return { outcome: written, id, ...(position !== undefined && { position }) }
   }
 

@@ -80,6 +80,8 @@ const tryOpen = (settings: SqliteSettings, create: boolean): E.Either<StoreError
     if (refused) return refuse(refused)
     if (version === 0 && !create) return refuse(notFound(url))
     db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous}`)
+    // What is erased must not be left in the pages that it frees.
+    db.exec('PRAGMA secure_delete = ON')
     db.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}; PRAGMA cache_size = -${cachedKib}`)
     migrate(db, version)
     // From here on, waits do not block the process.

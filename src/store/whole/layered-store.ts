@@ -10,8 +10,8 @@ import { type InlineLimits, maxEventBytes, planOutside } from '../blobs/plan.ts'
 import { checkAppend } from '../check-append.ts'
 import type { StoreError } from '../errors.ts'
 import { isCut, isMarked, markStart } from '../marks.ts'
-import type { AppendOutcome, AppendRequest, EventStore } from '../port.ts'
-import { canBeMarked, markEvents } from './parts.ts'
+import type { AppendOutcome, AppendRequest, EventStore, Replacement } from '../port.ts'
+import { canBeMarked, markEvents, removeMark, withMark } from './parts.ts'
 import { withWholeWrites } from './whole-writes.ts'
 
 type AppendError = StoreError | EventTooLarge | InvalidInput
@@ -33,6 +33,19 @@ export const layeredStore = (adapter: EventStore, threshold: number): LayeredSto
   const limits: InlineLimits = { threshold, append: adapter.maxAppendBytes }
   const { beginnings } = adapter
   const underWay = new Set<Promise<unknown>>()
+  const { read } = withLargeContent(adapter)
+
+  /** Gives the events that replace others the marks that the others have. */
+  async function* marked(replaces: readonly Replacement[]): Fallible<StoreError, readonly Replacement[]> {
+    const all: Replacement[] = []
+    for (const replacement of replaces) {
+      const { stream, revision, event } = replacement
+      const [before] = yield* unwrap(read({ stream, from: revision, direction: 'forwards', limit: 1 }))
+      const { part } = before ? removeMark(before) : {}
+      all.push(part ? { stream, revision, event: withMark(event, part) } : replacement)
+    }
+    return all
+  }
 
   /**
    * Appends events, writing their blobs first: an interrupted append may leave an unreferenced blob, but never a reference without its
@@ -48,7 +61,10 @@ export const layeredStore = (adapter: EventStore, threshold: number): LayeredSto
       for (const { sha256, chunks } of contents) yield* unwrap(adapter.blobs.put(sha256, chunks))
       events.push(event)
     }
-    return yield* unwrap(adapter.append({ ...request, events }))
+    const { replaces } = request
+    return yield* unwrap(
+      adapter.append({ ...request, events, ...(replaces && { replaces: yield* marked(replaces) }) }),
+    )
   }
 
   const tracked = <A>(appending: Promise<A>): Promise<A> => {
@@ -62,7 +78,8 @@ export const layeredStore = (adapter: EventStore, threshold: number): LayeredSto
     const marked = withMarks(request)
     if (E.isLeft(marked)) return Promise.resolve(marked)
     const { events } = marked.right
-    if (areSmall(events, limits) && !events.some(isCut)) return adapter.append(marked.right)()
+    const isPlain = areSmall(events, limits) && !events.some(isCut) && !request.replaces
+    if (isPlain) return adapter.append(marked.right)()
     const checked = checkAppend(marked.right)
     return E.isLeft(checked) ? Promise.resolve(checked) : tracked(run(appendCut(checked.right)))
   }
@@ -82,8 +99,8 @@ export const layeredStore = (adapter: EventStore, threshold: number): LayeredSto
       return isMarked(event) ? E.left(reserved) : planOutside([event], limits)
     },
     append: (request) => () => {
-      const { events, part } = request
-      const isPlain = !part && areSmall(events, limits) && !events.some(hasMark)
+      const { events, part, replaces } = request
+      const isPlain = !part && !replaces && areSmall(events, limits) && !events.some(hasMark)
       // The adapter checks and copies the request.
       return isPlain ? adapter.append(request)() : appendPrepared(request)
     },

@@ -12,7 +12,8 @@ export const canBeMarked = ({ metadata }: StoredEvent): boolean => metadata.star
 export const markEvents = (events: readonly StoredEvent[], part: WritePart): readonly StoredEvent[] =>
   events.map((event, index) => withMark(event, index < events.length - 1 ? { from: part.from } : part))
 
-const withMark = (event: StoredEvent, part: WritePart): StoredEvent => {
+/** Returns an event marked as part of a write of several appends. */
+export const withMark = (event: StoredEvent, part: WritePart): StoredEvent => {
   const rest = event.metadata.slice(1)
   const comma = /^\s*\}/.test(rest) ? '' : ','
   return { ...event, metadata: `${partMark}${JSON.stringify(part)}${comma}${rest}` }

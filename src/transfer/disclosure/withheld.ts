@@ -1,14 +1,8 @@
-import type { Block } from '../../events/blocks.ts'
 import { decode, hashOf } from '../../events/codec.ts'
 import { invalidInput } from '../../events/errors.ts'
-import {
-  type Configuration,
-  type ConversationEvent,
-  contentOf,
-  type Message,
-  messageOf,
-} from '../../events/events.ts'
+import type { Configuration, ConversationEvent } from '../../events/events.ts'
 import { streamOf } from '../../events/ids.ts'
+import { withoutContent } from '../../events/without-content.ts'
 import { type Effective, itemIn } from '../../projections/effective.ts'
 import { orThrow } from '../../result/fallible.ts'
 import { toError } from '../../result/typed-error.ts'
@@ -98,31 +92,9 @@ const contextWith = (effective: Effective, withheld: StubbedEvents): Effective =
  * ids of calls, the names of tools, and the slice that a marker covers. Receipts and the salt go, because they could confirm a guess.
  */
 const stubOf = (event: ConversationEvent): ConversationEvent => {
+  if (event.type === 'Forked') throw cannotWithhold(event.position, forkOrigin)
   const { salt: _salt, ...metadata } = event.metadata
-  switch (event.type) {
-    case 'MessageAppended': {
-      const { role, messageId } = event.data
-      const { content } = messageOf(event)
-      const id = messageId === undefined ? {} : { messageId }
-      return { ...event, metadata, data: { role, content: stubBlocks(content), ...id } }
-    }
-    case 'Condensed': {
-      const { origin: _origin, policy: _policy, ...data } = event.data
-      return { ...event, metadata, data: { ...data, summary: contentOf(event).map(stubMessage) } }
-    }
-    case 'Truncated':
-    case 'Rewound': {
-      const reason = event.data.reason === undefined ? {} : { reason: withheldMark }
-      return { ...event, metadata, data: { ...event.data, ...reason } } as ConversationEvent
-    }
-    case 'Configured':
-      return { ...event, metadata, data: stubConfiguration(event.data) }
-    case 'Restored':
-      break
-    case 'Forked':
-      throw cannotWithhold(event.position, forkOrigin)
-  }
-  return { ...event, metadata }
+  return { ...event, metadata, data: withoutContent(event.type, event.data, withheldMark) } as ConversationEvent
 }
 
 /** Problem of an event that records where a fork comes from. */
@@ -131,33 +103,3 @@ export const forkOrigin = 'records where the conversation was forked from and ca
 /** Creates the error of an event that cannot be withheld. */
 export const cannotWithhold = (position: number, problem: string): Error =>
   toError(invalidInput('withhold', `event ${position} ${problem}`))
-
-const markBlock: Block = { type: 'text', text: withheldMark }
-
-const stubMessage = ({ role }: Message): Message => ({ role, content: [markBlock] })
-
-/** Returns the calls and results of a message without their content, and a mark for everything else. */
-const stubBlocks = (content: readonly Block[]): readonly Block[] => {
-  const stubs = content.flatMap((block): readonly Block[] => {
-    const { type, id, name, tool_use_id: of }: Readonly<Record<string, unknown>> = { ...block }
-    if (type === 'tool_use' && typeof id === 'string' && typeof name === 'string')
-      return [{ type, id, name, input: {} }]
-    if (type === 'tool_result' && typeof of === 'string')
-      return [{ type, tool_use_id: of, content: withheldMark }]
-    return []
-  })
-  const isMarked = stubs.some(({ type }) => type === 'tool_result')
-  return isMarked || content.length === 0 ? stubs : [markBlock, ...stubs]
-}
-
-const stubConfiguration = ({ system, tools, model }: Configuration): Configuration => ({
-  ...(model !== undefined && { model }),
-  ...(system !== undefined && { system: withheldMark }),
-  ...(tools && {
-    tools: tools.map(({ name, type }) =>
-      type === undefined || type === 'custom'
-        ? { name, description: withheldMark, input_schema: { type: 'object' } }
-        : { type, name },
-    ),
-  }),
-})

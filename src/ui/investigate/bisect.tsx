@@ -195,6 +195,7 @@ const eventWords: Readonly<Record<string, string>> = {
   Restored: 'a restore',
   Configured: 'another configuration',
   Forked: 'a fork',
+  Erased: 'an erasure',
 }
 
 const Outcome = ({

@@ -12,7 +12,7 @@ import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { generateKeyPairSync, hash, sign } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { blockBytes, stateAfter } from '../../../src/audit/evidence/sha256.ts'
+import { blockBytes, stateAfter } from '../../../src/events/sha256.ts'
 import { verdictLines, verifyEvidence } from '../../../src/audit/evidence/verify.ts'
 import {
   keyText,

@@ -1,0 +1,77 @@
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import type { ConversationHandle } from '../conversation/conversation.ts'
+import type { EraseError, EraseOptions, Erasure } from '../conversation/writing/erase.ts'
+import { catchTyped, orThrow, type Fallible, task, unwrap } from '../result/fallible.ts'
+import { checkOptions, isListOf, kinds, type OptionKinds } from '../store/options.ts'
+import type { ReadError } from '../store/errors.ts'
+import type { RepeatingPlace } from '../transfer/disclosure/inspect.ts'
+
+/** What was erased, and where words of it remain. */
+export interface ErasureReport extends Erasure {
+  /**
+   * Places in the conversation that repeat words of the erased events: summaries, replies, notes, records of turns. They are not erased,
+   * unless they are named, too. Empty if everything was erased.
+   */
+  readonly repeated: readonly RepeatingPlace[]
+}
+
+const isPosition = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0
+const positions = {
+  is: (value: unknown) => isListOf(value, isPosition),
+  needed: 'must be a list of positions, 0 or more',
+}
+const optionKinds: OptionKinds<EraseOptions> = {
+  positions,
+  notes: positions,
+  before: {
+    is: (value) => value instanceof Date && !Number.isNaN(value.getTime()),
+    needed: 'must be a valid Date',
+  },
+  by: { is: (value) => typeof value === 'string' && value !== '', needed: 'must be a name' },
+  reason: kinds.text,
+  dryRun: kinds.flag,
+}
+
+/** Returns the method that erases content of a conversation. */
+export const createEraseMethod =
+  (chat: ConversationHandle) =>
+  (options: EraseOptions = {}): TaskEither<EraseError, ErasureReport> =>
+    task(async function* (): Fallible<EraseError, ErasureReport> {
+      const given: EraseOptions = yield* unwrap(checkOptions(options, optionKinds))
+      const isPart = given.positions !== undefined || given.before !== undefined
+      const erased = isPart ? (yield* chat.erase({ ...given, dryRun: true })).positions : []
+      const find = yield* catchTyped<ReadError, FindRepeated>(() => repeatFinder(chat, erased))
+      const erasure = yield* chat.erase(given)
+      return { ...erasure, repeated: yield* catchTyped<ReadError, readonly RepeatingPlace[]>(find) }
+    })
+
+type FindRepeated = () => Promise<readonly RepeatingPlace[]>
+
+/** Keeps the words of events that are about to be erased, and returns a function that looks for them in the rest. */
+const repeatFinder = async (chat: ConversationHandle, erased: readonly number[]): Promise<FindRepeated> => {
+  if (erased.length === 0) return async () => []
+  const [{ createNeedleFinder }, { textListOf }] = await Promise.all([
+    import('../transfer/disclosure/needles.ts'),
+    import('../transfer/disclosure/texts.ts'),
+  ])
+  const gone = new Set(erased)
+  const texts: { position: number; texts: readonly string[] }[] = []
+  for await (const { position, data } of chat.events({ from: erased[0], to: erased.at(-1) }))
+    if (gone.has(position)) texts.push({ position, texts: textListOf(data) })
+  const find = createNeedleFinder(texts)
+  return async () => {
+    const repeated: RepeatingPlace[] = []
+    const look = (place: RepeatingPlace['place'], value: unknown): void => {
+      const found = find(textListOf(value))
+      if (found) repeated.push({ place, ...found })
+    }
+    for await (const { position, data } of chat.events({}))
+      if (!gone.has(position)) look({ kind: 'event', position }, data)
+    for (const note of await orThrow(chat.notes())) look({ kind: 'note', position: note.revision }, note.data)
+    for (const link of await orThrow(chat.links())) look({ kind: 'link', position: link.revision }, link)
+    let revision = 0
+    for await (const { data } of chat.stored({ turns: true }))
+      look({ kind: 'turn', position: revision++ }, JSON.parse(data))
+    return repeated
+  }
+}

@@ -1,0 +1,285 @@
+import { isDeepStrictEqual } from 'node:util'
+import { conversationNotFound, type OutOfRange, outOfRange } from '../../commands/rejections.ts'
+import type { StoredEvent } from '../../events/codec.ts'
+import { erasedEventsOf, erasedForm, formHashOf } from '../../events/erased-form.ts'
+import type { EventTooLarge, InvalidInput } from '../../events/errors.ts'
+import type { Actor, EventData } from '../../events/events.ts'
+import { inboxStreamOf, notesStreamOf, streamOf, turnsStreamOf } from '../../events/ids.ts'
+import { erasedStub } from '../../events/withheld.ts'
+import { erasedData } from '../../events/without-content.ts'
+import { toolCalls } from '../../projections/pairs.ts'
+import { orThrow, catchTyped, unwrap, type Fallible } from '../../result/fallible.ts'
+import { toError } from '../../result/typed-error.ts'
+import { referencesOf } from '../../store/blobs/cut.ts'
+import { unreferencedAmong } from '../../store/blobs/gc.ts'
+import { despiteConflicts } from '../../store/conflicts.ts'
+import type { ReadError, StoreError } from '../../store/errors.ts'
+import { isCut } from '../../store/marks.ts'
+import { pagesOf } from '../../store/pages.ts'
+import type { EventStore, RecordedEvent, Replacement } from '../../store/port.ts'
+import { inboxOf } from '../beside/inbox.ts'
+import { lastPosition, readChainEnd } from '../reading/ends.ts'
+import { loadEffective } from '../reading/load.ts'
+import { reader } from '../reading/reader.ts'
+import { completeEnvelope, encodeChain } from './encode.ts'
+
+/** What to erase from a conversation, and why. */
+export interface EraseOptions {
+  /**
+   * Positions of the conversation's own events to erase, with their queued copies and the records of their calls. Default: all events,
+   * notes, records of turns and queued messages.
+   */
+  readonly positions?: readonly number[] | undefined
+  /** Notes and links to erase, by their index in the conversation's notes. Default: none if `positions` are given, else all. */
+  readonly notes?: readonly number[] | undefined
+  /** Only what was recorded before this time. Default: no limit. */
+  readonly before?: Date | undefined
+  /** The person who has the content erased. */
+  readonly by?: string | undefined
+  readonly reason?: string | undefined
+  /** True to count what would be erased, and to write nothing. Default false. */
+  readonly dryRun?: boolean | undefined
+}
+
+/** What was erased, or would be in a dry run. */
+export interface Erasure {
+  readonly conversation: string
+  /** Positions of the events erased, ascending. */
+  readonly positions: readonly number[]
+  /** Numbers of events erased in the streams beside the conversation. */
+  readonly notes: number
+  readonly turns: number
+  readonly inbox: number
+  /** Number of contents stored outside these events that were removed. */
+  readonly contents: number
+  /**
+   * Number of such contents that stay for now, because they were stored less than a minute ago and may belong to an event that is being
+   * written: `gc` removes them.
+   */
+  readonly recent: number
+}
+
+/** The content cannot be erased now, or not in this store; the message says why and what to do. Nothing was erased. */
+export interface CannotErase {
+  readonly _tag: 'CannotErase'
+  readonly message: string
+  readonly conversation: string
+}
+export type EraseError = ReadError | InvalidInput | EventTooLarge | OutOfRange | CannotErase
+
+/** Maximum number of events that one `Erased` event covers. */
+const mostAtOnce = 1_000
+/** Time for which content may be stored before the event that refers to it is written, in milliseconds. */
+const settling = 60_000
+
+type Side = 'notes' | 'turns' | 'inbox'
+type Kind = 'events' | Side
+
+/** An event to erase, with its form without content. */
+interface Erasable extends Replacement {
+  readonly kind: Kind
+  /** Position of the event, or its revision in a stream beside the conversation. */
+  readonly at: number
+  readonly contents: readonly string[]
+}
+
+/**
+ * Erases content of a conversation: replaces the stored events by their forms without content, together with an `Erased` event that says
+ * which, who and why. If it is interrupted, what is left is erased when it is repeated.
+ *
+ * @param events the store that reads events whole
+ * @param adapter the store beneath it, in which large content is apart
+ */
+export async function* erase(
+  { events, adapter, actor }: { readonly events: EventStore; readonly adapter: EventStore; readonly actor: Actor },
+  conversation: string,
+  options: EraseOptions,
+): Fallible<EraseError, Erasure> {
+  const { scrub } = adapter
+  if (!scrub) return yield cannotErase(conversation, `${events.url} cannot overwrite events`)
+  const time = new Date().toISOString()
+  const { by, reason, dryRun = false } = options
+  const erased = { positions: [] as number[], notes: 0, turns: 0, inbox: 0 }
+  const contents = new Set<string>()
+  const offset = yield* checkAtRest(events, actor, conversation, options)
+  const found = erasables({ events, adapter }, conversation, { ...options, offset, time })
+  for (;;) {
+    const part = yield* catchTyped<StoreError, readonly Erasable[]>(() => upTo(mostAtOnce, found))
+    if (part.length === 0) break
+    const written = dryRun
+      ? part
+      : yield* despiteConflicts(async function* (): Fallible<EraseError, readonly Erasable[]> {
+          const left: Erasable[] = []
+          for (const one of part) if (yield* isWhole(events, one)) left.push(one)
+          if (left.length > 0) yield* record(events, actor, conversation, left, { by, reason })
+          return left
+        })
+    for (const { kind, at, contents: own } of written) {
+      if (kind === 'events') erased.positions.push(at)
+      else erased[kind]++
+      for (const sha256 of own) contents.add(sha256)
+    }
+  }
+  if (dryRun) return { conversation, ...erased, contents: contents.size, recent: 0 }
+  const removed = yield* removeContents(adapter, contents)
+  yield* unwrap(scrub())
+  return { conversation, ...erased, ...removed }
+}
+
+const cannotErase = (conversation: string, problem: string): CannotErase => ({
+  _tag: 'CannotErase',
+  message: `nothing of conversation ${conversation} was erased: ${problem}`,
+  conversation,
+})
+
+/**
+ * Returns the position of the conversation's first own event. Fails if positions are not its own, or if a turn still needs the content:
+ * a call without a result would run with an empty input.
+ */
+async function* checkAtRest(
+  store: EventStore,
+  actor: Actor,
+  conversation: string,
+  { positions }: EraseOptions,
+): Fallible<EraseError, number> {
+  const end = yield* readChainEnd(store, conversation)
+  if (end.revision < 0) return yield conversationNotFound(conversation)
+  const last = lastPosition(end)
+  const { offset = 0 } = end.lineage[0] ?? {}
+  for (const position of positions ?? []) {
+    if (position < 0 || position > last) return yield outOfRange(conversation, position, last)
+    if (position >= offset) continue
+    const origin = end.lineage.find((segment) => segment.offset <= position)?.conversation
+    return yield cannotErase(conversation, `event ${position} belongs to ${origin}, from which it was forked: erase it there`)
+  }
+  if (offset > 0 && positions?.includes(offset))
+    return yield cannotErase(conversation, `event ${offset} records the fork and has no content`)
+  const { effective } = yield* loadEffective(reader(store, end.lineage), last)
+  const open = toolCalls(effective).find(
+    ({ use, result }) => result === undefined && use >= offset && (positions?.includes(use) ?? true),
+  )
+  if (open)
+    return yield cannotErase(conversation, `call ${open.id} of event ${open.use} has no result yet: answer or deny it first`)
+  const [queued] = yield* inboxOf(store, actor, conversation).pending()
+  if (queued && !positions)
+    return yield cannotErase(conversation, 'messages wait in its inbox: let a turn take them first')
+  return offset
+}
+
+interface Choice extends EraseOptions {
+  readonly offset: number
+  readonly time: string
+}
+
+/** Yields everything to erase, stream by stream. Throws a `StoreError`, or `CannotErase` for an event of another program. */
+async function* erasables(
+  { events, adapter }: { readonly events: EventStore; readonly adapter: EventStore },
+  conversation: string,
+  { positions, notes, before, offset, time }: Choice,
+): AsyncGenerator<Erasable, void> {
+  const wanted = positions && new Set(positions)
+  const commands = new Set<unknown>()
+  const limit = before?.toISOString()
+  async function* inStream(
+    kind: Kind,
+    stream: string,
+    isWanted: (at: number, stored: RecordedEvent) => boolean,
+  ): AsyncGenerator<Erasable, void> {
+    const first = kind === 'events' ? offset : 0
+    for await (const page of pagesOf(events, stream))
+      for (const stored of await orThrow(page)) {
+        const at = first + stored.revision
+        if (!isWanted(at, stored) || !hasContent(stored)) continue
+        const { time: recorded, commandId } = JSON.parse(stored.metadata) as Readonly<Record<string, unknown>>
+        if (limit !== undefined && String(recorded) >= limit) continue
+        const event = erasedForm(stored, time)
+        if (!event)
+          throw toError(cannotErase(conversation, `event ${at} of ${stream} has metadata in a form that cannot be proved later`))
+        if (kind === 'events') commands.add(commandId)
+        const { revision } = stored
+        yield { kind, at, stream, revision, event, contents: await contentsOf(adapter, stream, revision) }
+      }
+  }
+  yield* inStream('events', streamOf(conversation), (at) => wanted?.has(at) ?? true)
+  const notesWanted = notes && new Set(notes)
+  if (notesWanted || !wanted)
+    yield* inStream('notes', notesStreamOf(conversation), (at) => notesWanted?.has(at) ?? true)
+  yield* inStream('turns', turnsStreamOf(conversation), (_, { data }) => !wanted || wanted.has(replyIn(data)))
+  // A queued message is appended under the id of the command that queued it.
+  yield* inStream('inbox', inboxStreamOf(conversation), (_, { metadata }) => !wanted || commands.has(commandOf(metadata)))
+}
+
+const commandOf = (metadata: string): unknown => (JSON.parse(metadata) as { readonly commandId?: unknown }).commandId
+const replyIn = (data: string): number => Number((JSON.parse(data) as { readonly reply?: unknown }).reply)
+
+/** Reports whether an event has content that is not erased yet. The reason of an erasure stays, as long as nobody names its position. */
+const hasContent = ({ type, data, metadata }: StoredEvent): boolean => {
+  if (type === 'Forked' || type === 'Erased' || erasedStub(metadata) !== undefined) return false
+  const given: unknown = JSON.parse(data)
+  return !isDeepStrictEqual(erasedData(type, given), given)
+}
+
+/** Returns the hashes of the contents that an event has outside it. */
+const contentsOf = async (adapter: EventStore, stream: string, from: number): Promise<readonly string[]> => {
+  const [stored] = await orThrow(adapter.read({ stream, from, direction: 'forwards', limit: 1 }))
+  return stored && isCut(stored) ? (referencesOf(stored) ?? []).map(({ sha256 }) => sha256) : []
+}
+
+const upTo = async <A>(most: number, items: AsyncGenerator<A, void>): Promise<readonly A[]> => {
+  const taken: A[] = []
+  while (taken.length < most) {
+    const { value, done } = await items.next()
+    if (done === true) break
+    taken.push(value)
+  }
+  return taken
+}
+
+/** Reports whether an event still has its content: another program may have erased it. */
+async function* isWhole(store: EventStore, { stream, revision: from }: Erasable): Fallible<StoreError, boolean> {
+  const [stored] = yield* unwrap(store.read({ stream, from, direction: 'forwards', limit: 1 }))
+  return stored !== undefined && erasedStub(stored.metadata) === undefined
+}
+
+/** Replaces events by their forms without content, and appends the event that says so. */
+async function* record(
+  store: EventStore,
+  actor: Actor,
+  conversation: string,
+  erased: readonly Erasable[],
+  why: Pick<EventData['Erased'], 'by' | 'reason'>,
+): Fallible<EraseError, void> {
+  const end = yield* readChainEnd(store, conversation)
+  const data: { -readonly [K in keyof EventData['Erased']]: EventData['Erased'][K] } = {}
+  for (const [kind, of] of Map.groupBy(erased, (one) => one.kind))
+    data[kind] = erasedEventsOf(new Map(of.map(({ at, event }) => [at, formHashOf(event)])))
+  if (why.by !== undefined) data.by = why.by
+  if (why.reason !== undefined) data.reason = why.reason
+  const envelope = completeEnvelope({}, actor)
+  const chain = yield* unwrap(encodeChain(conversation, end.hash, [{ type: 'Erased', data }], envelope))
+  yield* unwrap(
+    store.append({
+      stream: streamOf(conversation),
+      events: chain.events,
+      expected: end.revision,
+      replaces: erased.map(({ stream, revision, event }) => ({ stream, revision, event })),
+    }),
+  )
+}
+
+/** Removes the contents to which no event refers any more. */
+async function* removeContents(
+  adapter: EventStore,
+  contents: ReadonlySet<string>,
+): Fallible<StoreError | InvalidInput, { readonly contents: number; readonly recent: number }> {
+  if (contents.size === 0) return { contents: 0, recent: 0 }
+  const unused = yield* unreferencedAmong(adapter, contents)
+  for (const sha256 of unused)
+    yield* unwrap(adapter.blobs.remove(sha256, new Date(Date.now() - settling)))
+  const left = yield* catchTyped<StoreError, number>(async () => {
+    let count = 0
+    for await (const { sha256 } of adapter.blobs.list()) if (unused.has(sha256)) count++
+    return count
+  })
+  return { contents: unused.size - left, recent: left }
+}

@@ -1,0 +1,64 @@
+import { hash } from 'node:crypto'
+import type { StoredEvent } from './codec.ts'
+import type { Covers, ErasedEvents, Metadata } from './event-types.ts'
+import { stubOf } from './withheld.ts'
+import { erasedData } from './without-content.ts'
+
+/**
+ * Returns a stored event without its content, as it is kept after its erasure: same id, type, place and hash. Returns undefined if the
+ * hash could not be proved, because another program wrote the event.
+ *
+ * @param time time of the erasure, in ISO 8601
+ */
+export const erasedForm = (stored: StoredEvent, time: string): StoredEvent | undefined => {
+  const stub = stubOf(stored)
+  if (stub === undefined) return undefined
+  const { id, type } = stored
+  const { schema, time: at, actor, commandId, $correlationId, $causationId, interrupts, answer, prev } =
+    JSON.parse(stored.metadata) as Metadata
+  const causes = { $correlationId, $causationId }
+  const { kind, id: who } = actor
+  const metadata = {
+    ...{ schema, time: at, actor: { kind, id: who }, commandId, ...causes, interrupts, answer, prev },
+    erased: { time, stub },
+  }
+  const data = erasedData(type, JSON.parse(stored.data))
+  return { id, type, data: JSON.stringify(data), metadata: JSON.stringify(metadata) }
+}
+
+/** Returns the SHA-256 (hex) of what is left of an erased event, which the event's own hash does not cover. */
+export const formHashOf = ({ data, metadata }: Pick<StoredEvent, 'data' | 'metadata'>): string =>
+  hash('sha256', `${data}\n${metadata}`)
+
+/** Returns the record of erased events, given by position or revision, ascending, with the hashes of their forms. */
+export const erasedEventsOf = (forms: ReadonlyMap<number, string>): ErasedEvents => ({
+  ranges: rangesOf([...forms.keys()]),
+  forms: hash('sha256', [...forms.values()].join('\n')),
+})
+
+/** Returns ascending whole numbers as ranges. */
+const rangesOf = (numbers: readonly number[]): readonly Covers[] => {
+  const ranges: { first: number; last: number }[] = []
+  for (const number of numbers) {
+    const range = ranges.at(-1)
+    if (range?.last === number - 1) range.last = number
+    else ranges.push({ first: number, last: number })
+  }
+  return ranges
+}
+
+/**
+ * Compares a record of erased events with the forms found, and takes these from the map. Returns the first number at which they differ;
+ * undefined if they match.
+ */
+export const takeErased = ({ ranges, forms }: ErasedEvents, found: Map<number, string>): number | undefined => {
+  const hashes: string[] = []
+  for (const { first, last } of ranges)
+    for (let number = first; number <= last; number++) {
+      const form = found.get(number)
+      if (form === undefined) return number
+      hashes.push(form)
+      found.delete(number)
+    }
+  return hash('sha256', hashes.join('\n')) === forms ? undefined : (ranges[0]?.first ?? 0)
+}
