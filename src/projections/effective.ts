@@ -126,6 +126,12 @@ export const itemIn = (event: ConversationEvent): Item | undefined => {
   }
 }
 
+/** Reports whether a history shows an event whose content was erased. */
+export const showsErased = ({ items, layout }: Effective): boolean =>
+  layout.configuredSalt === null ||
+  layout.formerSalt === null ||
+  items.some(({ erased }) => erased !== undefined)
+
 /** Returns the current configuration; empty if no configuration was ever set. */
 export const configurationOf = ({ layout }: Effective): Configuration => layout.configuration ?? {}
 

@@ -3,6 +3,7 @@ import {
   type ConversationEvent,
   type Covers,
   type Event,
+  type Metadata,
   type Segment,
   type Span,
   START,
@@ -27,18 +28,19 @@ export interface Slot {
  * 3. `promptSince` ≤ `configured`: system, tools and model have been the same since the event at `promptSince`.
  * 4. `toolsFrom` is set if the current configuration has no tools: the position of the last `Configured` event that had tools, which
  *    are `formerTools`; `START` if no `Configured` event had any.
- * 5. `configuredSalt` is the salt of the event at `configured`, `formerSalt` that of the event at `toolsFrom`.
+ * 5. `configuredSalt` is the salt of the event at `configured`, `formerSalt` that of the event at `toolsFrom`; null if the content of the
+ *    event was erased.
  * 6. The ranges in `restored` ascend and do not overlap.
  */
 export interface HistoryLayout {
   readonly slots: readonly Slot[]
   readonly configured?: number
   readonly configuration?: Configuration
-  readonly configuredSalt?: string | undefined
+  readonly configuredSalt?: string | null | undefined
   readonly promptSince?: number
   readonly toolsFrom?: number
   readonly formerTools?: Tools
-  readonly formerSalt?: string | undefined
+  readonly formerSalt?: string | null | undefined
   readonly restored: readonly Span[]
 }
 type Tools = NonNullable<Configuration['tools']>
@@ -50,11 +52,11 @@ export interface LayoutDraft {
   slots: Slot[]
   configured?: number
   configuration?: Configuration
-  configuredSalt?: string | undefined
+  configuredSalt?: string | null | undefined
   promptSince?: number
   toolsFrom?: number
   formerTools?: Tools
-  formerSalt?: string | undefined
+  formerSalt?: string | null | undefined
   restored: Span[]
 }
 
@@ -67,8 +69,13 @@ export const draftOf = (layout: HistoryLayout): LayoutDraft => ({
 /** An event of a path, with as much of its metadata as a layout needs. */
 type PlacedEvent = Event & {
   readonly position: number
-  readonly metadata?: { readonly salt?: string | undefined }
+  readonly metadata?: Salted
 }
+
+type Salted = Pick<Partial<Metadata>, 'salt' | 'erased'>
+
+/** Returns the salt of an event; null if its content was erased. */
+export const saltOf = ({ salt, erased }: Salted = {}): string | null | undefined => (erased ? null : salt)
 
 /** Function that returns the slots that a marker on the path replaced; undefined if there is no such marker. */
 export type ReplacedSlotLookup = (marker: number) => readonly Slot[] | undefined
@@ -96,7 +103,7 @@ export const evolve = (
     case 'Restored':
       return restore(draft, event.position, event.data.marker, replaced)
     case 'Configured':
-      configure(draft, event.position, event.data, event.metadata?.salt)
+      configure(draft, event.position, event.data, saltOf(event.metadata))
       return undefined
     // A path contains no `Rewound` events: it has already jumped to their targets.
     case 'Rewound':
@@ -136,7 +143,12 @@ const addSpan = (spans: readonly Span[], span: Span): Span[] => {
   return spans.toSpliced(first, spans.length, { after: Math.min(after, span.after), before: span.before })
 }
 
-const configure = (draft: LayoutDraft, at: number, next: Configuration, salt: string | undefined): void => {
+const configure = (
+  draft: LayoutDraft,
+  at: number,
+  next: Configuration,
+  salt: string | null | undefined,
+): void => {
   const prompt = ({ system, tools, model }: Configuration): string => JSON.stringify([system, tools, model])
   if (draft.configuration === undefined || prompt(draft.configuration) !== prompt(next))
     draft.promptSince = at

@@ -21,10 +21,10 @@ import { requestError } from './problem.ts'
 
 /**
  * States of a rebuilt request. With a receipt: `verified` if the canonical JSON of system, tools and messages equals that of the
- * request sent, otherwise `differs`. Without a receipt: `missing` if earlier replies have receipts, `reconstructed` if no earlier reply
+ * request sent, `erased` if it showed content that was erased, otherwise `differs`. Without a receipt: `missing` if earlier replies have receipts, `reconstructed` if no earlier reply
  * has one, as in imported conversations, and `pending` if there is no reply yet.
  */
-export const receiptStates = ['verified', 'differs', 'missing', 'reconstructed', 'pending'] as const
+export const receiptStates = ['verified', 'differs', 'erased', 'missing', 'reconstructed', 'pending'] as const
 type ReceiptState = (typeof receiptStates)[number]
 
 /** A model call with its rebuilt request. */
@@ -85,7 +85,7 @@ export const rebuildRequest = async (
   }
   if (call) await readView(chat, call.receipt.position, `request ${id} --call ${number}`)
   const sent = await chat.sent(call ?? number)
-  const state = sent.isSame ? 'verified' : 'differs'
+  const state = sent.isSame ? 'verified' : sent.finding?.kind === 'erased' ? 'erased' : 'differs'
   return { ...sent, state, json: bodySent(sent), event: await idAt(chat, sent.position) }
 }
 

@@ -17,6 +17,10 @@ export interface ReceiptVerification {
   /** Number of calls whose remade request matches the receipt, byte for byte. */
   readonly receipts: number
   readonly findings: readonly ReceiptFinding[]
+  /**
+   * Number of calls whose request showed content that was erased, and is therefore not checkable any more; absent if there are none.
+   */
+  readonly erased?: number
 }
 
 type Source = Pick<ConversationHandle, 'id' | 'events' | 'context'>
@@ -32,7 +36,7 @@ export const modelCalls = (chat: Pick<ConversationHandle, 'events'>): AsyncItera
  * Memory: the effective history, and the fingerprints of the receipts.
  */
 export const verifyReceipts = (chat: Source): TaskEither<ReadError, ReceiptVerification> =>
-  TE.map(({ conversation, receipts, findings }: ReceiptsAudited) => ({ conversation, receipts, findings }))(
+  TE.map(({ withoutReceipt: _, ...verification }: ReceiptsAudited): ReceiptVerification => verification)(
     auditReceipts(chat),
   )
 
@@ -49,18 +53,26 @@ const audited = async (chat: Source): Promise<ReceiptsAudited> => {
   const findings: ReceiptFinding[] = []
   let count = 0
   let withoutReceipt = 0
+  let erased = 0
   for await (const event of chat.events()) {
     for (const { call, found } of await check(event)) {
-      if (found) findings.push({ call: call.number, position: call.position, ...found })
+      if (found?.kind === 'erased') erased++
+      else if (found) findings.push({ call: call.number, position: call.position, ...found })
       count = call.number
     }
-    if (isUnproven(event)) {
+    if (isUnproven(event) && !event.metadata.erased) {
       withoutReceipt++
       if (count > 0) findings.push({ position: event.position, ...missing })
     }
   }
   const wrong = findings.filter(({ call }) => call !== undefined).length
-  return { conversation: chat.id, receipts: count - wrong, findings, withoutReceipt }
+  return {
+    conversation: chat.id,
+    receipts: count - wrong - erased,
+    findings,
+    ...(erased > 0 && { erased }),
+    withoutReceipt,
+  }
 }
 
 /** Model call, with the finding if its request cannot be shown to match its receipt. */

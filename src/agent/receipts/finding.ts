@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
-import type { Effective } from '../../projections/effective.ts'
+import { type Effective, showsErased } from '../../projections/effective.ts'
 import type { ModelCall } from './calls.ts'
 import { containerFor } from './containers.ts'
 import { reasonOf, requestIn, type Unusable } from './made-again.ts'
@@ -17,9 +17,9 @@ export interface ReceiptFinding {
   readonly position: number
   /**
    * Kind of the `ReceiptDifference`, or: `receipt`, the receipt is unusable; `renderer`, a newer version made the request; `missing`,
-   * the reply has no receipt.
+   * the reply has no receipt; `erased`: the request showed content that was erased, so that nobody can compare it any more.
    */
-  readonly kind: ReceiptDifference['kind'] | 'receipt' | 'renderer' | 'missing'
+  readonly kind: ReceiptDifference['kind'] | 'receipt' | 'renderer' | 'missing' | 'erased'
   readonly message: string
   /** Position of the first event that differs, for `event`; absent if the history showed more events when the request was made. */
   readonly event?: number
@@ -44,7 +44,16 @@ export const diagnoseReceipt = (
   pipe(
     call.kind === 'summary' ? compareSummary(call, effective) : compareReply(call, effective, prints),
     E.match(problemIn, (difference) => difference && differenceIn(difference)),
+    (found) => (found && isOfContent(found) && showsErased(effective) ? notCheckable : found),
   )
+
+const notCheckable: FindingDetails = {
+  kind: 'erased',
+  message: 'the request showed content that was erased: it is not checkable any more',
+}
+
+/** Reports whether a finding may be due to other content than that of the request sent. */
+const isOfContent = ({ kind }: FindingDetails): boolean => kind !== 'receipt' && kind !== 'renderer'
 
 type Compared = E.Either<Unusable, ReceiptDifference | undefined>
 

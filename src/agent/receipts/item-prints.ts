@@ -8,7 +8,7 @@ import { fingerprintLength } from './fingerprints.ts'
 const unsalted = '-'.repeat(fingerprintLength)
 
 /** Returns the print of a text: the first 6 characters of the base64url SHA-256 of the salt and the text; `unsalted` without a salt. */
-const printOf = (salt: string | undefined, text: () => string): string =>
+const printOf = (salt: string | null | undefined, text: () => string): string =>
   !salt ? unsalted : hash('sha256', `${salt} ${text()}`, 'base64url').slice(0, fingerprintLength)
 
 const itemPrint = memo((item: Item): string =>
@@ -28,7 +28,7 @@ const printsOfItems = createListMap<Item, string>()
 export const itemPrintsOf = ({ items, layout }: Effective): string => {
   const { configuration, configuredSalt, formerTools, formerSalt } = layout
   return [
-    configuration ? promptPrint(configuration, configuredSalt) : unsalted,
+    configuration ? promptPrint(configuration, configuredSalt ?? undefined) : unsalted,
     printOf(formerSalt, () => JSON.stringify(formerTools)),
     ...printsOfItems(items, (item) => itemPrint(item)),
   ].join('')

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import type { Effective } from '../../projections/effective.ts'
+import { type Effective, showsErased } from '../../projections/effective.ts'
 import type { ModelCall } from '../../agent/receipts/calls.ts'
 import { checkCall, requestIn } from '../../agent/receipts/made-again.ts'
 import { hasDigest, keyIn } from '../../agent/receipts/receipt-digest.ts'
@@ -7,10 +7,10 @@ import { requestTexts } from './request-texts.ts'
 
 /**
  * Reason why a call's request is not in a bundle. `withheld`: the request shows withheld content; `not-chosen`: the export options
- * exclude the call; `differs`: the request rebuilt from the log is not the one that was sent; `receipt`: the call's receipt cannot be
+ * exclude the call; `erased`: the request showed content that was erased; `differs`: the request rebuilt from the log is not the one that was sent; `receipt`: the call's receipt cannot be
  * used.
  */
-export type Omission = 'withheld' | 'not-chosen' | 'differs' | 'receipt'
+export type Omission = 'withheld' | 'erased' | 'not-chosen' | 'differs' | 'receipt'
 
 /** The events to withhold and the calls to include. */
 export interface Choice {
@@ -46,7 +46,7 @@ export const showCall = async (
   if (shownIn(history).some((position) => withheld.has(position))) return 'withheld'
   const made = requestIn(call, history)
   if (E.isLeft(made)) return 'receipt'
-  return hasDigest(call.receipt, history, made.right)
-    ? { texts: requestTexts(made.right), key: keyIn(call.receipt, history) }
-    : 'differs'
+  if (hasDigest(call.receipt, history, made.right))
+    return { texts: requestTexts(made.right), key: keyIn(call.receipt, history) }
+  return showsErased(history) ? 'erased' : 'differs'
 }

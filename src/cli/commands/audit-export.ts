@@ -173,6 +173,7 @@ const omissions = ({ omitted }: Pick<Evidence, 'omitted'>): readonly string[] =>
 const reasons: Readonly<Record<Evidence['omitted'][number]['why'], string>> = {
   withheld: 'they show withheld content',
   'not-chosen': 'they were not requested',
+  erased: 'they showed content that was erased',
   differs: 'rebuilt from the log, they differ from the requests sent (verify --receipts says where)',
   receipt: 'their receipts cannot be used (verify --receipts says why)',
 }

@@ -20,10 +20,11 @@ export const printReplayedAgent = async (
     const { turn } = await loadAgent(file)
     const { replayAgent } = await import('../../investigate/index.ts')
     const replayed = await replayAgent(store.conversation(id), { agent: turn, from })
-    if (!replayed.divergence && replayed.replies === 0) throw toError(nothingToReplay(replayed, from))
+    const isNothing = replayed.replies === 0 && replayed.erased === 0
+    if (!replayed.divergence && isNothing) throw toError(nothingToReplay(replayed, from))
     return replayed
   })
-  if (!found.isSame) fail()
+  if (found.divergence || (!found.isSame && found.erased === 0)) fail()
   return isJson ? out.json(found) : write(out, found)
 }
 
@@ -69,7 +70,7 @@ const nothingToReplay = ({ conversation, unproven }: AgentReplayReport, from: nu
   )
 
 const write = async (out: Output, found: AgentReplayReport): Promise<void> => {
-  const { divergence, replies, markers, results, unknown, unproven } = found
+  const { divergence, replies, markers, results, unknown, unproven, erased } = found
   if (divergence) {
     const { event, call, kind, path, agent, log } = divergence
     const where = `differs at ${event}${call === undefined ? '' : `, call ${call}`}: ${kind}${path === undefined ? '' : ` ${path}`}`
@@ -84,6 +85,7 @@ const write = async (out: Output, found: AgentReplayReport): Promise<void> => {
     plural(results, 'tool call'),
   ]
   await out.line([`same: ${seen.join(', ')}`])
+  if (erased > 0) await out.line([`not checkable: ${erased}, because content was erased`, 'warning'])
   if (unproven > 0)
     await out.line([`not compared: ${plural(unproven, 'reply', 'replies')} without a receipt`, 'warning'])
   if (unknown > 0)

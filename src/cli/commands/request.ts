@@ -126,13 +126,16 @@ const writeSent = async (
   id: string,
   call: number | undefined,
 ): Promise<void> => {
-  const { number, position, receipt, isSame, request, body, betas } = await store.conversation(id).sent(call)
-  if (!isSame) fail()
+  const sentCall = await store.conversation(id).sent(call)
+  const { number, position, receipt, isSame, finding, request, body, betas } = sentCall
+  const isErased = finding?.kind === 'erased'
+  if (!isSame && !isErased) fail()
   const { parameters, ...sent } = request
   const posted = body ?? { ...parameters, ...sent }
   await out.json(isJson && betas ? { ...posted, betas } : posted, !isJson || out.isTerminal)
-  const verdict = isSame ? 'matches its receipt' : 'DOES NOT MATCH ITS RECEIPT'
-  const next = isSame ? '' : '; verify --receipts shows what differs'
+  const differs = isErased ? 'not checkable: it showed content that was erased' : 'DOES NOT MATCH ITS RECEIPT'
+  const verdict = isSame ? 'matches its receipt' : differs
+  const next = isSame || isErased ? '' : '; verify --receipts shows what differs'
   host.stderr.write(
     `${visible(`call ${number}, made at position ${receipt.position}, answered at ${position}: ${verdict} (${receipt.digest})${next}`)}\n`,
   )

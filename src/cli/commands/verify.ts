@@ -12,6 +12,8 @@ type Outcome = VerificationReport & { readonly error?: CliError; readonly receip
 interface Receipts {
   readonly verified: number
   readonly findings: readonly ReceiptFinding[]
+  /** Number of calls that are not checkable, because their requests showed content that was erased. */
+  readonly erased?: number
   readonly error?: CliError
 }
 
@@ -82,8 +84,8 @@ const outcomeOf = async (chat: Conversation, { receipts = false }: Options): Pro
  */
 const receiptsOf = async (chat: Conversation): Promise<Receipts> => {
   try {
-    const { receipts, findings } = await chat.verifyReceipts()
-    return { verified: receipts, findings }
+    const { receipts, findings, erased } = await chat.verifyReceipts()
+    return { verified: receipts, findings, ...(erased !== undefined && { erased }) }
   } catch (thrown) {
     return { verified: 0, findings: [], error: withoutStack(thrown) }
   }
@@ -134,6 +136,7 @@ const firstOf = ({
   conversation,
   events,
   guessable,
+  erased,
   notes,
   discrepancy,
   error,
@@ -149,11 +152,13 @@ const firstOf = ({
     ]
   }
   const sent = receipts ? `, ${plural(receipts.verified, 'request')} verified` : ''
+  const unchecked = receipts?.erased === undefined ? '' : `, ${receipts.erased} not checkable: erased`
+  const gone = erased === undefined ? '' : `, ${erased} erased`
   const beside = notes === undefined ? '' : `, ${plural(notes, 'note')}`
   const unsalted = guessable === undefined ? '' : `, ${guessable} guessable if withheld: without a salt`
   return [
     ['ok     ', 'user'],
     [conversation, 'bold'],
-    [`${plural(events, 'event')}${beside} unchanged${sent}${unsalted}`, 'dim'],
+    [`${plural(events, 'event')}${beside} unchanged${gone}${sent}${unchecked}${unsalted}`, 'dim'],
   ]
 }

@@ -7,6 +7,7 @@ import {
   draftOf,
   emptyLayout,
   evolve,
+  saltOf,
   type Slot,
   toolsIn,
   viewIn,
@@ -141,7 +142,7 @@ async function* readConfiguration(
   let found: ConversationEvent | undefined = yield* unwrap(former)
   if (named.type !== 'Configured') return {}
   const configuration = freeze(named.data)
-  const current = { configuration, configuredSalt: named.metadata.salt }
+  const current = { configuration, configuredSalt: saltOf(named.metadata) }
   if (toolsIn(configuration)) return current
   // The view is older than this field.
   if (toolsFrom === undefined) {
@@ -156,7 +157,7 @@ async function* readConfiguration(
   return {
     ...current,
     toolsFrom: found && formerTools ? found.position : START,
-    ...(formerTools && { formerTools, formerSalt: found?.metadata.salt }),
+    ...(formerTools && { formerTools, formerSalt: saltOf(found?.metadata) }),
   }
 }
 

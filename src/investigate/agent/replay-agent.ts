@@ -1,5 +1,6 @@
 import type { Conversation } from '../../api/promises.ts'
 import type { ConversationEvent } from '../../events/events.ts'
+import { showsErased } from '../../projections/effective.ts'
 import { parent } from '../../projections/path.ts'
 import { type ModelCall, isUnproven, createCallCounter } from '../../agent/receipts/calls.ts'
 import { fingerprintsIn } from '../../agent/receipts/receipt-blocks.ts'
@@ -34,6 +35,8 @@ export interface AgentReplayReport {
    */
   readonly unproven: number
   readonly unknown: number
+  /** Number of replies, markers and results that are not compared, because content that the agent was shown was erased. */
+  readonly erased: number
   /** First difference found; absent if everything compared is the same. */
   readonly divergence?: Divergence
 }
@@ -54,7 +57,7 @@ export const replayLogOn = async (
   const settingsAt = stepsOf(chat, agent, recorded)
   const look = lookingAt(recorded, settingsAt)
   const numbered = createCallCounter()
-  const count = { replies: 0, markers: 0, results: 0, unproven: 0, unknown: 0 }
+  const count = { replies: 0, markers: 0, results: 0, unproven: 0, unknown: 0, erased: 0 }
   let calls = 0
   let divergence: Divergence | undefined
   for (const event of log) {
@@ -77,7 +80,7 @@ export const replayLogOn = async (
   }
 }
 
-type Count = { -readonly [Name in 'replies' | 'markers' | 'results' | 'unknown']: number }
+type Count = { -readonly [Name in 'replies' | 'markers' | 'results' | 'unknown' | 'erased']: number }
 
 const lookingAt = (recorded: RecordedHistory, settingsAt: (at: number) => Promise<StepAt>) => {
   const { log, historyAt } = recorded
@@ -111,14 +114,16 @@ const lookingAt = (recorded: RecordedHistory, settingsAt: (at: number) => Promis
       count: Count,
     ): Promise<Divergence | undefined> => {
       if (call?.kind === 'reply') {
+        if (showsErased(historyAt(call.receipt.position))) return void count.erased++
         count.replies++
         return reply(event, call)
       }
       if (isPolicyMarker(event)) {
         const all = plans.get(planKey(event)) ?? []
         if (!all.includes(event)) return undefined
-        count.markers++
         const at = event.data.policy?.position ?? parent(log, event.position)
+        if (event.metadata.erased || showsErased(historyAt(at))) return void count.erased++
+        count.markers++
         const step = await settingsAt(at)
         const where = { event: event.position, at, ...(call && { call: call.number }) }
         const context = all[0] === event ? contextOfMarkers(historyAt(at), all, step) : undefined
@@ -128,8 +133,9 @@ const lookingAt = (recorded: RecordedHistory, settingsAt: (at: number) => Promis
       }
       const answered = callsAnsweredBy(recorded, event)
       if (!answered) return undefined
-      count.results += answered.calls.length
       const { at } = answered
+      if (event.metadata.erased || showsErased(historyAt(at))) return void count.erased++
+      count.results += answered.calls.length
       const { found, unknown } = await resultsChecked(recorded, answered, event, await settingsAt(at))
       count.unknown += unknown.length
       return found && { event: event.position, at, ...found }

@@ -34,13 +34,15 @@ export interface LedgerReport {
 }
 
 /** Result of recomputing every hash and every request of a conversation. */
-export interface IntegrityReport extends Pick<VerificationReport, 'conversation' | 'events' | 'discrepancy'> {
+export interface IntegrityReport extends Pick<VerificationReport, 'conversation' | 'events' | 'erased' | 'discrepancy'> {
   /** Last position of the conversation. */
   readonly last: number
   /** Number of calls in each receipt state, with the findings; absent if the events cannot be read. */
   readonly receipts?: {
     readonly verified: number
     readonly differs: number
+    /** Number of calls that are not checkable, because their requests showed content that was erased. */
+    readonly erased?: number
     readonly missing: number
     readonly reconstructed: number
     readonly findings: readonly ReceiptFinding[]

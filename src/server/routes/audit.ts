@@ -93,8 +93,9 @@ export const verification = route({
   handle: ({ params: { id }, store, leaving }) =>
     inTurn(leaving, async () => {
       const chat = await openBounded(store, id, `verify ${id} --receipts`)
-      const { events, discrepancy } = await chat.verify({ file: false })
-      const body = { conversation: id, last: await chat.position(), events }
+      const { events, erased: gone, discrepancy } = await chat.verify({ file: false })
+      const erased = gone === undefined ? {} : { erased: gone }
+      const body = { conversation: id, last: await chat.position(), events, ...erased }
       try {
         const receipts = await receiptsOf(chat)
         return { body: { ...body, ...(discrepancy && { discrepancy }), receipts } }
@@ -109,7 +110,7 @@ export const verification = route({
 const mostFindings = 1_000
 
 const receiptsOf = async (chat: Conversation) => {
-  const { receipts: verified, findings } = await chat.verifyReceipts()
+  const { receipts: verified, findings, erased } = await chat.verifyReceipts()
   const missing = findings.filter(({ kind }) => kind === 'missing').length
   let reconstructed = 0
   for await (const call of everyCallIn(chat.events()))
@@ -117,6 +118,7 @@ const receiptsOf = async (chat: Conversation) => {
   return {
     verified,
     differs: findings.length - missing,
+    ...(erased !== undefined && { erased }),
     missing,
     reconstructed,
     findings: findings.slice(0, mostFindings),

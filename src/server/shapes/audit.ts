@@ -91,10 +91,14 @@ export const checkedShape = z
       .looseObject({ position, kind: z.string(), message: z.string() })
       .optional()
       .describe('First problem found'),
+    erased: count.optional().describe('Number of events whose content was erased'),
     receipts: z
       .object({
         verified: count.describe('Number of calls whose rebuilt request is identical to the one sent'),
         differs: count,
+        erased: count
+          .optional()
+          .describe('Number of calls that are not checkable, because their requests showed content that was erased'),
         missing: count.describe('Number of replies that have no receipt although an earlier call has one'),
         reconstructed: count.describe(
           'Number of replies without a receipt that come before any call with one',

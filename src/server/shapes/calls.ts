@@ -37,7 +37,7 @@ export const sentShape = callShape
     state: z
       .enum(receiptStates)
       .describe(
-        'verified: the canonical JSON of system, tools and messages matches the receipt; differs: it does not; without a receipt: missing (an earlier call has one), reconstructed (none has), pending (no reply yet)',
+        'verified: the canonical JSON of system, tools and messages matches the receipt; differs: it does not; erased: it showed content that was erased, so it is not checkable; without a receipt: missing (an earlier call has one), reconstructed (none has), pending (no reply yet)',
       ),
     finding: z
       .looseObject({

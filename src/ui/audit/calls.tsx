@@ -101,6 +101,7 @@ const Which = ({ id, findings: [first, ...more] }: WhichProps) =>
 const wordsOf = ({
   verified,
   differs,
+  erased = 0,
   missing,
   reconstructed,
 }: NonNullable<VerificationResponse['receipts']>): string => {
@@ -111,6 +112,7 @@ const wordsOf = ({
         ]
       : []),
     ...(differs > 0 ? [`${number(differs)} that ${differs === 1 ? 'differs' : 'differ'}`] : []),
+    ...(erased > 0 ? [`${number(erased)} not checkable: content that they showed was erased`] : []),
     ...(missing > 0
       ? [`${count(missing, 'reply', 'replies')} without a receipt, after calls that have one`]
       : []),

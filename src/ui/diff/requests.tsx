@@ -70,7 +70,11 @@ const MadeOf = ({ word, end: { id }, made: { call }, request }: MadeOfProps) => 
       ) : (
         <>
           <a href={hrefs.call(id, call.name)}>call {call.name}</a>
-          {call.state === 'verified' ? ', as sent' : ', rebuilt: it differs from what was sent'}
+          {call.state === 'verified'
+            ? ', as sent'
+            : call.state === 'erased'
+              ? ', rebuilt: content that it showed was erased'
+              : ', rebuilt: it differs from what was sent'}
         </>
       )}{' '}
       <span class="faint figures">

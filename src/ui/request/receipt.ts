@@ -23,6 +23,11 @@ const words: Readonly<Record<ReceiptState, Omit<ReceiptLabel, 'state' | 'path'>>
     word: 'differs',
     means: 'Rebuilt from the log, this request differs from the one that was sent.',
   },
+  erased: {
+    icon: '⌫',
+    word: 'not checkable',
+    means: 'The request that was sent showed content that was erased.',
+  },
   missing: {
     icon: '○',
     word: 'missing',
