@@ -24,14 +24,15 @@ import type { DocumentOptions, WrittenDocument } from '../audit/evidence/documen
 import type { Evidence } from '../audit/evidence/export.ts'
 import type { EvidenceOptions } from '../audit/evidence/options.ts'
 import type { EvidenceError } from '../audit/evidence/source.ts'
+import type { LegalHold } from '../conversation/beside/hold.ts'
 import type { ConversationHandle, ConversationOf } from '../conversation/conversation.ts'
 import type { PositionOption } from '../conversation/reading/conversation-reader.ts'
 import type { EraseError, EraseOptions } from '../conversation/writing/erase.ts'
 import type { MessageInput } from '../conversation/writing/inputs.ts'
 import type { InvalidInput } from '../events/errors.ts'
 import type { MethodResult, ResultStyle } from '../result/answer.ts'
-import type { ReadError, StoreError } from '../store/errors.ts'
-import { createEraseMethod, type ErasureReport } from './erase.ts'
+import type { NoteError, ReadError, StoreError } from '../store/errors.ts'
+import { createEraseMethod, createHoldMethods, type ErasureReport, type HoldOptions } from './erase.ts'
 
 /**
  * Methods of a conversation: methods on its log, and methods for the agents and people that work on it. `Forked` is the type of the
@@ -90,6 +91,27 @@ export interface ConversationMethods<W extends ResultStyle, Forked>
    * const { positions, repeated } = await chat.erase({ positions: [0], by: 'ann', reason: 'request 17', dryRun: true })
    */
   readonly erase: (options?: EraseOptions) => MethodResult<W, EraseError, ErasureReport>
+  /**
+   * Puts the conversation under a legal hold: until it is released, `erase` refuses. The hold is a note. Errors: a `NoteError`.
+   *
+   * @example
+   * await chat.hold({ by: 'legal', reason: 'case 7' })
+   */
+  readonly hold: (options: HoldOptions) => MethodResult<W, NoteError, void>
+  /**
+   * Ends the legal hold on the conversation, whoever began it. Errors: a `NoteError`.
+   *
+   * @example
+   * await chat.release({ by: 'legal', reason: 'case 7 is closed' })
+   */
+  readonly release: (options: HoldOptions) => MethodResult<W, NoteError, void>
+  /**
+   * Returns the legal hold on the conversation; undefined if there is none. Errors: a `StoreError`.
+   *
+   * @example
+   * const held = await chat.legalHold()
+   */
+  readonly legalHold: () => MethodResult<W, StoreError, LegalHold | undefined>
   /**
    * Lists the messages waiting in the inbox, in the order in which they were sent. With `at`, lists the messages that were waiting when
    * the conversation ended at that position. Errors: a `StoreError`.
@@ -168,6 +190,7 @@ export const taskConversation = (chat: ConversationHandle): TaskConversation => 
     say: createSayMethod(chat),
     cancel: createCancelMethod(chat),
     erase: createEraseMethod(chat),
+    ...createHoldMethods(chat),
     queued: createQueuedMethod(chat),
     tokens: (options) => tokensOf(chat, options),
     calls: () => modelCalls(chat),

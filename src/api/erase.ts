@@ -1,9 +1,11 @@
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { holdKind, type LegalHold } from '../conversation/beside/hold.ts'
 import type { ConversationHandle } from '../conversation/conversation.ts'
 import type { EraseError, EraseOptions, Erasure } from '../conversation/writing/erase.ts'
 import { catchTyped, orThrow, type Fallible, task, unwrap } from '../result/fallible.ts'
 import { checkOptions, isListOf, kinds, type OptionKinds } from '../store/options.ts'
-import type { ReadError } from '../store/errors.ts'
+import { invalidInput } from '../events/errors.ts'
+import type { NoteError, ReadError, StoreError } from '../store/errors.ts'
 import type { RepeatingPlace } from '../transfer/disclosure/inspect.ts'
 
 /** What was erased, and where words of it remain. */
@@ -44,6 +46,32 @@ export const createEraseMethod =
       const erasure = yield* chat.erase(given)
       return { ...erasure, repeated: yield* catchTyped<ReadError, readonly RepeatingPlace[]>(find) }
     })
+
+/** Who begins or ends a legal hold, and why. */
+export interface HoldOptions {
+  readonly by: string
+  readonly reason?: string | undefined
+}
+
+/** Returns the methods that begin and end a legal hold on a conversation, and the one that reads it. */
+export const createHoldMethods = (chat: ConversationHandle) => {
+  const noted =
+    (more: { readonly released?: true }) =>
+    (options: HoldOptions): TaskEither<NoteError, void> =>
+      task(async function* (): Fallible<NoteError, void> {
+        const { by, reason } = yield* unwrap(
+          checkOptions<HoldOptions>(options, { by: optionKinds.by, reason: kinds.text }),
+        )
+        if (by === undefined) return yield invalidInput('by', optionKinds.by.needed)
+        const data = { by, ...(reason !== undefined && { reason }), ...more }
+        yield* unwrap(chat.note({ kind: holdKind, data }))
+      })
+  return {
+    hold: noted({}),
+    release: noted({ released: true }),
+    legalHold: (): TaskEither<StoreError, LegalHold | undefined> => task(() => chat.holder()),
+  }
+}
 
 type FindRepeated = () => Promise<readonly RepeatingPlace[]>
 

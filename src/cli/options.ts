@@ -44,8 +44,6 @@ export const workerName = (text: string): string => {
   if (!/^[A-Za-z0-9._:-]{1,163}$/.test(text)) throw new InvalidArgumentError(`It ${nameRule}.`)
   return text
 }
-/** Parses a whole number of hours, 0 or more. */
-export const hours = count
 /** Parses the port of a server; 0 means any free port. */
 export const port = (text: string): number => {
   const number = count(text)

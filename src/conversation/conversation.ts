@@ -9,8 +9,9 @@ import type { EraseError, EraseOptions, Erasure } from './writing/erase.ts'
 import { lastPosition } from './reading/ends.ts'
 import type { Handler } from './writing/handle.ts'
 import { unwrap, type Fallible } from '../result/fallible.ts'
-import type { ForkError, ReadError } from '../store/errors.ts'
+import type { ForkError, ReadError, StoreError } from '../store/errors.ts'
 import type { Changes } from './reading/changes.ts'
+import { readHold, type LegalHold } from './beside/hold.ts'
 import type { Inbox } from './beside/inbox.ts'
 import { later } from './reading/later.ts'
 import { type Own, rootLineage } from './reading/lineage.ts'
@@ -71,6 +72,8 @@ export interface ConversationHandle
   readonly isNoFork: () => void
   /** The program or worker that runs turns through this handle. */
   readonly party: TurnClaimant
+  /** Reads the legal hold on the conversation, if any. */
+  readonly holder: () => Fallible<StoreError, LegalHold | undefined>
   /** Erases content, without looking for its repetitions. */
   readonly erase: (options: EraseOptions) => Fallible<EraseError, Erasure>
 }
@@ -133,6 +136,7 @@ export const conversation = (
       own.lineage ??= rootLineage(name)
     },
     party: beside.party,
+    holder: () => readHold(store, name),
     erase: async function* (options): Fallible<EraseError, Erasure> {
       yield* unwrap(checkedId)
       return yield* beside.erase(name, options)

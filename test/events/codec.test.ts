@@ -95,7 +95,7 @@ describe('decode', () => {
       { metadata: JSON.stringify({ ...metadata, schema: 2 }) },
       /version is 2.*upgrade/,
     ],
-    ['an event type that is not known', { type: 'Erased' }, /event type.*upgrade/],
+    ['an event type that is not known', { type: 'Shredded' }, /event type.*upgrade/],
     ['an event type that every object has', { type: 'toString' }, /event type/],
     ['data of another shape', { data: '{"role":"tool","content":[]}' }, /data: role/],
     ['sealed data', { data: '{"role":"user","content":[],"sealed":{}}' }, /sealed.*upgrade/],

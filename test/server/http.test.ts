@@ -650,7 +650,7 @@ describe('the document', () => {
     const { json } = await ask('conversations/a/events/1')
     expect([json['type'], isEvent(json)]).toEqual(['Rewound', true])
     expect(isEvent({ ...json, data: {} })).toBe(false)
-    expect(isEvent({ ...json, type: 'Erased' })).toBe(false)
+    expect(isEvent({ ...json, type: 'Shredded' })).toBe(false)
   })
 
   test.each([

@@ -9,7 +9,7 @@ import { opened, temporaryFolder } from '../support/stores.ts'
 const later: Readonly<Record<string, string>> = {
   'a later schema': `SET metadata = replace(metadata, '"schema":1', '"schema":2')`,
   'a later schema, and metadata in another form': `SET metadata = '{"schema":7,"at":1}'`,
-  'an unknown type': `SET type = 'Erased', data = '{}'`,
+  'an unknown type': `SET type = 'Shredded', data = '{}'`,
   'sealed content': `SET data = '{"sealed":{"ct":"AAAA"}}'`,
   'sealed metadata': `SET metadata = json_insert(metadata, '$.sealed', 'AAAA')`,
 }

@@ -1,38 +1,35 @@
 import type { Command } from 'commander'
 import type { Shell } from '../shell.ts'
-import { hours } from '../options.ts'
+import { agoInHours } from '../durations.ts'
 import { plural } from '../text.ts'
 import { writeTable } from '../views/table.ts'
 
 interface Options {
   readonly dryRun?: boolean
-  readonly olderThan: number
+  readonly olderThan?: Date
 }
-
-const day = 24
-const hour = 60 * 60 * 1_000
 
 export const addGc = (program: Command, shell: Shell): void => {
   program
     .command('gc')
     .description('remove large content that no event refers to')
     .option('--dry-run', 'only list the content to remove')
-    .option('--older-than <hours>', 'keep content newer than this', hours, day)
+    .option('--older-than <duration>', 'keep content newer than this: 2d, 36h, or hours (default: 24h)', agoInHours)
     .addHelpText(
       'after',
       `
 Content larger than 64 KiB is stored once, outside its event. An interrupted
-append may leave content that no event refers to. With --older-than below 24,
+append may leave content that no event refers to. With --older-than below 24h,
 make sure that nobody is writing: the event that refers to new content may not
 be written yet.
 
 Examples:
   palimpsest gc --dry-run
-  palimpsest gc --older-than 48`,
+  palimpsest gc --older-than 2d`,
     )
     .action(
       shell.action('existing', async ({ store, out, isJson }, { dryRun = false, olderThan }: Options) => {
-        const collected = await store.gc({ dryRun, olderThan: new Date(Date.now() - olderThan * hour) })
+        const collected = await store.gc({ dryRun, olderThan })
         if (isJson) return out.json(collected)
         const { blobs, bytes, unreferenced, removed } = collected
         await writeTable(

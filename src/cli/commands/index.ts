@@ -11,6 +11,7 @@ import { addCost } from './cost.ts'
 import { addApprove, addDeny, addWithdraw } from './decide.ts'
 import { addDiff } from './diff.ts'
 import { addDoctor } from './doctor.ts'
+import { addErase, addHold, addRelease } from './erase.ts'
 import { addExport } from './export.ts'
 import { addFork } from './fork.ts'
 import { addGc } from './gc.ts'
@@ -54,7 +55,7 @@ const groups: readonly (readonly [
   ['Investigate:', [addWhy, addCost, addCache, addBisect, addReplay]],
   ['Workers:', [addWork, addWorkAsOne, addWorkers, addSteps, addPause, addResume, addRetry, addUnpark]],
   ['Share:', [addExport, addCopy, addServe, addToken, addAudit]],
-  ['Store:', [addVerify, addDoctor, addBackup, addGc]],
+  ['Store:', [addVerify, addDoctor, addBackup, addGc, addErase, addHold, addRelease]],
 ]
 
 /** Adds every command to the program, in the order in which the help lists them. */

@@ -161,7 +161,7 @@ export const erasedText = ({ events, notes, turns, inbox, by, reason }: EventDat
   const of = (erased: typeof events, name: string): readonly string[] =>
     erased ? [`${name} ${erased.ranges.map(rangeText).join(', ')}`] : []
   const what = [
-    ...of(events, 'content of events'),
+    ...of(events, 'events'),
     ...of(notes, 'notes'),
     ...of(turns, 'records of turns'),
     ...of(inbox, 'queued messages'),

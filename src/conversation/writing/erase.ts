@@ -17,6 +17,7 @@ import type { ReadError, StoreError } from '../../store/errors.ts'
 import { isCut } from '../../store/marks.ts'
 import { pagesOf } from '../../store/pages.ts'
 import type { EventStore, RecordedEvent, Replacement } from '../../store/port.ts'
+import { holdKind, readHold } from '../beside/hold.ts'
 import { inboxOf } from '../beside/inbox.ts'
 import { lastPosition, readChainEnd } from '../reading/ends.ts'
 import { loadEffective } from '../reading/load.ts'
@@ -97,6 +98,7 @@ export async function* erase(
 ): Fallible<EraseError, Erasure> {
   const { scrub } = adapter
   if (!scrub) return yield cannotErase(conversation, `${events.url} cannot overwrite events`)
+  yield* checkNotHeld(events, conversation)
   const time = new Date().toISOString()
   const { by, reason, dryRun = false } = options
   const erased = { positions: [] as number[], notes: 0, turns: 0, inbox: 0 }
@@ -109,6 +111,7 @@ export async function* erase(
     const written = dryRun
       ? part
       : yield* despiteConflicts(async function* (): Fallible<EraseError, readonly Erasable[]> {
+          yield* checkNotHeld(events, conversation)
           const left: Erasable[] = []
           for (const one of part) if (yield* isWhole(events, one)) left.push(one)
           if (left.length > 0) yield* record(events, actor, conversation, left, { by, reason })
@@ -131,6 +134,14 @@ const cannotErase = (conversation: string, problem: string): CannotErase => ({
   message: `nothing of conversation ${conversation} was erased: ${problem}`,
   conversation,
 })
+
+async function* checkNotHeld(store: EventStore, conversation: string): Fallible<StoreError | CannotErase, void> {
+  const hold = yield* readHold(store, conversation)
+  if (!hold) return
+  const { by, reason, since } = hold
+  const why = reason === undefined ? '' : ` (${reason})`
+  yield cannotErase(conversation, `it is under the legal hold of ${by} since ${since}${why}: release it first`)
+}
 
 /**
  * Returns the position of the conversation's first own event. Fails if positions are not its own, or if a turn still needs the content:
@@ -216,6 +227,8 @@ const replyIn = (data: string): number => Number((JSON.parse(data) as { readonly
 const hasContent = ({ type, data, metadata }: StoredEvent): boolean => {
   if (type === 'Forked' || type === 'Erased' || erasedStub(metadata) !== undefined) return false
   const given: unknown = JSON.parse(data)
+  // Who held a conversation, and why, is not the content that somebody asks to erase.
+  if (type === 'Noted' && Reflect.get(Object(given), 'kind') === holdKind) return false
   return !isDeepStrictEqual(erasedData(type, given), given)
 }
 

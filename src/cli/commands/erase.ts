@@ -1,0 +1,107 @@
+import type { Command } from 'commander'
+import type { Conversation, ErasureReport } from '../../index.ts'
+import { placeText } from '../../transfer/disclosure/prepare.ts'
+import { ago } from '../durations.ts'
+import { actorIn } from '../host.ts'
+import { positions } from '../options.ts'
+import type { Output } from '../output.ts'
+import type { CommandSession, Shell } from '../shell.ts'
+import { plural, rangesText } from '../text.ts'
+
+interface Reasons {
+  readonly by?: string
+  readonly reason?: string
+}
+
+interface Options extends Reasons {
+  readonly positions?: readonly number[]
+  readonly notes?: readonly number[]
+  readonly olderThan?: Date
+  readonly dryRun?: true
+}
+
+export const addErase = (program: Command, shell: Shell): void => {
+  const command = program
+    .command('erase <id>')
+    .description('erase content for good; the proofs of everything else stay valid')
+    .option('--positions <positions>', 'only these events: 12,15-18 (default: everything)', positions)
+    .option('--notes <notes>', 'these notes and links, counted from 0', positions)
+    .option('--older-than <duration>', 'only what is older: 12mo, 30d, 36h', ago)
+    .option('--dry-run', 'only say what would be erased')
+  withReasons(command, 'has it erased')
+    .addHelpText(
+      'after',
+      `
+The content of the events goes: texts, inputs, results, names of files, reasons,
+and the copies in notes, in the inbox and in the records of turns. What stays:
+places, types, times, ids, names of tools and models, numbers of tokens, hashes.
+An event says which content was erased, by whom and why. docs/erasure.md says
+what else must be done: other conversations, backups, exports, the provider.
+
+Examples:
+  palimpsest erase task-42 --positions 12,15-18 --dry-run
+  palimpsest erase task-42 --positions 12 --by ann --reason "request 17"
+  palimpsest erase task-42 --older-than 12mo`,
+    )
+    .action(
+      shell.edit(async ({ store, out, isJson, host }, id: string, given: Options) => {
+        const { olderThan: before, by, ...options } = given
+        const report = await store.conversation(id).erase({ ...options, before, by: actorIn(host, by) })
+        if (isJson) return out.json(report)
+        await write(out, report, given.dryRun === true)
+      }),
+    )
+}
+
+export const addHold = (program: Command, shell: Shell): void => {
+  const command = program
+    .command('hold <id>')
+    .description('put a conversation under a legal hold: nothing of it is erased')
+  withReasons(command, 'holds it')
+    .addHelpText('after', '\nExample:\n  palimpsest hold task-42 --by legal --reason "case 7"')
+    .action(shell.edit(holding((chat, options) => chat.hold(options), 'is held')))
+}
+
+export const addRelease = (program: Command, shell: Shell): void => {
+  const command = program.command('release <id>').description('end the legal hold on a conversation')
+  withReasons(command, 'releases it')
+    .addHelpText('after', '\nExample:\n  palimpsest release task-42 --by legal --reason "case 7 is closed"')
+    .action(shell.edit(holding((chat, options) => chat.release(options), 'is released')))
+}
+
+const withReasons = (command: Command, does: string): Command =>
+  command
+    .option('--by <name>', `who ${does} (default: $USER)`)
+    .option('--reason <text>', 'reason, stored with the event')
+
+const holding =
+  (
+    change: (chat: Conversation, options: Reasons & { readonly by: string }) => Promise<void>,
+    done: string,
+  ) =>
+  async ({ store, out, isJson, host }: CommandSession, id: string, options: Reasons): Promise<void> => {
+    const by = actorIn(host, options.by)
+    await change(store.conversation(id), { ...options, by })
+    if (isJson) return out.json({ conversation: id, by })
+    await out.line([`${id} ${done}`])
+  }
+
+const write = async (out: Output, report: ErasureReport, isDry: boolean): Promise<void> => {
+  const { conversation, positions: erased, notes, turns, inbox, contents, recent, repeated } = report
+  const parts = [
+    ...(erased.length > 0 ? [`${plural(erased.length, 'event')} (${rangesText(erased)})`] : []),
+    ...(notes > 0 ? [plural(notes, 'note')] : []),
+    ...(turns > 0 ? [plural(turns, 'record of its turns', 'records of its turns')] : []),
+    ...(inbox > 0 ? [plural(inbox, 'queued message')] : []),
+    ...(contents > 0 ? [plural(contents, 'large content')] : []),
+  ]
+  const what = parts.length > 0 ? parts.join(', ') : 'nothing is left to erase'
+  await out.line([isDry ? 'would erase' : 'erased', 'bold'], [` from ${conversation}: ${what}`])
+  if (recent > 0)
+    await out.line([
+      `${plural(recent, 'large content')} stored less than a minute ago: palimpsest gc --older-than 0 removes it later`,
+      'warning',
+    ])
+  for (const { place, of, excerpt } of repeated)
+    await out.line([`also in ${placeText(place)}: words of ${rangesText(of)}, ${excerpt}`, 'warning'])
+}
