@@ -31,6 +31,7 @@ const optionKinds: OptionKinds<EraseOptions> = {
   },
   by: { is: (value) => typeof value === 'string' && value !== '', needed: 'must be a name' },
   reason: kinds.text,
+  again: kinds.flag,
   dryRun: kinds.flag,
 }
 
@@ -40,7 +41,7 @@ export const createEraseMethod =
   (options: EraseOptions = {}): TaskEither<EraseError, ErasureReport> =>
     task(async function* (): Fallible<EraseError, ErasureReport> {
       const given: EraseOptions = yield* unwrap(checkOptions(options, optionKinds))
-      const isPart = given.positions !== undefined || given.before !== undefined
+      const isPart = !given.again && (given.positions !== undefined || given.before !== undefined)
       const erased = isPart ? (yield* chat.erase({ ...given, dryRun: true })).positions : []
       const find = yield* catchTyped<ReadError, FindRepeated>(() => repeatFinder(chat, erased))
       const erasure = yield* chat.erase(given)

@@ -1,6 +1,7 @@
 import type { Block } from './blocks.ts'
 import type { Configuration, EventData, Message, Origin } from './event-types.ts'
 import { type Fields, isFields } from './json.ts'
+import type { NewMessage } from './new-message.ts'
 
 // What is left of an event without its content: everything that a history and its requests need to stay valid. All places of an event
 // in which text can stand are in this file.
@@ -57,9 +58,10 @@ const sideRemovers: Readonly<Record<string, ContentRemover<Fields>>> = {
   Noted: ({ kind, at }) => ({ kind, at }),
   Linked: ({ ref, ...data }, mark) => ({ ...data, ...(ref !== undefined && { ref: mark }) }),
   Queued: ({ messages, at }, mark) => ({
-    messages: (messages as readonly Message[]).map(({ role, content }) => ({
+    messages: (messages as readonly NewMessage[]).map(({ role, content, messageId }) => ({
       role,
-      content: blocksWithout(content, mark),
+      content: typeof content === 'string' ? mark : blocksWithout(content, mark),
+      ...(messageId !== undefined && { messageId }),
     })),
     at,
   }),

@@ -43,7 +43,7 @@ import type { RepeatedText } from './repeats.ts'
 import { stillTold } from './still-told.ts'
 import type { EvidenceError, EvidenceSource } from './source.ts'
 import type { TaintedSummary } from './taint.ts'
-import { withheldText } from '../../events/withheld.ts'
+import { erasedStub, withheldText } from '../../events/withheld.ts'
 
 /** Summary of a written evidence bundle. */
 export interface Evidence {
@@ -53,8 +53,10 @@ export interface Evidence {
   readonly requests: number
   /** Calls whose requests are omitted: each call's number, the position of its reply, and the reason. */
   readonly omitted: readonly { readonly call: number; readonly position: number; readonly why: Omission }[]
-  /** Positions of the withheld events. */
+  /** Positions of the withheld events, including the erased ones. */
   readonly withheld: readonly number[]
+  /** Positions of the events whose content was erased. */
+  readonly erased: readonly number[]
   /**
    * Number of events recorded by the conversation's turns, and the revisions of the events withheld because they refer to withheld
    * content.
@@ -112,8 +114,8 @@ const written = async (
   const { bytes, ...sent } = await writeRequests(chat, chosen, ready)
   const { requests, omitted } = sent
   const turns = await writeTurns(chat, chosen, ready)
-  const withheld = [...ready.withheld.instead.keys()]
-  const { bytes: eventBytes, ...ends } = chain
+  const { bytes: eventBytes, erased, ...ends } = chain
+  const withheld = [...new Set([...ready.withheld.instead.keys(), ...erased])].toSorted((a, b) => a - b)
   const manifest: Manifest = {
     format: bundleFormat,
     conversation: chat.id,
@@ -139,7 +141,7 @@ const written = async (
   )
   await writeWhole(folder, files.manifest, `${JSON.stringify(manifest, undefined, 2)}\n`)
   const sizes = { events: eventBytes, requests: bytes }
-  return { conversation: chat.id, events: ready.last + 1, withheld, turns, ...sent, bytes: sizes }
+  return { conversation: chat.id, events: ready.last + 1, withheld, erased, turns, ...sent, bytes: sizes }
 }
 
 const entryLines = ({ entries }: WholeProof): string =>
@@ -156,6 +158,8 @@ const authoritiesIn = (ledger: ResolvedEvidenceOptions['ledger']): readonly stri
 }
 
 interface Chain extends ConversationEnds {
+  /** Positions of the erased events, ascending. */
+  readonly erased: readonly number[]
   readonly bytes: number
 }
 
@@ -167,16 +171,21 @@ const writeEvents = async (
   let position = 0
   let first = 0
   let head: string | null = null
+  const erased: number[] = []
   for await (const event of chat.stored({ to: last })) {
     const { id, type, data, metadata } = event
     if (type === 'Forked') first = position
     if (!force && prevIn(metadata) !== head) throw toError(chainBroken(chat.id, position))
-    await file.write(withheld.instead.get(position) ?? `${id}\n${type}\n${data}\n${metadata}\n`)
+    const isErased = erasedStub(metadata) !== undefined
+    if (isErased) erased.push(position)
+    // What is left of an erased event has another text than the one that its hash proves.
+    const instead = withheld.instead.get(position) ?? (isErased ? withheldText(event) : undefined)
+    await file.write(instead ?? `${id}\n${type}\n${data}\n${metadata}\n`)
     head = hashOf(event)
     position++
   }
   await file.close()
-  return { first, last, head: head ?? '', bytes: file.bytes() }
+  return { first, last, head: head ?? '', erased, bytes: file.bytes() }
 }
 
 /** Returns the hash that an event states of the event before it; undefined if its metadata cannot be read. */
@@ -202,7 +211,7 @@ const writeTurns = async (
   const hidden: number[] = []
   let count = 0
   for await (const event of chat.stored({ turns: true })) {
-    const isHidden = hides(event)
+    const isHidden = hides(event) || erasedStub(event.metadata) !== undefined
     const instead = isHidden ? withheldText(event) : undefined
     if (isHidden && instead === undefined) throw toError(invalidInput('withhold', unhidden(count)))
     if (isHidden) hidden.push(count)

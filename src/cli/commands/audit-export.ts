@@ -138,12 +138,14 @@ type Written =
 
 const linesOf = (done: Written): readonly string[] => {
   const { conversation, events, withheld, tainted, repeated } = done
+  const erased = 'erased' in done ? done.erased : []
   return [
     'file' in done
       ? `Wrote ${done.file}: ${plural(events, 'event')} of ${conversation}`
       : `Wrote ${done.folder}: ${plural(events, 'event')} and ${plural(done.requests, 'request')} of ${conversation}`,
     ...('isSealed' in done ? unproven(done) : []),
     ...(withheld.length > 0 ? [`  withheld: ${withheld.join(', ')}`] : []),
+    ...(erased.length > 0 ? [`  of these, erased: ${rangesText(erased)}`] : []),
     ...tainted.map(
       ({ position, of }) =>
         `  WARNING: the summary at ${position} was made from withheld events (${of.join(', ')}) and may repeat them: look at it, or add ${position} to --withhold`,

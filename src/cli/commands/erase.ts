@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { Conversation, ErasureReport } from '../../index.ts'
 import { placeText } from '../../transfer/disclosure/prepare.ts'
 import { ago } from '../durations.ts'
@@ -17,6 +17,7 @@ interface Options extends Reasons {
   readonly positions?: readonly number[]
   readonly notes?: readonly number[]
   readonly olderThan?: Date
+  readonly again?: true
   readonly dryRun?: true
 }
 
@@ -27,6 +28,13 @@ export const addErase = (program: Command, shell: Shell): void => {
     .option('--positions <positions>', 'only these events: 12,15-18 (default: everything)', positions)
     .option('--notes <notes>', 'these notes and links, counted from 0', positions)
     .option('--older-than <duration>', 'only what is older: 12mo, 30d, 36h', ago)
+    .addOption(
+      new Option('--again', 'erase once more what the conversation records as erased, in a restored copy').conflicts([
+        'positions',
+        'notes',
+        'olderThan',
+      ]),
+    )
     .option('--dry-run', 'only say what would be erased')
   withReasons(command, 'has it erased')
     .addHelpText(

@@ -38,6 +38,11 @@ export interface EraseOptions {
   /** The person who has the content erased. */
   readonly by?: string | undefined
   readonly reason?: string | undefined
+  /**
+   * True to erase once more what the conversation's own `Erased` events record, where its content is there again: in a copy that was made
+   * before, or after somebody restored it. `positions`, `notes` and `before` are then ignored. Default false.
+   */
+  readonly again?: boolean | undefined
   /** True to count what would be erased, and to write nothing. Default false. */
   readonly dryRun?: boolean | undefined
 }
@@ -73,8 +78,15 @@ const mostAtOnce = 1_000
 /** Time for which content may be stored before the event that refers to it is written, in milliseconds. */
 const settling = 60_000
 
-type Side = 'notes' | 'turns' | 'inbox'
-type Kind = 'events' | Side
+/** The streams of a conversation with content: `events` is its own. Its own comes first, because the others depend on what is chosen there. */
+const streamsOf = {
+  events: streamOf,
+  notes: notesStreamOf,
+  turns: turnsStreamOf,
+  inbox: inboxStreamOf,
+} as const
+type Kind = keyof typeof streamsOf
+const kinds = Object.keys(streamsOf) as readonly Kind[]
 
 /** An event to erase, with its form without content. */
 interface Erasable extends Replacement {
@@ -104,7 +116,10 @@ export async function* erase(
   const erased = { positions: [] as number[], notes: 0, turns: 0, inbox: 0 }
   const contents = new Set<string>()
   const offset = yield* checkAtRest(events, actor, conversation, options)
-  const found = erasables({ events, adapter }, conversation, { ...options, offset, time })
+  const choice = options.again
+    ? yield* catchTyped<StoreError, Choice>(() => recordedChoice(events, conversation, offset))
+    : newChoice(options, offset, time)
+  const found = erasables({ events, adapter }, conversation, offset, choice)
   for (;;) {
     const part = yield* catchTyped<StoreError, readonly Erasable[]>(() => upTo(mostAtOnce, found))
     if (part.length === 0) break
@@ -114,7 +129,7 @@ export async function* erase(
           yield* checkNotHeld(events, conversation)
           const left: Erasable[] = []
           for (const one of part) if (yield* isWhole(events, one)) left.push(one)
-          if (left.length > 0) yield* record(events, actor, conversation, left, { by, reason })
+          if (left.length > 0) yield* record(events, actor, conversation, left, { ...options, by, reason, time })
           return left
         })
     for (const { kind, at, contents: own } of written) {
@@ -177,50 +192,71 @@ async function* checkAtRest(
   return offset
 }
 
-interface Choice extends EraseOptions {
-  readonly offset: number
-  readonly time: string
+/** Returns the time of an event's erasure, in ISO 8601; undefined if the event is not to be erased. */
+type Choice = (kind: Kind, at: number, stored: RecordedEvent) => string | undefined
+
+/** Chooses events by the options, to be erased at a time. The events of the conversation must be chosen first. */
+const newChoice = ({ positions, notes, before }: EraseOptions, offset: number, time: string): Choice => {
+  const wanted = positions && new Set(positions)
+  const wantedNotes = notes && new Set(notes)
+  const limit = before?.toISOString()
+  const commands = new Set<unknown>()
+  const isChosen = (kind: Kind, at: number, { data, metadata }: RecordedEvent): boolean => {
+    if (kind === 'notes') return wantedNotes ? wantedNotes.has(at) : !wanted
+    if (!wanted) return true
+    if (kind === 'turns') return wanted.has(replyIn(data))
+    // A queued message is appended under the id of the command that queued it.
+    if (kind === 'inbox') return commands.has(commandIn(metadata))
+    if (wanted.has(at)) commands.add(commandIn(metadata))
+    return wanted.has(at)
+  }
+  return (kind, at, stored) =>
+    isChosen(kind, at, stored) && (limit === undefined || timeIn(stored.metadata) < limit) ? time : undefined
+}
+
+/** Chooses the events that the conversation records as erased, each with the time of its erasure. */
+const recordedChoice = async (store: EventStore, conversation: string, offset: number): Promise<Choice> => {
+  const times = new Map<string, string>()
+  for await (const page of pagesOf(store, streamOf(conversation)))
+    for (const { type, data, metadata } of await orThrow(page)) {
+      if (type !== 'Erased') continue
+      const recorded = JSON.parse(data) as EventData['Erased']
+      for (const kind of kinds)
+        for (const { first, last } of recorded[kind]?.ranges ?? [])
+          for (let at = first; at <= last; at++) times.set(`${kind} ${at}`, timeIn(metadata))
+    }
+  return (kind, at) => (kind === 'events' && at < offset ? undefined : times.get(`${kind} ${at}`))
 }
 
 /** Yields everything to erase, stream by stream. Throws a `StoreError`, or `CannotErase` for an event of another program. */
 async function* erasables(
   { events, adapter }: { readonly events: EventStore; readonly adapter: EventStore },
   conversation: string,
-  { positions, notes, before, offset, time }: Choice,
+  offset: number,
+  timeFor: Choice,
 ): AsyncGenerator<Erasable, void> {
-  const wanted = positions && new Set(positions)
-  const commands = new Set<unknown>()
-  const limit = before?.toISOString()
-  async function* inStream(
-    kind: Kind,
-    stream: string,
-    isWanted: (at: number, stored: RecordedEvent) => boolean,
-  ): AsyncGenerator<Erasable, void> {
+  for (const kind of kinds) {
+    const stream = streamsOf[kind](conversation)
     const first = kind === 'events' ? offset : 0
     for await (const page of pagesOf(events, stream))
       for (const stored of await orThrow(page)) {
-        const at = first + stored.revision
-        if (!isWanted(at, stored) || !hasContent(stored)) continue
-        const { time: recorded, commandId } = JSON.parse(stored.metadata) as Readonly<Record<string, unknown>>
-        if (limit !== undefined && String(recorded) >= limit) continue
-        const event = erasedForm(stored, time)
-        if (!event)
-          throw toError(cannotErase(conversation, `event ${at} of ${stream} has metadata in a form that cannot be proved later`))
-        if (kind === 'events') commands.add(commandId)
         const { revision } = stored
+        const at = first + revision
+        const time = hasContent(stored) ? timeFor(kind, at, stored) : undefined
+        if (time === undefined) continue
+        const event = erasedForm(stored, time)
+        if (!event) throw toError(cannotErase(conversation, `${kind} ${at}: another program wrote it, so its hash cannot be proved later`))
         yield { kind, at, stream, revision, event, contents: await contentsOf(adapter, stream, revision) }
       }
   }
-  yield* inStream('events', streamOf(conversation), (at) => wanted?.has(at) ?? true)
-  const notesWanted = notes && new Set(notes)
-  if (notesWanted || !wanted)
-    yield* inStream('notes', notesStreamOf(conversation), (at) => notesWanted?.has(at) ?? true)
-  yield* inStream('turns', turnsStreamOf(conversation), (_, { data }) => !wanted || wanted.has(replyIn(data)))
-  // A queued message is appended under the id of the command that queued it.
-  yield* inStream('inbox', inboxStreamOf(conversation), (_, { metadata }) => !wanted || commands.has(commandOf(metadata)))
 }
 
-const commandOf = (metadata: string): unknown => (JSON.parse(metadata) as { readonly commandId?: unknown }).commandId
+interface Read {
+  readonly commandId: string
+  readonly time: string
+}
+const commandIn = (metadata: string): string => (JSON.parse(metadata) as Read).commandId
+const timeIn = (metadata: string): string => (JSON.parse(metadata) as Read).time
 const replyIn = (data: string): number => Number((JSON.parse(data) as { readonly reply?: unknown }).reply)
 
 /** Reports whether an event has content that is not erased yet. The reason of an erasure stays, as long as nobody names its position. */
@@ -260,15 +296,17 @@ async function* record(
   actor: Actor,
   conversation: string,
   erased: readonly Erasable[],
-  why: Pick<EventData['Erased'], 'by' | 'reason'>,
+  { by, reason, again, time }: EraseOptions & { readonly time: string },
 ): Fallible<EraseError, void> {
   const end = yield* readChainEnd(store, conversation)
   const data: { -readonly [K in keyof EventData['Erased']]: EventData['Erased'][K] } = {}
-  for (const [kind, of] of Map.groupBy(erased, (one) => one.kind))
+  // What is erased again is recorded already.
+  for (const [kind, of] of again ? [] : Map.groupBy(erased, (one) => one.kind))
     data[kind] = erasedEventsOf(new Map(of.map(({ at, event }) => [at, formHashOf(event)])))
-  if (why.by !== undefined) data.by = why.by
-  if (why.reason !== undefined) data.reason = why.reason
-  const envelope = completeEnvelope({}, actor)
+  if (by !== undefined) data.by = by
+  if (reason !== undefined) data.reason = reason
+  // What is left of the events has the same time, so that it can be made once more.
+  const envelope = completeEnvelope({ now: new Date(time) }, actor)
   const chain = yield* unwrap(encodeChain(conversation, end.hash, [{ type: 'Erased', data }], envelope))
   yield* unwrap(
     store.append({

@@ -27,7 +27,7 @@ export interface AppendStatements {
   readonly write: (request: AppendRequest) => AppendAttempt
   /** Records the new end of a stream, given by its id, once the events of an append are committed. */
   readonly note: (request: AppendRequest, id: number) => void
-  readonly ends: Omit<StreamEnds, 'note'>
+  readonly ends: Omit<StreamEnds, 'note' | 'replace'>
 }
 
 const written: SqliteAppendResult = E.right('written')
@@ -83,8 +83,9 @@ export const appendStatements = (db: DatabaseSync, ride: () => void, due: () => 
     const id = idOf(stream)
     if (id === undefined) return
     statements.replace.run(event.data, event.metadata, id, revision)
-    // Of a replaced event stored in parts, the recorded hash is that of the parts.
+    // Of an event stored in parts, the recorded hash is that of the parts.
     statements.end.run(hashOf(event), id, revision)
+    ends.replace(id, revision, event)
   }
 
   const write = (request: AppendRequest): AppendAttempt => {
@@ -127,6 +128,8 @@ const mostWaiting = 1_000
 interface StreamEnds {
   /** Records the last committed event of a stream as the stream's end, to be written later. */
   readonly note: (stream: number, revision: number, event: StoredEvent) => void
+  /** Replaces the event of a waiting end, if it is the one at this revision. */
+  readonly replace: (stream: number, revision: number, event: StoredEvent) => void
   /** Writes the waiting ends inside the current transaction. */
   readonly write: () => void
   readonly areWaiting: () => boolean
@@ -159,6 +162,9 @@ const streamEnds = (db: DatabaseSync, ride: () => void, due: () => void): Stream
       waiting.set(stream, { revision, event })
       if (waiting.size >= mostWaiting) due()
       start()
+    },
+    replace: (stream, revision, event) => {
+      if (waiting.get(stream)?.revision === revision) waiting.set(stream, { revision, event })
     },
     write: () => {
       for (const [stream, { revision, event }] of waiting) update.run(revision, hashOf(event), stream)

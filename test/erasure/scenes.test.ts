@@ -1,0 +1,221 @@
+import { DatabaseSync } from 'node:sqlite'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { openStore, type Conversation, type Store } from '../../src/index.ts'
+import { temporaryFolder, temporaryServer } from '../support/stores.ts'
+import { opus, start } from '../support/messages-api/client.ts'
+import { atEnd } from '../support/at-end.ts'
+
+const card = '4111-2222-3333-4444'
+const secret = `My card is ${card}, please keep it.`
+
+interface Scene {
+  readonly folder: string
+  readonly file: string
+  readonly store: Store
+  readonly chat: Conversation
+}
+
+const scene = async (options: Parameters<typeof openStore>[1] = {}): Promise<Scene> => {
+  const folder = temporaryFolder()
+  const file = join(folder, 'store.db')
+  const store = await openStore(`sqlite:${file}`, options)
+  atEnd(store.close)
+  return { folder, file, store, chat: store.conversation('task-42') }
+}
+
+/** Whether any file of the store has the words, as they are. */
+const isAnywhere = ({ folder }: Scene, words = card): boolean =>
+  readdirSync(folder).some((name) => readFileSync(join(folder, name)).includes(words))
+
+const textsOf = async (chat: Conversation): Promise<readonly unknown[]> =>
+  (await chat.effective()).map((item) => (item.kind === 'message' ? item.content[0]?.['text'] : item.kind))
+
+const user = (content: string) => ({ role: 'user' as const, content })
+const assistant = (content: string) => ({ role: 'assistant' as const, content })
+const by = 'ann'
+
+describe('what is erased', () => {
+  it('is a message, of which place, role, time and hash stay, and what repeats it is named', async () => {
+    const given = await scene()
+    const { chat } = given
+    await chat.append([user(secret), assistant(`Noted: ${card}.`), user('Thanks.')])
+    await chat.note({ kind: 'title', data: `Card ${card}` })
+    const erased = await chat.erase({ positions: [0], by, reason: 'request 17' })
+    expect(erased).toMatchObject({ positions: [0], notes: 0, turns: 0, inbox: 0, contents: 0, recent: 0 })
+    expect(erased.repeated.map(({ place, of }) => ({ ...place, of }))).toEqual([
+      { kind: 'event', position: 1, of: [0] },
+      { kind: 'note', position: 0, of: [0] },
+    ])
+    await chat.erase({ positions: [1], notes: [0], by })
+    expect(isAnywhere(given)).toBe(false)
+    expect(await textsOf(chat)).toEqual(['[erased]', '[erased]', 'Thanks.'])
+    expect(await chat.verify()).toEqual({ conversation: 'task-42', events: 5, erased: 3, notes: 1 })
+    for await (const record of chat.events({ from: 3, to: 3 }))
+      expect(record).toMatchObject({
+      type: 'Erased',
+      data: { events: { ranges: [{ first: 0, last: 0 }] }, by, reason: 'request 17' },
+    })
+  })
+
+  it('is everything, by default: notes, the inbox, the records of calls', async () => {
+    const given = await scene()
+    const { chat } = given
+    await chat.append([user('Delete it.'), { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'rm', input: {} }] }])
+    await chat.say(user(secret), { whileBusy: 'enqueue' })
+    await chat.append({ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c', content: 'done' }] })
+    await chat.note({ kind: 'test/card', data: { card } })
+    await chat.link({ relation: 'about', ref: `https://example.org/${card}` })
+    await chat.pause({ by, reason: `the card ${card}` })
+    await chat.resume({ by })
+    await expect(chat.erase()).rejects.toMatchObject({ _tag: 'CannotErase', message: expect.stringContaining('inbox') })
+    const { client } = await start({ reply: () => ({ content: [{ type: 'text', text: 'Done.' }] }) })
+    await chat.turn({ client, model: opus })
+    const erased = await chat.erase({ by })
+    expect(erased).toMatchObject({ positions: [0, 1, 2, 3, 4, 5], notes: 2, inbox: 1, repeated: [] })
+    expect(erased.turns).toBeGreaterThan(0)
+    expect(isAnywhere(given)).toBe(false)
+    expect((await chat.verify()).discrepancy).toBeUndefined()
+    expect(await chat.erase({ by })).toMatchObject({ positions: [], notes: 0, turns: 0, inbox: 0 })
+  })
+
+  it('is large content, too, unless another event refers to it', async () => {
+    const given = await scene({ largeContent: 1_024 })
+    const { file, store, chat } = given
+    const large = (name: string): string => `${name} ${card} `.repeat(200)
+    await chat.append([user(large('own')), user(large('shared'))])
+    await store.conversation('other').append(user(large('shared')))
+    const db = new DatabaseSync(file)
+    db.exec("UPDATE blobs SET time = '2026-01-01T00:00:00.000Z'")
+    db.close()
+    expect(await chat.erase({ positions: [0, 1], by })).toMatchObject({ contents: 1, recent: 0 })
+    expect(isAnywhere(given, `own ${card}`)).toBe(false)
+    expect(isAnywhere(given, `shared ${card}`)).toBe(true)
+    expect(await textsOf(store.conversation('other'))).toEqual([large('shared')])
+    expect((await chat.verify()).discrepancy).toBeUndefined()
+  })
+
+  it('is what is older than a time', async () => {
+    const { chat } = await scene()
+    for (const month of [1, 2, 3])
+      await chat.append(user(`Of month ${month}.`), { now: new Date(Date.UTC(2026, month)) })
+    await chat.erase({ before: new Date(Date.UTC(2026, 2)), by })
+    expect(await textsOf(chat)).toEqual(['[erased]', 'Of month 2.', 'Of month 3.'])
+  })
+
+  it('is gone for forks, for other processes that had read it, and from the index', async () => {
+    const given = await scene()
+    const { file, store, chat } = given
+    await chat.append([user(secret), assistant('Noted.')])
+    const fork = await chat.fork('fork')
+    const others = await openStore(`sqlite:${file}`)
+    atEnd(others.close)
+    const other = others.conversation('task-42')
+    await other.append(user('Still there?'))
+    await other.truncate({ keepFirst: 1, keepLast: 1 })
+    expect((await store.catalogue.search(card)).items).not.toEqual([])
+    expect((await others.catalogue.search(card)).items).not.toEqual([])
+    await chat.erase({ positions: [0], by })
+    await other.append(user('And now?'))
+    for (const each of [chat, fork, other, others.conversation('fork')])
+      expect((await textsOf(each))[0]).toBe('[erased]')
+    await other.rewind({ to: 2 })
+    expect((await textsOf(other))[0]).toBe('[erased]')
+    expect((await store.catalogue.search(card)).items).toEqual([])
+    expect((await others.catalogue.search(card)).items).toEqual([])
+    expect(isAnywhere(given)).toBe(false)
+    expect((await fork.verify()).discrepancy).toBeUndefined()
+  })
+})
+
+describe('nothing is erased', () => {
+  const refused = (chat: Conversation, options: object, message: RegExp) =>
+    expect(chat.erase(options)).rejects.toMatchObject({ _tag: 'CannotErase', message: expect.stringMatching(message) })
+
+  it('under a legal hold, which says whose it is', async () => {
+    const { chat } = await scene()
+    await chat.append(user(secret))
+    await chat.hold({ by: 'legal', reason: 'case 7' })
+    expect(await chat.legalHold()).toMatchObject({ by: 'legal', reason: 'case 7' })
+    await refused(chat, {}, /legal hold of legal .*case 7/)
+    await chat.release({ by: 'legal' })
+    expect(await chat.legalHold()).toBeUndefined()
+    expect(await chat.erase({ by })).toMatchObject({ positions: [0] })
+    expect((await chat.notes()).map(({ data }) => data)).toEqual([
+      { by: 'legal', reason: 'case 7' },
+      { by: 'legal', released: true },
+    ])
+  })
+
+  it('of a conversation that it was forked from, of a call without a result, of a position that is not there', async () => {
+    const { chat } = await scene()
+    await chat.append([user('One.'), user('Two.')])
+    const fork = await chat.fork('fork')
+    await fork.append({ role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'rm', input: {} }] })
+    await refused(fork, { positions: [1] }, /belongs to task-42/)
+    await refused(fork, { positions: [2] }, /records the fork/)
+    await refused(fork, { positions: [3] }, /call c .*no result yet/)
+    await expect(fork.erase({ positions: [9] })).rejects.toMatchObject({ _tag: 'OutOfRange' })
+    await expect(chat.erase({ positions: [-1] })).rejects.toMatchObject({ _tag: 'InvalidInput' })
+    await expect(chat.erase({ befor: 1 } as object)).rejects.toMatchObject({ _tag: 'InvalidInput' })
+    expect(await chat.erase({ positions: [0], dryRun: true })).toMatchObject({ positions: [0] })
+    expect(await textsOf(chat)).toEqual(['One.', 'Two.'])
+  })
+
+  it('in a store that cannot overwrite events', async () => {
+    const server = await temporaryServer()
+    const store = await openStore(server.url)
+    atEnd(store.close)
+    const chat = store.conversation('task-42')
+    await chat.append(user(secret))
+    await refused(chat, {}, /cannot overwrite/)
+  })
+})
+
+describe('verify', () => {
+  const changed = ({ file }: Scene, sql: string): void => {
+    const db = new DatabaseSync(file)
+    db.exec(sql)
+    db.close()
+  }
+  const wrong = async ({ chat }: Scene) => (await chat.verify()).discrepancy
+
+  it('finds content that is gone without a record', async () => {
+    const given = await scene()
+    await given.chat.append([user(secret), user('Bye.')])
+    const copy = await scene()
+    await copy.chat.append(user('Before.'))
+    await given.chat.erase({ positions: [1], by })
+    changed(given, "DELETE FROM events WHERE type = 'Erased'; UPDATE streams SET last = NULL, hash = NULL")
+    expect(await wrong(given)).toMatchObject({ kind: 'erased', position: 1 })
+  })
+
+  it('finds that what is left was changed, and that content is there again; erasing again removes it', async () => {
+    const given = await scene()
+    await given.chat.append([user(secret), user('Bye.')])
+    const db = new DatabaseSync(given.file)
+    const before = db.prepare('SELECT data, metadata FROM events WHERE revision = 0').get() ?? {}
+    db.close()
+    await given.chat.erase({ positions: [0], by })
+    changed(given, `UPDATE events SET data = replace(data, '"user"', '"assistant"') WHERE revision = 0`)
+    expect(await wrong(given)).toMatchObject({ kind: 'erased', position: 0 })
+    const again = new DatabaseSync(given.file)
+    again
+      .prepare('UPDATE events SET data = ?, metadata = ? WHERE revision = 0')
+      .run(String(before['data']), String(before['metadata']))
+    again.close()
+    expect(await wrong(given)).toMatchObject({ kind: 'erased', position: 0 })
+    expect(await given.chat.erase({ again: true, by })).toMatchObject({ positions: [0] })
+    expect(await wrong(given)).toBeUndefined()
+    expect(isAnywhere(given)).toBe(false)
+  })
+
+  it('finds content in an event that is marked as erased', async () => {
+    const given = await scene()
+    await given.chat.append([user(secret), user('Bye.')])
+    await given.chat.erase({ positions: [0], by })
+    changed(given, `UPDATE events SET data = replace(data, '[erased]', 'something else') WHERE revision = 0`)
+    expect(await wrong(given)).toMatchObject({ kind: 'undecodable', position: 0 })
+  })
+})
