@@ -31,16 +31,25 @@ export const change = <O>(
   access?: (id: string, options: O) => StoreAccess,
   isNew?: (options: O) => boolean,
 ): ((id: string, options: O) => Promise<void>) => {
-  const work = async (
-    { store, out, isJson, host }: CommandSession,
-    id: string,
-    options: O,
-  ): Promise<void> => {
+  const work = async (session: CommandSession, id: string, options: O): Promise<void> => {
+    const { store, out, isJson, host } = session
     const chat = store.conversation(access ? await conversationToWrite(store, id, isNew?.(options)) : id)
     const written = await write(chat, options, host)
-    await (isJson ? out.json(asPlaced(written)) : writeWritten(out, chat, written))
+    if (isJson) return out.json(asPlaced(written))
+    await writeWritten(out, chat, written)
+    if (written.events[0]?.position !== 0) await writeTitle(session, chat.id)
   }
   return access ? shell.action(access, work) : shell.edit(work)
+}
+
+/** Names the conversation that a command has changed, on terminals only: with a shortened id, it may be another one than was meant. */
+export const writeTitle = async ({ store, out }: CommandSession, id: string): Promise<void> => {
+  if (!out.isTerminal) return
+  for await (const { title } of store.conversations({ ids: [id] }))
+    await out.parts([
+      [`in ${id}`, 'dim', 'whole'],
+      [`  ${title}`, 'dim'],
+    ])
 }
 
 const writeWritten = async (out: Output, chat: Conversation, written: WriteResult): Promise<void> => {

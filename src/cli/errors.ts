@@ -35,6 +35,14 @@ export const ambiguousId = (beginning: string, conversations: readonly string[])
   conversations,
 })
 
+/** Makes an error for a beginning of an id that is too short for a command that writes. */
+export const shortId = (conversation: string, meant: string, least: number): CliError => ({
+  _tag: 'ShortId',
+  message: `there is no conversation ${conversation} in this store: did you mean ${meant}? To write to it, type at least ${least} characters of the id`,
+  conversation,
+  meant,
+})
+
 /** Makes an error for an id that would begin a conversation, but is probably a slip for an existing one. */
 export const similarId = (conversation: string, meant: string): CliError => ({
   _tag: 'SimilarId',

@@ -101,6 +101,14 @@ describe('on a terminal', () => {
       expect((await shell('palimpsest list', directory)).stdout).toContain(`${parser}\t`)
     }))
 
+  test('a command that writes names the conversation that it changed', () =>
+    inSessions(async (store) => {
+      const note = ['note', '6513270e', '--kind', 'title', '--text', 'Fix it']
+      expect((await plain([...store, ...note])).at(-1)).toBe(`in ${parser}  Fix it`)
+      for (const command of ['rewind 6513270e --to 0', 'undo 6513270e', 'fork 6513270e copy'])
+        expect((await plain([...store, ...command.split(' ')])).at(-1)).toBe(`in ${parser}  Fix it`)
+    }))
+
   test('a match is in the middle of the text around it, and is never cut', () =>
     inSessions(async (store, directory) => {
       for (const columns of [80, 40]) {

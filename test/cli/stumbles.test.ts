@@ -60,6 +60,14 @@ describe('a session is named by the short form of its id', () => {
     expect({ stdout, code }).toEqual({ stdout: expect.stringMatching(/One\n.*Two\n.*Three\n$/), code: 0 })
   })
 
+  test.each(['show 6513271e', 'rewind 6513270f --to 0', 'say 6513720e Hi', 'pause 6513270e-269d'])(
+    'and suggested if that is mistyped: %s',
+    async (command) => {
+      const { stderr, code } = await ran(`list; ${session} palimpsest ${command}`)
+      expect({ stderr, code }).toEqual({ stderr: expect.stringContaining(`did you mean ${id}?`), code: 1 })
+    },
+  )
+
   test('but not by less, and not of an id that is no UUID', async () => {
     const { stdout } = await ran(
       `append d-12345678 --role user --text One; ${session} palimpsest append 6513 --new --role user --text New; palimpsest append d-123456 --role user --text New; palimpsest list --sort id | cut -f1`,

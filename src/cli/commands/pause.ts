@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import type { Store } from '../../index.ts'
 import { actorIn } from '../host.ts'
 import { conversationNamed, onlyBeginningWith, type Shell } from '../shell.ts'
+import { shortest } from '../short-ids.ts'
 
 interface Options {
   readonly by?: string
@@ -17,7 +18,9 @@ const pausing = (
   done: (id: string) => string,
 ) =>
   shell.action('existing', async ({ store, out, isJson, host }, given: string, options: Options) => {
-    const id = await (options.worker ? workerNamed : conversationNamed)(store, given)
+    const id = options.worker
+      ? await workerNamed(store, given)
+      : await conversationNamed(store, given, shortest)
     const by = actorIn(host, options.by)
     await change(store, id, { ...options, by })
     if (isJson) return out.json({ [options.worker ? 'worker' : 'conversation']: id, by })
