@@ -35,6 +35,19 @@ describe('a message says what to do next', () => {
   })
 })
 
+test.each([
+  ['show', "missing required argument 'id': palimpsest list shows the ids"],
+  ['rm c', "unknown command 'rm': nothing was deleted. palimpsest truncate hides messages from the model,"],
+  ['remove c', "unknown command 'remove': nothing was deleted. palimpsest truncate"],
+  ['help delete', "unknown command 'delete': nothing was deleted. palimpsest truncate"],
+])('wrong usage says what to do next: %s', async (command, said) => {
+  for (const json of ['', ' --json']) {
+    const { stderr, code } = await ran(command + json)
+    expect({ stderr, code }).toEqual({ stderr: expect.stringContaining(said), code: 2 })
+    expect(stderr).not.toContain('Did you mean')
+  }
+})
+
 test('search finds only what the model does not see, if asked', async () => {
   const { stdout } = await ran(
     'truncate c --covers 1..1; palimpsest search One; palimpsest search Two --hidden',
