@@ -52,6 +52,9 @@ export const writeTitle = async ({ store, out }: CommandSession, id: string): Pr
     ])
 }
 
+/** Number of columns after which the confirmation of a write is cut, even in a pipe: the user has the text. */
+const mostEchoed = 200
+
 const writeWritten = async (out: Output, chat: Conversation, written: WriteResult): Promise<void> => {
   const [first] = written.events
   if (!first) return out.line(['nothing to write', 'dim'])
@@ -59,7 +62,7 @@ const writeWritten = async (out: Output, chat: Conversation, written: WriteResul
   const known = written.events.filter(isKnown)
   const isAll = known.length === written.events.length
   const events = isAll ? known : chat.events({ from: first.position, to: written.position })
-  for await (const event of events) await out.parts(eventParts(event))
+  for await (const event of events) await out.parts(eventParts(event), mostEchoed)
 }
 
 /** Reports whether the write result contains the event's data, so that the event can be shown without reading it. */

@@ -1,6 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Readable, Writable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
+import { run } from '../../src/cli/run.ts'
 import { inDirectory, type Ran, shell } from './palimpsest.ts'
 
 const ran = (command: string): Promise<Ran> =>
@@ -47,6 +49,51 @@ test.each([
     expect(stderr).not.toContain('Did you mean')
   }
 })
+
+test('a long message is not printed back in full', async () => {
+  const { stdout } = await ran(`append c --role user --text "${'word '.repeat(1_000)}"; palimpsest log c`)
+  const [confirmed = '', , , logged = ''] = stdout.split('\n')
+  expect(confirmed).toMatch(/^ {4}2 .* word .*…$/)
+  expect(confirmed.length).toBeLessThanOrEqual(200)
+  expect(logged).toContain('word '.repeat(999))
+})
+
+test('an export of lines to a terminal is refused, unless it is asked for', () =>
+  inDirectory(async (directory) => {
+    await shell('palimpsest append c --role user --text One', directory)
+    const ran = async (...args: readonly string[]) => {
+      let [stdout, stderr] = ['', '']
+      const terminal = (write: (text: string) => void) =>
+        Object.assign(
+          new Writable({ write: (chunk: Buffer, _, done) => (write(chunk.toString()), done()) }),
+          { isTTY: true, columns: 80 },
+        )
+      const code = await run(
+        ['--store', `sqlite:${join(directory, 'palimpsest.db')}`, 'export', 'c', ...args],
+        {
+          stdin: Readable.from([]),
+          stdout: terminal((text) => (stdout += text)),
+          stderr: terminal((text) => (stderr += text)),
+          env: {},
+        },
+      )
+      return { stdout, stderr, code }
+    }
+    for (const format of ['palimpsest', 'html'])
+      expect(await ran('--format', format)).toEqual({
+        stdout: '',
+        stderr: expect.stringContaining(
+          `format ${format} is for a file: --out FILE writes it, --out - prints it`,
+        ),
+        code: 2,
+      })
+    expect(await ran('--out', '-')).toMatchObject({
+      stdout: expect.stringMatching(/^\{.*One.*\}\n$/),
+      code: 0,
+    })
+    expect(await ran('--format', 'md')).toMatchObject({ stdout: expect.stringContaining('One'), code: 0 })
+    expect((await shell('palimpsest export c --out -', directory)).stdout).toMatch(/^\{.*One/)
+  }))
 
 test('search finds only what the model does not see, if asked', async () => {
   const { stdout } = await ran(
