@@ -104,6 +104,11 @@ test('search finds only what the model does not see, if asked', async () => {
   expect(stdout).toMatch(/\thidden by 2\tTwo\n/)
 })
 
+test('log takes the words of tail for the last events', async () => {
+  for (const option of ['-n 1', '--tail 1', '--last 1'])
+    expect((await ran(`log c ${option}`)).stdout).toMatch(/^ {4}1 .*Two\n$/)
+})
+
 test('log shows the path to a position', async () => {
   const { stdout } = await ran('rewind c --to 0; palimpsest log c --at 1')
   expect(stdout).toMatch(/Two\n$/)
