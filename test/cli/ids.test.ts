@@ -25,6 +25,7 @@ const commands = [
   'truncate ID --covers 0..0',
   'rewind ID --to 0',
   'fork ID copy',
+  'configure ID --model m',
   'note ID --kind title --text T',
   'link ID --relation continues --ref monday.md',
   'link billing-1a --relation continues --to ID',
@@ -43,7 +44,7 @@ const commands = [
 
 describe('an id is', () => {
   const isWriting = (command: string): boolean =>
-    /^(condense|truncate|rewind|fork|note|link|cancel|pause|resume) /.test(command)
+    /^(condense|truncate|rewind|fork|configure|note|link|cancel|pause|resume) /.test(command)
 
   test.each(commands)('shortened in %s', async (command) => {
     const beginning = isWriting(command) ? 'parser-5' : 'p'
