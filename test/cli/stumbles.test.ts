@@ -61,7 +61,7 @@ test('a long message is not printed back in full', async () => {
 test('an export of lines to a terminal is refused, unless it is asked for', () =>
   inDirectory(async (directory) => {
     await shell('palimpsest append c --role user --text One', directory)
-    const ran = async (...args: readonly string[]) => {
+    const exported = async (...args: readonly string[]) => {
       let [stdout, stderr] = ['', '']
       const terminal = (write: (text: string) => void) =>
         Object.assign(
@@ -80,18 +80,21 @@ test('an export of lines to a terminal is refused, unless it is asked for', () =
       return { stdout, stderr, code }
     }
     for (const format of ['palimpsest', 'html'])
-      expect(await ran('--format', format)).toEqual({
+      expect(await exported('--format', format)).toEqual({
         stdout: '',
         stderr: expect.stringContaining(
           `format ${format} is for a file: --out FILE writes it, --out - prints it`,
         ),
         code: 2,
       })
-    expect(await ran('--out', '-')).toMatchObject({
+    expect(await exported('--out', '-')).toMatchObject({
       stdout: expect.stringMatching(/^\{.*One.*\}\n$/),
       code: 0,
     })
-    expect(await ran('--format', 'md')).toMatchObject({ stdout: expect.stringContaining('One'), code: 0 })
+    expect(await exported('--format', 'md')).toMatchObject({
+      stdout: expect.stringContaining('One'),
+      code: 0,
+    })
     expect((await shell('palimpsest export c --out -', directory)).stdout).toMatch(/^\{.*One/)
   }))
 
