@@ -129,6 +129,44 @@ test('audit verify of a store with nothing sealed says that it proves nothing', 
     expect(json.code).toBe(1)
   }))
 
+test('the verifier key is printed again, and a signing key is not taken for it', () =>
+  inDirectory(async (directory) => {
+    const says = (command: string) => shell(`palimpsest ${command}`, directory)
+    await says('append a --role user --text Hello. > a.txt')
+    // The store has no ledger, and therefore nobody has a key.
+    for (const command of ['seal', 'rotate-key new.key', 'key'])
+      expect((await says(`audit ${command}`)).stderr).toContain(
+        'has no ledger: begin one with palimpsest audit init',
+      )
+    const { stdout: key } = await says('audit init')
+    const again = await says('audit init')
+    expect(again).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining(key.trim()) as string,
+    })
+    expect(await says('audit key')).toMatchObject({ code: 0, stdout: key })
+    const { stdout: next } = await says('audit rotate-key next.key')
+    expect((await says('audit key')).stdout).toBe(next)
+    expect((await says('audit verify --key next.key')).stderr).toContain('next.key is a signing key')
+  }))
+
+test('audit seal says that it has created the folder of an anchor, once', () =>
+  inDirectory(async (directory) => {
+    const says = (command: string) => shell(`palimpsest ${command}`, directory)
+    await says('append a --role user --text Hello. > a.txt; palimpsest audit init > key.txt')
+    const { stdout, code } = await says('audit seal --anchor disk/')
+    expect({ stdout, code }).toEqual({
+      stdout: expect.stringContaining(
+        'in a folder that did not exist: check that its disk is mounted',
+      ) as string,
+      code: 0,
+    })
+    expect((await says('audit seal --anchor file:disk/')).stdout).toMatch(/disk\/ {2}has the checkpoint\n$/)
+    const missing = await says('audit seal --anchor elsewhere/a.txt')
+    expect(missing.stdout).toContain('cannot be written (its folder does not exist: create or mount it)')
+  }))
+
 test('audit verify takes the key that is known as text, or from a file', () =>
   inDirectory(async (directory) => {
     await shell(begin, directory)
