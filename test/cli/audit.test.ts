@@ -262,6 +262,21 @@ test.skipIf(!hasOpenssl)(
     }),
 )
 
+test('a forced export says what was overruled', () =>
+  inDirectory(async (directory) => {
+    const says = (command: string) => shell(`palimpsest audit export a --force ${command}`, directory)
+    // Made up, and cut in two so that no scanner of this repository reports it.
+    const secret = `ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)}`
+    await shell(`palimpsest append a --role user --text ${secret} > a.txt; ${begin}`, directory)
+    expect((await says('--out e')).stdout).toMatch(/\n {2}FORCED: the content has what looks like secrets\n$/)
+    const db = new DatabaseSync(join(directory, 'palimpsest.db'))
+    db.exec(`UPDATE events SET data = replace(data, 'Hello', 'Jello')`)
+    db.close()
+    expect((await says('--out f')).stdout).toContain('FORCED: the conversation contradicts the ledger')
+    const vcon = await says('--out v.json --format vcon --json')
+    expect(JSON.parse(vcon.stdout)).toMatchObject({ documents: [{ forced: ['secrets'] }] })
+  }))
+
 test('an export is recorded before anything is written, and one that is refused is not', () =>
   inDirectory(async (directory) => {
     const exported = async () =>
