@@ -44,6 +44,13 @@ test('search finds only what the model does not see, if asked', async () => {
   expect(stdout).toMatch(/\thidden by 2\tTwo\n/)
 })
 
+test('the Markdown of a fork says what it has inherited', async () => {
+  const { stdout } = await ran(
+    'fork c d > /dev/null; palimpsest export d --format md; palimpsest export c --format md',
+  )
+  expect(stdout.match(/^Forked from c: everything up to position 1 is inherited\.$/gm)?.length).toBe(1)
+})
+
 test('log shows the path to a position', async () => {
   const { stdout } = await ran('rewind c --to 0; palimpsest log c --at 1')
   expect(stdout).toMatch(/Two\n$/)
