@@ -224,6 +224,7 @@ describe('the program', () => {
     })
     expect(code).toBe(1)
     expect(stdout).toContain('CHANGED')
+    expect(stdout).toMatch(/^1 conversation, \d+ events?: 1 CHANGED$/m)
     expect(stdout).toContain('"ok":false')
   })
 
@@ -251,6 +252,7 @@ describe('the program', () => {
       expect(code).toBe(1)
       expect(stdout).toMatch(/^(CHANGED|UNREADABLE) +orphan/m)
       expect(stdout).toMatch(/^ok +other/m)
+      expect(stdout).toMatch(/\n3 conversations, 24 events: 1 DAMAGED, 1 UNREADABLE\n$/)
     })
   })
 

@@ -20,7 +20,7 @@ describe('a message says what to do next', () => {
       'import examples/sessions/claude-code.jsonl --format roo',
       'If the file is not in the format roo, leave --format out',
     ],
-    ['audit init > /dev/null; palimpsest audit init', 'palimpsest audit status shows the ledger of a store'],
+    ['audit init > /dev/null; palimpsest audit init', 'the store already has the ledger'],
     ['retry c', 'no step of c is parked: palimpsest steps lists the steps'],
     ['verify --store sqlite:none.db', 'none.db: check the path, or name another store with --store'],
     ['copy --from sqlite:none.db --to memory:', 'none.db: check the URL of --from'],
@@ -110,6 +110,13 @@ test('search finds only what the model does not see, if asked', async () => {
 test('log takes the words of tail for the last events', async () => {
   for (const option of ['-n 1', '--tail 1', '--last 1'])
     expect((await ran(`log c ${option}`)).stdout).toMatch(/^ {4}1 .*Two\n$/)
+})
+
+test('the Markdown of a fork says what it has inherited', async () => {
+  const { stdout } = await ran(
+    'fork c d > /dev/null; palimpsest export d --format md; palimpsest export c --format md',
+  )
+  expect(stdout.match(/^Forked from c: everything up to position 1 is inherited\.$/gm)?.length).toBe(1)
 })
 
 test('log shows the path to a position', async () => {
