@@ -227,7 +227,7 @@ if __name__ == '__main__':
     parser.add_argument('--print', action='store_true', help='print what is proven, as a transcript')
     bundles, key, is_shown = vars(parser.parse_args()).values()
     try: key = None if key is None else key_from((pathlib.Path(key).read_text('utf-8-sig') if pathlib.Path(key).is_file() else key).strip())
-    except Exception: parser.error('KEY must be a verifier key, such as example.com/log+1a2b3c4d+AZ..., or a file with one')
+    except Exception: parser.error(f'--key {clear(key)} is neither a verifier key, such as a.org/log+1a2b3c4d+AZ..., nor a file with one')
     for bundle in bundles:
         print(bundle)
         try: code, verdict = check(bundle, key, is_shown)

@@ -31,17 +31,29 @@ export const change = <O>(
   access?: (id: string, options: O) => StoreAccess,
   isNew?: (options: O) => boolean,
 ): ((id: string, options: O) => Promise<void>) => {
-  const work = async (
-    { store, out, isJson, host }: CommandSession,
-    id: string,
-    options: O,
-  ): Promise<void> => {
+  const work = async (session: CommandSession, id: string, options: O): Promise<void> => {
+    const { store, out, isJson, host } = session
     const chat = store.conversation(access ? await conversationToWrite(store, id, isNew?.(options)) : id)
     const written = await write(chat, options, host)
-    await (isJson ? out.json(asPlaced(written)) : writeWritten(out, chat, written))
+    if (isJson) return out.json(asPlaced(written))
+    await writeWritten(out, chat, written)
+    if (written.events[0]?.position !== 0) await writeTitle(session, chat.id)
   }
   return access ? shell.action(access, work) : shell.edit(work)
 }
+
+/** Names the conversation that a command has changed, on terminals only: with a shortened id, it may be another one than was meant. */
+export const writeTitle = async ({ store, out }: CommandSession, id: string): Promise<void> => {
+  if (!out.isTerminal) return
+  for await (const { title } of store.conversations({ ids: [id] }))
+    await out.parts([
+      [`in ${id}`, 'dim', 'whole'],
+      [`  ${title}`, 'dim'],
+    ])
+}
+
+/** Number of columns after which the confirmation of a write is cut, even in a pipe: the user has the text. */
+const mostEchoed = 200
 
 const writeWritten = async (out: Output, chat: Conversation, written: WriteResult): Promise<void> => {
   const [first] = written.events
@@ -50,7 +62,7 @@ const writeWritten = async (out: Output, chat: Conversation, written: WriteResul
   const known = written.events.filter(isKnown)
   const isAll = known.length === written.events.length
   const events = isAll ? known : chat.events({ from: first.position, to: written.position })
-  for await (const event of events) await out.parts(eventParts(event))
+  for await (const event of events) await out.parts(eventParts(event), mostEchoed)
 }
 
 /** Reports whether the write result contains the event's data, so that the event can be shown without reading it. */

@@ -20,8 +20,20 @@ const suggestion = (value: string, choices: readonly string[]): string => {
   return meant === undefined ? '' : `\n(Did you mean ${meant}?)`
 }
 
+/** Adds to a message of commander what to do next, if commander does not say it. */
+export const withUsageAdvice = (message: string): string =>
+  withNearestChoice(message)
+    .replace(/^(?:error: )?missing required argument 'id'(?=\n|$)/, '$&: palimpsest list shows the ids')
+    .replace(
+      /(unknown command '(?:delete|del|remove|rm)')(?:\n\(Did you mean .*\))?/,
+      `$1: ${nothingDeleted}`,
+    )
+
+const nothingDeleted =
+  'nothing was deleted. palimpsest truncate hides messages from the model, palimpsest rewind goes back to an earlier position; both keep what they hide'
+
 /** Adds the nearest choice to commander's message about a value that is not among the choices of an option. */
-export const withNearestChoice = (message: string): string => {
+const withNearestChoice = (message: string): string => {
   const [, value, choices] = /argument '(.*)' is invalid\. Allowed choices are (.*)\.\s*$/.exec(message) ?? []
   return value === undefined || choices === undefined
     ? message
@@ -33,6 +45,14 @@ export const ambiguousId = (beginning: string, conversations: readonly string[])
   _tag: 'AmbiguousId',
   message: `several conversation ids begin with ${beginning}: ${conversations.slice(0, 5).join(', ')}${conversations.length > 5 ? ' …' : ''}. Type more of the id`,
   conversations,
+})
+
+/** Makes an error for a beginning of an id that is too short for a command that writes. */
+export const shortId = (conversation: string, meant: string, least: number): CliError => ({
+  _tag: 'ShortId',
+  message: `there is no conversation ${conversation} in this store: did you mean ${meant}? To write to it, type at least ${least} characters of the id`,
+  conversation,
+  meant,
 })
 
 /** Makes an error for an id that would begin a conversation, but is probably a slip for an existing one. */

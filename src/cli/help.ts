@@ -39,7 +39,9 @@ export const addHelp = (program: Command, write: (text: string) => void): void =
 
 const notes = `
 Each line of output about an event begins with its position; commands refer to
-events by position. A unique beginning of an ID stands for it.
+events by position. A unique beginning of an ID stands for it; commands that
+write need at least 8 characters of it. append and say, which begin a
+conversation under a new ID, take only the beginning of a UUID.
 Exit codes: 0 success, 1 refused or not found, 2 wrong usage.
 `
 

@@ -12,8 +12,11 @@ export interface Output {
   readonly columns: number
   /** Writes a line at full length, as users may copy from it. Without parts, writes an empty line. */
   readonly line: (...parts: readonly TextSpan[]) => Promise<void>
-  /** Writes a line of content, cut to the width of the terminal. The parts are one array because a line may have very many of them. */
-  readonly parts: (parts: readonly TextSpan[]) => Promise<void>
+  /**
+   * Writes a line of content, cut to the width of the terminal, or in any case to `most` columns. The parts are one array because a line
+   * may have very many of them.
+   */
+  readonly parts: (parts: readonly TextSpan[], most?: number) => Promise<void>
   /** Writes a line, such as a heading or a hint, on terminals only. */
   readonly aside: (...parts: readonly TextSpan[]) => Promise<void>
   /** Writes a value as JSON. If `isPretty` is true, which is the default on a terminal, the JSON is spread over several lines. */
@@ -70,7 +73,7 @@ export const outputOn = (
     isTerminal,
     columns,
     line: (...parts) => line(parts),
-    parts: (parts) => line(parts, columns),
+    parts: (parts, most = Infinity) => line(parts, Math.min(columns, most)),
     aside: async (...parts) => {
       if (isTerminal) await line(parts)
     },

@@ -3,7 +3,7 @@ import pc from 'picocolors'
 import { visibleJson, visibleLines } from '../transfer/formats/visible.ts'
 import { withoutSecrets } from '../api/secrets.ts'
 import { addCommands } from './commands/index.ts'
-import { type CliError, failureOf, usage, withNearestChoice, withStoreAdvice } from './errors.ts'
+import { type CliError, failureOf, usage, withUsageAdvice, withStoreAdvice } from './errors.ts'
 import { addHelp } from './help.ts'
 import { defaultStore, type Host } from './host.ts'
 import { newName } from './options.ts'
@@ -52,7 +52,7 @@ interface Telling {
 const usageMessage = ({ code, message }: CommanderError): string =>
   code === 'commander.help'
     ? 'no command given: palimpsest --help lists them'
-    : withNearestChoice(message.replace(/^error: /, ''))
+    : withUsageAdvice(message.replace(/^error: /, ''))
 
 interface Wiring extends Telling, Pick<CommandContext, 'fail'> {
   /** Called with the name of the command before it runs. */
@@ -95,7 +95,7 @@ const programOf = ({ isJson, hide, host, fail, onCommand }: Wiring): Command => 
     .showHelpAfterError('(see --help for usage)')
     .configureOutput({
       writeOut: (text) => host.stdout.write(shown(text)),
-      outputError: (text, write) => write(withNearestChoice(text)),
+      outputError: (text, write) => write(withUsageAdvice(text)),
       writeErr: (text) => !isJson && host.stderr.write(shown(text)),
       getOutHelpWidth: () => columnsOf(host.stdout),
       getErrHelpWidth: () => columnsOf(host.stderr),

@@ -3,9 +3,10 @@ import type { Actor } from '../events/events.ts'
 import { meantId } from '../events/nearest.ts'
 import { openStore, type Store } from '../index.ts'
 import { toError } from '../result/typed-error.ts'
-import { ambiguousId, failureOf, similarId, usage } from './errors.ts'
+import { ambiguousId, failureOf, shortId, similarId, usage } from './errors.ts'
 import { type Host, indexFolder, patiently } from './host.ts'
 import { type Output, outputOn } from './output.ts'
+import { shortest } from './short-ids.ts'
 
 /** Options that every command accepts. */
 export interface GlobalOptions {
@@ -48,7 +49,7 @@ export interface Shell {
    * must do so before it writes.
    */
   readonly look: MakeAction
-  /** Makes an action that changes a conversation. */
+  /** Makes an action that changes a conversation. A beginning of its id must have `shortest` characters, as a guard against slips. */
   readonly edit: MakeAction
 }
 
@@ -81,13 +82,18 @@ export const shellOf = (program: Command, host: Host, fail: CommandContext['fail
       }
     }
   const onConversation =
-    (isAll: boolean): MakeAction =>
+    (isAll: boolean, least: number): MakeAction =>
     (work) =>
     (given, ...rest) =>
       acting(isAll)('existing', async (session) =>
-        work(session, await conversationNamed(session.store, given), ...rest),
+        work(session, await conversationNamed(session.store, given, least), ...rest),
       )()
-  return { action: acting(false), look: onConversation(true), edit: onConversation(false), surroundings }
+  return {
+    action: acting(false),
+    look: onConversation(true, 0),
+    edit: onConversation(false, shortest),
+    surroundings,
+  }
 }
 
 /** Opens a store. Throws a usage error if its URL is invalid. */
@@ -111,15 +117,18 @@ export const asUsage = (error: unknown): unknown => {
 /**
  * Returns the id of the conversation that a text names: its id, or the beginning of its id and of no other. In the id of a subagent
  * (`id:agent`), both parts may be shortened. Returns a text that names none unchanged, because the command's error for an unknown id
- * suggests the nearest one. Throws `AmbiguousId`.
+ * suggests the nearest one. If no id begins with the text, case is ignored. Throws `AmbiguousId`, and `ShortId` if the text has fewer
+ * characters than `least` and is not the whole id.
  */
-export const conversationNamed = async (store: Store, text: string): Promise<string> => {
+export const conversationNamed = async (store: Store, text: string, least = 0): Promise<string> => {
   const isThere = store.conversation(text).exists()
   // If it cannot be read, the command says why.
   if (await isThere.catch(() => true)) return text
-  const ids = await beginningWith(store, text)
+  const ids = await idsNamed(store, text)
   const whole = mainOf(ids)
-  if (ids.length > 0 && whole === undefined) throw toError(ambiguousId(text, ids))
+  if (whole === undefined && ids.length > 0) throw toError(ambiguousId(text, ids))
+  if (whole !== undefined && text.length < Math.min(least, whole.length))
+    throw toError(shortId(text, whole, least))
   return whole ?? text
 }
 
@@ -149,16 +158,33 @@ const newestIds = async (store: Store): Promise<readonly string[]> => {
   return ids
 }
 
-/** Returns the ids that begin with a text, sorted. If the text has a colon, the main id and the agent may both be shortened. */
-const beginningWith = async (store: Store, beginning: string): Promise<readonly string[]> => {
-  const [main = '', agent] = beginning.split(/:(.*)/s)
-  const isMeant = (id: string): boolean => {
-    const at = id.indexOf(':')
-    return agent === undefined || (at >= main.length && id.startsWith(agent, at + 1))
+/**
+ * Returns the ids that begin with a text, sorted. If there are none, case is ignored: an id in lower case, such as a UUID, is always found,
+ * another one among the newest.
+ */
+const idsNamed = async (store: Store, text: string): Promise<readonly string[]> => {
+  const lower = text.toLowerCase()
+  for (const beginning of new Set([text, lower])) {
+    const ids = await beginningWith(store, beginning)
+    if (ids.length > 0) return ids.includes(beginning) ? [beginning] : ids
   }
+  const ids = (await newestIds(store)).filter((id) => beginsWith(id.toLowerCase(), lower))
+  const same = ids.filter((id) => id.length === text.length)
+  return same.length > 0 ? same : ids
+}
+
+const beginningWith = async (store: Store, text: string): Promise<readonly string[]> => {
+  const [beginning = ''] = text.split(':')
   const ids: string[] = []
-  for await (const { id } of store.conversations({ beginning: main })) if (isMeant(id)) ids.push(id)
+  for await (const { id } of store.conversations({ beginning })) if (beginsWith(id, text)) ids.push(id)
   return ids.toSorted()
+}
+
+/** Reports whether an id begins with a text. If the text has a colon, the main id and the agent may both be shortened. */
+const beginsWith = (id: string, text: string): boolean => {
+  const [main = '', agent] = text.split(/:(.*)/s)
+  const at = id.indexOf(':')
+  return id.startsWith(main) && (agent === undefined || (at >= main.length && id.startsWith(agent, at + 1)))
 }
 
 /** Returns the only id that begins with this text. Returns the text itself if it is an id, or if no id or several begin with it. */

@@ -69,6 +69,19 @@ export const cutToWidth = (text: string, columns: number): string => {
   return columns > 0 ? `${kept.replace(/[\s…]+$/, '')}…` : ''
 }
 
+/** Cuts a text at its start to a number of columns, beginning it with an ellipsis if it was longer. */
+export const cutStart = (text: string, columns: number): string => {
+  if (widthOf(text) <= columns) return text
+  let kept = ''
+  let width = 0
+  for (const { segment } of [...segmentsOf(text)].toReversed()) {
+    width += wide.test(segment) ? 2 : 1
+    if (width >= columns) break
+    kept = segment + kept
+  }
+  return columns > 0 ? `…${kept.replace(/^[\s…]+/, '')}` : ''
+}
+
 /**
  * Wraps a text at its spaces into lines of at most `columns` columns. A longer word, such as a path, gets a line of its own and is not
  * cut, as users may copy it.
@@ -114,6 +127,10 @@ export const tokensText = (count: number): string => `${thousands(count)} tokens
 /** Formats a count, in thousands if it is large, such as `850`, `9.4k` or `120k`. */
 export const thousands = (count: number): string =>
   count < 1_000 ? String(count) : `${(count / 1_000).toFixed(count < 100_000 ? 1 : 0)}k`
+
+/** Formats a count in thousands or millions if it is large, such as `850`, `9.4k`, `120k` or `15.7M`. */
+export const compact = (count: number): string =>
+  count < 999_500 ? thousands(count) : `${(count / 1_000_000).toFixed(count < 99_950_000 ? 1 : 0)}M`
 
 /** Formats ascending positions, with consecutive positions as ranges: `0..9, 15..21`. */
 export const rangesText = (positions: readonly number[]): string => {

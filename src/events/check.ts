@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { type InvalidInput, invalidInput } from './errors.ts'
 import { copyJson, pathText } from './json.ts'
 import { unknownField } from './nearest.ts'
+import { inPlainWords } from './plain-words.ts'
 
 /**
  * Checks a value against a schema and returns **the value itself**, typed: zod's own output would lose unknown fields
@@ -20,34 +21,10 @@ export const parseWith = <S extends z.ZodType>(
   const issues = (error?.issues ?? []).map(deepest)
   // A misspelt required field is also reported as missing, so the unknown field takes precedence.
   const first = issues.find(({ keys }) => keys !== undefined) ?? issues[0]
-  const issue = first && named(first, schema)
+  const issue = first && named(first, schema, value)
   return issue
     ? E.left(invalidInput(pathText(issue.path), inPlainWords(issue.message)))
     : E.right(data as z.infer<S>)
-}
-
-const nouns: Readonly<Record<string, string>> = {
-  string: 'a string',
-  number: 'a number',
-  int: 'a whole number',
-  boolean: 'true or false',
-  array: 'a list',
-  object: 'an object',
-  record: 'an object',
-  null: 'null',
-}
-
-/** Replaces zod's message about a wrong type or choice by one for people; any other message stays. */
-const inPlainWords = (message: string): string => {
-  const choices = /^Invalid option: expected one of (.*)$/.exec(message)?.[1]
-  if (choices !== undefined) return `must be one of ${choices.replaceAll('"', '').split('|').join(', ')}`
-  const [, expected = '', received = ''] =
-    /^Invalid input: expected (\w+), received (\w+)$/.exec(message) ?? []
-  const must = nouns[expected]
-  if (must === undefined) return message
-  return received === 'undefined'
-    ? `is missing: it must be ${must}`
-    : `must be ${must}, not ${nouns[received] ?? received}`
 }
 
 interface Issue {
@@ -57,36 +34,58 @@ interface Issue {
 }
 
 /** Adds an unknown field to the issue's path and suggests the field that was probably meant, if the object's schema is known. */
-const named = ({ path, message, keys }: Issue, schema: z.ZodType): Issue => {
+const named = ({ path, message, keys }: Issue, schema: z.ZodType, value: unknown): Issue => {
   const [key] = keys ?? []
   if (key === undefined) return { path, message }
-  const known = fieldsIn(path.reduce(inside, schema))
+  const known = fieldsIn(path.reduce(inside, { schema, value }))
   return { path: [...path, key], message: known ? unknownField(key, known) : 'is unknown' }
 }
 
-const bare = (schema: z.ZodType | undefined): z.ZodType | undefined =>
-  schema instanceof z.ZodOptional || schema instanceof z.ZodExactOptional
-    ? bare(schema.unwrap() as z.ZodType)
-    : schema
+/** A value and the schema that it must match; undefined if several schemas are possible. */
+interface Checked {
+  readonly schema: z.ZodType | undefined
+  readonly value: unknown
+}
 
-const fieldsIn = (schema: z.ZodType | undefined): readonly string[] | undefined => {
-  const object = bare(schema)
+/** Returns the schema without wrappers. Of a union whose branches are tagged, returns the branch with the tag of the value. */
+const bare = ({ schema, value }: Checked): z.ZodType | undefined => {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodExactOptional)
+    return bare({ schema: schema.unwrap() as z.ZodType, value })
+  if (!(schema instanceof z.ZodDiscriminatedUnion)) return schema
+  const { discriminator } = schema.def
+  const tag: unknown = Reflect.get(Object(value), discriminator)
+  return (schema.options as readonly z.ZodType[]).find(
+    (each) => each instanceof z.ZodObject && (each.shape[discriminator] as z.ZodType).safeParse(tag).success,
+  )
+}
+
+const fieldsIn = (checked: Checked): readonly string[] | undefined => {
+  const object = bare(checked)
   return object instanceof z.ZodObject ? Object.keys(object.shape) : undefined
 }
 
-/** Returns the schema of a field or an element; undefined if it depends on the value. */
-const inside = (schema: z.ZodType | undefined, key: PropertyKey): z.ZodType | undefined => {
-  const outer = bare(schema)
-  if (outer instanceof z.ZodObject) return outer.shape[String(key)] as z.ZodType | undefined
-  return outer instanceof z.ZodArray ? (outer.element as z.ZodType) : undefined
+/** Returns a field or an element of a value, with its schema. */
+const inside = (checked: Checked, key: PropertyKey): Checked => {
+  const outer = bare(checked)
+  const value: unknown = Reflect.get(Object(checked.value), key)
+  if (outer instanceof z.ZodObject)
+    return { schema: outer.shape[String(key)] as z.ZodType | undefined, value }
+  return { schema: outer instanceof z.ZodArray ? (outer.element as z.ZodType) : undefined, value }
 }
 
-/** Returns the issue of the union branch that matches best, that is, fails deepest. */
+/** Returns the issue of the union branch that matches best, that is, fails deepest. If only the type is wrong, names all types. */
 const deepest = (issue: z.core.$ZodIssue): Issue => {
   if (issue.code !== 'invalid_union') return issue
   const inner = issue.errors.flatMap(([first]) => (first ? [deepest(first)] : []))
   const [best] = inner.toSorted((a, b) => b.path.length - a.path.length)
-  return best && best.path.length > 0 ? { ...best, path: [...issue.path, ...best.path] } : issue
+  if (best && best.path.length > 0) return { ...best, path: [...issue.path, ...best.path] }
+  const wrong = inner.flatMap(({ message }) => [
+    ...message.matchAll(/^Invalid input: expected (\S+), received (\w+)$/g),
+  ])
+  const [[, , received] = []] = wrong
+  if (received === undefined || wrong.length < inner.length) return issue
+  const types = wrong.map(([, expected]) => expected).join('|')
+  return { path: issue.path, message: `Invalid input: expected ${types}, received ${received}` }
 }
 
 /**

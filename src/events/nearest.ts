@@ -33,8 +33,14 @@ export const meantId = (id: string, known: readonly string[]): string | undefine
   const others = known.filter((one) => !isSeries(id, one))
   const begun = id.length < shortest ? [] : others.filter((one) => one.startsWith(id))
   const main = begun.find((one) => begun.every((other) => other === one || other.startsWith(`${one}:`)))
-  return main ?? others.find((one) => isSlip(id, one))
+  return main ?? others.find((one) => isSlip(id, one)) ?? meantUuid(id, known)
 }
+
+/** Returns the known UUID whose beginning was probably meant by a text, which differs from it by a slip of the keyboard. */
+export const meantUuid = (text: string, known: readonly string[]): string | undefined =>
+  /^[0-9a-f]{8}[0-9a-f-]*$/i.test(text)
+    ? known.find((one) => uuid.test(one) && isSlip(text, one.slice(0, text.length)))
+    : undefined
 
 /** Minimum length of an id that is treated as the beginning of another one. */
 const shortest = 3

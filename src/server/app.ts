@@ -20,6 +20,8 @@ import { eventsMedia } from './sse.ts'
 const readyWithin = 800
 /** Time within which steps are counted for a metric, in milliseconds. Prometheus waits for ten seconds by default. */
 const countedWithin = 5_000
+/** Interval at which an event stream checks that its caller still has access, in milliseconds. */
+const recheckEvery = 1_000
 const silent = (store: string): TypedError & { readonly store: string } => ({
   _tag: 'StoreUnavailable',
   message: `${store} has not answered for ${readyWithin} ms: run \`palimpsest doctor\``,
@@ -41,7 +43,7 @@ export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
 
 /** Makes the web application for an existing API. The operations of the API may also be called without the application. */
 export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ Variables: Variables }> => {
-  const { onFault, isReadOnly = false, ending } = settings
+  const { onFault, isReadOnly = false, ending, authenticate } = settings
   const { store, counts, maxBody, permitted } = operations
   const server = new Hono<{ Variables: Variables }>()
 
@@ -110,31 +112,37 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
     server.on(method, `${basePath}${path.replaceAll(/\{(\w+)\}/g, ':$1')}`, async (c) => {
       const identity = permitted(c.req, route)
       c.set('by', identity.by)
+      const lost = new AbortController()
       const given = {
         params: c.req.param(),
         query: queryOf(c),
         text: () => textOf(c, maxBody),
-        signal: () => c.req.raw.signal,
+        signal: () => (authenticate ? AbortSignal.any([c.req.raw.signal, lost.signal]) : c.req.raw.signal),
       }
       const answer = await operations.carryOut(route, c.req, given, identity)
       if ('body' in answer) return responseOf(replyOf(c.req, answer, operations.accessOf(identity)))
       withEveryHeader(c)
       if ('bytes' in answer) return bytesAnswered(c, answer)
       const mayStill = (): boolean => operations.mayStill(c.req, scope)
-      return streamResponse(c, 'flow' in answer ? answer : eventsOf(counted(answer, mayStill)), (error) =>
-        onFault?.(error),
+      return streamResponse(
+        c,
+        'flow' in answer ? answer : eventsOf(counted(answer, mayStill, lost)),
+        (error) => onFault?.(error),
       )
     })
   }
 
-  async function* counted(texts: SseStream, mayStill: () => boolean): SseStream {
+  /** Counts a stream while it is read, and ends it with `lost` once its caller has no access any more. */
+  async function* counted(texts: SseStream, mayStill: () => boolean, lost: AbortController): SseStream {
     counts.streams(1)
+    const checking = authenticate && setInterval(() => mayStill() || lost.abort(), recheckEvery).unref()
     try {
       for await (const text of texts) {
         if (!mayStill()) return
         yield text
       }
     } finally {
+      clearInterval(checking)
       counts.streams(-1)
     }
   }

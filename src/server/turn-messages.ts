@@ -40,6 +40,8 @@ export type OutcomeMessage =
       readonly outcome: 'done'
       /** Position of the reply; undefined if there was nothing to answer. */
       readonly position?: number | undefined
+      /** Explanation, if there was nothing to answer. */
+      readonly detail?: string | undefined
       readonly stopReason?: Origin['stopReason']
       readonly usage?: Origin['usage']
     }

@@ -3,9 +3,12 @@ import type { OutcomeMessage } from './turn-messages.ts'
 
 /** Makes the outcome of a finished turn. `reply` is undefined if there was nothing to answer. */
 export const finishedOutcome = (reply: ConversationEvent<'MessageAppended'> | undefined): OutcomeMessage => {
-  const { stopReason, usage } = reply?.data.origin ?? {}
-  return { outcome: 'done', position: reply?.position, stopReason, usage }
+  if (!reply) return { outcome: 'done', detail: nothing }
+  const { stopReason, usage } = reply.data.origin ?? {}
+  return { outcome: 'done', position: reply.position, stopReason, usage }
 }
+
+const nothing = "there was nothing to answer: it is not the model's turn; append a user message first"
 
 /** Makes the outcome of a turn whose request was abandoned by a rewind. */
 export const rewoundBy = ({

@@ -90,6 +90,16 @@ test('what reads timestamps is loaded once there is one to check, and named wher
   const without = `${checking}${missing}console.log((await check()).left)`
   const said = execFileSync(node, ['--input-type=module', '-e', without], { cwd: root, encoding: 'utf8' })
   expect(said).toBe('cannot be checked without the package @sigstore/core: npm install @sigstore/core\n')
+  // Nobody listens there: the package is looked for before the authority is asked.
+  const asked = `${missing}
+    const { rootCertificates } = await import('node:tls')
+    const { timestampAnchor } = await import('./src/audit.ts')
+    const anchor = timestampAnchor({ url: 'http://127.0.0.1:1/tsr', trust: rootCertificates[0] })
+    console.log((await anchor.put({ origin: 'a', size: 1, checkpoint: '' })()).left.message)
+  `
+  expect(execFileSync(node, ['--input-type=module', '-e', asked], { cwd: root, encoding: 'utf8' })).toBe(
+    '127.0.0.1:1/tsr cannot be checked without the package @sigstore/core: npm install @sigstore/core\n',
+  )
 })
 
 test.each([

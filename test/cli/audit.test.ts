@@ -129,6 +129,44 @@ test('audit verify of a store with nothing sealed says that it proves nothing', 
     expect(json.code).toBe(1)
   }))
 
+test('the verifier key is printed again, and a signing key is not taken for it', () =>
+  inDirectory(async (directory) => {
+    const says = (command: string) => shell(`palimpsest ${command}`, directory)
+    await says('append a --role user --text Hello. > a.txt')
+    // The store has no ledger, and therefore nobody has a key.
+    for (const command of ['seal', 'rotate-key new.key', 'key'])
+      expect((await says(`audit ${command}`)).stderr).toContain(
+        'has no ledger: begin one with palimpsest audit init',
+      )
+    const { stdout: key } = await says('audit init')
+    const again = await says('audit init')
+    expect(again).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining(key.trim()) as string,
+    })
+    expect(await says('audit key')).toMatchObject({ code: 0, stdout: key })
+    const { stdout: next } = await says('audit rotate-key next.key')
+    expect((await says('audit key')).stdout).toBe(next)
+    expect((await says('audit verify --key next.key')).stderr).toContain('next.key is a signing key')
+  }))
+
+test('audit seal says that it has created the folder of an anchor, once', () =>
+  inDirectory(async (directory) => {
+    const says = (command: string) => shell(`palimpsest ${command}`, directory)
+    await says('append a --role user --text Hello. > a.txt; palimpsest audit init > key.txt')
+    const { stdout, code } = await says('audit seal --anchor disk/')
+    expect({ stdout, code }).toEqual({
+      stdout: expect.stringContaining(
+        'in a folder that did not exist: check that its disk is mounted',
+      ) as string,
+      code: 0,
+    })
+    expect((await says('audit seal --anchor file:disk/')).stdout).toMatch(/disk\/ {2}has the checkpoint\n$/)
+    const missing = await says('audit seal --anchor elsewhere/a.txt')
+    expect(missing.stdout).toContain('cannot be written (its folder does not exist: create or mount it)')
+  }))
+
 test('audit verify takes the key that is known as text, or from a file', () =>
   inDirectory(async (directory) => {
     await shell(begin, directory)
@@ -223,6 +261,21 @@ test.skipIf(!hasOpenssl)(
         expect((await shell(wrong, directory)).code).toBe(2)
     }),
 )
+
+test('a forced export says what was overruled', () =>
+  inDirectory(async (directory) => {
+    const says = (command: string) => shell(`palimpsest audit export a --force ${command}`, directory)
+    // Made up, and cut in two so that no scanner of this repository reports it.
+    const secret = `ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)}`
+    await shell(`palimpsest append a --role user --text ${secret} > a.txt; ${begin}`, directory)
+    expect((await says('--out e')).stdout).toMatch(/\n {2}FORCED: the content has what looks like secrets\n$/)
+    const db = new DatabaseSync(join(directory, 'palimpsest.db'))
+    db.exec(`UPDATE events SET data = replace(data, 'Hello', 'Jello')`)
+    db.close()
+    expect((await says('--out f')).stdout).toContain('FORCED: the conversation contradicts the ledger')
+    const vcon = await says('--out v.json --format vcon --json')
+    expect(JSON.parse(vcon.stdout)).toMatchObject({ documents: [{ forced: ['secrets'] }] })
+  }))
 
 test('an export is recorded before anything is written, and one that is refused is not', () =>
   inDirectory(async (directory) => {

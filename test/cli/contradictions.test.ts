@@ -12,6 +12,7 @@ const pairs: readonly (readonly [command: string, one: string, other: string])[]
   ...selections.map((one) => ['condense t --summary x', one, '--covers 1..2'] as const),
   ...selections.map((one) => ['truncate t', one, '--covers 1..2'] as const),
   ['condense t --keep-last 1', '--summary x', '--summary-file x'],
+  ['configure t', '--system x', '--system-file x'],
   ['append t --role user', '--text x', '--file x'],
   ['rewind t', '--to 1', '--before 1'],
   ['rewind t', '--to 1', '--turns 1'],

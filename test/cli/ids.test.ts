@@ -25,6 +25,7 @@ const commands = [
   'truncate ID --covers 0..0',
   'rewind ID --to 0',
   'fork ID copy',
+  'configure ID --model m',
   'note ID --kind title --text T',
   'link ID --relation continues --ref monday.md',
   'link billing-1a --relation continues --to ID',
@@ -42,9 +43,37 @@ const commands = [
 ]
 
 describe('an id is', () => {
+  const isWriting = (command: string): boolean =>
+    /^(condense|truncate|rewind|fork|configure|note|link|cancel|pause|resume) /.test(command)
+
   test.each(commands)('shortened in %s', async (command) => {
-    expect(await ran(command.replace('ID', 'pars'))).toMatchObject({ code: 0 })
+    const beginning = isWriting(command) ? 'parser-5' : 'p'
+    expect(await ran(command.replace('ID', beginning))).toMatchObject({ code: 0 })
   })
+
+  test.each(commands.filter(isWriting))(
+    'refused in %s, which writes, if it has fewer than 8 characters and is not whole',
+    async (command) => {
+      const { stderr, code } = await ran(command.replace('ID', 'parser-'))
+      expect({ stderr, code }).toEqual({
+        stderr: expect.stringContaining(
+          'there is no conversation parser- in this store: did you mean parser-5f3a? To write to it, type at least 8 characters of the id',
+        ),
+        code: 1,
+      })
+    },
+  )
+
+  test.each(['show PARS', 'rewind Parser-5 --to 0', 'note C --kind title --text T'])(
+    'the same in capitals, unless there is one in capitals: %s',
+    async (command) => {
+      expect(await ran(`say c Hi; palimpsest ${command}`)).toMatchObject({ code: 0 })
+      const { stdout } = await ran(
+        'append PARSER-1 --role user --text Loud; palimpsest show PARS; palimpsest append cC --role user --text Both; palimpsest show CC',
+      )
+      expect(stdout).toMatch(/Loud\n.*Loud\n.*Both\n.*Both\n$/s)
+    },
+  )
 
   test.each(commands)('refused in %s if several ids begin like this, which are listed', async (command) => {
     const { stderr, code } = await ran(command.replace('ID', 'billing-'))
@@ -107,7 +136,7 @@ describe('an id is', () => {
 describe('undo', () => {
   test('says what it undid, and a second one takes that back', async () => {
     const { stdout } = await ran(
-      'truncate pars --covers 0..0; palimpsest undo pars; palimpsest undo pars; palimpsest undo pars --json',
+      'truncate parser-5 --covers 0..0; palimpsest undo parser-5; palimpsest undo parser-5; palimpsest undo parser-5 --json',
     )
     const [, undone, redone, json = ''] = stdout.split('\n')
     expect(undone).toMatch(/^ {4}3 .* rewound .* undid 2: truncated +hides 1 message/)

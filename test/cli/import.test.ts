@@ -69,6 +69,44 @@ describe('import', () => {
       )
     }))
 
+  test('of a folder reports sums and a few examples, or with --verbose on every file', () =>
+    inDirectory(async (directory) => {
+      await mkdir(join(directory, 'all'))
+      const entry = (sessionId: string): string =>
+        `${JSON.stringify({ sessionId, uuid: 'u', parentUuid: null, type: 'user', timestamp: '2026-01-01T10:00:00.000Z', message: { role: 'user', content: 'Hi.' } })}\n`
+      for (let n = 0; n < 8; n++) {
+        const write = (name: string, text: string): Promise<void> =>
+          writeFile(join(directory, `all/${name}${n}.jsonl`), text)
+        await write('session', `{"type":"progress","sessionId":"s${n}"}\n${entry(`s${n}`)}torn\n`)
+        await write('young', young)
+        await write('other', '{"type":"session_meta","payload":{}}\n')
+      }
+      const [brief, full] = [
+        await shell('palimpsest import all --skip-bad-lines', directory),
+        await shell('palimpsest import all --skip-bad-lines --verbose --store sqlite:full.db', directory),
+      ]
+      const lines = brief.stdout.trimEnd().split('\n')
+      expect(lines.slice(0, 5)).toEqual(
+        [0, 1, 2, 3, 4].map((n) => expect.stringMatching(`^s${n}  1 event added`)),
+      )
+      expect(lines.slice(5)).toEqual([
+        '3 more conversations: --verbose lists all',
+        expect.stringMatching(/^ {2}left out: 8 progress \(/),
+        ...[0, 1, 2, 3, 4].map((n) => expect.stringMatching(`^  skipped: all/session${n}.jsonl, line 3: `)),
+        '  skipped: 3 more lines: --verbose lists them',
+        ...[0, 1, 2, 3, 4].map((n) => `no messages yet: all/young${n}.jsonl`),
+        'no messages yet: 3 more files, which --verbose lists',
+        '24 files: 8 conversations, 8 events added; 8 failed; 8 without messages',
+      ])
+      expect(brief.stderr.trimEnd().split('\n').slice(5)).toEqual([
+        'error: 3 more files failed with UnsupportedFormat: --verbose lists all',
+      ])
+      expect(
+        full.stdout.match(/^s\d {2}1 event added|^ {2}(left out|skipped):|^no messages yet/gm),
+      ).toHaveLength(32)
+      expect(full.stderr.trimEnd().split('\n')).toHaveLength(8)
+    }))
+
   test('of a folder names at its end the conversations that were continued, with the way out', () =>
     inDirectory(async (directory) => {
       const line = (sessionId: string, uuid: string, parentUuid: string | null): string =>

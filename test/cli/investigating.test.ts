@@ -131,7 +131,7 @@ test('why --all lists what a summary lost, and says so if it lost nothing', () =
     expect(after.stdout.split('\n')).toEqual([
       'lost: 1 name that a reply used and nothing visible contained (2 replies examined)',
       '    1  /repo/src/parser.ts  first in call p4, in 0, hidden by 3',
-      '1 more name in hidden messages, but in a summary: --json lists them',
+      'not lost: 1 name that a summary kept of hidden messages: --json lists it',
       '',
     ])
     const { stdout } = await shell('palimpsest why lost --all --json', directory)

@@ -224,6 +224,7 @@ describe('the program', () => {
     })
     expect(code).toBe(1)
     expect(stdout).toContain('CHANGED')
+    expect(stdout).toMatch(/^1 conversation, \d+ events?: 1 CHANGED$/m)
     expect(stdout).toContain('"ok":false')
   })
 
@@ -251,6 +252,7 @@ describe('the program', () => {
       expect(code).toBe(1)
       expect(stdout).toMatch(/^(CHANGED|UNREADABLE) +orphan/m)
       expect(stdout).toMatch(/^ok +other/m)
+      expect(stdout).toMatch(/\n3 conversations, 24 events: 1 DAMAGED, 1 UNREADABLE\n$/)
     })
   })
 
@@ -417,11 +419,11 @@ describe('the body of a request', () => {
     )
     expect(JSON.parse(stdout.slice(0, stdout.indexOf('\n}\n') + 2))).toHaveProperty('model')
     const lacks = (names: string, example: string): string =>
-      `the log has no ${names}: add to the body, or record with chat.configure({ ${example} })`
-    const both = lacks('model, max_tokens', "model: '…', parameters: { max_tokens: 8192 }")
+      `the log has no ${names}: add to the body, or record with palimpsest configure ID ${example}`
+    const both = lacks('model, max_tokens', `--model MODEL --parameters '{"max_tokens": 8192}'`)
     expect(stderr.trimEnd().split('\n')).toEqual([
       'repairs: 1 roles-merged, 1 tools-unknown',
-      lacks('max_tokens', 'parameters: { max_tokens: 8192 }'),
+      lacks('max_tokens', `--parameters '{"max_tokens": 8192}'`),
       both,
       'there is nothing to send: append a message first',
       both,

@@ -102,6 +102,9 @@ describe('palimpsest pause', () => {
       expect(stdout).toMatch(/^a\topen \(paused\)\t/)
       expect(await json('resume a --by bob', directory)).toEqual({ conversation: 'a', by: 'bob' })
       expect(await json('steps --open', directory)).toMatchObject({ steps: [{ conversation: 'a' }] })
+      expect((await shell('palimpsest resume a', directory)).stdout).toBe(
+        'a was not paused: nothing was written\n',
+      )
       expect((await shell('palimpsest steps --open', directory)).stdout).toMatch(/^a\topen\t/)
       expect(await json('pause nobody', directory)).toMatchObject({ error: { _tag: 'ConversationNotFound' } })
       expect(await json('pause --worker nobody', directory)).toMatchObject({

@@ -1,6 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Readable, Writable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
+import { run } from '../../src/cli/run.ts'
 import { inDirectory, type Ran, shell } from './palimpsest.ts'
 
 const ran = (command: string): Promise<Ran> =>
@@ -18,7 +20,7 @@ describe('a message says what to do next', () => {
       'import examples/sessions/claude-code.jsonl --format roo',
       'If the file is not in the format roo, leave --format out',
     ],
-    ['audit init > /dev/null; palimpsest audit init', 'palimpsest audit status shows the ledger of a store'],
+    ['audit init > /dev/null; palimpsest audit init', 'the store already has the ledger'],
     ['retry c', 'no step of c is parked: palimpsest steps lists the steps'],
     ['verify --store sqlite:none.db', 'none.db: check the path, or name another store with --store'],
     ['copy --from sqlite:none.db --to memory:', 'none.db: check the URL of --from'],
@@ -35,6 +37,67 @@ describe('a message says what to do next', () => {
   })
 })
 
+test.each([
+  ['show', "missing required argument 'id': palimpsest list shows the ids"],
+  ['rm c', "unknown command 'rm': nothing was deleted. palimpsest truncate hides messages from the model,"],
+  ['remove c', "unknown command 'remove': nothing was deleted. palimpsest truncate"],
+  ['help delete', "unknown command 'delete': nothing was deleted. palimpsest truncate"],
+])('wrong usage says what to do next: %s', async (command, said) => {
+  for (const json of ['', ' --json']) {
+    const { stderr, code } = await ran(command + json)
+    expect({ stderr, code }).toEqual({ stderr: expect.stringContaining(said), code: 2 })
+    expect(stderr).not.toContain('Did you mean')
+  }
+})
+
+test('a long message is not printed back in full', async () => {
+  const { stdout } = await ran(`append c --role user --text "${'word '.repeat(1_000)}"; palimpsest log c`)
+  const [confirmed = '', , , logged = ''] = stdout.split('\n')
+  expect(confirmed).toMatch(/^ {4}2 .* word .*…$/)
+  expect(confirmed.length).toBeLessThanOrEqual(200)
+  expect(logged).toContain('word '.repeat(999))
+})
+
+test('an export of lines to a terminal is refused, unless it is asked for', () =>
+  inDirectory(async (directory) => {
+    await shell('palimpsest append c --role user --text One', directory)
+    const exported = async (...args: readonly string[]) => {
+      let [stdout, stderr] = ['', '']
+      const terminal = (write: (text: string) => void) =>
+        Object.assign(
+          new Writable({ write: (chunk: Buffer, _, done) => (write(chunk.toString()), done()) }),
+          { isTTY: true, columns: 80 },
+        )
+      const code = await run(
+        ['--store', `sqlite:${join(directory, 'palimpsest.db')}`, 'export', 'c', ...args],
+        {
+          stdin: Readable.from([]),
+          stdout: terminal((text) => (stdout += text)),
+          stderr: terminal((text) => (stderr += text)),
+          env: {},
+        },
+      )
+      return { stdout, stderr, code }
+    }
+    for (const format of ['palimpsest', 'html'])
+      expect(await exported('--format', format)).toEqual({
+        stdout: '',
+        stderr: expect.stringContaining(
+          `format ${format} is for a file: --out FILE writes it, --out - prints it`,
+        ),
+        code: 2,
+      })
+    expect(await exported('--out', '-')).toMatchObject({
+      stdout: expect.stringMatching(/^\{.*One.*\}\n$/),
+      code: 0,
+    })
+    expect(await exported('--format', 'md')).toMatchObject({
+      stdout: expect.stringContaining('One'),
+      code: 0,
+    })
+    expect((await shell('palimpsest export c --out -', directory)).stdout).toMatch(/^\{.*One/)
+  }))
+
 test('search finds only what the model does not see, if asked', async () => {
   const { stdout } = await ran(
     'truncate c --covers 1..1; palimpsest search One; palimpsest search Two --hidden',
@@ -42,6 +105,18 @@ test('search finds only what the model does not see, if asked', async () => {
   expect(stdout).toMatch(/\tshown\tOne\n/)
   expect((await ran('search Two --hidden')).stdout).toBe('')
   expect(stdout).toMatch(/\thidden by 2\tTwo\n/)
+})
+
+test('log takes the words of tail for the last events', async () => {
+  for (const option of ['-n 1', '--tail 1', '--last 1'])
+    expect((await ran(`log c ${option}`)).stdout).toMatch(/^ {4}1 .*Two\n$/)
+})
+
+test('the Markdown of a fork says what it has inherited', async () => {
+  const { stdout } = await ran(
+    'fork c d > /dev/null; palimpsest export d --format md; palimpsest export c --format md',
+  )
+  expect(stdout.match(/^Forked from c: everything up to position 1 is inherited\.$/gm)?.length).toBe(1)
 })
 
 test('log shows the path to a position', async () => {
@@ -59,6 +134,14 @@ describe('a session is named by the short form of its id', () => {
     )
     expect({ stdout, code }).toEqual({ stdout: expect.stringMatching(/One\n.*Two\n.*Three\n$/), code: 0 })
   })
+
+  test.each(['show 6513271e', 'rewind 6513270f --to 0', 'say 6513720e Hi', 'pause 6513270e-269d'])(
+    'and suggested if that is mistyped: %s',
+    async (command) => {
+      const { stderr, code } = await ran(`list; ${session} palimpsest ${command}`)
+      expect({ stderr, code }).toEqual({ stderr: expect.stringContaining(`did you mean ${id}?`), code: 1 })
+    },
+  )
 
   test('but not by less, and not of an id that is no UUID', async () => {
     const { stdout } = await ran(

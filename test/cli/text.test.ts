@@ -154,7 +154,7 @@ describe('output', () => {
       stream.end()
       return plain(await text(stream)).split('\n')[1]
     }
-    expect(await table('last is prose')).toBe(`${'a'.repeat(25)}     12  leave…`)
+    expect(await table('last is prose')).toBe(`${'a'.repeat(25)}    12 leaves…`)
     expect(await table()).toBe(`${'a'.repeat(25)}    12 leaves a string open`)
   })
 

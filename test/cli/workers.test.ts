@@ -58,6 +58,16 @@ describe('palimpsest workers', () => {
     expect(await json()).toMatchObject({ workers: [], open: 1, oldestOpen: expect.any(String) })
   })
 
+  test('pause says how to pause one', async () => {
+    const { directory, worker } = await working()
+    const { stderr, code } = await shell(`palimpsest pause ${worker.slice(0, -3)}`, directory)
+    expect({ stderr, code }).toEqual({
+      stderr: expect.stringContaining(' is a worker, not a conversation: add --worker'),
+      code: 2,
+    })
+    expect((await shell(`palimpsest pause --worker ${worker.slice(0, -3)}`, directory)).code).toBe(0)
+  })
+
   test('draws them again and again on a terminal, in the same place, until it is told to stop', async () => {
     const { worker, store } = await working()
     const ends = new AbortController()

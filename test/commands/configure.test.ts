@@ -119,7 +119,10 @@ describe('a command is refused', () => {
     )
     expect(path('configure', { system: [{ type: 1 }] })).toBe('system[0].type')
     expect(check(commandSchemas.append, message(5))).toMatchObject({
-      left: { path: 'messages[0].content', message: 'messages[0].content: Invalid input' },
+      left: {
+        path: 'messages[0].content',
+        message: 'messages[0].content: must be a string or a list, not a number',
+      },
     })
   })
 })

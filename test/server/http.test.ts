@@ -3,6 +3,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { tell } from '../../src/conversation/beside/worker-log.ts'
@@ -15,6 +16,7 @@ import { atEnd } from '../support/at-end.ts'
 import { parkStep } from '../support/park-step.ts'
 import { type Asked, type Scene, serving } from '../support/server/asking.ts'
 import { wiper } from '../support/server/wiper.ts'
+import { temporaryFolder } from '../support/stores.ts'
 
 const hello = { role: 'user', content: 'Hello.' }
 const yes = { role: 'assistant', content: 'Yes.' }
@@ -34,6 +36,23 @@ const talking = async (settings?: Parameters<typeof serving>[0]): Promise<Scene>
   return scene
 }
 const commands = 'conversations/a/commands'
+
+test('a server whose file was removed is not ready, and says why', async () => {
+  const path = join(temporaryFolder(), 'store.db')
+  const store = await openStore(`sqlite:${path}`)
+  atEnd(store.close)
+  const { fetch } = await talking({ store })
+  expect(await (await fetch('/readyz')).json()).toEqual({ status: 'ready' })
+  rmSync(path)
+  let response = await fetch('/readyz')
+  for (; response.ok; response = await fetch('/readyz')) await sleep(10)
+  expect(response.status).toBe(503)
+  expect(await response.json()).toMatchObject({
+    tag: 'StoreReplaced',
+    detail: expect.stringContaining(`${path} is no longer the one that was opened`) as string,
+  })
+  expect((await fetch('conversations/a')).status).toBe(503)
+})
 
 describe('a conversation over HTTP', () => {
   test('is begun once, and found in the list', async () => {

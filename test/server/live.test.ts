@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { PassThrough, type Writable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { serve } from '../../src/server/serve.ts'
+import { heartbeat } from '../../src/server/sse.ts'
 import { createAccessToken, revokeAccessToken } from '../../src/server/access-tokens.ts'
 import { eventStream, type SseMessage } from '../../src/server/sse.ts'
 import { atEnd } from '../support/at-end.ts'
@@ -83,6 +84,22 @@ test('a reader whose token is revoked is told nothing more', async () => {
   await chat.append(message(1))
   expect(await reading.text()).not.toContain('Message 1.')
   expect((await other).at(-1)?.data).toMatchObject({ position: 1 })
+})
+
+test('the idle stream of a reader whose token is revoked ends before its next heartbeat', async () => {
+  const store = await opened('memory:')
+  const tokenFile = join(temporaryFolder(), 'tokens.json')
+  const ann = createAccessToken(tokenFile, 'ann', ['read'])
+  const server = await serve({ store, port: 0, tokenFile })
+  atEnd(server.close)
+  await store.conversation('a').append(message(0))
+  const url = `${server.url}/api/v1/conversations/a/events`
+  const headers = { accept: 'text/event-stream', authorization: `Bearer ${ann}` }
+  const reading = await fetch(url, { headers })
+  revokeAccessToken(tokenFile, 'ann')
+  const began = performance.now()
+  expect(await reading.text()).toContain('caught-up')
+  expect(performance.now() - began).toBeLessThan(heartbeat - 3_000)
 })
 
 describe('a live conversation', () => {

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { renameSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -6,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { openStore } from '../../src/index.ts'
 import { serve } from '../../src/server/serve.ts'
 import { atEnd } from '../support/at-end.ts'
-import { endsWithTest, startHeard } from '../support/node.ts'
+import { endsWithTest, node, quiet, startHeard } from '../support/node.ts'
 import { opened, temporaryFolder } from '../support/stores.ts'
 import { inDirectory, program, shell } from '../cli/palimpsest.ts'
 
@@ -81,6 +82,24 @@ describe('palimpsest serve', () => {
       expect((await says('serve token revoke ann')).code).toBe(1)
     }))
 })
+
+test('a token file in the folder that the server does not use is named', () =>
+  inDirectory(async (directory) => {
+    await shell('palimpsest serve token create ann', directory)
+    const serving = async (...options: readonly string[]): Promise<string> => {
+      const args = [await program(), 'serve', '--port', '0', ...options]
+      const child = spawn(node, args, { cwd: directory, env: quiet, stdio: ['ignore', 'pipe', 'pipe'] })
+      endsWithTest(child)
+      let said = ''
+      child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()))
+      await once(createInterface(child.stdout), 'line')
+      child.kill('SIGTERM')
+      await once(child, 'close')
+      return said
+    }
+    expect(await serving()).toContain('tokens.json is not used')
+    expect(await serving('--token-file', 'tokens.json')).toBe('')
+  }))
 
 test('palimpsest start --web imports the sample, and serves its page until it is told to end', async () => {
   const url = `sqlite:${join(temporaryFolder(), 'store.db')}`

@@ -223,7 +223,10 @@ describe('a turn that is asked for over HTTP', () => {
     expect(messages[0]?.data).toMatchObject({ position: 0 })
     expect(messages.at(-1)?.data).toMatchObject({ outcome: 'done' })
     const nothing = await all(posted(turns, {}))
-    expect(nothing.at(-1)?.data).toEqual({ outcome: 'done' })
+    expect(nothing.at(-1)?.data).toEqual({
+      outcome: 'done',
+      detail: expect.stringContaining('there was nothing to answer') as string,
+    })
     expect(idsOf(nothing)).toEqual([])
   })
 

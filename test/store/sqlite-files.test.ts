@@ -13,6 +13,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { openStore, type Store } from 'palimpsest'
 import { afterEach, describe, expect, test } from 'vitest'
 import { openEvents, storeOn } from '../../src/api/open.ts'
@@ -122,6 +123,26 @@ describe('an append is not acknowledged where it would not be found again', () =
       for await (const _ of store.follow()) renameSync(path, `${path}.old`)
     })()
     await expect(following).rejects.toMatchObject({ _tag: 'StoreReplaced' })
+  })
+
+  test('and reads stop within about a second, from a folder that had long been quiet, too', async () => {
+    const path = file()
+    await written(`${path}.other`)
+    const store = await opened(path)
+    await store.conversation('c').append(hello)
+    utimesSync(dirname(path), new Date(0), new Date(0))
+    expect(await store.conversation('c').position()).toBe(0)
+    renameSync(`${path}.other`, path)
+    const reads = async (): Promise<never> => {
+      for (;;) {
+        await store.conversation('c').position()
+        await sleep(10)
+      }
+    }
+    await expect(reads()).rejects.toMatchObject({ _tag: 'StoreReplaced' })
+    await expect(store.conversations()[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+      _tag: 'StoreReplaced',
+    })
   })
 
   test('other files may come and go beside it', async () => {

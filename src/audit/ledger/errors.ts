@@ -73,9 +73,14 @@ export const ledgerNotFound = (store: string): LedgerNotFound => ({
   store,
 })
 
-export const ledgerExists = (origin: string): LedgerExists => ({
+/**
+ * Creates the error for an attempt to begin a second ledger.
+ *
+ * @param key current verifier key of the existing ledger, if known
+ */
+export const ledgerExists = (origin: string, key?: string): LedgerExists => ({
   _tag: 'LedgerExists',
-  message: `the store already has the ledger ${origin}: seal with its key, replace the key with palimpsest audit rotate-key, or, if the key or part of the ledger is permanently lost, begin a new ledger with --again and --force`,
+  message: `the store already has the ledger ${origin}${key === undefined ? '' : `, with the verifier key ${key}`}: seal with its key, replace the key with palimpsest audit rotate-key, or, if the key or part of the ledger is permanently lost, begin a new ledger with --again and --force`,
   origin,
 })
 

@@ -61,10 +61,10 @@ export const checkTimestamp = (
   text: string,
   trusted: readonly X509Certificate[],
 ): TE.TaskEither<string, Timestamp> =>
-  TE.tryCatch(
-    async () => checked(await core(), Buffer.from(reply), { text, trusted }),
-    (error) => (error instanceof Refused ? error.message : `answered without a timestamp (${String(error)})`),
-  )
+  TE.tryCatch(async () => checked(await core(), Buffer.from(reply), { text, trusted }), problemOf)
+
+const problemOf = (error: unknown): string =>
+  error instanceof Refused ? error.message : `answered without a timestamp (${String(error)})`
 
 /** Error that is thrown and caught in this file only. */
 class Refused extends Error {}
@@ -80,6 +80,9 @@ const core = async (): Promise<typeof Core> => {
     throw new Refused('cannot be checked without the package @sigstore/core: npm install @sigstore/core')
   }
 }
+
+/** Loads the package that reads timestamps. If it is missing, the problem is the end of a sentence about the authority. */
+export const timestampParser: TE.TaskEither<string, typeof Core> = TE.tryCatch(core, problemOf)
 
 interface Expected {
   readonly text: string

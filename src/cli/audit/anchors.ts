@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import * as E from 'fp-ts/lib/Either.js'
 import { openEvents } from '../../api/open.ts'
 import { toPromise } from '../../api/promises.ts'
@@ -10,6 +11,8 @@ import { fileText } from '../options.ts'
 /** Anchors given on the command line, with a function that closes their stores. */
 export interface AnchorSet {
   readonly anchors: readonly Anchor[]
+  /** Names of the anchors that are folders and did not exist, as when a disk is not mounted. The first checkpoint creates them. */
+  readonly newFolders: ReadonlySet<string>
   readonly close: () => Promise<void>
 }
 
@@ -20,16 +23,22 @@ export interface AnchorSet {
 export const openAnchors = async (places: readonly string[] = []): Promise<AnchorSet> => {
   const stores: EventStore[] = []
   const anchors: Anchor[] = []
+  const newFolders = new Set<string>()
   const close = async (): Promise<void> => {
     for (const store of stores) await store.close()()
   }
   try {
-    for (const place of places) anchors.push(await anchorAt(place, stores))
+    for (const place of places) {
+      const anchor = await anchorAt(place, stores)
+      anchors.push(anchor)
+      if (anchor.name === pathOf(place) && place.endsWith('/') && !existsSync(anchor.name))
+        newFolders.add(anchor.name)
+    }
   } catch (error) {
     await close()
     throw error
   }
-  return { anchors, close }
+  return { anchors, newFolders, close }
 }
 
 const anchorAt = async (place: string, stores: EventStore[]): Promise<Anchor> => {
@@ -37,7 +46,7 @@ const anchorAt = async (place: string, stores: EventStore[]): Promise<Anchor> =>
   const { fileAnchor, gitAnchor, parseKey, storeAnchor, timestampAnchor, witnessAnchor } =
     await import('../../audit.ts')
   if (place.startsWith('git:')) return gitAnchor(place.slice('git:'.length))
-  if (place.startsWith('file:')) return fileAnchor(place.slice('file:'.length))
+  if (place.startsWith('file:')) return fileAnchor(pathOf(place))
   if (place.startsWith('tsa:')) {
     const [, url, file] = /^tsa:(https?:[^#]+)#(.+)$/.exec(place) ?? []
     if (url === undefined || file === undefined)
@@ -58,5 +67,7 @@ const anchorAt = async (place: string, stores: EventStore[]): Promise<Anchor> =>
   stores.push(store)
   return storeAnchor(store)
 }
+
+const pathOf = (place: string): string => place.replace(/^file:/, '')
 
 const unusable = (place: string, form: string): Error => toError(usage(`--anchor ${place}: ${form}`))

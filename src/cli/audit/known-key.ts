@@ -21,7 +21,12 @@ const keyGiven = async (option: string, key: string, use: VerifierKey['use']): P
     throw toError(
       usage(`${option} ${key} is neither a file nor a verifier key, such as example.com/log+1a2b3c4d+AZ…`),
     )
-  const parsed = parseKey((isThere ? await fileText(key) : key).trim())
+  const text = (isThere ? await fileText(key) : key).trim()
+  if (text.startsWith('-----BEGIN PRIVATE KEY'))
+    throw toError(
+      usage(`${option} ${key} is a signing key: palimpsest audit key prints the verifier key of a ledger`),
+    )
+  const parsed = parseKey(text)
   if (E.isLeft(parsed)) throw toError(usage(`${option} ${parsed.left.message.replace(/^key: /, '')}`))
   if (parsed.right.use === use) return parsed.right
   throw toError(

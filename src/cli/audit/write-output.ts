@@ -1,6 +1,7 @@
-import type { Anchor, AuditSummary, AuditProblem, LedgerStatus, SealedNow } from '../../index.ts'
+import type { AuditSummary, AuditProblem, LedgerStatus, SealedNow } from '../../index.ts'
 import { visible } from '../../transfer/formats/visible.ts'
 import type { Output } from '../output.ts'
+import type { AnchorSet } from './anchors.ts'
 import { linesOf, type TextSpan, plural, widthOf } from '../text.ts'
 import { writeFinding } from '../views/write-finding.ts'
 
@@ -44,7 +45,7 @@ export const writeDone = async (
 export const writeSealed = async (
   out: Output,
   { sealed, turns, size, anchored, unsealable }: SealedNow,
-  anchors: readonly Anchor[],
+  { anchors, newFolders }: Pick<AnchorSet, 'anchors' | 'newFolders'>,
 ): Promise<void> => {
   const signs = new Set(anchors.filter(({ verify }) => verify).map(({ name }) => name))
   await out.line([
@@ -63,7 +64,15 @@ export const writeSealed = async (
               [anchor, 'bold'],
               ['has signed the time of the checkpoint; it keeps no copy'],
             ]
-          : [['kept', 'user'], [anchor, 'bold'], ['has the checkpoint']],
+          : [
+              ['kept', 'user'],
+              [anchor, 'bold'],
+              [
+                newFolders.has(anchor)
+                  ? 'has the checkpoint, in a folder that did not exist: check that its disk is mounted'
+                  : 'has the checkpoint',
+              ],
+            ],
     )
 }
 

@@ -18,7 +18,7 @@ export const addAppend = (program: Command, shell: Shell): void => {
     .command('append <id>')
     .description('append a message; the first creates the conversation')
     .addOption(
-      new Option('--role <role>', 'role of the message')
+      new Option('--role <role>', 'role of the message; `say` needs none, and says it as the user')
         .choices(['user', 'assistant', 'system'])
         .makeOptionMandatory(),
     )

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type Conversation, type Evidence, isError, type WrittenDocument } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
-import { usage } from '../errors.ts'
+import { failureOf, usage } from '../errors.ts'
 import { actorIn } from '../host.ts'
 import { commandName, type CommandSession, conversationNamed, type Shell } from '../shell.ts'
 import { pattern, positions, withholdOption } from '../options.ts'
@@ -101,7 +101,13 @@ const written = async (
   { out, format, calls: chosen, withhold, redact, by, reason, force }: PresentOptions,
 ): Promise<Written> => {
   const chat = store.conversation(id)
-  const repeated = await checkContent(chat, { format, withhold, redact, force })
+  const forced: Forced[] = []
+  const checking = { format, withhold, redact }
+  const repeated = await checkContent(chat, checking).catch((error: unknown) => {
+    if (!force || failureOf(error)._tag !== 'SecretsFound') throw error
+    forced.push('secrets')
+    return checkContent(chat, { ...checking, force })
+  })
   const onReady = (): Promise<void> =>
     store.audit.recordExport({
       conversations: [id],
@@ -111,14 +117,20 @@ const written = async (
       withheld: withhold,
       calls: chosen,
     })
-  if (format !== 'bundle')
-    return { file: out, ...(await chat.document({ file: out, format, withhold, redact, onReady })), repeated }
-  const ledger = await store.audit
-    .proof(id, { compare: force !== true, entries: true })
-    .catch((error: unknown) => {
+  if (format !== 'bundle') {
+    const document = await chat.document({ file: out, format, withhold, redact, onReady })
+    return { file: out, ...document, repeated, ...(force && { forced }) }
+  }
+  const proof = (compare: boolean) =>
+    store.audit.proof(id, { compare, entries: true }).catch((error: unknown) => {
       if (isError(error, 'NotSealed') || isError(error, 'LedgerNotFound')) return undefined
       throw error
     })
+  const ledger = await proof(true).catch((error: unknown) => {
+    if (!force || !isError(error, 'SealContradicted')) throw error
+    forced.push('ledger')
+    return proof(false)
+  })
   const evidence = await chat.evidence({
     folder: out,
     calls: chosen,
@@ -129,12 +141,21 @@ const written = async (
   })
   const sealed = ledger?.entries?.flatMap(({ name, position }) => (name === id ? [position] : [])) ?? []
   const unsealed = evidence.events - 1 - Math.max(-1, ...sealed)
-  return { folder: out, isSealed: ledger !== undefined, unsealed, ...evidence }
+  return { folder: out, isSealed: ledger !== undefined, unsealed, ...evidence, ...(force && { forced }) }
 }
 
-type Written =
+/** A reason to refuse an export that `--force` overruled. */
+type Forced = 'secrets' | 'ledger'
+
+type Written = { readonly forced?: readonly Forced[] } & (
   | ({ readonly folder: string; readonly isSealed: boolean; readonly unsealed: number } & Evidence)
   | ({ readonly file: string } & WrittenDocument)
+)
+
+const overruled: Readonly<Record<Forced, string>> = {
+  secrets: 'the content has what looks like secrets',
+  ledger: 'the conversation contradicts the ledger, so the bundle is BROKEN',
+}
 
 const linesOf = (done: Written): readonly string[] => {
   const { conversation, events, withheld, tainted, repeated } = done
@@ -143,6 +164,7 @@ const linesOf = (done: Written): readonly string[] => {
     'file' in done
       ? `Wrote ${done.file}: ${plural(events, 'event')} of ${conversation}`
       : `Wrote ${done.folder}: ${plural(events, 'event')} and ${plural(done.requests, 'request')} of ${conversation}`,
+    ...(done.forced ?? []).map((why) => `  FORCED: ${overruled[why]}`),
     ...('isSealed' in done ? unproven(done) : []),
     ...(withheld.length > 0 ? [`  withheld: ${withheld.join(', ')}`] : []),
     ...(erased.length > 0 ? [`  of these, erased: ${rangesText(erased)}`] : []),
@@ -217,7 +239,7 @@ const inPresentWords = (
 
 interface ContentOptions extends Pick<PresentOptions, 'format' | 'redact'> {
   readonly withhold: readonly number[] | undefined
-  readonly force: true | undefined
+  readonly force?: true
 }
 
 /**

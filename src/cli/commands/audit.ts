@@ -4,7 +4,7 @@ import { showFolder, verifyFolders } from '../audit/folders.ts'
 import { openAnchors } from '../audit/anchors.ts'
 import { readVerifierKey } from '../audit/known-key.ts'
 import { writeDone, writeProblem, writeSealed, writeStatus } from '../audit/write-output.ts'
-import { type AuditSummary, type AuditProblem, isError } from '../../index.ts'
+import { type AuditSummary, type AuditProblem, isError, type Store } from '../../index.ts'
 import { visible } from '../../transfer/formats/visible.ts'
 import type { Signer } from '../../audit/ledger/keys.ts'
 import { toError } from '../../result/typed-error.ts'
@@ -39,6 +39,7 @@ Examples:
     )
   for (const add of [
     addInit,
+    addKey,
     addSeal,
     addStatus,
     addVerifyAll,
@@ -94,6 +95,7 @@ Examples:
         'created',
         async ({ store, out, isJson }, { key: file, origin, again, force }: InitOptions) => {
           if (force && again === undefined) throw toError(usage('--force needs --again, with the reason'))
+          if (again === undefined) await checkNoLedger(store)
           const made = await withNewKey(file, (signer) => store.audit.init({ signer, origin, again, force }))
           if (isJson) return out.json({ ...made, file })
           await out.text(`${visible(made.key)}\n`)
@@ -101,6 +103,39 @@ Examples:
         },
       ),
     )
+}
+
+/** Throws `LedgerExists`, with the verifier key, if the store has a ledger that can be read. */
+const checkNoLedger = async ({ audit }: Store): Promise<void> => {
+  const [{ ledgerExists }, ledger] = await Promise.all([
+    import('../../audit/ledger/errors.ts'),
+    audit.status().catch((error: unknown) => {
+      if (!isError(error, 'LedgerNotFound') && !isError(error, 'LedgerDamaged')) throw error
+    }),
+  ])
+  if (ledger) throw toError(ledgerExists(ledger.origin, ledger.key))
+}
+
+const addKey = (audit: Command, shell: Shell): void => {
+  audit
+    .command('key')
+    .description("print the ledger's current verifier key again")
+    .addHelpText('after', '\nExamples:\n  palimpsest audit key > ledger.pub')
+    .action(
+      shell.action('existing', async ({ store, out, isJson }) => {
+        const { origin, key } = await store.audit.status()
+        await (isJson ? out.json({ origin, key }) : out.text(`${visible(key)}\n`))
+      }),
+    )
+}
+
+/** Reads the signing key from a file. Throws `LedgerNotFound` if there is no key because the store has no ledger yet. */
+const signerOf = async (store: Store, file: string): Promise<Signer> => {
+  const { keyFile } = await import('../../audit.ts')
+  return keyFile(file).catch(async (error: unknown) => {
+    await store.audit.status()
+    throw error
+  })
 }
 
 interface SealFlags extends Given {
@@ -131,13 +166,12 @@ Examples:
       shell.action(
         'existing',
         async ({ store, out, isJson, fail }, { key, anchor, renewAnchor }: SealFlags) => {
-          const { keyFile } = await import('../../audit.ts')
-          const signer = await keyFile(key)
-          const { anchors, close } = await openAnchors(anchor)
+          const signer = await signerOf(store, key)
+          const { anchors, newFolders, close } = await openAnchors(anchor)
           try {
             const sealed = await store.audit.seal({ signer, anchors, renewAnchors: renewAnchor })
             if (sealed.anchored.some(({ error }) => error) || sealed.unsealable.length > 0) fail()
-            await (isJson ? out.json(sealed) : writeSealed(out, sealed, anchors))
+            await (isJson ? out.json(sealed) : writeSealed(out, sealed, { anchors, newFolders }))
           } finally {
             await close()
           }
@@ -283,8 +317,7 @@ Examples:
     )
     .action(
       shell.action('existing', async ({ store, out, isJson }, file: string, { key }: Given) => {
-        const { keyFile } = await import('../../audit.ts')
-        const signer = await keyFile(key)
+        const signer = await signerOf(store, key)
         const made = await withNewKey(file, (to) => store.audit.rotateKey({ signer, to }))
         await (isJson ? out.json({ ...made, file }) : out.text(`${visible(made.key)}\n`))
       }),

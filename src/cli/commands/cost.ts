@@ -1,12 +1,15 @@
 import { type Command, Option } from 'commander'
 import type { Cost, UsageTotals, ToolUsage } from '../../investigate/index.ts'
+import type { Store } from '../../index.ts'
 import { visible } from '../../transfer/formats/visible.ts'
 import { toError } from '../../result/typed-error.ts'
 import { limitHeapGrowth } from '../bounded-heap.ts'
 import { usage } from '../errors.ts'
-import { pricesIn } from '../options.ts'
+import { pricesIn, several } from '../options.ts'
+import type { Output } from '../output.ts'
 import type { CommandSession, Shell } from '../shell.ts'
-import { plural } from '../text.ts'
+import { shortIdsIn } from '../short-ids.ts'
+import { compact, plural } from '../text.ts'
 import { usdText } from '../views/money.ts'
 import { writeTable } from '../views/table.ts'
 
@@ -15,6 +18,7 @@ interface Options {
   readonly all?: boolean
   readonly by: By
   readonly prices?: string
+  readonly limit?: number
 }
 
 export const addCost = (program: Command, shell: Shell): void => {
@@ -32,6 +36,7 @@ export const addCost = (program: Command, shell: Shell): void => {
         .default('conversation'),
     )
     .option('--prices <file>', 'JSON file with prices of models, which add to or replace the list prices')
+    .option('--limit <n>', 'print at most n rows; the total still counts everything', several)
     .addHelpText(
       'after',
       `
@@ -44,12 +49,15 @@ usage is missing, or that fewer output tokens were recorded than the reply has.
 Standard error lists what is missing, with "not counted: …" for conversations
 that cannot be read.
 
-In a pipe, each line is name, calls (of a tool: how often it was called),
-input, cache reads, cache writes, output, US dollars, and of a conversation the
-dollars with its subagents, separated by tabs. The last line is the total.
+The most expensive rows come first, days in their order. A terminal shows
+titles, and shortens ids and numbers. In a pipe, each line is name, calls (of a
+tool: how often it was called), input, cache reads, cache writes, output, US
+dollars, and of a conversation the dollars with its subagents, separated by
+tabs. The last line is the total.
 
 Examples:
   palimpsest cost task-42
+  palimpsest cost --limit 10
   palimpsest cost --by model
   palimpsest cost --by day --prices prices.json`,
     )
@@ -63,54 +71,100 @@ Examples:
 const print = async (
   { store, out, isJson, host }: CommandSession,
   conversation: string | undefined,
-  { by, prices: file }: Options,
+  { by, prices: file, limit = Infinity }: Options,
 ): Promise<void> => {
   limitHeapGrowth()
   const { cost } = await import('../../investigate/index.ts')
   const found = await cost(store, { conversation, prices: await pricesIn(file) })
   if (isJson) return out.json(found)
-  await writeTable(
-    out,
-    [by, ...headings, ...(by === 'conversation' ? ['in all'] : [])],
-    rowsOf(found, by),
-    [1, 2, 3, 4, 5, 6, 7],
-  )
+  const table = tableOf(found, by, limit)
+  await (out.isTerminal ? writeShort(out, store, table) : writeTable(out, [], table.rows.map(plainRow)))
+  if (table.more > 0) await out.aside([`${plural(table.more, 'more row')}, included in the total`, 'dim'])
   for (const line of missingIn(found)) host.stderr.write(`${visible(line)}\n`)
 }
 
-const headings = ['calls', 'input', 'read', 'written', 'output', 'usd']
+interface Row {
+  readonly name: string
+  /** Calls, and tokens of input, cache reads, cache writes and output. */
+  readonly counts: readonly number[]
+  readonly usd: Amount
+  /** The amount that includes the subagents. */
+  readonly inAll?: Amount
+}
+type Amount = Pick<UsageTotals, 'usd'> & Partial<UsageTotals>
 
-const rowsOf = (found: Cost, by: By): readonly (readonly string[])[] => {
-  const { conversations, models, days, tools, total } = found
-  const last = rowOf('total', total)
+/** The rows of a table, without those beyond a limit; the last row is the total. */
+interface CostTable {
+  readonly by: By
+  readonly rows: readonly Row[]
+  /** Number of rows beyond the limit. */
+  readonly more: number
+}
+
+const tableOf = (found: Cost, by: By, limit: number): CostTable => {
+  const rows = rowsOf(found, by)
+  const sorted =
+    by === 'day' ? rows : rows.toSorted((a, b) => (b.inAll ?? b.usd).usd - (a.inAll ?? a.usd).usd)
+  const total = rowOf('total', found.total)
+  const last = by === 'conversation' ? { ...total, inAll: found.total } : total
+  return { by, rows: [...sorted.slice(0, limit), last], more: Math.max(0, rows.length - limit) }
+}
+
+const rowsOf = ({ conversations, models, days, tools }: Cost, by: By): readonly Row[] => {
   switch (by) {
     case 'conversation':
-      return [
-        ...conversations.map(({ id, own, total: whole }) => [...rowOf(id, own), amountOf(whole)]),
-        [...last, amountOf(total)],
-      ]
+      return conversations.map(({ id, own, total }) => ({ ...rowOf(id, own), inAll: total }))
     case 'model':
-      return [...models.map(({ model, ...spent }) => rowOf(model ?? '(not recorded)', spent)), last]
+      return models.map(({ model, ...spent }) => rowOf(model ?? '(not recorded)', spent))
     case 'day':
-      return [...days.map(({ day, ...spent }) => rowOf(day, spent)), last]
+      return days.map(({ day, ...spent }) => rowOf(day, spent))
     case 'tool':
-      return [...tools.map(({ tool, ...share }) => toolRow(tool ?? '(no tool)', share)), last]
+      return tools.map(({ tool, uses, ...share }) => rowOf(tool ?? '(no tool)', { ...share, calls: uses }))
   }
 }
 
-const rowOf = (name: string, spent: UsageTotals): readonly string[] => [
+const rowOf = (name: string, spent: Amount & Omit<ToolUsage, 'uses'> & Pick<UsageTotals, 'calls'>): Row => ({
   name,
-  ...[spent.calls, spent.input, spent.cacheRead, spent.cacheWrite, spent.output].map(String),
-  amountOf(spent),
+  counts: [spent.calls, spent.input, spent.cacheRead, spent.cacheWrite, spent.output],
+  usd: spent,
+})
+
+const plainRow = ({ name, counts, usd, inAll }: Row): readonly string[] => [
+  name,
+  ...counts.map(String),
+  amountOf(usd),
+  ...(inAll ? [amountOf(inAll)] : []),
 ]
 
-const toolRow = (
-  name: string,
-  { uses, input, cacheRead, cacheWrite, output, usd }: ToolUsage,
-): readonly string[] => [name, ...[uses, input, cacheRead, cacheWrite, output].map(String), usdText(usd)]
+const headings = ['calls', 'input', 'read', 'written', 'output', 'usd']
 
-const amountOf = ({ usd, unpriced, uncounted, understated }: UsageTotals): string =>
-  `${unpriced + uncounted + understated > 0 ? '≥ ' : ''}${usdText(usd)}`
+/** Writes the table for a terminal: with short ids and numbers, and with the titles of conversations. */
+const writeShort = async (out: Output, store: Store, { by, rows }: CostTable): Promise<void> => {
+  const ids = rows.slice(0, -1).map(({ name }) => name)
+  const isTitled = by === 'conversation'
+  const short = isTitled ? await shortIdsIn(store, ids) : new Map<string, string>()
+  const titles = new Map<string, string>()
+  if (isTitled) for await (const { id, title } of store.conversations({ ids })) titles.set(id, title)
+  // The column would repeat the one before it if there are no subagents.
+  const withAll = rows.some(({ usd, inAll }) => inAll && inAll.usd !== usd.usd)
+  const decimals = (rows.at(-1)?.usd.usd ?? 0) < 1 ? 4 : 2
+  await writeTable(
+    out,
+    [by, ...headings, ...(withAll ? ['in all'] : []), ...(isTitled ? ['title'] : [])],
+    rows.map(({ name, counts, usd, inAll }) => [
+      short.get(name) ?? name,
+      ...counts.map(compact),
+      amountOf(usd, decimals),
+      ...(withAll && inAll ? [amountOf(inAll, decimals)] : []),
+      ...(isTitled ? [titles.get(name) ?? ''] : []),
+    ]),
+    withAll ? [1, 2, 3, 4, 5, 6, 7] : [1, 2, 3, 4, 5, 6],
+    isTitled ? 'last is prose' : undefined,
+  )
+}
+
+const amountOf = ({ usd, unpriced = 0, uncounted = 0, understated = 0 }: Amount, decimals?: number): string =>
+  `${unpriced + uncounted + understated > 0 ? '≥ ' : ''}${usdText(usd, decimals)}`
 
 const ofModel = 'price of '
 

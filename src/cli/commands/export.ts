@@ -34,7 +34,10 @@ export const addExport = (program: Command, shell: Shell): void => {
       'palimpsest, anthropic, markdown (or md), html, vcon, prov, or one registered by --load',
       'palimpsest',
     )
-    .option('--out <file>', 'write to this file, overwriting an existing one')
+    .option(
+      '--out <file>',
+      'write to this file, overwriting an existing one; -: to standard output, even on a terminal',
+    )
     .option('--at <position>', 'html: the conversation at this position', position)
     .option('--calls', 'html: include the request of every call, as it was sent')
     .addOption(withholdOption())
@@ -56,6 +59,7 @@ html:       the page of \`palimpsest serve\` about this conversation, in a file
             that opens without a server
 vcon, prov: for other programs, in the formats of IETF drafts and W3C PROV;
             docs/interchange.md says what they cover
+The formats palimpsest and html are not printed on a terminal without --out -.
 Content that looks like a secret, such as an API key, is refused. Words of
 withheld or redacted content that remain elsewhere are named on standard error.
 
@@ -73,12 +77,17 @@ Examples:
         if (!exporter) throw toError(unknownChoice('--format', format, ['html', ...writableFormats()]))
         if (format !== 'html' && (at !== undefined || calls))
           throw toError(usage('--at and --calls are for --format html'))
+        if (session.out.isTerminal && out === undefined && (exporter.kind === 'lines' || format === 'html'))
+          throw toError(
+            usage(`an export in the format ${format} is for a file: --out FILE writes it, --out - prints it`),
+          )
         const chat = session.store.conversation(id)
         // Fails with the nearest id if the conversation does not exist.
         await chat.position()
         const left = await prepared(session, chat, options)
         const isCompact = session.isJson && !session.out.isTerminal
-        if (out !== undefined) await writeFile(out, exporter.pieces(chat, { ...left, isCompact: true }))
+        if (out !== undefined && out !== '-')
+          await writeFile(out, exporter.pieces(chat, { ...left, isCompact: true }))
         else
           await print(
             session,

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { WriteOptions } from '../../index.ts'
-import { positionAt } from '../conversation.ts'
+import { positionAt, writeTitle } from '../conversation.ts'
 import { position, withEnvelope } from '../options.ts'
 import type { Shell } from '../shell.ts'
 
@@ -16,11 +16,13 @@ export const addFork = (program: Command, shell: Shell): void => {
   withEnvelope(command)
     .addHelpText('after', '\nExample:\n  palimpsest fork task-42 task-42-retry --at 4')
     .action(
-      shell.edit(async ({ store, out, isJson }, id: string, newId: string, options: Options) => {
+      shell.edit(async (session, id: string, newId: string, options: Options) => {
+        const { store, out, isJson } = session
         const copy = await store.conversation(id).fork(newId, options)
         const at = (await positionAt(copy, undefined)) - 1
         if (isJson) return out.json({ conversation: newId, from: { conversation: id, position: at } })
         await out.line([newId, 'bold'], [`  forked from ${id} at ${at}`])
+        await writeTitle(session, id)
       }),
     )
 }

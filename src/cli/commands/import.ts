@@ -11,15 +11,25 @@ import { withBoundedHeap } from '../bounded-heap.ts'
 import { type CliError, failureOf, unknownChoice, usage } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { checkId } from '../options.ts'
-import type { Output } from '../output.ts'
 import { folderProblem, isFolder, kindOf, sessionPaths, type SessionPath } from '../session-files.ts'
 import type { CommandSession, Shell } from '../shell.ts'
 import { plural } from '../text.ts'
+import {
+  type ImportedFile,
+  isIncomplete,
+  isUnchanged,
+  mostExamples,
+  writeExamples,
+  writeFiles,
+  writeImported,
+  writeSums,
+} from '../views/import-report.ts'
 
 interface Options {
   readonly format?: Format
   readonly id?: string
   readonly skipBadLines?: boolean
+  readonly verbose?: boolean
 }
 
 export const addImport = (program: Command, shell: Shell): void => {
@@ -34,6 +44,7 @@ export const addImport = (program: Command, shell: Shell): void => {
     )
     .option('--id <id>', 'id of the conversation (default: the id of the session)')
     .option('--skip-bad-lines', 'skip unreadable lines, and list them')
+    .option('--verbose', 'of several files: report on each one, instead of sums and a few examples')
     .addHelpText(
       'after',
       '\nExamples:\n  palimpsest import ~/.claude/projects\n  palimpsest import api_conversation_history.json --id task-42',
@@ -43,10 +54,10 @@ export const addImport = (program: Command, shell: Shell): void => {
         const paths = sessionPaths(files)
         const [only] = paths
         if (only && !only.isFound && paths.length === 1) {
-          const result = await importFile(session, only.file, options)
+          const result = { file: only.file, ...(await importFile(session, only.file, options)) }
           if (isIncomplete(result)) session.fail()
-          if (session.isJson) return session.out.json({ imported: [{ file: only.file, ...result }] })
-          return writeImported(session.out, only.file, result)
+          if (session.isJson) return session.out.json({ imported: [result] })
+          return writeImported(session.out, result)
         }
         await importAll(session, paths, options)
       }),
@@ -55,7 +66,7 @@ export const addImport = (program: Command, shell: Shell): void => {
 
 /** Outcome of importing several files. */
 interface Outcome {
-  readonly imported: (ImportResult & { readonly file: string })[]
+  readonly imported: ImportedFile[]
   readonly failed: (CliError & { readonly file: string })[]
   /** Empty files, and files whose session has no messages. */
   readonly withoutMessages: string[]
@@ -67,17 +78,20 @@ interface Outcome {
 const importAll = async (
   session: CommandSession,
   paths: readonly SessionPath[],
-  options: Options,
+  { verbose: isVerbose = false, ...options }: Options,
 ): Promise<void> => {
   const { out, isJson, host, fail } = session
   const outcome: Outcome = { imported: [], failed: [], withoutMessages: [], noSessions: [] }
   const { imported, failed, withoutMessages, noSessions } = outcome
+  let shown = 0
   for (const { file, isFound } of paths) {
     try {
-      const result = await importFile(session, file, options)
-      imported.push({ file, ...result })
+      const result = { file, ...(await importFile(session, file, options)) }
+      imported.push(result)
       if (isIncomplete(result)) fail()
-      if (!isJson && !isUnchanged(result)) await writeImported(out, file, result)
+      if (isJson || isUnchanged(result)) continue
+      if (isVerbose) await writeImported(out, result)
+      else shown += await writeExamples(out, result, Math.max(0, mostExamples - shown))
     } catch (error) {
       const failure = aboutFile(failureOf(error), file)
       if (failure['isWithoutMessages'] === true) withoutMessages.push(file)
@@ -85,17 +99,20 @@ const importAll = async (
       else if (fileErrors.has(failure._tag)) {
         fail()
         failed.push({ ...failure, file })
-        if (!isJson && !isDiverged(failure)) writeFailure(host, failure)
+        const alike = failed.filter(({ _tag }) => _tag === failure._tag).length
+        if (!isJson && !isDiverged(failure) && (isVerbose || alike <= mostExamples))
+          writeFailure(host, failure)
       } else {
-        if (!isJson) writeDiverged(host, failed)
+        if (!isJson) writeLast(host, failed, isVerbose)
         throw toError({ ...failure, file, ...outcome })
       }
     }
   }
   if (isJson) return out.json(outcome)
-  writeDiverged(host, failed)
-  for (const file of withoutMessages) await out.line([`no messages yet: ${file}`, 'dim'])
-  for (const file of noSessions) await out.line([`not a session: ${file}`, 'dim'])
+  if (!isVerbose) await writeSums(out, imported)
+  writeLast(host, failed, isVerbose)
+  await writeFiles(out, 'no messages yet', withoutMessages, isVerbose)
+  await writeFiles(out, 'not a session', noSessions, isVerbose)
   await out.line([summaryOf(outcome)])
 }
 
@@ -105,24 +122,16 @@ const writeFailure = ({ stderr }: Host, { message }: CliError): unknown =>
 /** Reports whether a file has new messages that no longer fit its conversation. */
 const isDiverged = ({ _tag }: CliError): boolean => _tag === 'ImportDiverged'
 
-/** Writes which files diverged. They come after all others, where the user sees them together. */
-const writeDiverged = (host: Host, failed: readonly CliError[]): void => {
-  for (const failure of failed.filter(isDiverged)) writeFailure(host, failure)
+/** Writes which files diverged, after all others, where the user sees them together, and how many failures were not written. */
+const writeLast = (host: Host, failed: readonly CliError[], isVerbose: boolean): void => {
+  const most = isVerbose ? Infinity : mostExamples
+  for (const failure of failed.filter(isDiverged).slice(0, most)) writeFailure(host, failure)
+  for (const [tag, { length }] of Map.groupBy(failed, ({ _tag }) => _tag))
+    if (length > most)
+      host.stderr.write(
+        `error: ${plural(length - most, 'more file')} failed with ${tag}: --verbose lists all\n`,
+      )
 }
-
-/** Reports whether a file had nothing that the store did not have, and nothing that differs from it. */
-const isUnchanged = ({ conversations, report }: ImportResult): boolean =>
-  report.badLines.length === 0 &&
-  conversations.every(
-    ({ added, notes, changed }) => added === 0 && notes === undefined && changed === undefined,
-  )
-
-/**
- * Reports whether a skipped line makes later lines unreadable, because each stored event has the hash of the one before it. A single bad
- * line, such as a torn end, has none after it.
- */
-const isIncomplete = ({ format, report }: ImportResult): boolean =>
-  format === 'palimpsest' && report.badLines.length > 1
 
 /** Errors about a single file, after which the others can still be imported. */
 const fileErrors: ReadonlySet<string> = new Set<ImportError['_tag']>([
@@ -216,37 +225,4 @@ const bytesOf = (file: string, { stdin }: Host): SessionStream['bytes'] => {
   if (file === '-') return stdin
   const open = (): AsyncIterable<Uint8Array> => createReadStream(file, { highWaterMark: 256 * 1024 })
   return kindOf(file)?.isFile() === true ? open : open()
-}
-
-/** Maximum number of skipped lines that are printed for a file. */
-const mostSkipped = 10
-
-/** Reports the events and notes that were imported from a file, and the records that were left out. */
-const writeImported = async (out: Output, file: string, result: ImportResult): Promise<void> => {
-  const { format, conversations, report } = result
-  for (const { id, added, events, notes, changed } of conversations) {
-    const news = [
-      ...(added > 0 ? [plural(added, 'event')] : []),
-      ...(notes === undefined ? [] : [plural(notes, 'note')]),
-    ]
-    const what = news.length > 0 ? `${news.join(', ')} added` : `nothing new, ${plural(events, 'event')}`
-    await out.line([id, 'bold'], [`  ${what}  from ${file} (${format})`])
-    if (changed !== undefined)
-      await out.line([
-        `  changed: ${plural(changed, 'message')} of the file differ from those imported earlier, which stay as they are: to import the file as it is now, name another conversation with --id`,
-        'warning',
-      ])
-  }
-  for (const { kind, count, reason } of report.leftOut)
-    await out.line([`  left out: ${count} ${kind} (${reason})`, 'dim'])
-  for (const { line, problem } of report.badLines.slice(0, mostSkipped))
-    await out.line([`  skipped: line ${line}: ${problem}`, 'warning'])
-  const more = report.badLines.length - mostSkipped
-  if (more > 0) await out.line([`  skipped: ${plural(more, 'more line')}`, 'warning'])
-  if (isIncomplete(result))
-    await out.line([
-      `  incomplete: the events of a conversation after its first bad line are not imported (${plural(report.badLines.length, 'line')} skipped)`,
-      'warning',
-    ])
-  for (const note of report.notes) await out.line([`  note: ${note}`])
 }

@@ -6,6 +6,7 @@ import { addBackup } from './backup.ts'
 import { addBisect } from './bisect.ts'
 import { addCache } from './cache.ts'
 import { addCondense } from './condense.ts'
+import { addConfigure } from './configure.ts'
 import { addCopy } from './copy.ts'
 import { addCost } from './cost.ts'
 import { addApprove, addDeny, addWithdraw } from './decide.ts'
@@ -51,7 +52,7 @@ const groups: readonly (readonly [
     'Change:',
     [addAppend, addCondense, addTruncate, addRestore, addRewind, addUndo, addFork, addNote, addLink],
   ],
-  ['Turns:', [addSay, addWaiting, addQueued, addApprove, addDeny, addWithdraw, addCancel]],
+  ['Turns:', [addSay, addConfigure, addWaiting, addQueued, addApprove, addDeny, addWithdraw, addCancel]],
   ['Investigate:', [addWhy, addCost, addCache, addBisect, addReplay]],
   ['Workers:', [addWork, addWorkAsOne, addWorkers, addSteps, addPause, addResume, addRetry, addUnpark]],
   ['Share:', [addExport, addCopy, addServe, addToken, addAudit]],

@@ -1,7 +1,9 @@
 import type { Command } from 'commander'
 import type { LinkToConversation, LinkToRef, NewLink, WriteOptions } from '../../index.ts'
+import { writeTitle } from '../conversation.ts'
 import { position, withEnvelope } from '../options.ts'
 import { conversationNamed, type Shell } from '../shell.ts'
+import { shortest } from '../short-ids.ts'
 import { noteParts } from '../views/notes.ts'
 
 interface Options
@@ -31,15 +33,17 @@ Examples:
   palimpsest link task-42 --relation continues --ref notes/monday.md`,
     )
     .action(
-      shell.edit(async ({ store, out, isJson }, id: string, given: Options) => {
+      shell.edit(async (session, id: string, given: Options) => {
+        const { store, out, isJson } = session
         const { relation, to, ref, position: at, call, ...options } = given
         const end =
-          endOf(to && (await conversationNamed(store, to)), ref) ??
+          endOf(to && (await conversationNamed(store, to, shortest)), ref) ??
           command.error('error: give the other end: --to, --ref, or both')
         const input: NewLink = { relation, position: at, call, ...end }
         const link = await store.conversation(id).link(input, options)
         if (isJson) return out.json(link)
         await out.parts(noteParts({ kind: 'link', position: link.at, link }))
+        await writeTitle(session, id)
       }),
     )
 }

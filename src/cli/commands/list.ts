@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander'
 import type { ListOptions, ConversationInfo } from '../../index.ts'
 import { several } from '../options.ts'
 import type { Shell } from '../shell.ts'
+import { shortIds, shortIdsIn } from '../short-ids.ts'
 import { writeTable } from '../views/table.ts'
 
 interface Options {
@@ -23,10 +24,10 @@ export const addList = (program: Command, shell: Shell): void => {
       'after',
       `
 On a terminal, subagents, continuations and forks are indented under the
-conversation that they belong to. In a pipe, each line is id, messages, events,
-time of the last event and title, separated by tabs. If a conversation cannot be
-read, the problem is shown instead of the title. EventStoreDB does not count
-messages.
+conversation that they belong to, and long ids are shortened; every command
+accepts the short form. In a pipe, each line is id, messages, events, time of
+the last event and title, separated by tabs. If a conversation cannot be read,
+the problem is shown instead of the title. EventStoreDB does not count messages.
 
 The last activity is the time of the last event, which an import takes from its
 file; \`begun\` is when a conversation began in this store. With --limit, the
@@ -60,9 +61,11 @@ Examples:
               'no conversations yet: palimpsest start shows a sample; palimpsest import PATH imports your sessions',
               'dim',
             ])
-          if (out.isTerminal)
-            return writeTable(out, headings, inTree(conversations).map(shownRow), [1], 'last is prose')
-          return writeTable(out, [], conversations.map(plainRow))
+          if (!out.isTerminal) return writeTable(out, [], conversations.map(plainRow))
+          const ids = conversations.map(({ id }) => id)
+          const short = limit === Infinity ? shortIds(ids) : await shortIdsIn(store, ids)
+          const rows = inTree(conversations).map((leaf) => shownRow(leaf, short))
+          return writeTable(out, headings, rows, [1], 'last is prose')
         },
       ),
     )
@@ -104,9 +107,14 @@ interface Leaf {
   readonly depth: number
 }
 
-const shownRow = ({ info, depth }: Leaf): readonly string[] => {
+const shownRow = ({ info, depth }: Leaf, short: ReadonlyMap<string, string>): readonly string[] => {
   const { id, messages, updated, title, problem } = info
-  return [`${'  '.repeat(depth)}${id}`, String(messages ?? ''), updated.slice(0, 10), problem ?? title]
+  return [
+    `${'  '.repeat(depth)}${short.get(id) ?? id}`,
+    String(messages ?? ''),
+    updated.slice(0, 10),
+    problem ?? title,
+  ]
 }
 
 const plainRow = ({ id, messages, events, updated, title, problem }: ConversationInfo): readonly string[] => [

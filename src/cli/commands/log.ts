@@ -1,5 +1,5 @@
-import type { Command } from 'commander'
-import { positionOrStart, several } from '../options.ts'
+import { type Command, Option } from 'commander'
+import { newName, positionOrStart, several } from '../options.ts'
 import type { Shell } from '../shell.ts'
 import { isNote } from '../views/notes.ts'
 import { legend, pathLines, timelineLines } from '../views/timeline.ts'
@@ -17,7 +17,8 @@ export const addLog = (program: Command, shell: Shell): void => {
     .command('log <id>')
     .description('show the events on the current path')
     .option('--at <position>', 'as of this position (default: now)', positionOrStart)
-    .option('--last <n>', 'only the last n events', several)
+    .option('-n, --last <n>', 'only the last n events', several)
+    .addOption(newName(new Option('--tail <n>'), 'last').argParser(several).hideHelp())
     .option('--all', 'include abandoned branches and rewinds, with the graph')
     .option('--time', 'show the time of each event (UTC)')
     .option('--notes', 'include notes and links, each below the event that was the last when it was added')

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { NewNote, WriteOptions } from '../../index.ts'
+import { writeTitle } from '../conversation.ts'
 import { exclusive, jsonText, withEnvelope } from '../options.ts'
 import type { Shell } from '../shell.ts'
 import { noteParts } from '../views/notes.ts'
@@ -30,12 +31,14 @@ Examples:
   palimpsest show task-42 --full --notes`,
     )
     .action(
-      shell.edit(async ({ store, out, isJson }, id: string, given: Options) => {
+      shell.edit(async (session, id: string, given: Options) => {
+        const { store, out, isJson } = session
         const { kind, text, data = text, ...options } = given
         const input: NewNote = { kind, ...(data !== undefined && { data }) }
         const note = await store.conversation(id).note(input, options)
         if (isJson) return out.json(note)
         await out.parts(noteParts({ kind: 'note', position: note.at, note }))
+        await writeTitle(session, id)
       }),
     )
 }

@@ -1,7 +1,10 @@
 import type { Command } from 'commander'
-import type { Store } from '../../index.ts'
+import type { Store, WorkerInfo } from '../../index.ts'
+import { toError } from '../../result/typed-error.ts'
+import { usage } from '../errors.ts'
 import { actorIn } from '../host.ts'
 import { conversationNamed, onlyBeginningWith, type Shell } from '../shell.ts'
+import { shortest } from '../short-ids.ts'
 
 interface Options {
   readonly by?: string
@@ -11,24 +14,48 @@ interface Options {
 
 const workerOption = ['--worker', 'treat the id as that of a worker'] as const
 
+/** Makes the action of a command that pauses or resumes. `change` returns what it did. */
 const pausing = (
   shell: Shell,
-  change: (store: Store, id: string, options: Options & { readonly by: string }) => Promise<void>,
-  done: (id: string) => string,
+  change: (store: Store, id: string, options: Options & { readonly by: string }) => Promise<string>,
 ) =>
   shell.action('existing', async ({ store, out, isJson, host }, given: string, options: Options) => {
-    const id = await (options.worker ? workerNamed : conversationNamed)(store, given)
+    const id = options.worker
+      ? await workerNamed(store, given)
+      : await conversationNamed(store, given, shortest)
+    if (!options.worker) await checkConversation(store, id)
     const by = actorIn(host, options.by)
-    await change(store, id, { ...options, by })
+    const done = await change(store, id, { ...options, by })
     if (isJson) return out.json({ [options.worker ? 'worker' : 'conversation']: id, by })
-    await out.line([done(id)])
+    await out.line([`${id} ${done}`])
   })
 
+/** Throws if there is no such conversation: a usage error if the id is that of a worker. */
+const checkConversation = async (store: Store, id: string): Promise<void> => {
+  const chat = store.conversation(id)
+  if (!(await chat.exists()) && (await workersIn(store)).some(({ worker }) => worker.startsWith(id)))
+    throw toError(usage(`${id} is a worker, not a conversation: add --worker`))
+  await chat.position()
+}
+
+const workersIn = async (store: Store): Promise<readonly WorkerInfo[]> => {
+  const all: WorkerInfo[] = []
+  for await (const { workers } of store.workers()) all.push(...workers)
+  return all
+}
+
 /** Returns the id of the worker whose id alone begins with this text, otherwise the text. */
-const workerNamed = async (store: Store, text: string): Promise<string> => {
-  const ids: string[] = []
-  for await (const { workers } of store.workers()) ids.push(...workers.map(({ worker }) => worker))
-  return onlyBeginningWith(ids, text)
+const workerNamed = async (store: Store, text: string): Promise<string> =>
+  onlyBeginningWith(
+    (await workersIn(store)).map(({ worker }) => worker),
+    text,
+  )
+
+const isConversationPaused = async (store: Store, id: string): Promise<boolean> => {
+  let isPaused = false
+  for await (const { type } of store.conversation(id).turnFacts())
+    if (type === 'TurnsPaused' || type === 'TurnsResumed') isPaused = type === 'TurnsPaused'
+  return isPaused
 }
 
 export const addPause = (program: Command, shell: Shell): void => {
@@ -50,12 +77,10 @@ Examples:
   palimpsest pause --worker billing-7d1b6a0e-6c3d-4c0f-9d6f-0b6c0a4c2e51`,
     )
     .action(
-      pausing(
-        shell,
-        (store, id, { by, reason, worker }) =>
-          worker ? store.pauseWorker(id, { by, reason }) : store.conversation(id).pause({ by, reason }),
-        (id) => `${id} is paused`,
-      ),
+      pausing(shell, async (store, id, { by, reason, worker }) => {
+        await (worker ? store.pauseWorker(id, { by, reason }) : store.conversation(id).pause({ by, reason }))
+        return 'is paused'
+      }),
     )
 }
 
@@ -71,11 +96,12 @@ export const addResume = (program: Command, shell: Shell): void => {
       '\nExamples:\n  palimpsest resume task-42\n  palimpsest resume task-42 --by ann --reason "it was looked at"',
     )
     .action(
-      pausing(
-        shell,
-        (store, id, { by, reason, worker }) =>
-          worker ? store.resumeWorker(id, { by, reason }) : store.conversation(id).resume({ by, reason }),
-        (id) => `${id} continues`,
-      ),
+      pausing(shell, async (store, id, { by, reason, worker }) => {
+        if (!worker && !(await isConversationPaused(store, id))) return 'was not paused: nothing was written'
+        await (worker
+          ? store.resumeWorker(id, { by, reason })
+          : store.conversation(id).resume({ by, reason }))
+        return 'continues'
+      }),
     )
 }

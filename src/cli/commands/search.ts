@@ -1,9 +1,11 @@
 import type { Command } from 'commander'
-import { visibleLines } from '../../transfer/formats/visible.ts'
+import { visible, visibleLines } from '../../transfer/formats/visible.ts'
 import type { MessageHit, SearchPage, Store, TitleHit } from '../../index.ts'
 import { several } from '../options.ts'
+import type { Output } from '../output.ts'
 import { conversationNamed, type Shell } from '../shell.ts'
-import type { TextSpan } from '../text.ts'
+import { shortIdsIn } from '../short-ids.ts'
+import { cutStart, pad, type TextSpan, widthOf } from '../text.ts'
 import { labelPart, positionPart } from '../views/items.ts'
 import { writeTable } from '../views/table.ts'
 
@@ -50,8 +52,8 @@ Examples:
             ...(problem !== undefined && { problem }),
           })
         if (titles.length + items.length === 0) await out.aside(['nothing was found', 'dim'])
-        if (!out.isTerminal) await writeTable(out, [], [...titles.map(titleRow), ...items.map(itemRow)])
-        else for (const parts of [...titles.map(titleParts), ...items.map(shownParts)]) await out.parts(parts)
+        if (out.isTerminal) await writeHits(out, store, [...titles, ...items])
+        else await writeTable(out, [], [...titles.map(titleRow), ...items.map(itemRow)])
         if (next !== undefined) await out.aside([`there may be more: --limit ${options.limit * 2}`, 'dim'])
         if (problem !== undefined) host.stderr.write(`${visibleLines(problem)}\n`)
       }),
@@ -92,17 +94,35 @@ const stateText = ({ now }: MessageHit): string => ('by' in now ? `${now.state} 
 
 const lineOf = (text: string): string => text.replaceAll(/\s+/g, ' ')
 
-const shownParts = (hit: MessageHit): readonly TextSpan[] => {
-  const { conversation, position, kind, excerpt, now } = hit
+/** Writes a line for each hit, with short ids, and with as much of the text around the match as fits. */
+const writeHits = async (
+  out: Output,
+  store: Store,
+  hits: readonly (MessageHit | TitleHit)[],
+): Promise<void> => {
+  const ids = await shortIdsIn(store, [...new Set(hits.map(({ conversation }) => conversation))])
+  const shortOf = ({ conversation }: { readonly conversation: string }): string =>
+    visible(ids.get(conversation) ?? conversation)
+  const width = Math.max(...hits.map((hit) => widthOf(shortOf(hit))))
+  for (const hit of hits) {
+    const before: readonly TextSpan[] = [
+      [`${pad(shortOf(hit), width)} `, 'bold', 'whole'],
+      ...('position' in hit ? placeParts(hit) : [labelPart('title', 'marker')]),
+    ]
+    const taken = before.reduce((sum, [text]) => sum + widthOf(text), 0)
+    await out.parts([...before, ...excerptParts(hit.excerpt, out.columns - taken)])
+  }
+}
+
+const placeParts = (hit: MessageHit): readonly TextSpan[] => {
+  const { position, kind, now } = hit
   return [
-    [`${conversation} `, 'bold', 'whole'],
     positionPart(position),
     labelPart(
       kinds[kind] ?? kind,
       kind === 'C' || kind === 'K' ? 'marker' : kind === 'u' || kind === 'r' ? 'user' : 'assistant',
     ),
     ...(now.state === 'shown' ? [] : ([[`${stateText(hit)}  `, 'dim']] as const)),
-    ...excerptParts(excerpt),
   ]
 }
 
@@ -114,12 +134,6 @@ const itemRow = (hit: MessageHit): readonly string[] => {
 const wholeOf = ({ before, match, after }: MessageHit['excerpt']): string =>
   lineOf(`${before}${match}${after}`)
 
-const titleParts = ({ conversation, excerpt }: TitleHit): readonly TextSpan[] => [
-  [`${conversation} `, 'bold', 'whole'],
-  labelPart('title', 'marker'),
-  ...excerptParts(excerpt),
-]
-
 const titleRow = ({ conversation, excerpt }: TitleHit): readonly string[] => [
   conversation,
   '',
@@ -128,8 +142,13 @@ const titleRow = ({ conversation, excerpt }: TitleHit): readonly string[] => [
   wholeOf(excerpt),
 ]
 
-const excerptParts = ({ before, match, after }: MessageHit['excerpt']): readonly TextSpan[] => [
-  [lineOf(before.slice(-30))],
-  [lineOf(match), 'warning'],
-  [lineOf(after)],
-]
+/** Formats an excerpt in this many columns, with the match in the middle. The match is never cut. */
+const excerptParts = (
+  { before, match, after }: MessageHit['excerpt'],
+  columns: number,
+): readonly TextSpan[] => {
+  const [start = '', found = '', end = ''] = [before, match, after].map((text) => visible(lineOf(text)))
+  const room = Math.max(0, columns - widthOf(found))
+  const left = Math.max(Math.floor(room / 2), room - widthOf(end))
+  return [[cutStart(start, left)], [found, 'warning', 'whole'], [end]]
+}

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { flush } from '../../agent/telemetry/open-telemetry.ts'
 import type { Store } from '../../index.ts'
@@ -9,7 +10,7 @@ import { usage } from '../errors.ts'
 import { createSealTask, type SealingOptions, sealOption } from '../audit/seal-task.ts'
 import { port, several } from '../options.ts'
 import type { CommandSession, Shell } from '../shell.ts'
-import { addServeToken } from './token.ts'
+import { addServeToken, defaultTokenFile } from './token.ts'
 import { workInside } from '../work/inside.ts'
 import { abortOnSignals } from '../work/abort-on-signals.ts'
 
@@ -69,7 +70,10 @@ Examples:
           isWhole = await serveUntilEnded(store, all, async (url) => {
             if (isJson) await out.json({ url }, false)
             else await out.line([`${store.url} is served on ${url} (the API: ${url}/api/v1)`])
-            if (options.tokenFile === undefined && !isJson)
+            if (options.tokenFile !== undefined || isJson) return
+            // Whoever has created tokens may believe that they are required.
+            if (existsSync(defaultTokenFile)) stderr.write(unusedTokens)
+            else
               await out.aside(['without --token-file, every user of this machine may do everything', 'dim'])
           })
           if (!isWhole) fail()
@@ -130,6 +134,8 @@ export const serveUntilEnded = async (
     forget()
   }
 }
+
+const unusedTokens = `${defaultTokenFile} is not used, so every user of this machine may do everything: to require its tokens, add --token-file ${defaultTokenFile}\n`
 
 /** Error for a worker that ends without a request to stop, because the store's file has been replaced. */
 const workerEnded = {

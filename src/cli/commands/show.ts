@@ -63,7 +63,7 @@ export const addFull = (program: Command, shell: Shell): void => {
 const withFullOptions = (command: Command, condition = ''): Command =>
   command
     .option('--at <position>', 'as of this position (default: now)', positionOrStart)
-    .option('--last <n>', `${condition}only the newest n entries`, several)
+    .option('-n, --last <n>', `${condition}only the newest n entries`, several)
     .option(
       '--before <position>',
       `${condition}only entries before this position (with --last: to page back)`,

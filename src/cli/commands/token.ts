@@ -3,8 +3,9 @@ import { type AccessScope, scopes } from '../../server/route.ts'
 import type { Shell } from '../shell.ts'
 import { writeTable } from '../views/table.ts'
 
-const defaultFile = 'tokens.json'
-const fileOption = ['--file <file>', 'the token file', defaultFile] as const
+/** Token file of the `token` commands. The server itself uses only the file that `--token-file` names. */
+export const defaultTokenFile = 'tokens.json'
+const fileOption = ['--file <file>', 'the token file', defaultTokenFile] as const
 
 interface Options {
   readonly file: string
@@ -32,7 +33,8 @@ export const addServeToken = (serve: Command, shell: Shell, { hidden = false } =
     .addHelpText(
       'after',
       `
-The name is recorded as the actor of every write and every decision.
+The name is recorded as the actor of every write and every decision. A server
+requires tokens only if it is started with --token-file.
 
 Examples:
   palimpsest serve token create ann
@@ -46,6 +48,7 @@ Examples:
       else {
         await out.line([made])
         await out.aside([`for ${name}: ${given.join(', ')}; ${file} keeps only its hash`, 'dim'])
+        await out.aside([`required by a server that is started with --token-file ${file}`, 'dim'])
       }
     })
   token

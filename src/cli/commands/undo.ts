@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { UndoInput } from '../../index.ts'
-import { asPlaced, eventsIn } from '../conversation.ts'
+import { asPlaced, eventsIn, writeTitle } from '../conversation.ts'
 import { withWriteOptions } from '../options.ts'
 import type { Shell } from '../shell.ts'
 import { undoParts } from '../views/timeline.ts'
@@ -21,16 +21,17 @@ Examples:
   palimpsest undo task-42 --reason "the summary lost the error"`,
     )
     .action(
-      shell.edit(async ({ store, out, isJson }, id: string, options: UndoInput) => {
+      shell.edit(async (session, id: string, options: UndoInput) => {
+        const { store, out, isJson } = session
         const chat = store.conversation(id)
         const written = await chat.undo(options)
         // An undo always concerns the event just before it.
         const [undone, rewound] = await eventsIn(chat, { from: written.position - 1, to: written.position })
         if (undone === undefined || rewound === undefined) return
         const { position, type } = undone
-        await (isJson
-          ? out.json({ ...asPlaced(written), undid: { position, type } })
-          : out.parts(undoParts(rewound, undone)))
+        if (isJson) return out.json({ ...asPlaced(written), undid: { position, type } })
+        await out.parts(undoParts(rewound, undone))
+        await writeTitle(session, id)
       }),
     )
 }

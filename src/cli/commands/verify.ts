@@ -3,7 +3,7 @@ import type { Conversation, ReceiptFinding, Store, VerificationReport } from '..
 import { several } from '../../result/several.ts'
 import { type CliError, failureOf } from '../errors.ts'
 import { type CommandSession, conversationNamed, type Shell } from '../shell.ts'
-import { plural } from '../text.ts'
+import { plural, type TextSpan } from '../text.ts'
 import { type FindingParts, writeFinding } from '../views/write-finding.ts'
 
 /** Result of verifying a conversation; `error` is set if the conversation could not be read at all. */
@@ -45,6 +45,7 @@ export const addVerify = (program: Command, shell: Shell): void => {
         const isWhole = !error && conversations.every(isAsWritten)
         if (!isWhole) fail()
         if (isJson) await out.json({ ok: isWhole, ...(error && { error }), conversations })
+        else if (id === undefined) await out.line(totalOf(conversations, error))
       }),
     )
 }
@@ -132,6 +133,19 @@ const findingsOf = (outcome: Outcome): readonly FindingParts[] => {
   ]
 }
 
+/** Returns the last line about a store: its size, and how many findings of each kind there are. */
+const totalOf = (conversations: readonly Outcome[], error: CliError | undefined): TextSpan => {
+  const events = conversations.reduce((sum, each) => sum + each.events, 0)
+  const size = `${plural(conversations.length, 'conversation')}, ${plural(events, 'event')}`
+  const problems = new Map<string, number>(error ? [['DAMAGED', 1]] : [])
+  for (const [[label]] of conversations.flatMap(findingsOf))
+    if (label !== okLabel) problems.set(label, (problems.get(label) ?? 0) + 1)
+  if (problems.size === 0) return [`${size}: ok`, 'user']
+  return [`${size}: ${[...problems].map(([label, count]) => `${count} ${label}`).join(', ')}`, 'warning']
+}
+
+const okLabel = 'ok     '
+
 const firstOf = ({
   conversation,
   events,
@@ -157,7 +171,7 @@ const firstOf = ({
   const beside = notes === undefined ? '' : `, ${plural(notes, 'note')}`
   const unsalted = guessable === undefined ? '' : `, ${guessable} guessable if withheld: without a salt`
   return [
-    ['ok     ', 'user'],
+    [okLabel, 'user'],
     [conversation, 'bold'],
     [`${plural(events, 'event')}${beside} unchanged${gone}${sent}${unchecked}${unsalted}`, 'dim'],
   ]

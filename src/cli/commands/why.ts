@@ -23,7 +23,7 @@ export const addWhy = (program: Command, shell: Shell): void => {
     .addOption(
       new Option(
         '--all',
-        'list everything that summaries and truncations lost: hidden, but needed later',
+        'of all replies: list everything that summaries and truncations lost: hidden, but needed later',
       ).conflicts('call'),
     )
     .addHelpText(
@@ -150,7 +150,7 @@ const writeLosses = async (out: Output, { replies, needed }: LossReport): Promis
     await out.line([`       ${lost.length - mostNames} more: --json lists all`, 'dim'])
   if (named > 0)
     await out.line([
-      `${plural(named, 'more name')} in hidden messages, but in a summary: --json lists them`,
+      `not lost: ${plural(named, 'name')} that a summary kept of hidden messages: --json lists ${named === 1 ? 'it' : 'them'}`,
       'dim',
     ])
 }

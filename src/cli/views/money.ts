@@ -1,5 +1,5 @@
-/** Formats an amount in US dollars with four decimals, as a single call may cost less than a cent. */
-export const usdText = (usd: number): string => usd.toFixed(4)
+/** Formats an amount in US dollars with four decimals, as a single call may cost less than a cent, or with as many as given. */
+export const usdText = (usd: number, decimals = 4): string => usd.toFixed(decimals)
 
 /** Formats a duration in seconds in the largest unit: `12 s`, `3 min`, `5 h`, `2 d`. */
 export const durationText = (seconds: number): string => {

@@ -31,16 +31,16 @@ const notesOn = (body: RequestBody, { repairs = [], awaits, betas }: RequestFact
   ]
 }
 
-/** Values in the example for the fields that the API requires, besides the messages. */
+/** Options in the example for the fields that the API requires, besides the messages. */
 const examples: ReadonlyMap<string, string> = new Map([
-  ['model', "model: '…'"],
-  ['max_tokens', 'parameters: { max_tokens: 8192 }'],
+  ['model', '--model MODEL'],
+  ['max_tokens', `--parameters '{"max_tokens": 8192}'`],
 ])
 
 const missingIn = (body: RequestBody): readonly string[] => {
   const missing = [...examples].filter(([field]) => body[field] === undefined)
   if (missing.length === 0) return []
   const names = missing.map(([field]) => field).join(', ')
-  const example = missing.map(([, text]) => text).join(', ')
-  return [`the log has no ${names}: add to the body, or record with chat.configure({ ${example} })`]
+  const example = missing.map(([, text]) => text).join(' ')
+  return [`the log has no ${names}: add to the body, or record with palimpsest configure ID ${example}`]
 }

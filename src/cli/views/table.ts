@@ -21,6 +21,9 @@ const blank = {
   'right-mid': '',
 }
 
+/** Number of columns below which prose gets more room by narrower gaps. */
+const leastProse = 20
+
 /**
  * Writes a table. On a terminal, rows are shown under headings, with narrower gaps if the columns do not fit; in a pipe, rows are
  * tab-separated lines without headings. Only the last column may be cut, and only if it is prose, because users copy names and paths.
@@ -43,7 +46,7 @@ export const writeTable = async (
   )
   const leftBeside = (gap: number): number =>
     out.columns - widths.slice(0, last).reduce((sum, width) => sum + width + gap, 0)
-  const least = prose ? 1 : (widths[last] ?? 0)
+  const least = prose ? leastProse : (widths[last] ?? 0)
   const gap = leftBeside(2) < least ? 1 : 2
   const left = prose ? Math.max(1, leftBeside(gap)) : Infinity
   const table = new Table({

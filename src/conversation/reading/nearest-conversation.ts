@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { conversationNotFound } from '../../commands/rejections.ts'
 import { conversationOf, streamOf } from '../../events/ids.ts'
-import { nearest } from '../../events/nearest.ts'
+import { meantUuid, nearest } from '../../events/nearest.ts'
 import type { TypedError } from '../../result/typed-error.ts'
 import type { EventStore } from '../../store/port.ts'
 
@@ -39,10 +39,10 @@ export const orNearest =
 
 /**
  * Returns the only id that begins with this text, not counting the ids of its subagents (`id:agent`). If there is no such id, returns
- * the id that differs in the fewest letters.
+ * the id that differs in the fewest letters, or the UUID whose beginning was mistyped.
  */
 const meantBy = (id: string, ids: readonly string[]): string | undefined => {
   const begun = ids.filter((other) => other.startsWith(id))
   const whole = begun.find((one) => begun.every((other) => other === one || other.startsWith(`${one}:`)))
-  return whole ?? nearest(id, ids)
+  return whole ?? nearest(id, ids) ?? meantUuid(id, ids)
 }

@@ -171,7 +171,7 @@ export const cancel = route({
   method: 'post',
   path: '/conversations/{id}/cancel',
   name: 'cancel',
-  summary: 'Cancels the current turn, in any process',
+  summary: 'Cancels the current turn, if there is one, in any process',
   scope: 'write',
   repeats: 'kept',
   params: ofConversation,

@@ -64,6 +64,7 @@ export const turnMessage = z
       z.union([
         outcome('done', {
           position: position.optional(),
+          detail: text,
           stopReason: z.unknown().optional(),
           usage: z.unknown().optional(),
         }),

@@ -6,16 +6,18 @@ import { currentVersion, unusable, versionOf } from './schema.ts'
 
 /** Set of checks that the open file is still the store that was opened. */
 export interface Guard {
-  /**
-   * Checks the schema. Call this before a read, and in a transaction before its first write, because another process may have changed
-   * the schema.
-   */
+  /** Checks the schema. Call this in a transaction before its first write, because another process may have changed the schema. */
   readonly schemaProblem: () => StoreError | undefined
   /**
    * Checks the file. Call this after a commit, before acknowledging it, because SQLite continues to write to a removed file. Once the
    * file has been lost, every later check reports it.
    */
   readonly fileProblem: () => StoreError | undefined
+  /**
+   * Checks the schema, and the file if it was not checked for a second. Call this before a read: a removed file can still be read, but
+   * nobody else sees it.
+   */
+  readonly readProblem: () => StoreError | undefined
 }
 
 /**
@@ -49,21 +51,35 @@ export const guardOf = (
     const quiet = Date.now() - coarsest
     seen = found.every((folder) => folder !== undefined && folder.mtimeMs < quiet) ? found : []
   }
+  let lookedAt = performance.now()
+  const schemaProblem = (): StoreError | undefined => {
+    const row: unknown = version.get()
+    if (Array.isArray(row) && row[0] === currentVersion) return undefined
+    return unusable(url, versionOf(db)) ?? unusable(url, 'misshapen')
+  }
+  const fileProblem = (): StoreError | undefined => {
+    if (!lost) look()
+    return lost
+  }
   return {
-    schemaProblem: () => {
-      const row: unknown = version.get()
-      if (Array.isArray(row) && row[0] === currentVersion) return undefined
-      return unusable(url, versionOf(db)) ?? unusable(url, 'misshapen')
-    },
-    fileProblem: () => {
-      if (!lost) look()
-      return lost
+    schemaProblem,
+    fileProblem,
+    readProblem: () => {
+      const now = performance.now()
+      if (now - lookedAt >= lookEvery) {
+        lookedAt = now
+        fileProblem()
+      }
+      return lost ?? schemaProblem()
     },
   }
 }
 
 /** Time in milliseconds within which two changes of a folder may have the same timestamp. */
 const coarsest = 1_100
+
+/** Time in milliseconds for which reads rely on the last check of the file. */
+const lookEvery = 1_000
 
 const isSame = (folder: Stats | undefined, before: Stats | undefined): boolean =>
   folder !== undefined &&
@@ -73,7 +89,7 @@ const isSame = (folder: Stats | undefined, before: Stats | undefined): boolean =
 
 const replaced = (store: string): StoreError => ({
   _tag: 'StoreReplaced',
-  message: `the file of ${store} is no longer the one that was opened: it, its -wal or its -shm was removed, renamed or replaced. Put it back if it was moved, open the store again, and repeat the command`,
+  message: `the file of ${store} is no longer the one that was opened: it, its -wal or its -shm was removed, renamed or replaced. Put it back if it was moved, open the store again (restart a server or worker), and repeat the command`,
   store,
 })
 

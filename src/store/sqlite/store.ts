@@ -69,8 +69,8 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
       if (pause) await pause
       if (isClosed) return E.left(storeClosed(url))
       try {
-        const changed = guard.schemaProblem()
-        return changed ? E.left(changed) : read()
+        const problem = guard.readProblem()
+        return problem ? E.left(problem) : read()
       } catch (error) {
         return E.left(storeError(url, error))
       }

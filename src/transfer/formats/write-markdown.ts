@@ -22,8 +22,9 @@ async function* pieces(
   const log: ConversationEvent[] = []
   for await (const event of chat.events({ to: at })) log.push(withoutContent(event))
   const entries = full(log, { at, abandoned: true })
+  const fork = log.findLast((event) => event.type === 'Forked')
   log.length = 0
-  yield markdownHead(chat.id, entries).join('\n\n')
+  yield markdownHead(chat.id, entries, fork).join('\n\n')
   let next = 0
   for await (const event of chat.events({ to: at })) {
     const entry = entries[next]
@@ -44,13 +45,26 @@ export const withoutContent = (event: ConversationEvent): ConversationEvent => {
   return event.type === 'Condensed' ? { ...event, data: { ...event.data, summary: [] } } : event
 }
 
-/** Returns the paragraphs before the entries. They do not depend on the content of the entries. */
-export const markdownHead = (conversation: string, entries: readonly Entry[]): readonly string[] => {
+/**
+ * Returns the paragraphs before the entries. They do not depend on the content of the entries.
+ *
+ * @param fork event with which the conversation was forked from another one, if it was
+ */
+export const markdownHead = (
+  conversation: string,
+  entries: readonly Entry[],
+  fork?: ConversationEvent<'Forked'>,
+): readonly string[] => {
   const messages = entries.filter(({ kind }) => kind === 'message').length
   const shown = entries.filter(({ status }) => status === 'active').length
   return [
     `# Conversation ${conversation}`,
     `${messages} messages; the model sees ${shown} of the ${entries.length} entries below.`,
+    ...(fork
+      ? [
+          `Forked from ${fork.data.from.conversation}: everything up to position ${fork.data.from.position} is inherited.`,
+        ]
+      : []),
   ].map(visibleDocument)
 }
 

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { text as textOf } from 'node:stream/consumers'
@@ -69,6 +69,14 @@ describe(`verify.py${onlyPython}`, () => {
     const lines = source.trimEnd().split('\n')
     expect(lines.length).toBeLessThanOrEqual(240)
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(140)
+  })
+
+  it.skipIf(!python)('says what was given in place of a key', () => {
+    const ran = spawnSync(python as string, ['-I', '-B', script, 'e', '--key', 'a+1\u001b'], {
+      encoding: 'utf8',
+    })
+    expect(ran.status).toBe(2)
+    expect(ran.stderr).toContain('--key a+1\ufffd is neither a verifier key')
   })
 
   it('imports the standard library only', () => {

@@ -29,7 +29,12 @@ export const fileAnchor = (path: string): Anchor => {
   }
 }
 
-const problemOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+const problemOf = (error: unknown): string => {
+  if (isMissing(error)) return 'its folder does not exist: create or mount it'
+  return error instanceof Error ? error.message : String(error)
+}
+
+const isMissing = (error: unknown): boolean => Reflect.get(Object(error), 'code') === 'ENOENT'
 
 const isFolder = async (path: string): Promise<boolean> => {
   if (path.endsWith('/')) return true
@@ -42,7 +47,7 @@ const textOf = (file: string): Promise<string> => readFile(file, 'utf8').catch(a
 const absent =
   <A>(otherwise: A) =>
   (error: unknown): A => {
-    if (Reflect.get(Object(error), 'code') === 'ENOENT') return otherwise
+    if (isMissing(error)) return otherwise
     throw error
   }
 

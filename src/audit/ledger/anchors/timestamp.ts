@@ -10,7 +10,14 @@ import type { Anchor } from '../anchors.ts'
 import { certificatesIn } from '../certificates.ts'
 import { type AnchorFailed, anchorFailed } from '../errors.ts'
 import { type SignedNote, noteText, parseNote } from '../notes.ts'
-import { checkTimestamp, nonceBytes, timestampLine, timestampLines, timestampRequest } from '../timestamp.ts'
+import {
+  checkTimestamp,
+  nonceBytes,
+  timestampLine,
+  timestampLines,
+  timestampParser,
+  timestampRequest,
+} from '../timestamp.ts'
 import { bytesOf } from './bytes.ts'
 import { causeOf } from './cause.ts'
 
@@ -47,6 +54,8 @@ export const timestampAnchor = ({ url, trust, timeout = 30_000 }: TimestampOptio
     pipe(checkTimestamp(reply, text, trusted.right), TE.mapLeft(failed))
 
   async function* put({ checkpoint }: { readonly checkpoint: string }): Fallible<AnchorFailed, string> {
+    // Without the package, the authority's reply could not be checked.
+    yield* unwrap(pipe(timestampParser, TE.mapLeft(failed)))
     const { text, signatures } = yield* unwrap(noted(checkpoint))
     // With a first byte from 0x40 to 0x7f, the number is not negative and its DER form needs no leading zero byte.
     const nonce = randomBytes(nonceBytes)
