@@ -46,7 +46,7 @@ export type { SomeOf, StepSettings, TurnOptions, WaitOptions } from './agent/tur
 export type { ResultReader } from './agent/turn/results/result-reader.ts'
 export type { ErasureReport, HoldOptions } from './api/erase.ts'
 export type { LegalHold } from './conversation/beside/hold.ts'
-export type { CannotErase, EraseError, EraseOptions, Erasure } from './conversation/writing/erase.ts'
+export type { CannotErase, EraseError, EraseOptions, ErasedContent } from './conversation/writing/erase.ts'
 export type { CancelError, CancelOptions } from './agent/turn/say/cancel.ts'
 export type { QueuedMessages, SayError, SayOptions, SayResult } from './agent/turn/say/say.ts'
 export type { ModelUsage, TurnUsage } from './agent/turn/spending/account.ts'

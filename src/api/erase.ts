@@ -1,15 +1,15 @@
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { holdKind, type LegalHold } from '../conversation/beside/hold.ts'
 import type { ConversationHandle } from '../conversation/conversation.ts'
-import type { EraseError, EraseOptions, Erasure } from '../conversation/writing/erase.ts'
+import type { EraseError, EraseOptions, ErasedContent } from '../conversation/writing/erase.ts'
 import { catchTyped, orThrow, type Fallible, task, unwrap } from '../result/fallible.ts'
 import { checkOptions, isListOf, kinds, type OptionKinds } from '../store/options.ts'
 import { invalidInput } from '../events/errors.ts'
 import type { NoteError, ReadError, StoreError } from '../store/errors.ts'
 import type { RepeatingPlace } from '../transfer/disclosure/inspect.ts'
 
-/** What was erased, and where words of it remain. */
-export interface ErasureReport extends Erasure {
+/** Content that was erased, and the places in which words of it remain. */
+export interface ErasureReport extends ErasedContent {
   /**
    * Places in the conversation that repeat words of the erased events: summaries, replies, notes, records of turns. They are not erased,
    * unless they are named, too. Empty if everything was erased.
@@ -48,7 +48,7 @@ export const createEraseMethod =
       return { ...erasure, repeated: yield* catchTyped<ReadError, readonly RepeatingPlace[]>(find) }
     })
 
-/** Who begins or ends a legal hold, and why. */
+/** Name of the person who begins or ends a legal hold, and the reason. */
 export interface HoldOptions {
   readonly by: string
   readonly reason?: string | undefined

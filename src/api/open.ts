@@ -27,7 +27,7 @@ import { foreignStore } from './foreign-store.ts'
 import { type Creation, type OpenError, openAdapter } from './schemes.ts'
 import { tell } from '../conversation/beside/worker-log.ts'
 import { isConversationId } from '../events/ids.ts'
-import type { EraseError, Erasure } from '../conversation/writing/erase.ts'
+import type { EraseError, ErasedContent } from '../conversation/writing/erase.ts'
 import type { WriteError } from '../store/errors.ts'
 import { type Clock, ownClock } from '../agent/workers/peers/clock.ts'
 import { listSteps, rosters } from '../agent/workers/peers/roster.ts'
@@ -160,7 +160,7 @@ export const storeOn = (
     inbox: (id) => inboxOf(events, actor, id),
     changes: (id) => changesOf(adapter, id),
     party: programOn(adapter, actor, clock),
-    erase: async function* (id, options): Fallible<EraseError, Erasure> {
+    erase: async function* (id, options): Fallible<EraseError, ErasedContent> {
       const { erase } = await import('../conversation/writing/erase.ts')
       const erased = yield* erase({ events, adapter, actor }, id, options)
       // The index has the words of conversations.

@@ -65,7 +65,7 @@ export const buildOf = (db: DatabaseSync): string =>
   String(db.prepare("SELECT value FROM meta WHERE key = 'build'").get()?.['value'])
 
 /** Returns the time at which the file was created, in ISO 8601. */
-export const createdOf = (db: DatabaseSync): string =>
+export const creationTime = (db: DatabaseSync): string =>
   String(db.prepare("SELECT value FROM meta WHERE key = 'created'").get()?.['value'])
 
 /** Replaces the newest catalogue file at a path, if there is one, with a new one, because the old one has text that was erased. */

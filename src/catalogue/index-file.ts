@@ -6,7 +6,7 @@ import { conversationOf, notedIn } from '../events/ids.ts'
 import { textsOf } from '../projections/excerpts.ts'
 import type { Checkpoint, RecordedEvent } from '../store/port.ts'
 import { factsOf } from './facts.ts'
-import { buildOf, createdOf } from './file.ts'
+import { buildOf, creationTime } from './file.ts'
 import { type ConversationTable, rowsIn } from './rows.ts'
 import type { ConversationBuffer } from './conversation-row.ts'
 import { type ConversationRows, conversationRowsOf } from './conversation-rows.ts'
@@ -161,7 +161,7 @@ export const indexFileOf = (db: DatabaseSync): IndexFile => {
     threads,
     reached,
     build: buildOf(db),
-    created: createdOf(db),
+    created: creationTime(db),
     take: (events, from, to) =>
       transact(from, to, () => {
         let landmark: Landmark | undefined

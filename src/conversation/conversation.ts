@@ -5,7 +5,7 @@ import { check } from '../events/check.ts'
 import type { ConversationEvent } from '../events/events.ts'
 import { conversationIdSchema, isConversationId } from '../events/ids.ts'
 import type { CommandEnvelope, WriteResult } from './writing/encode.ts'
-import type { EraseError, EraseOptions, Erasure } from './writing/erase.ts'
+import type { EraseError, EraseOptions, ErasedContent } from './writing/erase.ts'
 import { lastPosition } from './reading/ends.ts'
 import type { Handler } from './writing/handle.ts'
 import { unwrap, type Fallible } from '../result/fallible.ts'
@@ -75,7 +75,7 @@ export interface ConversationHandle
   /** Reads the legal hold on the conversation, if any. */
   readonly holder: () => Fallible<StoreError, LegalHold | undefined>
   /** Erases content, without looking for its repetitions. */
-  readonly erase: (options: EraseOptions) => Fallible<EraseError, Erasure>
+  readonly erase: (options: EraseOptions) => Fallible<EraseError, ErasedContent>
 }
 
 /** Access to the streams that accompany conversations, such as notes, turn logs and inboxes. */
@@ -85,7 +85,7 @@ export interface SideStreams {
   readonly inbox: (conversation: string) => Inbox
   readonly changes: (conversation: string) => Changes
   readonly party: TurnClaimant
-  readonly erase: (conversation: string, options: EraseOptions) => Fallible<EraseError, Erasure>
+  readonly erase: (conversation: string, options: EraseOptions) => Fallible<EraseError, ErasedContent>
 }
 
 /** Returns a handle for one conversation. If the id is invalid, each of its methods fails with `InvalidInput`. */
@@ -137,7 +137,7 @@ export const conversation = (
     },
     party: beside.party,
     holder: () => readHold(store, name),
-    erase: async function* (options): Fallible<EraseError, Erasure> {
+    erase: async function* (options): Fallible<EraseError, ErasedContent> {
       yield* unwrap(checkedId)
       return yield* beside.erase(name, options)
     },

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { StoredEvent } from './codec.ts'
+import type { StoredEvent } from './stored-event.ts'
 import type { Covers, ErasedEvents, Metadata } from './event-types.ts'
 import { stubOf } from './withheld.ts'
 import { erasedData } from './without-content.ts'

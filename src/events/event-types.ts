@@ -283,11 +283,11 @@ export interface Metadata extends Sealable {
   /** SHA-256 (hex) of the preceding event in the stream; in a `Forked`, of the parent's event; null in a first event. */
   readonly prev: string | null
   /** Present if the event's content was erased: the time, and the proof of the hash that the event had (withheld.ts). */
-  readonly erased?: Erasure | undefined
+  readonly erased?: ErasureProof | undefined
 }
 
 /** The time at which an event's content was erased, and the proof of the event's hash. */
-export interface Erasure {
+export interface ErasureProof {
   readonly time: string
   /** SHA-256 state before the last bytes of the event's former text, length of that text, and these bytes in hex. */
   readonly stub: string

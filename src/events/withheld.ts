@@ -1,5 +1,5 @@
 import { blockBytes, hashFrom, stateAfter } from './sha256.ts'
-import type { StoredEvent } from './codec.ts'
+import type { StoredEvent } from './stored-event.ts'
 
 // An event whose text is gone or withheld still has a hash that anyone can check: the stub holds the hash state before the last bytes of
 // the text, and these bytes, which name the event before it.
@@ -41,9 +41,13 @@ export const openStub = (stub: string): WithheldStub | undefined => {
 }
 
 /** Returns the stub in the metadata of an erased event; undefined for any other event. */
-export const erasedStub = (metadata: string): string | undefined =>
-  // Nearly all metadata end otherwise, so the pattern is rarely tried.
-  metadata.endsWith('"}}') ? erasedEnd.exec(metadata)?.[1] : undefined
+export const erasedStub = (metadata: string): string | undefined => erasedEnd.exec(metadata)?.[1]
+
+/** Returns the hashes that the metadata of an erased event prove; undefined for any other event. */
+export const openErased = (metadata: string): WithheldStub | undefined => {
+  const stub = erasedStub(metadata)
+  return stub === undefined ? undefined : openStub(stub)
+}
 
 /** Returns the lines that replace a withheld event in a bundle: its stub and its hash. Undefined if the event can have no stub. */
 export const withheldText = (event: StoredEvent): string | undefined => {

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { StoredEvent } from '../events/codec.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
-import type { AppendRequest, Replacement } from './port.ts'
+import type { AppendRequest, EventReplacement } from './port.ts'
 
 /**
  * Checks an append and copies it, so that the caller may change its objects afterwards. Errors: `InvalidInput` for content that a store
@@ -25,7 +25,7 @@ export const checkAppend = ({
     if (!event) return E.left(invalidInput(`events[${index}]`, needed))
     kept.push(event)
   }
-  const replaced: Replacement[] = []
+  const replaced: EventReplacement[] = []
   for (const { stream: of, revision, event } of replaces) {
     const whole = keptOf(event)
     if (!whole) return E.left(invalidInput(`replaces[${replaced.length}]`, needed))

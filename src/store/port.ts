@@ -30,7 +30,7 @@ export interface RecordedEvent extends StoredEvent {
 }
 
 /** A stored event that takes the place of another one: same stream, revision, id and type. */
-export interface Replacement {
+export interface EventReplacement {
   readonly stream: string
   readonly revision: number
   readonly event: StoredEvent
@@ -58,7 +58,7 @@ export interface AppendRequest {
    * Existing events, of any streams, to replace if the events of this append are written; all of it happens or nothing. Only for stores
    * with `scrub`.
    */
-  readonly replaces?: readonly Replacement[]
+  readonly replaces?: readonly EventReplacement[]
 }
 
 /**

@@ -10,13 +10,11 @@ import { erasedData } from '../../events/without-content.ts'
 import { toolCalls } from '../../projections/pairs.ts'
 import { orThrow, catchTyped, unwrap, type Fallible } from '../../result/fallible.ts'
 import { toError } from '../../result/typed-error.ts'
-import { referencesOf } from '../../store/blobs/cut.ts'
-import { unreferencedAmong } from '../../store/blobs/gc.ts'
 import { despiteConflicts } from '../../store/conflicts.ts'
 import type { ReadError, StoreError } from '../../store/errors.ts'
-import { isCut } from '../../store/marks.ts'
 import { pagesOf } from '../../store/pages.ts'
-import type { EventStore, RecordedEvent, Replacement } from '../../store/port.ts'
+import type { EventReplacement, EventStore, RecordedEvent } from '../../store/port.ts'
+import { contentsOf, removeContents } from '../../store/whole/erased-contents.ts'
 import { holdKind, readHold } from '../beside/hold.ts'
 import { inboxOf } from '../beside/inbox.ts'
 import { lastPosition, readChainEnd } from '../reading/ends.ts'
@@ -24,7 +22,7 @@ import { loadEffective } from '../reading/load.ts'
 import { reader } from '../reading/reader.ts'
 import { completeEnvelope, encodeChain } from './encode.ts'
 
-/** What to erase from a conversation, and why. */
+/** Selection of the content to erase from a conversation, and the reason. */
 export interface EraseOptions {
   /**
    * Positions of the conversation's own events to erase, with their queued copies and the records of their calls. Default: all events,
@@ -33,7 +31,7 @@ export interface EraseOptions {
   readonly positions?: readonly number[] | undefined
   /** Notes and links to erase, by their index in the conversation's notes. Default: none if `positions` are given, else all. */
   readonly notes?: readonly number[] | undefined
-  /** Only what was recorded before this time. Default: no limit. */
+  /** Time before which the content must have been recorded. Default: no limit. */
   readonly before?: Date | undefined
   /** The person who has the content erased. */
   readonly by?: string | undefined
@@ -47,8 +45,8 @@ export interface EraseOptions {
   readonly dryRun?: boolean | undefined
 }
 
-/** What was erased, or would be in a dry run. */
-export interface Erasure {
+/** Content that was erased, or would be in a dry run. */
+export interface ErasedContent {
   readonly conversation: string
   /** Positions of the events erased, ascending. */
   readonly positions: readonly number[]
@@ -75,9 +73,6 @@ export type EraseError = ReadError | InvalidInput | EventTooLarge | OutOfRange |
 
 /** Maximum number of events that one `Erased` event covers. */
 const mostAtOnce = 1_000
-/** Time for which content may be stored before the event that refers to it is written, in milliseconds. */
-const settling = 60_000
-
 /** The streams of a conversation with content: `events` is its own. Its own comes first, because the others depend on what is chosen there. */
 const streamsOf = {
   events: streamOf,
@@ -89,7 +84,7 @@ type Kind = keyof typeof streamsOf
 const kinds = Object.keys(streamsOf) as readonly Kind[]
 
 /** An event to erase, with its form without content. */
-interface Erasable extends Replacement {
+interface Erasable extends EventReplacement {
   readonly kind: Kind
   /** Position of the event, or its revision in a stream beside the conversation. */
   readonly at: number
@@ -107,7 +102,7 @@ export async function* erase(
   { events, adapter, actor }: { readonly events: EventStore; readonly adapter: EventStore; readonly actor: Actor },
   conversation: string,
   options: EraseOptions,
-): Fallible<EraseError, Erasure> {
+): Fallible<EraseError, ErasedContent> {
   const { scrub } = adapter
   if (!scrub) return yield cannotErase(conversation, `${events.url} cannot overwrite events`)
   yield* checkNotHeld(events, conversation)
@@ -268,12 +263,6 @@ const hasContent = ({ type, data, metadata }: StoredEvent): boolean => {
   return !isDeepStrictEqual(erasedData(type, given), given)
 }
 
-/** Returns the hashes of the contents that an event has outside it. */
-const contentsOf = async (adapter: EventStore, stream: string, from: number): Promise<readonly string[]> => {
-  const [stored] = await orThrow(adapter.read({ stream, from, direction: 'forwards', limit: 1 }))
-  return stored && isCut(stored) ? (referencesOf(stored) ?? []).map(({ sha256 }) => sha256) : []
-}
-
 const upTo = async <A>(most: number, items: AsyncGenerator<A, void>): Promise<readonly A[]> => {
   const taken: A[] = []
   while (taken.length < most) {
@@ -316,21 +305,4 @@ async function* record(
       replaces: erased.map(({ stream, revision, event }) => ({ stream, revision, event })),
     }),
   )
-}
-
-/** Removes the contents to which no event refers any more. */
-async function* removeContents(
-  adapter: EventStore,
-  contents: ReadonlySet<string>,
-): Fallible<StoreError | InvalidInput, { readonly contents: number; readonly recent: number }> {
-  if (contents.size === 0) return { contents: 0, recent: 0 }
-  const unused = yield* unreferencedAmong(adapter, contents)
-  for (const sha256 of unused)
-    yield* unwrap(adapter.blobs.remove(sha256, new Date(Date.now() - settling)))
-  const left = yield* catchTyped<StoreError, number>(async () => {
-    let count = 0
-    for await (const { sha256 } of adapter.blobs.list()) if (unused.has(sha256)) count++
-    return count
-  })
-  return { contents: unused.size - left, recent: left }
 }

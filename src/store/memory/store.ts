@@ -8,7 +8,7 @@ import { checkAppend } from '../check-append.ts'
 import { checkpointAt, noCheckpoint, parseCheckpoint } from '../checkpoints.ts'
 import { type Conflict, conflict, type StoreClosed, storeClosed } from '../errors.ts'
 import { followTail } from '../follow.ts'
-import type { AppendRequest, AppendOutcome, EventStore, RecordedEvent, Replacement } from '../port.ts'
+import type { AppendRequest, AppendOutcome, EventStore, RecordedEvent, EventReplacement } from '../port.ts'
 import { beginsWithOne } from '../prefixes.ts'
 import { pulse } from '../pulse.ts'
 import { type TailSource, type TailPage, tailOf } from '../tail.ts'
@@ -56,7 +56,7 @@ export const memoryStore = (url = 'memory:', mark: string = randomUUID()): Event
     return E.right('written')
   }
 
-  const replace = ({ stream, revision, event }: Replacement): void => {
+  const replace = ({ stream, revision, event }: EventReplacement): void => {
     const recorded = streams.get(stream)
     const before = recorded?.[revision]
     if (!recorded || !before) return

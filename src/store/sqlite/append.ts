@@ -3,7 +3,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { hashOf, type StoredEvent } from '../../events/codec.ts'
 import { type Conflict, conflict, type StoreError } from '../errors.ts'
 import { createLruCache } from '../lru.ts'
-import type { AppendRequest, AppendOutcome, Replacement } from '../port.ts'
+import type { AppendRequest, AppendOutcome, EventReplacement } from '../port.ts'
 
 export type SqliteAppendResult = E.Either<StoreError | Conflict, AppendOutcome>
 
@@ -79,7 +79,7 @@ export const appendStatements = (db: DatabaseSync, ride: () => void, due: () => 
     return position
   }
 
-  const replace = ({ stream, revision, event }: Replacement): void => {
+  const replace = ({ stream, revision, event }: EventReplacement): void => {
     const id = idOf(stream)
     if (id === undefined) return
     statements.replace.run(event.data, event.metadata, id, revision)

@@ -10,7 +10,7 @@ import { type InlineLimits, maxEventBytes, planOutside } from '../blobs/plan.ts'
 import { checkAppend } from '../check-append.ts'
 import type { StoreError } from '../errors.ts'
 import { isCut, isMarked, markStart } from '../marks.ts'
-import type { AppendOutcome, AppendRequest, EventStore, Replacement } from '../port.ts'
+import type { AppendOutcome, AppendRequest, EventStore, EventReplacement } from '../port.ts'
 import { canBeMarked, markEvents, removeMark, withMark } from './parts.ts'
 import { withWholeWrites } from './whole-writes.ts'
 
@@ -36,8 +36,8 @@ export const layeredStore = (adapter: EventStore, threshold: number): LayeredSto
   const { read } = withLargeContent(adapter)
 
   /** Gives the events that replace others the marks that the others have. */
-  async function* marked(replaces: readonly Replacement[]): Fallible<StoreError, readonly Replacement[]> {
-    const all: Replacement[] = []
+  async function* marked(replaces: readonly EventReplacement[]): Fallible<StoreError, readonly EventReplacement[]> {
+    const all: EventReplacement[] = []
     for (const replacement of replaces) {
       const { stream, revision, event } = replacement
       const [before] = yield* unwrap(read({ stream, from: revision, direction: 'forwards', limit: 1 }))
