@@ -37,7 +37,8 @@ describe('a step whose attempts fail', () => {
       given++
       return Promise.resolve(E.left({ ...refused, message: `no ${given}` }))
     }
-    const settings = settingsWith({ give })
+    const outcomes: string[] = []
+    const settings = settingsWith({ give, onStep: ({ outcome }) => outcomes.push(outcome) })
     const workers = ['w1', 'w2'].map((worker) =>
       work(worker, settings, { store, actor, conversation, clock: quick }, stop.signal),
     )
@@ -51,6 +52,7 @@ describe('a step whose attempts fail', () => {
     expect(step).toMatchObject({ conversation: 'c', step: 'conversation@0' })
     expect(step.errors).toEqual([1, 2, 3, 4, 5].map((n) => `ModelFailed: no ${n}`))
     expect(given).toBe(5)
+    expect(outcomes).toEqual(['failed', 'failed', 'failed', 'failed', 'parked'])
     await createWorkRequester(chat).retry({ by: 'ann' })()
     while (given === 5) await new Promise((resolve) => setTimeout(resolve, 5))
     expect((await parked()).errors).toHaveLength(5)

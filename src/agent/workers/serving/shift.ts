@@ -21,6 +21,8 @@ export interface AttemptReport {
   readonly outcome: AttemptOutcome['reason'] | 'lost'
   readonly ms: number
   readonly error?: string
+  /** Milliseconds until a worker may take the step again; absent if it is not known, or nothing is left to wait for. */
+  readonly waitMs?: number
 }
 
 /** A worker's activity on a conversation, from the claim until the board shows that the activity has ended. */
@@ -110,6 +112,8 @@ export interface Shift {
   readonly refused: Refusals
   readonly pace: ClaimDelay
   capacity: WorkerCapacity
+  /** Time since which no turn has reached the API, in milliseconds of the worker's clock; undefined if the last one has reached it. */
+  unreachableSince: number | undefined
   readonly watch: ConditionWaiter
   /** Signal that aborts when the worker has ended: from then on, nothing is awaited. */
   readonly over: AbortSignal
@@ -164,6 +168,7 @@ export const beginShift = (
     refused: refusals(known, around.clock, patience),
     pace: paceFrom(settings.rankWait),
     capacity: fullCapacity(settings.slots),
+    unreachableSince: undefined,
     watch: watch(around.clock, over),
     over,
   }
