@@ -83,17 +83,22 @@ describe('a step whose attempts fail', () => {
     },
   )
 
-  test('is given up by taking its message back: a worker finds nothing to answer', async () => {
-    const { store, worker, calls } = await scene()
+  test.each([
+    ['is mended', false],
+    ['still throws', true],
+  ])('is given up by taking its message back, whether the agent %s', async (_, isBroken) => {
+    const { store, worker, calls, taken } = await scene()
     const chat = store.conversation('c')
     await chat.append({ role: 'user', content: 'hello' }, { answer: true })
-    const stop = worker({}, () => {
+    const broken = (): never => {
       throw new Error('no')
-    })
+    }
+    const stop = worker({}, broken)
     for await (const { steps } of store.workers({ every: 5 })) if (steps[0]?.errors.length === 1) break
     await stop()
+    expect(taken[0]).toMatchObject({ outcome: 'failed', error: 'AgentFailed: the agent threw Error: no' })
     await chat.rewind({ turns: 1 })
-    worker()
+    worker({}, isBroken ? broken : {})
     for await (const { steps } of store.workers({ every: 5 })) if (steps.length === 0) break
     expect(calls()).toBe(0)
   })

@@ -5,9 +5,10 @@ import type { RecordedTurnFact } from '../../../events/turn-events.ts'
 import { catchTyped, run, type Fallible } from '../../../result/fallible.ts'
 import type { ReadError } from '../../../store/errors.ts'
 import { inSpan } from '../../telemetry/spans.ts'
-import type { TurnError, TurnResult } from '../../turn/turn-result.ts'
+import type { TurnResult } from '../../turn/turn-result.ts'
 import { maxAttempts, type OpenStep } from '../board/open-step.ts'
 import { isLostIn } from './claim.ts'
+import type { GivenError } from './give.ts'
 import {
   adaptCapacity,
   apiOutcomeOf,
@@ -18,7 +19,7 @@ import {
 } from './outcome.ts'
 import type { AttemptReport, StepRun, Shift } from './shift.ts'
 
-type GivenTurn = E.Either<TurnError, TurnResult>
+type GivenTurn = E.Either<GivenError, TurnResult>
 
 /** Outcome with which an attempt ended, and the step at which it ended. */
 type StepOutcome = AttemptOutcome & { readonly step: string }

@@ -1,8 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { failuresIn } from '../../models/call-model.ts'
-import type { TurnResult, TurnError } from '../../turn/turn-result.ts'
+import type { TurnResult } from '../../turn/turn-result.ts'
 import type { TurnEventData } from '../../../events/turn-events.ts'
 import { backoff, wholeWait } from '../board/open-step.ts'
+import type { GivenError } from './give.ts'
 
 // A worker takes fewer steps at once while the API refuses calls because of a rate limit or overload: half as many after such a
 // refusal, and one more after as many successful turns as it has slots (additive increase, multiplicative decrease).
@@ -72,7 +73,7 @@ export const isUnreachable = ({ _tag, status, type, retryable, partial, usage }:
 }
 
 /** Classifies a turn by how the API treated its calls. A turn that had to retry calls does not count towards an additional slot. */
-export const apiOutcomeOf = (turned: E.Either<TurnError, TurnResult>): TurnAttempt['how'] => {
+export const apiOutcomeOf = (turned: E.Either<GivenError, TurnResult>): TurnAttempt['how'] => {
   if (E.isRight(turned)) return turned.right.retried > 0 ? 'other' : 'succeeded'
   // Fewer calls are enough to find out when the API can be reached again.
   if (isUnreachable(turned.left)) return 'refused'
@@ -80,7 +81,7 @@ export const apiOutcomeOf = (turned: E.Either<TurnError, TurnResult>): TurnAttem
   return failures.some(isRefused) ? 'refused' : 'other'
 }
 
-interface Failure extends Pick<TurnError, '_tag' | 'message'> {
+interface Failure extends Pick<GivenError, '_tag' | 'message'> {
   readonly retryAfter?: number
   readonly status?: unknown
   readonly type?: unknown
