@@ -90,6 +90,33 @@ describe('palimpsest retry', () => {
     }))
 })
 
+describe('palimpsest retry of several conversations', () => {
+  test('opens all that are named, or none if one has no parked step, or all that are parked', () =>
+    inDirectory(async (directory) => {
+      await withSteps(directory)
+      const events = right(await openEvents(`sqlite:${join(directory, 'palimpsest.db')}`)())
+      for (const id of ['e', 'f', 'g']) await parkStep(events, id)
+      right(await events.close()())
+      const parked = async (): Promise<unknown> =>
+        (await shell('palimpsest steps --parked | cut -f1 | paste -sd " "', directory)).stdout.trim()
+      expect(await json('retry c a', directory)).toMatchObject({
+        error: { _tag: 'NotParked', conversation: 'a' },
+      })
+      expect(await parked()).toBe('c e f g')
+      expect(await json('retry c e', directory)).toMatchObject({ conversations: ['c', 'e'], by: 'ann' })
+      expect((await shell('palimpsest retry --parked --dry-run', directory)).stdout).toBe(
+        'workers could try f again\nworkers could try g again\n',
+      )
+      expect(await parked()).toBe('f g')
+      expect((await shell('palimpsest retry --parked', directory)).stdout).toBe(
+        'workers may try f again\nworkers may try g again\n',
+      )
+      expect(await parked()).toBe('')
+      for (const command of ['retry', 'retry c --parked'])
+        expect(await json(command, directory)).toMatchObject({ error: { _tag: 'Usage' } })
+    }))
+})
+
 describe('palimpsest pause', () => {
   test('holds a conversation back from workers until it is resumed', () =>
     inDirectory(async (directory) => {
