@@ -72,6 +72,22 @@ describe('palimpsest append and say', () => {
     }))
 })
 
+describe('palimpsest answer', () => {
+  test('asks workers to answer what was appended without a request, unless there is nothing to answer', () =>
+    inDirectory(async (directory) => {
+      await shell('palimpsest append a --role user --text hello', directory)
+      expect(await json('answer a', directory)).toEqual({ conversation: 'a' })
+      expect(await json('steps', directory)).toMatchObject({ steps: [{ conversation: 'a', state: 'open' }] })
+      await shell('palimpsest append b --role user --text hello', directory)
+      await shell('palimpsest append b --role assistant --text Hello.', directory)
+      expect(await json('answer b', directory)).toMatchObject({ error: { _tag: 'NothingToAnswer' } })
+      expect(await json('answer nobody', directory)).toMatchObject({
+        error: { _tag: 'ConversationNotFound' },
+      })
+      expect(await json('steps', directory)).toMatchObject({ steps: [{ conversation: 'a' }] })
+    }))
+})
+
 describe('palimpsest retry', () => {
   test('opens a parked step again, with none of its attempts', () =>
     inDirectory(async (directory) => {

@@ -47,8 +47,9 @@ The module's default export returns the options of a turn for a conversation:
 or is an object with that function as \`turn\`, and other options of a worker.
 
 Only conversations for which somebody has requested an answer are served
-(\`append --answer\`, or \`answer: true\` in a program), unless --answer-all is
-given, in which case imported sessions and forks are answered, too. A
+(\`append --answer\`, \`palimpsest answer ID\`, or \`answer: true\` in a program),
+unless --answer-all is given, in which case imported sessions and forks are
+answered, too. A
 process that dies is started again, and others take over its steps at once. With
 two or more processes, an additional one stands by: it replaces one that dies,
 and is the only one to retry a step during which two have died.
