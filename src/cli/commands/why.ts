@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { CallName, LossReport, Why } from '../../investigate/index.ts'
 import { limitHeapGrowth } from '../bounded-heap.ts'
-import { callName } from '../options.ts'
+import { callNameHelp, callNameOrLast } from '../options.ts'
 import type { Output } from '../output.ts'
 import type { Shell } from '../shell.ts'
 import { plural, rangesText, tokensText } from '../text.ts'
@@ -15,11 +15,7 @@ export const addWhy = (program: Command, shell: Shell): void => {
   program
     .command('why <id>')
     .description('explain what the model could see in a call, and what changed since the last')
-    .option(
-      '--call <n>',
-      'number of the call, or p followed by the position of a reply, or last (default)',
-      (text: string) => (text === 'last' ? text : callName(text)),
-    )
+    .option('--call <n>', `${callNameHelp} (default)`, callNameOrLast)
     .addOption(
       new Option(
         '--all',
