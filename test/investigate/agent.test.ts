@@ -236,15 +236,15 @@ describe('an agent that is replayed', () => {
       const continued = store.conversation('c')
       const ends = new AbortController()
       const worker = store.worker({ turn: () => ({ ...stopping, client }) })
-      const running = who === 'workers' && worker.run({ signal: ends.signal })
+      const working = who === 'workers' && worker.run({ signal: ends.signal })
       await continued.append({ role: 'user', content: 'Is it there?' })
       for (let turn = 0; turn < script.length; turn++)
-        if (running) {
+        if (working) {
           await continued.request()
           for await (const { steps } of store.workers({ every: 5 })) if (steps.length === 0) break
         } else await continued.turn({ ...stopping, client })
       ends.abort()
-      await running
+      await working
       expect(await replayAgent(continued, { agent: stopping })).toMatchObject({
         isSame: true,
         replies: 3,
