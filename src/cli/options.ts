@@ -29,15 +29,17 @@ export const positionOrStart = wholeFrom(-1)
 /** Parses an integer ≥ 1. */
 export const several = wholeFrom(1)
 const count = wholeFrom(0)
-/** Parses a reference to a model call: the number of the call, or `p` and the position of a reply. */
-export const callName = (text: string): CallName => {
-  const name = callNameIn(text)
+/** Parses a reference to a model call: the number of the call, `p` and the position of a reply, or `last`. */
+export const callNameOrLast = (text: string): CallName | 'last' => {
+  const name = text === 'last' ? text : callNameIn(text)
   if (name === undefined)
     throw new InvalidArgumentError(
-      'It must be the number of a call, or p followed by the position of a reply: p17.',
+      'It must be the number of a call, from 1, or p followed by the position of a reply (p17), or last.',
     )
   return name
 }
+/** Help for an option that takes such a reference. */
+export const callNameHelp = 'number of the call, or p and the position of a reply without a receipt, or last'
 /** Rule for a worker's name. The worker's id, which consists of the name and a UUID, is part of a stream name. */
 export const nameRule = 'must have 1 to 163 characters from A–Z a–z 0–9 . _ : -'
 export const workerName = (text: string): string => {

@@ -51,7 +51,10 @@ describe('options that contradict each other are wrong usage', () => {
     ['serve --port 0 --anchor seen.txt', '--anchor has no effect without --seal or --patrol'],
     ['serve --port 0 --slots 2', '--slots needs --work'],
     ['show t --last 2', "'--last' cannot be used without option '--full'"],
-    ['request t --call 0', 'the number of a call, from 1, or last'],
+    [
+      'request t --call 0',
+      'the number of a call, from 1, or p followed by the position of a reply (p17), or last',
+    ],
     ['work agent.ts --anchor seen.txt', '--anchor needs --seal'],
   ])('%s: what nothing can use is said', async (command, problem) => {
     const begun =

@@ -100,6 +100,23 @@ test('why tells of a reply of an import what it was shown, and that no receipt p
     )
   }))
 
+test('request derives the request of a reply of an import from the log, by the names that why takes', () =>
+  inDirectory(async (directory) => {
+    const imported = await shell('palimpsest import examples/sessions/claude-code.jsonl', directory)
+    const [name = ''] = imported.stdout.split(' ')
+    const why = await shell(`palimpsest why ${name} --json`, directory)
+    const { call, at } = JSON.parse(why.stdout) as { readonly call: string; readonly at: number }
+    const last = await shell(`palimpsest request ${name} --call ${call}`, directory)
+    expect(last.stderr).toContain('derived from the log, not proven by a receipt')
+    expect(last.stdout).toBe((await shell(`palimpsest request ${name} --at ${at}`, directory)).stdout)
+    for (const other of ['last', call.slice(1)])
+      expect(await shell(`palimpsest request ${name} --call ${other}`, directory)).toEqual(last)
+    for (const command of ['why', 'request'])
+      expect((await shell(`palimpsest ${command} ${name} --call p22`, directory)).stderr).toContain(
+        ', the next one from 22 on is p23',
+      )
+  }))
+
 test('what is wrong with a policy says in which file, and what was meant', () =>
   inDirectory(async (directory) => {
     await shell('palimpsest import examples/sessions/receipts.jsonl', directory)

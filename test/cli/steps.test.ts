@@ -72,6 +72,22 @@ describe('palimpsest append and say', () => {
     }))
 })
 
+describe('palimpsest answer', () => {
+  test('asks workers to answer what was appended without a request, unless there is nothing to answer', () =>
+    inDirectory(async (directory) => {
+      await shell('palimpsest append a --role user --text hello', directory)
+      expect(await json('answer a', directory)).toEqual({ conversation: 'a' })
+      expect(await json('steps', directory)).toMatchObject({ steps: [{ conversation: 'a', state: 'open' }] })
+      await shell('palimpsest append b --role user --text hello', directory)
+      await shell('palimpsest append b --role assistant --text Hello.', directory)
+      expect(await json('answer b', directory)).toMatchObject({ error: { _tag: 'NothingToAnswer' } })
+      expect(await json('answer nobody', directory)).toMatchObject({
+        error: { _tag: 'ConversationNotFound' },
+      })
+      expect(await json('steps', directory)).toMatchObject({ steps: [{ conversation: 'a' }] })
+    }))
+})
+
 describe('palimpsest retry', () => {
   test('opens a parked step again, with none of its attempts', () =>
     inDirectory(async (directory) => {
@@ -87,6 +103,33 @@ describe('palimpsest retry', () => {
       expect(await json('retry nobody', directory)).toMatchObject({
         error: { _tag: 'ConversationNotFound' },
       })
+    }))
+})
+
+describe('palimpsest retry of several conversations', () => {
+  test('opens all that are named, or none if one has no parked step, or all that are parked', () =>
+    inDirectory(async (directory) => {
+      await withSteps(directory)
+      const events = right(await openEvents(`sqlite:${join(directory, 'palimpsest.db')}`)())
+      for (const id of ['e', 'f', 'g']) await parkStep(events, id)
+      right(await events.close()())
+      const parked = async (): Promise<unknown> =>
+        (await shell('palimpsest steps --parked | cut -f1 | paste -sd " "', directory)).stdout.trim()
+      expect(await json('retry c a', directory)).toMatchObject({
+        error: { _tag: 'NotParked', conversation: 'a' },
+      })
+      expect(await parked()).toBe('c e f g')
+      expect(await json('retry c e', directory)).toMatchObject({ conversations: ['c', 'e'], by: 'ann' })
+      expect((await shell('palimpsest retry --parked --dry-run', directory)).stdout).toBe(
+        'workers could try f again\nworkers could try g again\n',
+      )
+      expect(await parked()).toBe('f g')
+      expect((await shell('palimpsest retry --parked', directory)).stdout).toBe(
+        'workers may try f again\nworkers may try g again\n',
+      )
+      expect(await parked()).toBe('')
+      for (const command of ['retry', 'retry c --parked'])
+        expect(await json(command, directory)).toMatchObject({ error: { _tag: 'Usage' } })
     }))
 })
 

@@ -262,6 +262,39 @@ export default { turn, name: 'a b' }
     expect(await states()).toEqual(['open'])
   })
 
+  test('says what a step waits for that could not reach the API, and how a parked one is tried again', async () => {
+    const api = await messagesApi({
+      reply: () => ({ status: 400, type: 'invalid_request_error', message: 'bad' }),
+    })
+    const gone = await messagesApi({ reply: () => ({ content: [] }) })
+    await gone.close()
+    atEnd(api.close)
+    const folder = temporaryFolder()
+    const url = `sqlite:${join(folder, 'store.db')}`
+    const store = await openStore(url)
+    atEnd(store.close)
+    const file = join(folder, 'agent.mjs')
+    writeFileSync(
+      file,
+      `import Anthropic from '${import.meta.resolve('@anthropic-ai/sdk')}'
+const at = (baseURL) => new Anthropic({ baseURL, apiKey: 'key', maxRetries: 0 })
+const client = { refused: at('${api.url}'), gone: at('${gone.url}') }
+export default ({ id }) => ({ client: client[id], model: 'claude-opus-5-5', maxRetries: 0 })`,
+    )
+    for (const id of ['refused', 'gone']) await ask(store, id)
+    const child = startHeard(await program(), 'work', file, '--store', url)
+    endsWithTest(child, 'SIGTERM')
+    let output = ''
+    child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()))
+    await until(() => /^refused /m.test(output) && /^gone .*\n/m.test(output))
+    expect(output).toMatch(
+      /^refused {2}parked .*\(fix the cause; palimpsest retry refused lets workers try again\)$/m,
+    )
+    expect(output).toMatch(
+      /^gone {2}free .*did not answer.*\(not counted as an attempt; tried again in \d+ s\)$/m,
+    )
+  })
+
   test('answers what nobody has asked for, if it is told to', async () => {
     const { store, begin, open } = await working(['--answer-all'])
     open()

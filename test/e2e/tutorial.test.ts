@@ -66,11 +66,12 @@ test.each(programs.map(({ place, code }) => [place, code] as const))(
       const [, name = ''] = /^\/\/ (\S+\.ts)/.exec(code) ?? []
       await writeFile(join(directory, name), code)
       if (name === 'server.ts') await withServer(directory, env, beginPage)
-      else
-        expect(await shell(`"$NODE" ${name} Hi`, directory, env)).toMatchObject({
-          stdout: expect.stringMatching('Hello!'),
-          code: 0,
-        })
+      else {
+        const said = await shell(`"$NODE" ${name} Hi`, directory, env)
+        expect(said).toMatchObject({ stdout: expect.stringMatching('Hello!'), code: 0 })
+        const again = await shell(`"$NODE" ${name}`, directory, env)
+        expect(again).toMatchObject({ stdout: expect.stringMatching('append a user message first'), code: 0 })
+      }
     }),
 )
 

@@ -223,6 +223,36 @@ describe('an agent that is replayed', () => {
     expect(ran.length).toBe(before)
   })
 
+  test.each(['a program', 'workers'])(
+    'does not differ where its turn stopped early and was continued, by %s',
+    async (who) => {
+      const script = [uses('grep'), uses('grep'), says('Yes.')]
+      let n = 0
+      const api = await messagesApi({ reply: () => script[n++] ?? says('No.') })
+      const store = await openStore('memory:')
+      opened.push(api, store)
+      const client = new Anthropic({ baseURL: api.url, apiKey: 'key' })
+      const stopping = { ...agent, stopWhen: ['grep'] }
+      const continued = store.conversation('c')
+      const ends = new AbortController()
+      const worker = store.worker({ turn: () => ({ ...stopping, client }) })
+      const working = who === 'workers' && worker.run({ signal: ends.signal })
+      await continued.append({ role: 'user', content: 'Is it there?' })
+      for (let turn = 0; turn < script.length; turn++)
+        if (working) {
+          await continued.request()
+          for await (const { steps } of store.workers({ every: 5 })) if (steps.length === 0) break
+        } else await continued.turn({ ...stopping, client })
+      ends.abort()
+      await working
+      expect(await replayAgent(continued, { agent: stopping })).toMatchObject({
+        isSame: true,
+        replies: 3,
+        unknown: 0,
+      })
+    },
+  )
+
   test('is looked at from a call on: what another agent has done before does not count', async () => {
     const { replies } = await replayAgent(chat, { agent })
     const other = await chat.fork('other')

@@ -5,7 +5,7 @@ import { tell } from '../../conversation/beside/worker-log.ts'
 import type { ConversationHandle } from '../../conversation/conversation.ts'
 import { objectOf, splitEnvelope } from '../../conversation/writing/envelope.ts'
 import { checkJson } from '../../events/check.ts'
-import { type Actor, type AnswerTerms, askingShape } from '../../events/events.ts'
+import { type Actor, type AnswerTerms, askingShape, START } from '../../events/events.ts'
 import { workerStreamOf } from '../../events/ids.ts'
 import type { RecordedTurnFact } from '../../events/turn-events.ts'
 import type { MethodResult, ResultStyle } from '../../result/answer.ts'
@@ -38,7 +38,7 @@ export interface AnswerRequest extends AnswerTerms {
 }
 /** Options that select facts from a conversation's log of turns. */
 export interface TurnFactsOptions {
-  /** Position that the conversation must have reached when a fact was recorded. Default 0. */
+  /** Position that the conversation must have reached when a fact was recorded. Default: all facts, also those of workers that knew no position. */
   readonly from?: number | undefined
   /** True to continue with new facts until the signal aborts or the store is closed. Default false. */
   readonly follow?: boolean | undefined
@@ -121,7 +121,7 @@ export const createWorkRequester = (chat: ConversationHandle): WorkRequester => 
   pause: requestMethod(chat, 'TurnsPaused'),
   resume: requestMethod(chat, 'TurnsResumed'),
   turnFacts: async function* (options) {
-    const { from = 0, follow = false, signal } = await orThrow(checkOptions(options, factsFields))
+    const { from = START, follow = false, signal } = await orThrow(checkOptions(options, factsFields))
     yield* chat.turnLog.since(from, follow, signal)
   },
 })

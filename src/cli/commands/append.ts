@@ -34,6 +34,8 @@ export const addAppend = (program: Command, shell: Shell): void => {
     .addHelpText(
       'after',
       `
+Without --answer, workers leave the message until \`palimpsest answer ID\`.
+
 Examples:
   palimpsest append task-42 --role user --text "Why does the parser fail?"
   git diff | palimpsest append task-42 --role user --answer`,

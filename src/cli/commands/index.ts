@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { Shell } from '../shell.ts'
+import { addAnswer } from './answer.ts'
 import { addAppend } from './append.ts'
 import { addAudit } from './audit.ts'
 import { addBackup } from './backup.ts'
@@ -54,7 +55,10 @@ const groups: readonly (readonly [
   ],
   ['Turns:', [addSay, addConfigure, addWaiting, addQueued, addApprove, addDeny, addWithdraw, addCancel]],
   ['Investigate:', [addWhy, addCost, addCache, addBisect, addReplay]],
-  ['Workers:', [addWork, addWorkAsOne, addWorkers, addSteps, addPause, addResume, addRetry, addUnpark]],
+  [
+    'Workers:',
+    [addWork, addWorkAsOne, addAnswer, addWorkers, addSteps, addPause, addResume, addRetry, addUnpark],
+  ],
   ['Share:', [addExport, addCopy, addServe, addToken, addAudit]],
   ['Store:', [addVerify, addDoctor, addBackup, addGc, addErase, addHold, addRelease]],
 ]

@@ -1,10 +1,11 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { visible } from '../../transfer/formats/visible.ts'
 import { render } from '../../core.ts'
 import { anthropicRequest } from '../../transfer/formats/write-anthropic.ts'
 import { configurationOf } from '../../projections/effective.ts'
-import type { ModelCall } from '../../index.ts'
-import { exclusive, positionOrStart, several } from '../options.ts'
+import { isError, type ModelCall } from '../../index.ts'
+import type { CallName } from '../../investigate/index.ts'
+import { callNameHelp, callNameOrLast, exclusive, positionOrStart, several } from '../options.ts'
 import type { CommandSession, Shell } from '../shell.ts'
 import { writeRequestNotes } from '../views/request-notes.ts'
 import { writeTable } from '../views/table.ts'
@@ -22,7 +23,7 @@ interface SentOptions {
 }
 
 interface Options extends RequestViewOptions {
-  readonly call?: number | 'last'
+  readonly call?: CallName | 'last'
   readonly list?: boolean
 }
 
@@ -33,9 +34,9 @@ export const addRequest = (program: Command, shell: Shell): void => {
     .addOption(
       exclusive(
         '--call <n>',
-        'as sent in this call: its number, or last',
+        `as sent in this call: ${callNameHelp}`,
         ['list', ...rendering],
-        callNumber,
+        callNameOrLast,
       ),
     )
     .addOption(new Option('--list', listed).conflicts(rendering))
@@ -46,8 +47,10 @@ Without --call and --list, the body for the Messages API that the events up to a
 position lead to, with the model and parameters that the log has; standard error
 lists the repairs, and the fields that are missing. With --call, the body is
 rebuilt from the log, and standard error says whether it matches the digest in
-its receipt. --json adds the repairs, whose turn it is, and the names of beta
-features to the body, which the API then refuses.
+its receipt. A reply without one, such as one in an imported session, is named
+by its position (p17): its request is then derived from the log, not proven, and
+lacks what the log does not have. Without --call, --json adds the repairs, whose
+turn it is, and the names of beta features to the body, which the API refuses.
 
 Examples:
   palimpsest request task-42 | curl https://api.anthropic.com/v1/messages \\
@@ -62,7 +65,7 @@ Examples:
       shell.look((session, id, { call, list, ...options }: Options) => {
         if (list) return writeCalls(session, id)
         if (call === undefined) return writeRendered(session, id, options)
-        return writeSent(session, id, call === 'last' ? undefined : call)
+        return writeCall(session, id, call === 'last' ? undefined : call)
       }),
     )
 }
@@ -85,21 +88,12 @@ export const addSent = (program: Command, shell: Shell): void => {
     .option('--list', listed)
     .action(
       shell.look((session, id, { call, list }: SentOptions) =>
-        list ? writeCalls(session, id) : writeSent(session, id, call),
+        list ? writeCalls(session, id) : writeCall(session, id, call),
       ),
     )
 }
 
 const listed = 'list the calls: number, position, kind, model, tokens in and out, digest'
-
-const callNumber = (text: string): number | 'last' => {
-  if (text === 'last') return text
-  try {
-    return several(text)
-  } catch {
-    throw new InvalidArgumentError('It must be the number of a call, from 1, or last.')
-  }
-}
 
 const withRenderOptions = (command: Command): Command =>
   command
@@ -119,6 +113,25 @@ const writeRendered = async (
   const body = anthropicRequest(now, options)
   await out.json(body, true)
   writeRequestNotes(host, body, { ...rendered, betas: configurationOf(now).parameters?.['betas'] })
+}
+
+/** Writes the request of a call, named as for `why`: as sent if the call has a receipt, otherwise as the log leads to it. */
+const writeCall = async (session: CommandSession, id: string, call: CallName | undefined): Promise<void> => {
+  try {
+    if (typeof call !== 'string') return await writeSent(session, id, call)
+  } catch (error) {
+    if (!isError(error, 'CallOutOfRange')) throw error
+  }
+  const { why } = await import('../../investigate/index.ts')
+  const found = await why(session.store.conversation(id), { call })
+  if (typeof found.call === 'number') return writeSent(session, id, found.call)
+  const { store, out, isJson, host } = session
+  const body = anthropicRequest(await store.conversation(id).context({ at: found.at }), {})
+  await out.json(body, !isJson || out.isTerminal)
+  host.stderr.write(
+    `${visible(`call ${found.call}, made at position ${found.at}, answered at ${found.position}`)}: derived from the log, not proven by a receipt\n`,
+  )
+  if (!isJson) writeRequestNotes(host, body, {})
 }
 
 const writeSent = async (

@@ -29,6 +29,7 @@ While the conversation is waiting for the model or for tool results:
   interrupt  the message is appended, and the model's call is aborted
   rollback   the turn is rewound, and the message replaces the one that began it
   reject     nothing is written (an error)
+Without --answer, workers leave the message until \`palimpsest answer ID\`.
 
 Examples:
   palimpsest say task-42 "And line 60?"

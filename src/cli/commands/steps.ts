@@ -1,9 +1,10 @@
 import { type Command, Option } from 'commander'
 import { isParked, notParked } from '../../server/parked-step.ts'
-import type { OpenStepInfo, StepState } from '../../index.ts'
+import type { OpenStepInfo, StepState, Store } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
+import { usage } from '../errors.ts'
 import { actorIn } from '../host.ts'
-import type { Shell } from '../shell.ts'
+import { conversationNamed, type Shell } from '../shell.ts'
 import { ageText } from '../text.ts'
 import { loadAgent } from '../work/agent.ts'
 import { writeTable } from '../views/table.ts'
@@ -53,7 +54,7 @@ Examples:
         )
         if (steps.some((step) => step.state === 'parked'))
           await out.aside([
-            'parked: refused, or failed five times. Fix the cause; palimpsest retry ID lets workers try again',
+            'parked: refused, or failed five times. Fix the cause; palimpsest retry ID, or --parked for all, lets workers try again',
             'dim',
           ])
       }),
@@ -85,41 +86,81 @@ const plainRow = (step: OpenStepInfo): readonly string[] => row(step, step.since
 interface RetryOptions {
   readonly by?: string
   readonly reason?: string
+  readonly parked?: true
+  readonly dryRun?: true
 }
 
 export const addRetry = (program: Command, shell: Shell): void => {
-  retrying(program.command('retry <id>'), shell)
-    .description('let workers try a parked step again')
+  retrying(program.command('retry [id...]'), shell)
+    .description('let workers try parked steps again')
     .addHelpText(
       'after',
       `
 A step is parked after five failed attempts, or once the API refuses its
 request: \`palimpsest steps --parked\` shows the errors. Repair the cause first:
 workers then try the step up to five times more. A new message, a rewind or a
-new request also opens it again.
+new request also opens it again. If one of several conversations has no parked
+step, nothing is retried.
 
 Examples:
   palimpsest retry task-42
-  palimpsest retry task-42 --by ann --reason "the key is valid again"`,
+  palimpsest retry task-42 --by ann --reason "the key is valid again"
+  palimpsest retry --parked --dry-run`,
     )
 }
 
 /** Adds the former name of `retry`. */
 export const addUnpark = (program: Command, shell: Shell): void => {
-  retrying(program.command('unpark <id>', { hidden: true }), shell).description('the former name of `retry`')
+  retrying(program.command('unpark [id...]', { hidden: true }), shell).description(
+    'the former name of `retry`',
+  )
 }
 
 const retrying = (command: Command, shell: Shell): Command =>
   command
-    .option('--by <name>', 'who retries it (default: $USER)')
-    .option('--reason <text>', 'reason, stored with the event')
+    .option('--parked', 'retry all parked steps')
+    .option('--dry-run', 'only list the conversations')
+    .option('--by <name>', 'who retries them (default: $USER)')
+    .option('--reason <text>', 'reason, stored with the events')
     .action(
-      shell.edit(async ({ store, out, isJson, host }, id: string, { reason, ...given }: RetryOptions) => {
-        const by = actorIn(host, given.by)
-        if (!(await isParked(store, id)))
-          throw toError(notParked(id, 'palimpsest steps lists the steps and their states'))
-        await store.conversation(id).retry({ by, reason })
-        if (isJson) return out.json({ conversation: id, by })
-        await out.line([`workers may try ${id} again`])
+      shell.action(refuseUnlessNamed, async (session, given: readonly string[], options: RetryOptions) => {
+        const { store, out, isJson, host } = session
+        const by = actorIn(host, options.by)
+        const conversations = options.parked ? await parkedIn(store) : await namedParked(store, given)
+        if (!options.dryRun)
+          for (const id of conversations) await store.conversation(id).retry({ by, reason: options.reason })
+        if (isJson) {
+          const [conversation] = conversations
+          return out.json(given.length === 1 ? { conversation, by } : { conversations, by })
+        }
+        if (conversations.length === 0) return out.aside(['no parked steps', 'dim'])
+        const may = options.dryRun ? 'could' : 'may'
+        for (const id of conversations) await out.line([`workers ${may} try ${id} again`])
       }),
     )
+
+const refuseUnlessNamed = (given: readonly string[], { parked }: RetryOptions): 'existing' => {
+  if (given.length > 0 === (parked === true))
+    throw toError(
+      usage(`name conversations${parked ? ' or give --parked, not both' : ', or all with --parked'}`),
+    )
+  return 'existing'
+}
+
+const parkedIn = async (store: Store): Promise<readonly string[]> => {
+  const ids: string[] = []
+  for await (const { conversation } of store.steps({ state: 'parked' })) ids.push(conversation)
+  return ids
+}
+
+/** Returns the ids of the conversations that these texts name. Throws `NotParked` for the first that has no parked step. */
+const namedParked = async (store: Store, given: readonly string[]): Promise<readonly string[]> => {
+  const ids = new Set<string>()
+  for (const text of given) {
+    const id = await conversationNamed(store, text)
+    if (!(await isParked(store, id)))
+      throw toError(notParked(id, 'palimpsest steps lists the steps and their states'))
+    ids.add(id)
+  }
+  return [...ids]
+}

@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander'
 import type { CallName, LossReport, Why } from '../../investigate/index.ts'
 import { limitHeapGrowth } from '../bounded-heap.ts'
-import { callName } from '../options.ts'
+import { callNameHelp, callNameOrLast } from '../options.ts'
 import type { Output } from '../output.ts'
 import type { Shell } from '../shell.ts'
-import { plural, rangesText, tokensText } from '../text.ts'
+import { plural, rangesText, thousands, tokensText } from '../text.ts'
 
 interface Options {
   readonly call?: CallName | 'last'
@@ -15,11 +15,7 @@ export const addWhy = (program: Command, shell: Shell): void => {
   program
     .command('why <id>')
     .description('explain what the model could see in a call, and what changed since the last')
-    .option(
-      '--call <n>',
-      'number of the call, or p followed by the position of a reply, or last (default)',
-      (text: string) => (text === 'last' ? text : callName(text)),
-    )
+    .option('--call <n>', `${callNameHelp} (default)`, callNameOrLast)
     .addOption(
       new Option(
         '--all',
@@ -31,7 +27,8 @@ export const addWhy = (program: Command, shell: Shell): void => {
       `
 Prints what was shown and hidden, the event that caused each difference from the
 previous reply, and the paths, identifiers, ids and numbers in the answer that
-occur only in hidden messages.
+occur only in hidden messages. Tokens are the API's counts if replies recorded
+them; \`log\` and \`show\` have the estimates that were recorded with a marker.
 
 Calls with a receipt have numbers, which "request --list" lists. A reply without
 a receipt, such as one in an imported session, is named by its position (p17):
@@ -70,8 +67,10 @@ const write = async (out: Output, found: Why): Promise<void> => {
   )
   const beside = shown.reduce((left, item) => left - item.tokens, tokens)
   if (derived) await writeDerived(out, derived, beside)
+  // Without a record of the system prompt and the tools, the size of everything that is not recorded has its own line.
+  const prompt = derived || beside <= 0 ? '' : `, of which system prompt and tools ${thousands(beside)}`
   await out.line([
-    `shown: ${plural(shown.length, 'item')}, ${tokensText(tokens)}: ${rangesText(shown.map((item) => item.position).toSorted((a, b) => a - b))}`,
+    `shown: ${plural(shown.length, 'item')}, ${tokensText(tokens)}${prompt}: ${rangesText(shown.map((item) => item.position).toSorted((a, b) => a - b))}`,
   ])
   for (const { by, kind: how, messages, tokens: size } of hidden)
     await out.line([`hidden: ${plural(messages, 'message')}, ${tokensText(size)}, ${how} by ${by}`, 'marker'])

@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { flush } from '../../agent/telemetry/open-telemetry.ts'
 import { sealAnchorOption, createSealTask, type SealingOptions, sealOption } from '../audit/seal-task.ts'
 import { usage } from '../errors.ts'
-import { openStore, type Store } from '../../index.ts'
+import { type AttemptReport, openStore, type Store } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
 import type { Output } from '../output.ts'
 import { serverUrl, several, workerName } from '../options.ts'
@@ -47,8 +47,9 @@ The module's default export returns the options of a turn for a conversation:
 or is an object with that function as \`turn\`, and other options of a worker.
 
 Only conversations for which somebody has requested an answer are served
-(\`append --answer\`, or \`answer: true\` in a program), unless --answer-all is
-given, in which case imported sessions and forks are answered, too. A
+(\`append --answer\`, \`palimpsest answer ID\`, or \`answer: true\` in a program),
+unless --answer-all is given, in which case imported sessions and forks are
+answered, too. A
 process that dies is started again, and others take over its steps at once. With
 two or more processes, an additional one stands by: it replaces one that dies,
 and is the only one to retry a step during which two have died.
@@ -172,17 +173,27 @@ const workerArgs = ({ slots, name, conversations, grace, answerAll, relay }: Opt
   ...(relay === undefined ? [] : ['--relay', relay]),
 ]
 
+/** Returns what happens next to a step after an attempt; undefined if it needs no explanation. */
+const nextPart = ({ conversation, outcome, waitMs }: AttemptReport): string | undefined => {
+  if (outcome === 'parked') return `fix the cause; palimpsest retry ${conversation} lets workers try again`
+  if (waitMs === undefined) return undefined
+  const again = `tried again in ${Math.ceil(waitMs / 1_000)} s`
+  return outcome === 'free' ? `not counted as an attempt; ${again}` : again
+}
+
 const newsParts = (news: News): readonly TextSpan[] => {
   if (news.type === 'started') return [[`${news.worker} started, process ${news.pid}`, 'dim']]
   if (news.type === 'spare') return [[`${news.worker} stands by, process ${news.pid}`, 'dim']]
   if (news.type === 'step') {
     const { conversation, outcome, attempt, ms, error } = news
     const text = `  attempt ${attempt}  ${Math.round(ms)} ms`
+    const next = nextPart(news)
     return [
       [conversation, 'bold', 'whole'],
       [`  ${outcome}`, outcome === 'failed' || outcome === 'parked' ? 'warning' : 'assistant'],
       [text],
       [error ? `  ${error}` : ''],
+      [next ? `  (${next})` : '', 'dim'],
     ]
   }
   const { worker = 'a process', by, restartIn, error } = news

@@ -12,12 +12,14 @@ export interface RecordedHistory {
   readonly waits: Waits
 }
 
-/** Record of the tool calls that waited. */
+/** Record of the tool calls that waited, and of the turns that ended before the model did. */
 export interface Waits {
-  /** Reports whether this store has a record of waiting calls for a reply, given the `starts` of the reply's origin. */
+  /** Reports whether this store has this record for a reply, given the `starts` of the reply's origin. */
   readonly isKnown: (starts: string | undefined) => boolean
   /** Returns the reason why a call of a reply waited; undefined if it did not wait. */
   readonly of: (reply: number, call: string) => 'approval' | 'handed-back' | undefined
+  /** Reports whether a turn ended at this position: another turn made the next call. */
+  readonly endsAt: (position: number) => boolean
 }
 
 export const waitsIn = (facts: readonly RecordedTurnFact[]): Waits => {
@@ -29,7 +31,14 @@ export const waitsIn = (facts: readonly RecordedTurnFact[]): Waits => {
         : [],
     ),
   )
+  // A worker's release has the position of the fact before it, so the turn ended there or before the next fact.
+  const ends = facts.flatMap((fact, index) =>
+    fact.type === 'TurnReleased' && fact.data.reason === 'done'
+      ? [{ first: fact.data.at, last: facts[index + 1]?.data.at ?? fact.data.at }]
+      : [],
+  )
   return {
+    endsAt: (position) => ends.some(({ first, last }) => first <= position && position <= last),
     isKnown: (starts) => starts !== undefined && begun.has(starts),
     of: (reply, call) => waits.get(`${reply} ${call}`),
   }

@@ -143,18 +143,22 @@ const lookingAt = (recorded: RecordedHistory, settingsAt: (at: number) => Promis
   }
 }
 
-/** Reports whether the agent would have ended its turn after the last reply's calls instead of calling the model again. */
+/**
+ * Reports whether the agent would have ended its turn after the last reply's calls, although the recorded turn called the model again.
+ * False if the store does not record whether that turn ended there: then the next call may be that of a turn that continued.
+ */
 const wouldHaveEnded = async (
-  { historyAt }: RecordedHistory,
+  { historyAt, waits }: RecordedHistory,
   { settled: { stopWhen }, since, account }: StepAt,
   at: number,
 ): Promise<boolean> => {
   if (!stopWhen) return false
   const last = since.path.findLast(
-    (event) => event.type === 'MessageAppended' && event.data.role === 'assistant',
+    (event): event is ConversationEvent<'MessageAppended'> =>
+      event.type === 'MessageAppended' && event.data.role === 'assistant',
   )
   const taken = last && stepAt(last.position, historyAt(at), account)
-  if (!taken) return false
+  if (!taken || waits.endsAt(at) || !waits.isKnown(last.data.origin?.starts)) return false
   return typeof stopWhen === 'function'
     ? stopWhen(taken)
     : taken.calls.some(({ name }) => stopWhen.includes(name))

@@ -109,7 +109,7 @@ describe('a worker, in a program that has registered OpenTelemetry', () => {
     const attempt = telemetry.spans().find(({ name }) => name === 'palimpsest.attempt')
     expect(attempt).toMatchObject({
       status: { code: SpanStatusCode.ERROR },
-      attributes: { 'palimpsest.outcome': 'failed', 'error.type': 'ModelFailed' },
+      attributes: { 'palimpsest.outcome': 'failed', 'error.type': 'AgentFailed' },
     })
     expect(JSON.stringify(attempt?.attributes)).not.toContain('drawer')
   })

@@ -37,7 +37,8 @@ describe('a step whose attempts fail', () => {
       given++
       return Promise.resolve(E.left({ ...refused, message: `no ${given}` }))
     }
-    const settings = settingsWith({ give })
+    const outcomes: string[] = []
+    const settings = settingsWith({ give, onStep: ({ outcome }) => outcomes.push(outcome) })
     const workers = ['w1', 'w2'].map((worker) =>
       work(worker, settings, { store, actor, conversation, clock: quick }, stop.signal),
     )
@@ -51,6 +52,7 @@ describe('a step whose attempts fail', () => {
     expect(step).toMatchObject({ conversation: 'c', step: 'conversation@0' })
     expect(step.errors).toEqual([1, 2, 3, 4, 5].map((n) => `ModelFailed: no ${n}`))
     expect(given).toBe(5)
+    expect(outcomes).toEqual(['failed', 'failed', 'failed', 'failed', 'parked'])
     await createWorkRequester(chat).retry({ by: 'ann' })()
     while (given === 5) await new Promise((resolve) => setTimeout(resolve, 5))
     expect((await parked()).errors).toHaveLength(5)
@@ -81,17 +83,22 @@ describe('a step whose attempts fail', () => {
     },
   )
 
-  test('is given up by taking its message back: a worker finds nothing to answer', async () => {
-    const { store, worker, calls } = await scene()
+  test.each([
+    ['is mended', false],
+    ['still throws', true],
+  ])('is given up by taking its message back, whether the agent %s', async (_, isBroken) => {
+    const { store, worker, calls, taken } = await scene()
     const chat = store.conversation('c')
     await chat.append({ role: 'user', content: 'hello' }, { answer: true })
-    const stop = worker({}, () => {
+    const broken = (): never => {
       throw new Error('no')
-    })
+    }
+    const stop = worker({}, broken)
     for await (const { steps } of store.workers({ every: 5 })) if (steps[0]?.errors.length === 1) break
     await stop()
+    expect(taken[0]).toMatchObject({ outcome: 'failed', error: 'AgentFailed: the agent threw Error: no' })
     await chat.rewind({ turns: 1 })
-    worker()
+    worker({}, isBroken ? broken : {})
     for await (const { steps } of store.workers({ every: 5 })) if (steps.length === 0) break
     expect(calls()).toBe(0)
   })

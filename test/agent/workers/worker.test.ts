@@ -1,6 +1,8 @@
 import Anthropic from '@anthropic-ai/sdk'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import type { ApiFailure } from '../../../src/testing/messages-api/replies.ts'
+import { messagesApi } from '../../../src/testing/messages-api/server.ts'
 import { atEnd } from '../../support/at-end.ts'
 import { text } from '../../support/log.ts'
 import { ask, roles, scene, steps, until } from '../../support/workers/scene.ts'
@@ -38,7 +40,9 @@ describe('a worker', () => {
   test('tries again after a failed attempt, and counts it', async () => {
     let isBroken = true
     const { store, worker, calls, taken } = await scene(() =>
-      isBroken ? { status: 500, type: 'api_error', message: 'no' } : { content: [text('Yes.')] },
+      isBroken
+        ? { status: 500, type: 'api_error', message: 'no', retryAfter: 0 }
+        : { content: [text('Yes.')] },
     )
     const chat = store.conversation('c')
     await chat.append(ask, { answer: true })
@@ -64,6 +68,25 @@ describe('a worker', () => {
     const errors = [expect.stringContaining('later') as string]
     expect(await steps(store)).toMatchObject([{ state: 'open', attempt: 0, errors }])
     expect(calls()).toBe(1)
+  })
+
+  test.each<[string, ApiFailure | undefined, string]>([
+    ['nothing listens at its address', undefined, 'did not answer'],
+    ['a gateway answers for it', { status: 503, type: 'api_error', message: 'down' }, 'down'],
+  ])('counts no attempt and waits while the API cannot be reached: %s', async (_, answer, problem) => {
+    const { store, worker, taken } = await scene(() => answer ?? { content: [text('Yes.')] })
+    await store.conversation('c').append(ask, { answer: true })
+    // The port of a server that has closed.
+    const gone = await messagesApi({ reply: () => ({ content: [] }) })
+    await gone.close()
+    const client = new Anthropic({ baseURL: gone.url, apiKey: 'key' })
+    worker({}, answer ? {} : { client })
+    await until(() => taken.length > 0)
+    await until(async () => (await steps(store))[0]?.state === 'open')
+    const errors = [expect.stringContaining(problem) as string]
+    expect(taken.slice(0, 1)).toMatchObject([{ outcome: 'free', attempt: 1, error: errors[0] }])
+    expect(taken[0]?.waitMs).toBeGreaterThanOrEqual(1_000)
+    expect(await steps(store)).toMatchObject([{ state: 'open', attempt: 0, errors }])
   })
 
   test.each([400, 404, 413, 422])('parks at once what the API refuses with status %i', async (status) => {

@@ -5,13 +5,21 @@ import type { RecordedTurnFact } from '../../../events/turn-events.ts'
 import { catchTyped, run, type Fallible } from '../../../result/fallible.ts'
 import type { ReadError } from '../../../store/errors.ts'
 import { inSpan } from '../../telemetry/spans.ts'
-import type { TurnError, TurnResult } from '../../turn/turn-result.ts'
-import type { OpenStep } from '../board/open-step.ts'
+import type { TurnResult } from '../../turn/turn-result.ts'
+import { maxAttempts, type OpenStep } from '../board/open-step.ts'
 import { isLostIn } from './claim.ts'
-import { adaptCapacity, apiOutcomeOf, type AttemptOutcome, looksAgain, outcomeOf } from './outcome.ts'
+import type { GivenError } from './give.ts'
+import {
+  adaptCapacity,
+  apiOutcomeOf,
+  type AttemptOutcome,
+  isUnreachable,
+  looksAgain,
+  outcomeOf,
+} from './outcome.ts'
 import type { AttemptReport, StepRun, Shift } from './shift.ts'
 
-type GivenTurn = E.Either<TurnError, TurnResult>
+type GivenTurn = E.Either<GivenError, TurnResult>
 
 /** Outcome with which an attempt ended, and the step at which it ended. */
 type StepOutcome = AttemptOutcome & { readonly step: string }
@@ -81,8 +89,10 @@ const given = async (shift: Shift, { chat, ends }: StepRun): Promise<GivenTurn> 
   const { settings, around } = shift
   const began = around.clock.now()
   const turned = await settings.give(chat, ends.signal)
-  const tried = { how: apiOutcomeOf(turned), began, ended: around.clock.now() }
-  shift.capacity = adaptCapacity(shift.capacity, settings.slots, tried)
+  const ended = around.clock.now()
+  shift.capacity = adaptCapacity(shift.capacity, settings.slots, { how: apiOutcomeOf(turned), began, ended })
+  const isOutage = E.isLeft(turned) && isUnreachable(turned.left)
+  shift.unreachableSince = isOutage ? (shift.unreachableSince ?? began) : undefined
   return turned
 }
 
@@ -95,7 +105,7 @@ const maxLooks = 10
  * @param began step that the worker has claimed; it may already be over and forgotten
  */
 const runTurns = async (shift: Shift, its: StepRun, began: OpenStep): Promise<StepOutcome> => {
-  const { worker, known } = shift
+  const { worker, known, around } = shift
   const { conversation, chat, claimed = 0 } = its
   const { signal } = its.ends
   const current = (): string | undefined => known.steps.get(conversation)?.name
@@ -112,7 +122,8 @@ const runTurns = async (shift: Shift, its: StepRun, began: OpenStep): Promise<St
     }
     const step = looksAgain(turned) ? before : (current() ?? before)
     const isStopping = signal.aborted && !its.isLost
-    const outcome = outcomeOf(turned, { attempt: began.attempt, isStopping })
+    const outage = around.clock.now() - (shift.unreachableSince ?? around.clock.now())
+    const outcome = outcomeOf(turned, { attempt: began.attempt, isStopping, outage })
     const isLeft = outcome.reason === 'done' && (await isOrMayBe(isAskedSinceTurn(chat, turned, claimed)))
     return { ...(isLeft ? { reason: 'free' } : outcome), step }
   }
@@ -120,7 +131,12 @@ const runTurns = async (shift: Shift, its: StepRun, began: OpenStep): Promise<St
 
 const reportOf = ({ conversation, attempt }: StepRun, ended: AttemptEnd, ms: number): AttemptReport => {
   const error = 'error' in ended && ended.error !== undefined ? { error: ended.error } : {}
-  return { conversation, attempt, outcome: ended.reason, ms, ...error }
+  const waitMs = 'waitMs' in ended ? ended.waitMs : undefined
+  // The worker that looks at the step next records that it is parked.
+  if (ended.reason === 'failed' && attempt >= maxAttempts)
+    return { conversation, attempt, outcome: 'parked', ms, ...error }
+  const wait = waitMs !== undefined && ended.reason !== 'waiting' ? { waitMs } : {}
+  return { conversation, attempt, outcome: ended.reason, ms, ...error, ...wait }
 }
 
 /**

@@ -4,6 +4,8 @@ import { modelAborted, orAborted } from '../../models/abort.ts'
 import { memo } from '../../../projections/memo.ts'
 import { errorText } from '../../models/error-text.ts'
 import { catchTyped, run } from '../../../result/fallible.ts'
+import { render } from '../../../projections/render/renderer.ts'
+import { nothingToAnswer, type NothingToAnswer } from '../../turn/errors.ts'
 import type { TurnOptions } from '../../turn/options.ts'
 import { isRefusedOptions } from '../../turn/settle.ts'
 import type { TurnEvent } from '../../turn/stream-turn.ts'
@@ -16,8 +18,15 @@ export interface ServedEvent {
   readonly event: TurnEvent
 }
 
+/** The program's own code threw, in the function that returns the options of a turn or in a function of these options. */
+export interface AgentFailed {
+  readonly _tag: 'AgentFailed'
+  readonly message: string
+  readonly cause: unknown
+}
+
 /** Error of a turn that a worker ran. */
-export type GivenError = TurnError & {
+export type GivenError = (TurnError | AgentFailed) & {
   /** True if the options themselves are refused, regardless of the conversation. */
   readonly isOfOptions?: boolean
 }
@@ -52,8 +61,17 @@ const streamed = (
     }),
   )
 
+/** Returns the error of a conversation that does not await the model; undefined if it does, or cannot be read. */
+const idleErrorOf = async (chat: ConversationHandle): Promise<NothingToAnswer | undefined> => {
+  const [context, queued] = [await chat.context()(), await run(chat.inbox.pending())]
+  if (E.isLeft(context) || E.isLeft(queued) || queued.right.length > 0) return undefined
+  const { awaits } = render(context.right)
+  return awaits === 'model' ? undefined : nothingToAnswer(chat.id, awaits)
+}
+
 /**
- * Runs one turn. Any error, including one thrown by the program's own functions, counts as a failed attempt.
+ * Runs one turn. Any error, including one thrown by the program's own functions, counts as a failed attempt. If these throw although
+ * nothing is left to answer, for example because the message was rewound, that is the result: otherwise nobody could end the step.
  *
  * @param ends signal that aborts the turn
  */
@@ -74,7 +92,8 @@ export const giveTurn = async (
     )(given)
   } catch (error) {
     if (ends.aborted) return E.left(modelAborted(ends))
-    return E.left({ _tag: 'ModelFailed', message: errorText(error), cause: error })
+    const message = `the agent threw ${errorText(error)}`
+    return E.left((await idleErrorOf(chat)) ?? { _tag: 'AgentFailed', message, cause: error })
   }
 }
 

@@ -1,8 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { failuresIn } from '../../models/call-model.ts'
-import type { TurnResult, TurnError } from '../../turn/turn-result.ts'
+import type { TurnResult } from '../../turn/turn-result.ts'
 import type { TurnEventData } from '../../../events/turn-events.ts'
 import { backoff, wholeWait } from '../board/open-step.ts'
+import type { GivenError } from './give.ts'
 
 // A worker takes fewer steps at once while the API refuses calls because of a rate limit or overload: half as many after such a
 // refusal, and one more after as many successful turns as it has slots (additive increase, multiplicative decrease).
@@ -58,17 +59,35 @@ const types: ReadonlySet<unknown> = new Set(['rate_limit_error', 'overloaded_err
 export const isRefused = (failure: { readonly status?: unknown; readonly type?: unknown }): boolean =>
   statuses.has(failure.status) || types.has(failure.type)
 
+/** Lowest HTTP status with which a gateway says that the API is down (502, 503, 504 and others, up to 530). */
+const lowestOutage = 502
+
+/**
+ * Reports whether a call did not reach the API: the connection failed before any part of a reply, or a gateway answered for the API.
+ * Only a `retryable` error is one of the connection: without a status, it may also come from a client that is not configured.
+ */
+export const isUnreachable = ({ _tag, status, type, retryable, partial, usage }: Failure): boolean => {
+  if (_tag !== 'ModelFailed') return false
+  if (typeof status === 'number') return status >= lowestOutage
+  return retryable === true && [status, type, partial, usage].every((told) => told === undefined)
+}
+
 /** Classifies a turn by how the API treated its calls. A turn that had to retry calls does not count towards an additional slot. */
-export const apiOutcomeOf = (turned: E.Either<TurnError, TurnResult>): TurnAttempt['how'] => {
+export const apiOutcomeOf = (turned: E.Either<GivenError, TurnResult>): TurnAttempt['how'] => {
   if (E.isRight(turned)) return turned.right.retried > 0 ? 'other' : 'succeeded'
+  // Fewer calls are enough to find out when the API can be reached again.
+  if (isUnreachable(turned.left)) return 'refused'
   const failures: readonly object[] = [turned.left, ...failuresIn(turned.left)]
   return failures.some(isRefused) ? 'refused' : 'other'
 }
 
-interface Failure extends Pick<TurnError, '_tag' | 'message'> {
+interface Failure extends Pick<GivenError, '_tag' | 'message'> {
   readonly retryAfter?: number
   readonly status?: unknown
   readonly type?: unknown
+  readonly retryable?: boolean
+  readonly partial?: unknown
+  readonly usage?: unknown
   readonly isOfOptions?: boolean
 }
 type Reason = TurnEventData['TurnReleased']['reason']
@@ -82,8 +101,12 @@ export type AttemptOutcome =
   | { readonly reason: 'parked'; readonly error: string }
   | { readonly reason: Reason; readonly error?: string; readonly waitMs?: number }
 
-/** Milliseconds to wait if the API is overloaded and states no time. */
+/** Milliseconds to wait if the API is overloaded and states no time */
 const overloadWait = 5_000
+/** Returns the milliseconds to wait after an internal error of the API (500), which may last, but may also be due to the request. */
+const internalWait = (attempt: number): number => 5_000 * 4 ** (attempt - 1)
+/** Longest wait, in milliseconds, while the API cannot be reached. */
+const outageWait = 60_000
 /** Minimum wait in milliseconds: otherwise, a worker would call the API without a pause after `retry-after: 0`. */
 const leastWait = 1_000
 /** Maximum length of a recorded error, in characters: some APIs respond with whole pages, and the size of a stored event is limited. */
@@ -114,10 +137,17 @@ const hopeless: ReadonlySet<unknown> = new Set([400, 404, 413, 422])
 const isHopeless = ({ _tag, status }: Failure): boolean =>
   _tag === 'ContextTooLarge' || _tag === 'ContextExceeded' || (_tag === 'ModelFailed' && hopeless.has(status))
 
+interface AttemptFacts {
+  readonly attempt: number
+  readonly isStopping: boolean
+  /** Milliseconds for which the worker has not reached the API. Default 0. */
+  readonly outage?: number
+}
+
 /** Returns the outcome of a turn for its step. */
 export const outcomeOf = (
   turned: E.Either<Failure, TurnResult>,
-  { attempt, isStopping }: { readonly attempt: number; readonly isStopping: boolean },
+  { attempt, isStopping, outage = 0 }: AttemptFacts,
 ): AttemptOutcome => {
   if (E.isRight(turned)) {
     const { ended, waiting } = turned.right
@@ -134,9 +164,15 @@ export const outcomeOf = (
   // Rate limits and overload are not the fault of the step: it is retried without limit.
   if (isRefused(turned.left))
     return { reason: 'free', error, waitMs: wholeWait(Math.max(wait ?? overloadWait, leastWait)) }
+  // Neither is an outage. The wait doubles with it, up to a minute, so that a long one adds few events to the log.
+  if (isUnreachable(turned.left)) {
+    const growing = Math.min(Math.max(outage, leastWait), outageWait)
+    return { reason: 'free', error, waitMs: wholeWait(Math.max(wait ?? 0, growing)) }
+  }
   if (isOfAll(turned.left)) return { reason: 'free', error, waitMs: accountWait }
   if (isHopeless(turned.left)) return { reason: 'parked', error }
-  return { reason: 'failed', error, waitMs: backoff(attempt, wait) }
+  const lasting = turned.left.status === 500 ? internalWait(attempt) : undefined
+  return { reason: 'failed', error, waitMs: backoff(attempt, wait ?? lasting) }
 }
 
 /**

@@ -5,13 +5,13 @@ import { run, type Fallible } from '../../../result/fallible.ts'
 import type { ReadError, WriteError } from '../../../store/errors.ts'
 import type { EventStore } from '../../../store/port.ts'
 import { leaveReason } from '../../models/abort.ts'
-import type { TurnResult, TurnError } from '../../turn/turn-result.ts'
+import type { TurnResult } from '../../turn/turn-result.ts'
 import { isStoreGone } from '../board/feed.ts'
 import { type WorkBoard, createWorkBoard } from '../board/work-board.ts'
 import { type ClaimDelay, paceFrom, type Refusals, refusals } from '../choosing/own-claims.ts'
 import type { WorkPolicy } from '../choosing/policy.ts'
 import { type Clock, type ConditionWaiter, pause, watch } from '../peers/clock.ts'
-import { type ChatCache, chatsOf } from './give.ts'
+import { type ChatCache, chatsOf, type GivenError } from './give.ts'
 import { type AttemptOutcome, type WorkerCapacity, fullCapacity } from './outcome.ts'
 
 /** Report on an attempt that has ended. */
@@ -21,6 +21,8 @@ export interface AttemptReport {
   readonly outcome: AttemptOutcome['reason'] | 'lost'
   readonly ms: number
   readonly error?: string
+  /** Milliseconds until a worker may take the step again; absent if it is not known, or nothing is left to wait for. */
+  readonly waitMs?: number
 }
 
 /** A worker's activity on a conversation, from the claim until the board shows that the activity has ended. */
@@ -81,7 +83,7 @@ export interface WorkerSettings {
   readonly answerAll?: boolean
   /** Signal that ends standby. Until it aborts, the worker takes only steps during which other workers died, one at a time. */
   readonly standby?: AbortSignal
-  readonly give: (chat: ConversationHandle, signal: AbortSignal) => Promise<E.Either<TurnError, TurnResult>>
+  readonly give: (chat: ConversationHandle, signal: AbortSignal) => Promise<E.Either<GivenError, TurnResult>>
   /**
    * Starts reading the history that `give` needs, right before `give` is called. The inbox is read only if it may contain messages.
    *
@@ -110,6 +112,8 @@ export interface Shift {
   readonly refused: Refusals
   readonly pace: ClaimDelay
   capacity: WorkerCapacity
+  /** Time since which no turn has reached the API, in milliseconds of the worker's clock; undefined if the last one has reached it. */
+  unreachableSince: number | undefined
   readonly watch: ConditionWaiter
   /** Signal that aborts when the worker has ended: from then on, nothing is awaited. */
   readonly over: AbortSignal
@@ -164,6 +168,7 @@ export const beginShift = (
     refused: refusals(known, around.clock, patience),
     pace: paceFrom(settings.rankWait),
     capacity: fullCapacity(settings.slots),
+    unreachableSince: undefined,
     watch: watch(around.clock, over),
     over,
   }

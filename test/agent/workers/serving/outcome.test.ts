@@ -1,10 +1,12 @@
 import fc from 'fast-check'
+import * as E from 'fp-ts/lib/Either.js'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import {
   adaptCapacity,
   type WorkerCapacity,
   fullCapacity,
+  outcomeOf,
   type TurnAttempt,
 } from '../../../../src/agent/workers/serving/outcome.ts'
 import { text } from '../../../support/log.ts'
@@ -58,6 +60,34 @@ describe('the slots of a worker', () => {
         expect(Number.isInteger(slots) && slots >= 1 && slots <= most).toBe(true)
       }),
     )
+  })
+})
+
+describe('a failed call of the API', () => {
+  const gone = { _tag: 'ModelFailed', message: 'gone', retryable: true } as const
+  const first = { attempt: 1, isStopping: false } as const
+
+  test('that did not reach it counts no attempt, and waits up to a minute, longer in a long outage', () => {
+    const waits = [0, 7_000, 20_000, 3_600_000].map((outage) => outcomeOf(E.left(gone), { ...first, outage }))
+    expect(waits).toMatchObject([1_000, 7_000, 20_000, 60_000].map((waitMs) => ({ reason: 'free', waitMs })))
+    for (const status of [502, 503, 504, 522])
+      expect(outcomeOf(E.left({ ...gone, status }), first)).toMatchObject({ reason: 'free', waitMs: 1_000 })
+    const later = { ...gone, status: 503, retryAfter: 90_000 }
+    expect(outcomeOf(E.left(later), first)).toMatchObject({ reason: 'free', waitMs: 90_000 })
+  })
+
+  test('counts if the reply had begun, or the failure will not pass', () => {
+    const begun = { ...gone, usage: { input_tokens: 5 } }
+    for (const failure of [begun, { ...gone, retryable: false }, { ...gone, type: 'api_error' }])
+      expect(outcomeOf(E.left(failure), first)).toMatchObject({ reason: 'failed', waitMs: 1_000 })
+  })
+
+  test('with an internal error counts, but five of them take minutes', () => {
+    const waits = [1, 2, 3, 4].map((attempt) => {
+      const outcome = outcomeOf(E.left({ ...gone, status: 500 }), { attempt, isStopping: false })
+      return outcome.reason === 'failed' && outcome.waitMs
+    })
+    expect(waits).toEqual([5_000, 20_000, 80_000, 320_000])
   })
 })
 
