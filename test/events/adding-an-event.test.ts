@@ -75,9 +75,9 @@ describe('the guide to adding an event type', () => {
     expect(new Set(steps.map(({ file }) => file)).size).toBe(steps.length)
     expect(steps.length).toBeLessThanOrEqual(14)
     const [needed = ''] = section.split('\nOnly if the command gets its own method:\n')
-    expect([stepsIn(needed).length, steps.length]).toEqual([10, 13])
+    expect([stepsIn(needed).length, steps.length]).toEqual([11, 14])
     expect(section).toContain(
-      'change ten files of `src`, in this order. If the command also gets its own method in every API, change thirteen files',
+      'change eleven files of `src`, in this order. If the command also gets its own method in every API, change fourteen files',
     )
   })
 

@@ -16,9 +16,11 @@ const read = (file: string): readonly Golden[] =>
 
 // Events as the first release wrote them. Never edited: a change that breaks one breaks every store there is.
 const golden = read('v1.json')
+// Events as 0.2.0 left them of what it erased, and the record of it.
+const erased = read('erased-v1.json')
 
 describe('a stored event of schema version 1', () => {
-  it.each(golden.map((one, index) => [index, one.stored.type, one] as const))(
+  it.each([...golden, ...erased].map((one, index) => [index, one.stored.type, one] as const))(
     '%i, a %s, decodes to what it always did',
     (_, __, { stored, decoded }) => {
       const { position } = decoded
@@ -27,7 +29,7 @@ describe('a stored event of schema version 1', () => {
     },
   )
 
-  it.each(golden.map((one, index) => [index, one.stored.type, one] as const))(
+  it.each([...golden, ...erased].map((one, index) => [index, one.stored.type, one] as const))(
     '%i, a %s, has the hash that it always had, and its text is what JSON writes again',
     (_, __, { stored, hash }) => {
       expect(hashOf(stored)).toBe(hash)
@@ -43,7 +45,14 @@ describe('a stored event of schema version 1', () => {
     ])
   })
 
+  it('names the hash of the one before it, erased or not', () => {
+    expect(erased.map(({ decoded }) => decoded.metadata.prev)).toEqual([
+      null,
+      ...erased.map(({ hash }) => hash).slice(0, -1),
+    ])
+  })
+
   it('is there of every type', () => {
-    expect(new Set(golden.map(({ stored }) => stored.type))).toEqual(new Set(Object.keys(dataSchemas)))
+    expect(new Set([...golden, ...erased].map(({ stored }) => stored.type))).toEqual(new Set(Object.keys(dataSchemas)))
   })
 })
