@@ -28,7 +28,7 @@ export type { StoredEvent } from './stored-event.ts'
 /** Number of characters hashed at once. Hashing a text copies it, so a longer text is hashed in pieces. */
 const hashedAtOnce = 1024 * 1024
 
-/** Reports whether metadata may be that of an erased event: that of nearly all events ends otherwise. */
+/** Reports whether an event with these metadata may be erased: the metadata of nearly all events end otherwise. */
 const mayBeErased = (metadata: string): boolean => metadata.endsWith('"}}')
 
 /**

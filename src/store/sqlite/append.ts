@@ -83,7 +83,7 @@ export const appendStatements = (db: DatabaseSync, ride: () => void, due: () => 
     const id = idOf(stream)
     if (id === undefined) return
     statements.replace.run(event.data, event.metadata, id, revision)
-    // Of an event stored in parts, the recorded hash is that of the parts.
+    // If content was outside the event, the recorded hash is the hash of the event without it.
     statements.end.run(hashOf(event), id, revision)
     ends.replace(id, revision, event)
   }
