@@ -164,7 +164,8 @@ export const storeOn = (
       const { erase } = await import('../conversation/writing/erase.ts')
       const erased = yield* erase({ events, adapter, actor }, id, options)
       // The index has the words of conversations.
-      if (place !== undefined && options.dryRun !== true) (await import('../catalogue/file.ts')).renewFile(place)
+      if (place !== undefined && options.dryRun !== true)
+        (await import('../catalogue/file.ts')).renewFile(place)
       return erased
     },
   }

@@ -24,7 +24,9 @@ export const timeBefore = (text: string, now: Date): Date | undefined => {
 export const ago = (text: string): Date => {
   const time = timeBefore(text, new Date())
   if (!time || Number.isNaN(time.getTime()))
-    throw new InvalidArgumentError('It must be a duration: a number and s, min, h, d, w, mo or y, such as 12mo.')
+    throw new InvalidArgumentError(
+      'It must be a duration: a number and s, min, h, d, w, mo or y, such as 12mo.',
+    )
   return time
 }
 

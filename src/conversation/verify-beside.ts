@@ -71,7 +71,8 @@ export const streamsBeside = (conversation: string): readonly string[] =>
 /** Message for an erased event that no event explains. */
 export const noErasure = 'its content is gone, but no event of the conversation says that it was erased'
 /** Message for an event that differs from what an erasure left of it. */
-export const notAsErased = 'it is not as its recorded erasure left it: it was changed, or its content is there again'
+export const notAsErased =
+  'it is not as its recorded erasure left it: it was changed, or its content is there again'
 
 /**
  * Verifies the streams of a conversation's notes, turns and inbox: reads each one from its first event and recomputes every `prev`.

@@ -123,14 +123,13 @@ const numbersIn = (fields: Fields): Fields =>
     Object.entries(fields).flatMap(([name, value]): readonly (readonly [string, unknown])[] => {
       if (typeof value === 'number') return [[name, value]]
       if (!isFields(value)) return []
-      return [[name, Object.fromEntries(Object.entries(value).filter(([, inner]) => typeof inner === 'number'))]]
+      return [
+        [name, Object.fromEntries(Object.entries(value).filter(([, inner]) => typeof inner === 'number'))],
+      ]
     }),
   )
 
-const toolWithout = (
-  { name, type }: NonNullable<Configuration['tools']>[number],
-  mark: string,
-): Fields =>
+const toolWithout = ({ name, type }: NonNullable<Configuration['tools']>[number], mark: string): Fields =>
   type === undefined || type === 'custom'
     ? { name, description: mark, input_schema: { type: 'object' } }
     : { type, ...(name !== undefined && { name }) }

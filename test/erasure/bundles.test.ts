@@ -23,38 +23,42 @@ const verdictsOf = async (folders: readonly string[], key: string) => {
 }
 
 describe(`bundles of conversations of which content is erased${onlyPython}`, () => {
-  it.skipIf(python === undefined)('are valid, from before and from after, and the ledger is the same', { timeout: 300_000 }, async () => {
-    const sealed = await sealedConversations(runs(120), 58)
-    const before = await exportAll(sealed, join(folder, 'before'))
-    let erased = 0
-    for (const [n, { chat }] of sealed.entries()) {
-      const talk = taskConversation(chat)
-      const last = right(await chat.position()())
-      const all = Array.from({ length: last + 1 }, (_, position) => position)
-      const done = await talk.erase({ positions: all.filter((position) => (position * 7 + n) % 3 === 0) })()
-      if ('right' in done) erased += done.right.positions.length
-      else
-        for (const position of all) {
-          const one = await talk.erase({ positions: [position] })()
-          if ('right' in one && position % 2 === 0) erased += one.right.positions.length
-        }
-      const receipts = right(await verifyReceipts(chat)())
-      expect(receipts.findings).toEqual([])
-    }
-    expect(erased).toBeGreaterThan(sealed.length)
-    // With what was sealed before the erasure, too.
-    const resealed = sealed.map(async (one) => {
-      const now = await headsOf(one.chat)
-      const isNew = (head: Head): boolean =>
-        !one.heads.some(({ name, revision }) => name === head.name && revision === head.revision)
-      return { ...one, heads: [...one.heads, ...now.filter(isNew)] }
-    })
-    const after = await exportAll(await Promise.all(resealed), join(folder, 'after'))
-    for (const { folders, key } of [before, after]) {
-      const ours = await verdictsOf(folders, key)
-      // What was erased is left out, so that less is proven: nothing is broken.
-      expect(ours.filter((verdict) => verdict !== 'proven' && verdict !== 'partly')).toEqual([])
-      expect([0, 3]).toContain(judged(folders, key).status)
-    }
-  })
+  it.skipIf(python === undefined)(
+    'are valid, from before and from after, and the ledger is the same',
+    { timeout: 300_000 },
+    async () => {
+      const sealed = await sealedConversations(runs(120), 58)
+      const before = await exportAll(sealed, join(folder, 'before'))
+      let erased = 0
+      for (const [n, { chat }] of sealed.entries()) {
+        const talk = taskConversation(chat)
+        const last = right(await chat.position()())
+        const all = Array.from({ length: last + 1 }, (_, position) => position)
+        const done = await talk.erase({ positions: all.filter((position) => (position * 7 + n) % 3 === 0) })()
+        if ('right' in done) erased += done.right.positions.length
+        else
+          for (const position of all) {
+            const one = await talk.erase({ positions: [position] })()
+            if ('right' in one && position % 2 === 0) erased += one.right.positions.length
+          }
+        const receipts = right(await verifyReceipts(chat)())
+        expect(receipts.findings).toEqual([])
+      }
+      expect(erased).toBeGreaterThan(sealed.length)
+      // With what was sealed before the erasure, too.
+      const resealed = sealed.map(async (one) => {
+        const now = await headsOf(one.chat)
+        const isNew = (head: Head): boolean =>
+          !one.heads.some(({ name, revision }) => name === head.name && revision === head.revision)
+        return { ...one, heads: [...one.heads, ...now.filter(isNew)] }
+      })
+      const after = await exportAll(await Promise.all(resealed), join(folder, 'after'))
+      for (const { folders, key } of [before, after]) {
+        const ours = await verdictsOf(folders, key)
+        // What was erased is left out, so that less is proven: nothing is broken.
+        expect(ours.filter((verdict) => verdict !== 'proven' && verdict !== 'partly')).toEqual([])
+        expect([0, 3]).toContain(judged(folders, key).status)
+      }
+    },
+  )
 })

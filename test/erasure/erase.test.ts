@@ -28,7 +28,8 @@ const withNeedles = (log: Log): Log =>
   log.map((event) => {
     let n = 0
     const marked = (value: unknown, key: string): unknown => {
-      if (typeof value === 'string') return ['text', 'thinking'].includes(key) ? `${value} ${needleOf(event.position, n++)}` : value
+      if (typeof value === 'string')
+        return ['text', 'thinking'].includes(key) ? `${value} ${needleOf(event.position, n++)}` : value
       if (Array.isArray(value)) return value.map((inner) => marked(inner, key))
       if (typeof value !== 'object' || value === null) return value
       return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, marked(inner, name)]))
@@ -50,40 +51,46 @@ const bytesIn = (folder: string): string =>
 describe('after an erasure of any events of any log', () => {
   test('no file has their words, the proofs hold, and every position has a request that the API takes', async () => {
     await fc.assert(
-      fc.asyncProperty(histories(40).filter(({ length }) => length > 0), fc.array(fc.nat(60), { minLength: 1, maxLength: 8 }), async (history, picked) => {
-        const folder = temporaryFolder()
-        const log = withNeedles(history)
-        const adapter = right(await openSqlite(`sqlite:${join(folder, 'store.db')}`)())
-        await write(adapter, 'c', log)
-        const store = storeOn(adapter, { kind: 'test' })
-        const chat = taskConversation(store.conversation('c'))
-        const before = await logOf(chat)
-        const positions = [...new Set(picked.map((at) => at % log.length))]
-        const erased = await chat.erase({ positions, by: 'ann' })()
-        if ('left' in erased) {
-          expect(erased.left._tag).toBe('CannotErase')
+      fc.asyncProperty(
+        histories(40).filter(({ length }) => length > 0),
+        fc.array(fc.nat(60), { minLength: 1, maxLength: 8 }),
+        async (history, picked) => {
+          const folder = temporaryFolder()
+          const log = withNeedles(history)
+          const adapter = right(await openSqlite(`sqlite:${join(folder, 'store.db')}`)())
+          await write(adapter, 'c', log)
+          const store = storeOn(adapter, { kind: 'test' })
+          const chat = taskConversation(store.conversation('c'))
+          const before = await logOf(chat)
+          const positions = [...new Set(picked.map((at) => at % log.length))]
+          const erased = await chat.erase({ positions, by: 'ann' })()
+          if ('left' in erased) {
+            expect(erased.left._tag).toBe('CannotErase')
+            right(await store.close()())
+            return
+          }
+          const gone = new Set(erased.right.positions)
+          const bytes = bytesIn(folder)
+          for (const event of log)
+            for (const needle of JSON.stringify(event.data).match(/needle-[0-9-]+-x{16}/g) ?? [])
+              expect(bytes.includes(needle), `${needle}`).toBe(!gone.has(event.position))
+          const after = await logOf(chat)
+          expect(after.slice(0, log.length).map(({ position }) => position)).toEqual(
+            before.map(({ position }) => position),
+          )
+          for (const [index, event] of after.slice(0, log.length).entries())
+            if (!gone.has(index)) expect(event).toEqual(before[index])
+          const verified = right(await chat.verify()())
+          expect(verified).toMatchObject({ events: after.length })
+          expect(verified.discrepancy).toBeUndefined()
+          expect(verified.erased ?? 0).toBe(gone.size)
+          for (const [at, request] of casesOf(after, moments(after), {}).entries())
+            expect(violations(request), `at ${at}`).toEqual([])
+          for (let at = 0; at < after.length; at++)
+            expect(render(right(await chat.context({ at })()))).toEqual(render(effective(after, at)))
           right(await store.close()())
-          return
-        }
-        const gone = new Set(erased.right.positions)
-        const bytes = bytesIn(folder)
-        for (const event of log)
-          for (const needle of JSON.stringify(event.data).match(/needle-[0-9-]+-x{16}/g) ?? [])
-            expect(bytes.includes(needle), `${needle}`).toBe(!gone.has(event.position))
-        const after = await logOf(chat)
-        expect(after.slice(0, log.length).map(({ position }) => position)).toEqual(before.map(({ position }) => position))
-        for (const [index, event] of after.slice(0, log.length).entries())
-          if (!gone.has(index)) expect(event).toEqual(before[index])
-        const verified = right(await chat.verify()())
-        expect(verified).toMatchObject({ events: after.length })
-        expect(verified.discrepancy).toBeUndefined()
-        expect(verified.erased ?? 0).toBe(gone.size)
-        for (const [at, request] of casesOf(after, moments(after), {}).entries())
-          expect(violations(request), `at ${at}`).toEqual([])
-        for (let at = 0; at < after.length; at++)
-          expect(render(right(await chat.context({ at })()))).toEqual(render(effective(after, at)))
-        right(await store.close()())
-      }),
+        },
+      ),
       { numRuns: runs(100) },
     )
   })

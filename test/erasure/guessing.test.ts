@@ -29,48 +29,57 @@ const said = (code: number): string => `My code is ${String(code).padStart(4, '0
 const secret = 1
 const [texts, guesses] = scale >= 10 ? [100, 10_000] : [4, 500]
 
-it('finds none of the erased texts again, neither by hash, digest nor print', { timeout: 900_000 }, async () => {
-  const { client } = await start({ reply: () => ({ content: [text('Noted.')] }) })
-  const store = storeOn(memoryStore(), { kind: 'test' })
-  const found: string[] = []
-  for (let n = 0; n < texts; n++) {
-    const handle = store.conversation(`c-${n}`)
-    const chat = taskConversation(handle)
-    const code = (n * 7_919) % guesses
-    right(await chat.append([{ role: 'user', content: 'Hello.' }, { role: 'user', content: said(code) }])())
-    right(await chat.turn({ client, model: opus })())
-    right(await chat.erase({ positions: [secret] })())
-    expect(right(await chat.verifyReceipts()())).toMatchObject({ receipts: 0, erased: 1, findings: [] })
-    const bundle = join(folder, `${n}`)
-    right(await chat.evidence({ folder: bundle })())
-    const rows: string[] = []
-    for await (const { id, type, data, metadata } of chat.stored())
-      rows.push(`${id}\n${type}\n${data}\n${metadata}`)
-    const shown = readdirSync(bundle).map((name) => readFileSync(join(bundle, name), 'utf8'))
-    const known = [...rows, ...shown].join('\n')
-    expect(known.includes(said(code))).toBe(false)
-    const hashes = new Set(known.match(/[0-9a-f]{64}/g))
-    const [id = '', type = '', , metadata = ''] = rows[secret]?.split('\n') ?? []
-    const { erased: _, ...rest } = JSON.parse(metadata) as Record<string, unknown>
-    for await (const { receipt } of modelCalls(handle)) {
-      const history = right(await chat.context({ at: receipt.position })())
-      const options = right(receiptOptionsIn(receipt))
-      for (let guess = 0; guess < guesses; guess++) {
-        // All other texts of the request are known to the adversary, too.
-        const now = withText(history, said(guess))
-        const isPrint = String(receipt.options['items']).includes(itemPrintsOf(now).slice(-6))
-        const data = JSON.stringify({ role: 'user', content: [text(said(guess))] })
-        const forms = [data, said(guess), JSON.stringify(text(said(guess)))]
-        const all = forms.map((form) => createHash('sha256').update(form).digest('hex'))
-        all.push(hashOf({ id, type, data, metadata: JSON.stringify(rest) }))
-        const isHash = all.some((hash) => hashes.has(hash))
-        if (isHash || isPrint || hasDigest(receipt, now, right(requestOf(now, options))))
-          found.push(`${n}: ${guess}`)
+it(
+  'finds none of the erased texts again, neither by hash, digest nor print',
+  { timeout: 900_000 },
+  async () => {
+    const { client } = await start({ reply: () => ({ content: [text('Noted.')] }) })
+    const store = storeOn(memoryStore(), { kind: 'test' })
+    const found: string[] = []
+    for (let n = 0; n < texts; n++) {
+      const handle = store.conversation(`c-${n}`)
+      const chat = taskConversation(handle)
+      const code = (n * 7_919) % guesses
+      right(
+        await chat.append([
+          { role: 'user', content: 'Hello.' },
+          { role: 'user', content: said(code) },
+        ])(),
+      )
+      right(await chat.turn({ client, model: opus })())
+      right(await chat.erase({ positions: [secret] })())
+      expect(right(await chat.verifyReceipts()())).toMatchObject({ receipts: 0, erased: 1, findings: [] })
+      const bundle = join(folder, `${n}`)
+      right(await chat.evidence({ folder: bundle })())
+      const rows: string[] = []
+      for await (const { id, type, data, metadata } of chat.stored())
+        rows.push(`${id}\n${type}\n${data}\n${metadata}`)
+      const shown = readdirSync(bundle).map((name) => readFileSync(join(bundle, name), 'utf8'))
+      const known = [...rows, ...shown].join('\n')
+      expect(known.includes(said(code))).toBe(false)
+      const hashes = new Set(known.match(/[0-9a-f]{64}/g))
+      const [id = '', type = '', , metadata = ''] = rows[secret]?.split('\n') ?? []
+      const { erased: _, ...rest } = JSON.parse(metadata) as Record<string, unknown>
+      for await (const { receipt } of modelCalls(handle)) {
+        const history = right(await chat.context({ at: receipt.position })())
+        const options = right(receiptOptionsIn(receipt))
+        for (let guess = 0; guess < guesses; guess++) {
+          // All other texts of the request are known to the adversary, too.
+          const now = withText(history, said(guess))
+          const isPrint = String(receipt.options['items']).includes(itemPrintsOf(now).slice(-6))
+          const data = JSON.stringify({ role: 'user', content: [text(said(guess))] })
+          const forms = [data, said(guess), JSON.stringify(text(said(guess)))]
+          const all = forms.map((form) => createHash('sha256').update(form).digest('hex'))
+          all.push(hashOf({ id, type, data, metadata: JSON.stringify(rest) }))
+          const isHash = all.some((hash) => hashes.has(hash))
+          if (isHash || isPrint || hasDigest(receipt, now, right(requestOf(now, options))))
+            found.push(`${n}: ${guess}`)
+        }
       }
     }
-  }
-  expect(found).toEqual([])
-})
+    expect(found).toEqual([])
+  },
+)
 
 /** The history with this text in the erased message. */
 const withText = (history: Effective, guess: string): Effective => ({

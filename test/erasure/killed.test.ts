@@ -21,7 +21,9 @@ const filled = async () => {
   const store = await openStore(url)
   atEnd(store.close)
   const chat = store.conversation('c')
-  await chat.append(Array.from({ length: most }, (_, n) => ({ role: 'user' as const, content: `${words}, ${n}` })))
+  await chat.append(
+    Array.from({ length: most }, (_, n) => ({ role: 'user' as const, content: `${words}, ${n}` })),
+  )
   await chat.note({ kind: 'title', data: words })
   return { folder, url, store, chat }
 }
@@ -33,54 +35,62 @@ const startEraser = (url: string) => {
 }
 
 describe('an erasure', () => {
-  it('that is killed at any moment has happened in part, with a record of that part; repeated, it is complete', { timeout: 240_000 }, async () => {
-    for (let round = 0; round < Math.max(2, runs(6)); round++) {
-      const { folder, url, store, chat } = await filled()
-      const child = startEraser(url)
-      await once(child.stdout, 'data')
-      await new Promise((resolve) => setTimeout(resolve, (round * 37) % 200))
-      child.kill('SIGKILL')
-      await once(child, 'exit')
-      expect((await chat.verify()).discrepancy).toBeUndefined()
+  it(
+    'that is killed at any moment has happened in part, with a record of that part; repeated, it is complete',
+    { timeout: 240_000 },
+    async () => {
+      for (let round = 0; round < Math.max(2, runs(6)); round++) {
+        const { folder, url, store, chat } = await filled()
+        const child = startEraser(url)
+        await once(child.stdout, 'data')
+        await new Promise((resolve) => setTimeout(resolve, (round * 37) % 200))
+        child.kill('SIGKILL')
+        await once(child, 'exit')
+        expect((await chat.verify()).discrepancy).toBeUndefined()
+        await chat.erase({ by: 'ann' })
+        const { events, erased, discrepancy } = await chat.verify()
+        expect(discrepancy).toBeUndefined()
+        // A record for each thousand events that were erased at once.
+        expect(events - most).toBeLessThanOrEqual(4)
+        expect(erased).toBe(most + 1)
+        await store.close()
+        for (const name of readdirSync(folder))
+          expect(readFileSync(join(folder, name)).includes(words), name).toBe(false)
+      }
+    },
+  )
+
+  it(
+    'beside another one, a writer, and somebody who follows and verifies, loses and breaks nothing',
+    { timeout: 240_000 },
+    async () => {
+      const { url, store, chat } = await filled()
+      const followed: number[] = []
+      const stop = new AbortController()
+      const following = (async () => {
+        for await (const item of store.follow({ signal: stop.signal }))
+          if (item.type === 'event') followed.push(item.event.position)
+      })()
+      const children = [startEraser(url), startEraser(url)]
+      const ended = Promise.all(children.map((child) => once(child, 'exit')))
+      let isEnded = false
+      void ended.then(() => (isEnded = true))
+      let written = 0
+      while (!isEnded) {
+        await chat.append({ role: 'user', content: `Meanwhile ${written++}.` })
+        if (written % 5 === 0) expect((await chat.verify()).discrepancy).toBeUndefined()
+      }
+      expect((await ended).map(([code]) => code)).toEqual([0, 0])
       await chat.erase({ by: 'ann' })
       const { events, erased, discrepancy } = await chat.verify()
       expect(discrepancy).toBeUndefined()
-      // A record for each thousand events that were erased at once.
-      expect(events - most).toBeLessThanOrEqual(4)
-      expect(erased).toBe(most + 1)
-      await store.close()
-      for (const name of readdirSync(folder))
-        expect(readFileSync(join(folder, name)).includes(words), name).toBe(false)
-    }
-  })
-
-  it('beside another one, a writer, and somebody who follows and verifies, loses and breaks nothing', { timeout: 240_000 }, async () => {
-    const { url, store, chat } = await filled()
-    const followed: number[] = []
-    const stop = new AbortController()
-    const following = (async () => {
-      for await (const item of store.follow({ signal: stop.signal }))
-        if (item.type === 'event') followed.push(item.event.position)
-    })()
-    const children = [startEraser(url), startEraser(url)]
-    const ended = Promise.all(children.map((child) => once(child, 'exit')))
-    let isEnded = false
-    void ended.then(() => (isEnded = true))
-    let written = 0
-    while (!isEnded) {
-      await chat.append({ role: 'user', content: `Meanwhile ${written++}.` })
-      if (written % 5 === 0) expect((await chat.verify()).discrepancy).toBeUndefined()
-    }
-    expect((await ended).map(([code]) => code)).toEqual([0, 0])
-    await chat.erase({ by: 'ann' })
-    const { events, erased, discrepancy } = await chat.verify()
-    expect(discrepancy).toBeUndefined()
-    expect(erased).toBe(most + written + 1)
-    const last = await chat.position()
-    expect(events).toBe(last + 1)
-    while (followed.at(-1) !== last) await new Promise((resolve) => setTimeout(resolve, 10))
-    stop.abort()
-    await following
-    expect(followed).toEqual(Array.from({ length: last + 1 }, (_, position) => position))
-  })
+      expect(erased).toBe(most + written + 1)
+      const last = await chat.position()
+      expect(events).toBe(last + 1)
+      while (followed.at(-1) !== last) await new Promise((resolve) => setTimeout(resolve, 10))
+      stop.abort()
+      await following
+      expect(followed).toEqual(Array.from({ length: last + 1 }, (_, position) => position))
+    },
+  )
 })

@@ -54,22 +54,28 @@ describe('what is erased', () => {
     expect(await chat.verify()).toEqual({ conversation: 'task-42', events: 5, erased: 3, notes: 1 })
     for await (const record of chat.events({ from: 3, to: 3 }))
       expect(record).toMatchObject({
-      type: 'Erased',
-      data: { events: { ranges: [{ first: 0, last: 0 }] }, by, reason: 'request 17' },
-    })
+        type: 'Erased',
+        data: { events: { ranges: [{ first: 0, last: 0 }] }, by, reason: 'request 17' },
+      })
   })
 
   it('is everything, by default: notes, the inbox, the records of calls', async () => {
     const given = await scene()
     const { chat } = given
-    await chat.append([user('Delete it.'), { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'rm', input: {} }] }])
+    await chat.append([
+      user('Delete it.'),
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'rm', input: {} }] },
+    ])
     await chat.say(user(secret), { whileBusy: 'enqueue' })
     await chat.append({ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c', content: 'done' }] })
     await chat.note({ kind: 'test/card', data: { card } })
     await chat.link({ relation: 'about', ref: `https://example.org/${card}` })
     await chat.pause({ by, reason: `the card ${card}` })
     await chat.resume({ by })
-    await expect(chat.erase()).rejects.toMatchObject({ _tag: 'CannotErase', message: expect.stringContaining('inbox') })
+    await expect(chat.erase()).rejects.toMatchObject({
+      _tag: 'CannotErase',
+      message: expect.stringContaining('inbox'),
+    })
     const { client } = await start({ reply: () => ({ content: [{ type: 'text', text: 'Done.' }] }) })
     await chat.turn({ client, model: opus })
     const erased = await chat.erase({ by })
@@ -131,7 +137,10 @@ describe('what is erased', () => {
 
 describe('nothing is erased', () => {
   const refused = (chat: Conversation, options: object, message: RegExp) =>
-    expect(chat.erase(options)).rejects.toMatchObject({ _tag: 'CannotErase', message: expect.stringMatching(message) })
+    expect(chat.erase(options)).rejects.toMatchObject({
+      _tag: 'CannotErase',
+      message: expect.stringMatching(message),
+    })
 
   it('under a legal hold, which says whose it is', async () => {
     const { chat } = await scene()

@@ -53,6 +53,8 @@ describe('a stored event of schema version 1', () => {
   })
 
   it('is there of every type', () => {
-    expect(new Set([...golden, ...erased].map(({ stored }) => stored.type))).toEqual(new Set(Object.keys(dataSchemas)))
+    expect(new Set([...golden, ...erased].map(({ stored }) => stored.type))).toEqual(
+      new Set(Object.keys(dataSchemas)),
+    )
   })
 })

@@ -103,7 +103,14 @@ export const everyCall = (
   let isMissing = passed.calls > 0
   return (event) => {
     if (isUnproven(event))
-      return [{ position: event.position, kind: 'reply', origin: event.data.origin, isMissing: isMissing && !event.metadata.erased }]
+      return [
+        {
+          position: event.position,
+          kind: 'reply',
+          origin: event.data.origin,
+          isMissing: isMissing && !event.metadata.erased,
+        },
+      ]
     const own = calls(event)
     isMissing ||= own.length > 0
     return own

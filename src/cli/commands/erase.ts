@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander'
-import type { Conversation, ErasureReport } from '../../index.ts'
-import { placeText } from '../../transfer/disclosure/prepare.ts'
+import type { Conversation, ErasureReport, RecordedExport } from '../../index.ts'
 import { ago } from '../durations.ts'
 import { actorIn } from '../host.ts'
 import { positions } from '../options.ts'
@@ -29,11 +28,10 @@ export const addErase = (program: Command, shell: Shell): void => {
     .option('--notes <notes>', 'these notes and links, counted from 0', positions)
     .option('--older-than <duration>', 'only what is older: 12mo, 30d, 36h', ago)
     .addOption(
-      new Option('--again', 'erase once more what the conversation records as erased, in a restored copy').conflicts([
-        'positions',
-        'notes',
-        'olderThan',
-      ]),
+      new Option(
+        '--again',
+        'erase once more what the conversation records as erased, in a restored copy',
+      ).conflicts(['positions', 'notes', 'olderThan']),
     )
     .option('--dry-run', 'only say what would be erased')
   withReasons(command, 'has it erased')
@@ -55,8 +53,15 @@ Examples:
       shell.edit(async ({ store, out, isJson, host }, id: string, given: Options) => {
         const { olderThan: before, by, ...options } = given
         const report = await store.conversation(id).erase({ ...options, before, by: actorIn(host, by) })
-        if (isJson) return out.json(report)
+        const exports: RecordedExport[] = []
+        for await (const one of store.audit.exports()) if (one.conversations.includes(id)) exports.push(one)
+        if (isJson) return out.json({ ...report, exports })
         await write(out, report, given.dryRun === true)
+        for (const { time, by: whose, format, reason } of exports)
+          await out.line([
+            `exported ${time} by ${whose} (${[format, ...(reason === undefined ? [] : [reason])].join(': ')}): that copy is not erased`,
+            'warning',
+          ])
       }),
     )
 }
@@ -83,10 +88,7 @@ const withReasons = (command: Command, does: string): Command =>
     .option('--reason <text>', 'reason, stored with the event')
 
 const holding =
-  (
-    change: (chat: Conversation, options: Reasons & { readonly by: string }) => Promise<void>,
-    done: string,
-  ) =>
+  (change: (chat: Conversation, options: Reasons & { readonly by: string }) => Promise<void>, done: string) =>
   async ({ store, out, isJson, host }: CommandSession, id: string, options: Reasons): Promise<void> => {
     const by = actorIn(host, options.by)
     await change(store.conversation(id), { ...options, by })
@@ -110,6 +112,9 @@ const write = async (out: Output, report: ErasureReport, isDry: boolean): Promis
       `${plural(recent, 'large content')} stored less than a minute ago: palimpsest gc --older-than 0 removes it later`,
       'warning',
     ])
+  if (repeated.length === 0) return
+  // Loaded when it is needed: it knows the rules for secrets.
+  const { placeText } = await import('../../transfer/disclosure/prepare.ts')
   for (const { place, of, excerpt } of repeated)
     await out.line([`also in ${placeText(place)}: words of ${rangesText(of)}, ${excerpt}`, 'warning'])
 }

@@ -14,7 +14,11 @@ export const addGc = (program: Command, shell: Shell): void => {
     .command('gc')
     .description('remove large content that no event refers to')
     .option('--dry-run', 'only list the content to remove')
-    .option('--older-than <duration>', 'keep content newer than this: 2d, 36h, or hours (default: 24h)', agoInHours)
+    .option(
+      '--older-than <duration>',
+      'keep content newer than this: 2d, 36h, or hours (default: 24h)',
+      agoInHours,
+    )
     .addHelpText(
       'after',
       `

@@ -1,4 +1,10 @@
-import { contentOf, type ConversationEvent, type Event, type EventData, type EventType } from '../../events/events.ts'
+import {
+  contentOf,
+  type ConversationEvent,
+  type Event,
+  type EventData,
+  type EventType,
+} from '../../events/events.ts'
 import type { NoteEntry } from '../../projections/notes.ts'
 import type { TimelineEntry } from '../../projections/timeline.ts'
 import { type Paint, type TextSpan, plural, rangesText, rangeText } from '../text.ts'
@@ -166,7 +172,11 @@ export const erasedText = ({ events, notes, turns, inbox, by, reason }: EventDat
     ...of(turns, 'records of turns'),
     ...of(inbox, 'queued messages'),
   ]
-  return [what.join(', '), by === undefined ? '' : ` by ${by}`, reason === undefined ? '' : `: ${firstLine(reason)}`].join('')
+  return [
+    what.join(', '),
+    by === undefined ? '' : ` by ${by}`,
+    reason === undefined ? '' : `: ${firstLine(reason)}`,
+  ].join('')
 }
 
 const configured = ({ data }: Event<'Configured'>): string => {

@@ -60,7 +60,8 @@ export const withLargeContent = (store: EventStore): EventStore => {
     if (E.isLeft(read)) return read.left._tag === 'DecodeFailed' ? kept : yield read.left
     const [event] = read.right
     // Another process may have recorded the end before the event was erased. The record of the erasure proves what is left of it.
-    if (event?.revision === last && erasedStub(event.metadata) !== undefined) return { last, hash: hashOf(event) }
+    if (event?.revision === last && erasedStub(event.metadata) !== undefined)
+      return { last, hash: hashOf(event) }
     if (!event || !isCut(event) || event.revision !== last || hashOf(event) !== hash) return kept
     const whole = await restoreBlobs(store.blobs, [event])
     return E.isRight(whole) && whole.right[0] ? { last, hash: hashOf(whole.right[0]) } : kept

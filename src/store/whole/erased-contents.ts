@@ -12,7 +12,11 @@ import type { EventStore } from '../port.ts'
 const settling = 60_000
 
 /** Returns the hashes of the contents that an event has outside it. */
-export const contentsOf = async (adapter: EventStore, stream: string, from: number): Promise<readonly string[]> => {
+export const contentsOf = async (
+  adapter: EventStore,
+  stream: string,
+  from: number,
+): Promise<readonly string[]> => {
   const [stored] = await orThrow(adapter.read({ stream, from, direction: 'forwards', limit: 1 }))
   return stored && isCut(stored) ? (referencesOf(stored) ?? []).map(({ sha256 }) => sha256) : []
 }
@@ -24,8 +28,7 @@ export async function* removeContents(
 ): Fallible<StoreError | InvalidInput, { readonly contents: number; readonly recent: number }> {
   if (contents.size === 0) return { contents: 0, recent: 0 }
   const unused = yield* unreferencedAmong(adapter, contents)
-  for (const sha256 of unused)
-    yield* unwrap(adapter.blobs.remove(sha256, new Date(Date.now() - settling)))
+  for (const sha256 of unused) yield* unwrap(adapter.blobs.remove(sha256, new Date(Date.now() - settling)))
   const left = yield* catchTyped<StoreError, number>(async () => {
     let count = 0
     for await (const { sha256 } of adapter.blobs.list()) if (unused.has(sha256)) count++

@@ -36,7 +36,9 @@ export const layeredStore = (adapter: EventStore, threshold: number): LayeredSto
   const { read } = withLargeContent(adapter)
 
   /** Gives the events that replace others the marks that the others have. */
-  async function* marked(replaces: readonly EventReplacement[]): Fallible<StoreError, readonly EventReplacement[]> {
+  async function* marked(
+    replaces: readonly EventReplacement[],
+  ): Fallible<StoreError, readonly EventReplacement[]> {
     const all: EventReplacement[] = []
     for (const replacement of replaces) {
       const { stream, revision, event } = replacement

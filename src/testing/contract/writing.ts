@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { hashOf } from '../../events/codec.ts'
 import {
   type ContractRule,
   backwards,
@@ -103,6 +104,42 @@ export const writing: readonly ContractRule[] = [
       assert.equal(outcomes.filter((outcome) => outcome === 'written').length, 1)
       assert.equal(outcomes.filter((outcome) => outcome === 'repeated').length, 4)
       assert.deepEqual((await forwards(store, 'a')).map(texts), written)
+    },
+  },
+  {
+    title:
+      'a store with scrub replaces events together with an append, in any streams, and not at all if the append is a conflict',
+    run: async (store) => {
+      if (!store.scrub) return
+      const [written, others] = [events(3), events(2)]
+      await right(store.append({ stream: 'a', events: written, expected: -1 }))
+      await right(store.append({ stream: 'b', events: others, expected: -1 }))
+      const replaces = [
+        { stream: 'a', revision: 1, event: { ...(written[1] ?? event()), data: '{"role":"user"}' } },
+        {
+          stream: 'b',
+          revision: 1,
+          event: { ...(others[1] ?? event()), metadata: '{"schema":1,"prev":null}' },
+        },
+      ]
+      await errorOf(store.append({ stream: 'a', events: [event()], expected: 1, replaces }))
+      assert.deepEqual((await forwards(store, 'a')).map(texts), written)
+      const more = event('more')
+      await right(store.append({ stream: 'a', events: [more], expected: 2, replaces }))
+      await right(store.scrub())
+      const [first, , third] = written
+      assert.deepEqual((await forwards(store, 'a')).map(texts), [first, replaces[0]?.event, third, more])
+      assert.deepEqual((await forwards(store, 'b')).map(texts), [others[0], replaces[1]?.event])
+      assert.deepEqual((await right(store.readAll({ limit: 10 }))).events.map(texts), [
+        first,
+        replaces[0]?.event,
+        third,
+        others[0],
+        replaces[1]?.event,
+        more,
+      ])
+      const kept = await right(store.keptEnd('b'))
+      if (kept?.last === 1) assert.equal(kept.hash, hashOf(replaces[1]?.event ?? event()))
     },
   },
 ]

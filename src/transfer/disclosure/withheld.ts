@@ -94,7 +94,11 @@ const contextWith = (effective: Effective, withheld: StubbedEvents): Effective =
 const stubOf = (event: ConversationEvent): ConversationEvent => {
   if (event.type === 'Forked') throw cannotWithhold(event.position, forkOrigin)
   const { salt: _salt, ...metadata } = event.metadata
-  return { ...event, metadata, data: withoutContent(event.type, event.data, withheldMark) } as ConversationEvent
+  return {
+    ...event,
+    metadata,
+    data: withoutContent(event.type, event.data, withheldMark),
+  } as ConversationEvent
 }
 
 /** Problem of an event that records where a fork comes from. */

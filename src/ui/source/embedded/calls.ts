@@ -36,5 +36,11 @@ export const findSentCall = (file: EmbeddedFile, name: string) => {
     return { ...its, ...sent, ...facts, state: isMissing ? 'missing' : 'reconstructed' }
   }
   const isSame = beside.has(facts.finding?.kind)
-  return { ...call, ...sent, ...facts, isSame, state: isSame ? 'verified' : facts.finding?.kind === 'erased' ? 'erased' : 'differs' }
+  return {
+    ...call,
+    ...sent,
+    ...facts,
+    isSame,
+    state: isSame ? 'verified' : facts.finding?.kind === 'erased' ? 'erased' : 'differs',
+  }
 }

@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest'
+import { timeBefore } from '../../src/cli/durations.ts'
+import { inDirectory, type Ran, shell } from './palimpsest.ts'
+
+const begin = `palimpsest append task-42 --role user --text 'My card is 4111-2222.' > /dev/null
+palimpsest append task-42 --role assistant --text 'Noted: 4111 2222.' > /dev/null`
+
+const ran = (command: string): Promise<Ran> =>
+  inDirectory((directory) => shell(`${begin}\n${command}`, directory))
+
+describe('palimpsest erase', () => {
+  test('says what it would erase and what repeats it, erases, and verify counts it', async () => {
+    const { stdout, code } = await ran(
+      `palimpsest erase task-42 --positions 0 --dry-run
+palimpsest erase task-42 --positions 0 --by ann --reason 'request 17'
+palimpsest log task-42; palimpsest verify task-42; palimpsest erase task-42; palimpsest erase task-42
+grep -c 4111 palimpsest.db || true`,
+    )
+    expect(stdout.split('\n').map((line) => line.trim())).toEqual([
+      'would erase from task-42: 1 event (0)',
+      'also in 1: words of 0, 4… (8 characters)',
+      'erased from task-42: 1 event (0)',
+      'also in 1: words of 0, 4… (8 characters)',
+      '0  ●  user       [erased]',
+      '1  ●  assistant  Noted: 4111 2222.',
+      '2  ⌫  erased     events 0 by ann: request 17',
+      'ok       task-42  3 events unchanged, 1 erased',
+      'erased from task-42: 1 event (1)',
+      'erased from task-42: nothing is left to erase',
+      '0',
+      '',
+    ])
+    expect(code).toBe(0)
+  })
+
+  test('names the exports that have it, as JSON, too', async () => {
+    const { stdout } = await ran(
+      `palimpsest audit init > /dev/null; palimpsest audit export task-42 --out bundle --reason 'for the court' > /dev/null
+palimpsest erase task-42 --positions 0 --dry-run; palimpsest erase task-42 --positions 0 --json`,
+    )
+    const [, , exported = '', ...json] = stdout.split('\n')
+    expect(exported).toMatch(/^exported 20.*Z by .*for the court.*: that copy is not erased$/)
+    expect(JSON.parse(json.join('\n'))).toMatchObject({
+      positions: [0],
+      exports: [{ reason: 'for the court', conversations: ['task-42'] }],
+    })
+  })
+
+  test('refuses under a legal hold, until it is released', async () => {
+    const { stdout, stderr, code } = await ran(
+      `palimpsest hold task-42 --by legal --reason 'case 7'; palimpsest erase task-42
+palimpsest release task-42 --by legal; palimpsest erase task-42`,
+    )
+    expect(stdout).toBe('task-42 is held\ntask-42 is released\nerased from task-42: 2 events (0..1)\n')
+    expect(stderr).toMatch(
+      /nothing of conversation task-42 was erased: it is under the legal hold of legal since .* \(case 7\)/,
+    )
+    expect(code).toBe(0)
+  })
+
+  test('takes only durations and positions', async () => {
+    for (const [options, message] of [
+      ['--older-than 5', 'must be a duration'],
+      ['--positions x', 'must be positions'],
+      ['--positions 7', 'position 7'],
+    ]) {
+      const { stderr, code } = await ran(`palimpsest erase task-42 ${options}`)
+      expect(stderr).toContain(message)
+      expect(code).not.toBe(0)
+    }
+  })
+})
+
+test.each([
+  ['36h', '2026-03-29T19:00:00.000Z'],
+  ['2w', '2026-03-17T07:00:00.000Z'],
+  ['1mo', '2026-02-28T07:00:00.000Z'],
+  ['12mo', '2025-03-31T07:00:00.000Z'],
+  ['25mo', '2024-02-29T07:00:00.000Z'],
+  ['1y', '2025-03-31T07:00:00.000Z'],
+  ['90s', '2026-03-31T06:58:30.000Z'],
+  ['5', undefined],
+  ['1m', undefined],
+])('%s before 31 March is %s', (duration, time) => {
+  expect(timeBefore(duration, new Date('2026-03-31T07:00:00.000Z'))?.toISOString()).toBe(time)
+})
