@@ -25,10 +25,17 @@ export const erasedForm = (stored: StoredEvent, time: string): StoredEvent | und
     answer,
     prev,
   } = JSON.parse(stored.metadata) as Metadata
-  const causes = { $correlationId, $causationId }
   const { kind, id: who } = actor
-  const metadata = {
-    ...{ schema, time: at, actor: { kind, id: who }, commandId, ...causes, interrupts, answer, prev },
+  const metadata: Metadata = {
+    schema,
+    time: at,
+    actor: { kind, id: who },
+    commandId,
+    $correlationId,
+    $causationId,
+    interrupts,
+    answer,
+    prev,
     erased: { time, stub },
   }
   const data = erasedData(type, JSON.parse(stored.data))

@@ -73,7 +73,7 @@ describe('after an erasure of any events of any log', () => {
           const bytes = bytesIn(folder)
           for (const event of log)
             for (const needle of JSON.stringify(event.data).match(/needle-[0-9-]+-x{16}/g) ?? [])
-              expect(bytes.includes(needle), `${needle}`).toBe(!gone.has(event.position))
+              expect([needle, bytes.includes(needle)]).toEqual([needle, !gone.has(event.position)])
           const after = await logOf(chat)
           expect(after.slice(0, log.length).map(({ position }) => position)).toEqual(
             before.map(({ position }) => position),

@@ -55,7 +55,7 @@ describe('an erasure', () => {
         expect(erased).toBe(most + 1)
         await store.close()
         for (const name of readdirSync(folder))
-          expect(readFileSync(join(folder, name)).includes(words), name).toBe(false)
+          expect(readFileSync(join(folder, name)).includes(words)).toBe(false)
       }
     },
   )

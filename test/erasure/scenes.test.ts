@@ -179,6 +179,7 @@ describe('nothing is erased', () => {
     const chat = store.conversation('task-42')
     await chat.append(user(secret))
     await refused(chat, {}, /cannot overwrite/)
+    expect(await textsOf(chat)).toEqual([secret])
   })
 })
 

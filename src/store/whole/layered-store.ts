@@ -36,7 +36,7 @@ export const layeredStore = (adapter: EventStore, threshold: number): LayeredSto
   const { read } = withLargeContent(adapter)
 
   /** Gives the events that replace others the marks that the others have. */
-  async function* marked(
+  async function* withMarksOfReplaced(
     replaces: readonly EventReplacement[],
   ): Fallible<StoreError, readonly EventReplacement[]> {
     const all: EventReplacement[] = []
@@ -65,7 +65,11 @@ export const layeredStore = (adapter: EventStore, threshold: number): LayeredSto
     }
     const { replaces } = request
     return yield* unwrap(
-      adapter.append({ ...request, events, ...(replaces && { replaces: yield* marked(replaces) }) }),
+      adapter.append({
+        ...request,
+        events,
+        ...(replaces && { replaces: yield* withMarksOfReplaced(replaces) }),
+      }),
     )
   }
 
