@@ -149,7 +149,10 @@ const copyDiverged = (conversation: string, revision: number, stream: string): C
 
 export const copyNotVerified = (conversation: string, discrepancy: LogDiscrepancy): CopyNotVerified => ({
   _tag: 'CopyNotVerified',
-  message: `the copy of ${conversation} has a problem at ${discrepancy.position}, ${discrepancy.kind}: ${discrepancy.message}. Verify the source: if it has the same problem, the copy is as good as the original`,
+  message:
+    discrepancy.kind === 'erased'
+      ? `content of ${conversation} was erased in the source, and the copy still has it: erase it there, too (palimpsest erase ${conversation} --again)`
+      : `the copy of ${conversation} has a problem at ${discrepancy.position}, ${discrepancy.kind}: ${discrepancy.message}. Verify the source: if it has the same problem, the copy is as good as the original`,
   conversation,
   discrepancy,
 })
