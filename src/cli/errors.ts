@@ -30,7 +30,7 @@ export const withUsageAdvice = (message: string): string =>
     )
 
 const nothingDeleted =
-  'nothing was deleted. palimpsest truncate hides messages from the model, palimpsest rewind goes back to an earlier position; both keep what they hide'
+  'nothing was deleted. palimpsest truncate hides messages from the model, palimpsest rewind goes back to an earlier position; both keep what they hide; palimpsest erase removes content for good'
 
 /** Adds the nearest choice to commander's message about a value that is not among the choices of an option. */
 const withNearestChoice = (message: string): string => {
