@@ -218,4 +218,20 @@ describe('verify', () => {
     changed(given, `UPDATE events SET data = replace(data, '[erased]', 'something else') WHERE revision = 0`)
     expect(await wrong(given)).toMatchObject({ kind: 'undecodable', position: 0 })
   })
+
+  it('finds that an erased event has another type or id', async () => {
+    const given = await scene()
+    const { chat } = given
+    await chat.append(user(secret))
+    await chat.pause({ by, reason: card })
+    await chat.resume({ by, reason: card })
+    await chat.erase({ by })
+    expect(await wrong(given)).toBeUndefined()
+    changed(given, `UPDATE events SET type = 'TurnsPaused' WHERE type = 'TurnsResumed'`)
+    expect(await wrong(given)).toMatchObject({ kind: 'erased' })
+    changed(given, `UPDATE events SET type = 'TurnsResumed' WHERE type = 'TurnsPaused' AND revision = 2`)
+    expect(await wrong(given)).toBeUndefined()
+    changed(given, `UPDATE events SET id = '00000000-0000-5000-8000-000000000000' WHERE type = 'MessageAppended'`)
+    expect(await wrong(given)).toMatchObject({ kind: 'erased', position: 0 })
+  })
 })
