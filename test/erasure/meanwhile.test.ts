@@ -23,7 +23,7 @@ describe('what others write during an erasure', () => {
       for await (const { type } of other.events({ from: 2_000 })) isBegun ||= type === 'Erased'
       await immediate()
     }
-    const call = { type: 'tool_use', id: 'c', name: 'rm', input: { path: '/tmp/x' } }
+    const call = { type: 'tool_use' as const, id: 'c', name: 'rm', input: { path: '/tmp/x' } }
     await other.append({ role: 'assistant', content: [call] })
     await other.say({ role: 'user', content: 'Wait.' }, { whileBusy: 'enqueue' })
     expect((await erasure).positions).toHaveLength(2_000)
