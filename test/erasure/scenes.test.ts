@@ -96,6 +96,19 @@ describe('what is erased', () => {
     expect((await chat.verify()).discrepancy).toBeUndefined()
   })
 
+  it('is large content that an earlier erasure had to leave, once it is repeated', async () => {
+    const given = await scene({ largeContent: 1_024 })
+    const { file, chat } = given
+    await chat.append(user(secret.repeat(100)))
+    expect(await chat.erase({ by })).toMatchObject({ contents: 0, recent: 1 })
+    expect(await chat.erase({ by })).toMatchObject({ contents: 0, recent: 1 })
+    const db = new DatabaseSync(file)
+    db.exec("UPDATE blobs SET time = '2026-01-01T00:00:00.000Z'")
+    db.close()
+    expect(await chat.erase({ by })).toMatchObject({ positions: [], contents: 1, recent: 0 })
+    expect(isAnywhere(given)).toBe(false)
+  })
+
   it('is what is older than a time', async () => {
     const { chat } = await scene()
     for (const month of [1, 2, 3])

@@ -55,7 +55,7 @@ export interface ErasedContent {
   readonly notes: number
   readonly turns: number
   readonly inbox: number
-  /** Number of contents stored outside these events that were removed. */
+  /** Number of contents stored outside events that were removed, because no event refers to them any more. */
   readonly contents: number
   /**
    * Number of such contents that stay for now, because they were stored less than a minute ago and may belong to an event that is being
