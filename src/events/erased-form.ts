@@ -14,8 +14,17 @@ export const erasedForm = (stored: StoredEvent, time: string): StoredEvent | und
   const stub = stubOf(stored)
   if (stub === undefined) return undefined
   const { id, type } = stored
-  const { schema, time: at, actor, commandId, $correlationId, $causationId, interrupts, answer, prev } =
-    JSON.parse(stored.metadata) as Metadata
+  const {
+    schema,
+    time: at,
+    actor,
+    commandId,
+    $correlationId,
+    $causationId,
+    interrupts,
+    answer,
+    prev,
+  } = JSON.parse(stored.metadata) as Metadata
   const causes = { $correlationId, $causationId }
   const { kind, id: who } = actor
   const metadata = {
@@ -54,7 +63,10 @@ const rangesOf = (numbers: readonly number[]): readonly Covers[] => {
  * Compares a record of erased events with the forms found, and takes these from the map. Returns the first number at which they differ;
  * undefined if they match.
  */
-export const takeErased = ({ ranges, forms }: ErasedEvents, found: Map<number, string>): number | undefined => {
+export const takeErased = (
+  { ranges, forms }: ErasedEvents,
+  found: Map<number, string>,
+): number | undefined => {
   const hashes: string[] = []
   for (const { first, last } of ranges)
     for (let number = first; number <= last; number++) {

@@ -16,7 +16,10 @@ it('a call whose input was erased is not carried out in a fork from before its r
     { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'rm', input }] },
   ])
   const before = await chat.fork('before')
-  await chat.append({ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c', content: 'Removed.' }] })
+  await chat.append({
+    role: 'user',
+    content: [{ type: 'tool_result', tool_use_id: 'c', content: 'Removed.' }],
+  })
   await chat.erase({ by: 'ann' })
   const removed: string[] = []
   const rm = tool({

@@ -16,7 +16,9 @@ describe('what others write during an erasure', () => {
     const file = join(temporaryFolder(), 'store.db')
     const chat = (await opened(file)).conversation('task-42')
     const other = (await opened(file)).conversation('task-42')
-    await chat.append(Array.from({ length: 2_000 }, (_, n) => ({ role: 'user' as const, content: `Message ${n}.` })))
+    await chat.append(
+      Array.from({ length: 2_000 }, (_, n) => ({ role: 'user' as const, content: `Message ${n}.` })),
+    )
     const erasure = chat.erase({ by: 'ann' })
     // The erasure writes its first record when it is half done.
     for (let isBegun = false; !isBegun;) {

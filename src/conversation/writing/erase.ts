@@ -100,7 +100,11 @@ interface Erasable extends EventReplacement {
  * @param adapter the store beneath it, in which large content is apart
  */
 export async function* erase(
-  { events, adapter, actor }: { readonly events: EventStore; readonly adapter: EventStore; readonly actor: Actor },
+  {
+    events,
+    adapter,
+    actor,
+  }: { readonly events: EventStore; readonly adapter: EventStore; readonly actor: Actor },
   conversation: string,
   options: EraseOptions,
 ): Fallible<EraseError, ErasedContent> {
@@ -129,7 +133,8 @@ export async function* erase(
           yield* checkNotHeld(events, conversation)
           const left: Erasable[] = []
           for (const one of part) if (yield* isWhole(events, one)) left.push(one)
-          if (left.length > 0) yield* record(events, actor, conversation, left, { ...options, by, reason, time })
+          if (left.length > 0)
+            yield* record(events, actor, conversation, left, { ...options, by, reason, time })
           return left
         })
     for (const { kind, at, contents: own } of written) {
@@ -150,12 +155,18 @@ const cannotErase = (conversation: string, problem: string): CannotErase => ({
   conversation,
 })
 
-async function* checkNotHeld(store: EventStore, conversation: string): Fallible<StoreError | CannotErase, void> {
+async function* checkNotHeld(
+  store: EventStore,
+  conversation: string,
+): Fallible<StoreError | CannotErase, void> {
   const hold = yield* readHold(store, conversation)
   if (!hold) return
   const { by, reason, since } = hold
   const why = reason === undefined ? '' : ` (${reason})`
-  yield cannotErase(conversation, `it is under the legal hold of ${by} since ${since}${why}: release it first`)
+  yield cannotErase(
+    conversation,
+    `it is under the legal hold of ${by} since ${since}${why}: release it first`,
+  )
 }
 
 /**
@@ -176,7 +187,10 @@ async function* checkAtRest(
     if (position < 0 || position > last) return yield outOfRange(conversation, position, last)
     if (position >= offset) continue
     const origin = end.lineage.find((segment) => segment.offset <= position)?.conversation
-    return yield cannotErase(conversation, `event ${position} belongs to ${origin}, from which it was forked: erase it there`)
+    return yield cannotErase(
+      conversation,
+      `event ${position} belongs to ${origin}, from which it was forked: erase it there`,
+    )
   }
   if (offset > 0 && positions?.includes(offset))
     return yield cannotErase(conversation, `event ${offset} records the fork and has no content`)
@@ -185,7 +199,10 @@ async function* checkAtRest(
     ({ use, result }) => result === undefined && use >= offset && (positions?.includes(use) ?? true),
   )
   if (open)
-    return yield cannotErase(conversation, `call ${open.id} of event ${open.use} has no result yet: answer or deny it first`)
+    return yield cannotErase(
+      conversation,
+      `call ${open.id} of event ${open.use} has no result yet: answer or deny it first`,
+    )
   const [queued] = yield* inboxOf(store, actor, conversation).pending()
   if (queued && !positions)
     return yield cannotErase(conversation, 'messages wait in its inbox: let a turn take them first')
@@ -246,7 +263,13 @@ async function* erasables(
         const time = hasContent(stored) ? timeFor(kind, at, stored) : undefined
         if (time === undefined) continue
         const event = erasedForm(stored, time)
-        if (!event) throw toError(cannotErase(conversation, `${kind} ${at}: another program wrote it, so its hash cannot be proved later`))
+        if (!event)
+          throw toError(
+            cannotErase(
+              conversation,
+              `${kind} ${at}: another program wrote it, so its hash cannot be proved later`,
+            ),
+          )
         yield { kind, at, stream, revision, event, contents: await contentsOf(adapter, stream, revision) }
       }
   }
@@ -280,7 +303,10 @@ const upTo = async <A>(most: number, items: AsyncGenerator<A, void>): Promise<re
 }
 
 /** Reports whether an event still has its content: another program may have erased it. */
-async function* isWhole(store: EventStore, { stream, revision: from }: Erasable): Fallible<StoreError, boolean> {
+async function* isWhole(
+  store: EventStore,
+  { stream, revision: from }: Erasable,
+): Fallible<StoreError, boolean> {
   const [stored] = yield* unwrap(store.read({ stream, from, direction: 'forwards', limit: 1 }))
   return stored !== undefined && erasedStub(stored.metadata) === undefined
 }

@@ -12,7 +12,11 @@ import type { EventStore } from '../port.ts'
 const settling = 60_000
 
 /** Returns the hashes of the contents that an event has outside it. */
-export const contentsOf = async (adapter: EventStore, stream: string, from: number): Promise<readonly string[]> => {
+export const contentsOf = async (
+  adapter: EventStore,
+  stream: string,
+  from: number,
+): Promise<readonly string[]> => {
   const [stored] = await orThrow(adapter.read({ stream, from, direction: 'forwards', limit: 1 }))
   return stored && isCut(stored) ? (referencesOf(stored) ?? []).map(({ sha256 }) => sha256) : []
 }
@@ -29,8 +33,7 @@ export async function* removeContents(
   const all = new Set([...before, ...own])
   if (all.size === 0) return { contents: 0, recent: 0 }
   const unused = yield* unreferencedAmong(adapter, all)
-  for (const sha256 of unused)
-    yield* unwrap(adapter.blobs.remove(sha256, new Date(Date.now() - settling)))
+  for (const sha256 of unused) yield* unwrap(adapter.blobs.remove(sha256, new Date(Date.now() - settling)))
   const after = unused.size > 0 ? yield* listed(adapter) : before
   const recent = [...unused].filter((sha256) => after.has(sha256)).length
   return { contents: unused.size - recent, recent }
