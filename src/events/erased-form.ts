@@ -42,9 +42,12 @@ export const erasedForm = (stored: StoredEvent, time: string): StoredEvent | und
   return { id, type, data: JSON.stringify(data), metadata: JSON.stringify(metadata) }
 }
 
-/** Returns the SHA-256 (hex) of what is left of an erased event, which the event's own hash does not cover. */
-export const formHashOf = ({ data, metadata }: Pick<StoredEvent, 'data' | 'metadata'>): string =>
-  hash('sha256', `${data}\n${metadata}`)
+/**
+ * Returns the SHA-256 (hex) of what is left of an erased event. The event's own hash, of which only the state is known, proves none of it:
+ * not even its id and its type.
+ */
+export const formHashOf = ({ id, type, data, metadata }: StoredEvent): string =>
+  hash('sha256', `${id}\n${type}\n${data}\n${metadata}`)
 
 /** Returns the record of erased events, given by position or revision, ascending, with the hashes of their forms. */
 export const erasedEventsOf = (forms: ReadonlyMap<number, string>): ErasedEvents => ({

@@ -30,14 +30,27 @@ export const stubOf = ({ id, type, data, metadata }: StoredEvent): string | unde
   return `${state} ${text.length} ${text.toString('hex', before)}`
 }
 
-/** Returns the hashes that a stub from `stubOf` proves; undefined if the stub is malformed. */
-export const openStub = (stub: string): WithheldStub | undefined => {
+/** Parses a stub from `stubOf`; undefined if it is malformed. */
+const parseStub = (stub: string) => {
   const [, state = '', length, coded = ''] = oneStub.exec(stub) ?? []
   const rest = Buffer.from(coded, 'hex')
   const found = ending.exec(rest.toString('latin1'))
-  if (!found || (Number(length) - rest.length) % blockBytes !== 0) return undefined
-  const hash = hashFrom(Buffer.from(state, 'hex'), rest, Number(length)).toString('hex')
-  return { hash, prev: found[1] ?? null }
+  const isWhole = found && (Number(length) - rest.length) % blockBytes === 0
+  return isWhole ? { state, rest, length: Number(length), prev: found[1] ?? null } : undefined
+}
+
+/** Returns the hashes that a stub from `stubOf` proves; undefined if the stub is malformed. */
+export const openStub = (stub: string): WithheldStub | undefined => {
+  const parsed = parseStub(stub)
+  if (!parsed) return undefined
+  const { state, rest, length, prev } = parsed
+  return { hash: hashFrom(Buffer.from(state, 'hex'), rest, length).toString('hex'), prev }
+}
+
+/** Reports whether a stub is well-formed and names this hash for the event before it. Computes no hash. */
+export const followsHash = (stub: string, prev: string | null): boolean => {
+  const parsed = parseStub(stub)
+  return parsed !== undefined && parsed.prev === prev
 }
 
 /** Returns the stub in the metadata of an erased event; undefined for any other event. */

@@ -102,6 +102,19 @@ describe('what is erased', () => {
     expect((await chat.verify()).discrepancy).toBeUndefined()
   })
 
+  it('is large content that an earlier erasure had to leave, once it is repeated', async () => {
+    const given = await scene({ largeContent: 1_024 })
+    const { file, chat } = given
+    await chat.append(user(secret.repeat(100)))
+    expect(await chat.erase({ by })).toMatchObject({ contents: 0, recent: 1 })
+    expect(await chat.erase({ by })).toMatchObject({ contents: 0, recent: 1 })
+    const db = new DatabaseSync(file)
+    db.exec("UPDATE blobs SET time = '2026-01-01T00:00:00.000Z'")
+    db.close()
+    expect(await chat.erase({ by })).toMatchObject({ positions: [], contents: 1, recent: 0 })
+    expect(isAnywhere(given)).toBe(false)
+  })
+
   it('is what is older than a time', async () => {
     const { chat } = await scene()
     for (const month of [1, 2, 3])
@@ -246,5 +259,24 @@ describe('verify', () => {
     await given.chat.erase({ positions: [0], by })
     changed(given, `UPDATE events SET data = replace(data, '[erased]', 'something else') WHERE revision = 0`)
     expect(await wrong(given)).toMatchObject({ kind: 'undecodable', position: 0 })
+  })
+
+  it('finds that an erased event has another type or id', async () => {
+    const given = await scene()
+    const { chat } = given
+    await chat.append(user(secret))
+    await chat.pause({ by, reason: card })
+    await chat.resume({ by, reason: card })
+    await chat.erase({ by })
+    expect(await wrong(given)).toBeUndefined()
+    changed(given, `UPDATE events SET type = 'TurnsPaused' WHERE type = 'TurnsResumed'`)
+    expect(await wrong(given)).toMatchObject({ kind: 'erased' })
+    changed(given, `UPDATE events SET type = 'TurnsResumed' WHERE type = 'TurnsPaused' AND revision = 2`)
+    expect(await wrong(given)).toBeUndefined()
+    changed(
+      given,
+      `UPDATE events SET id = '00000000-0000-5000-8000-000000000000' WHERE type = 'MessageAppended'`,
+    )
+    expect(await wrong(given)).toMatchObject({ kind: 'erased', position: 0 })
   })
 })

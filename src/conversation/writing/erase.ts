@@ -14,6 +14,7 @@ import { despiteConflicts } from '../../store/conflicts.ts'
 import type { ReadError, StoreError } from '../../store/errors.ts'
 import { pagesOf } from '../../store/pages.ts'
 import type { EventReplacement, EventStore, RecordedEvent } from '../../store/port.ts'
+import { readStreamEnd } from '../../store/whole/whole-writes.ts'
 import { contentsOf, removeContents } from '../../store/whole/erased-contents.ts'
 import { holdKind, readHold } from '../beside/hold.ts'
 import { inboxOf } from '../beside/inbox.ts'
@@ -54,7 +55,7 @@ export interface ErasedContent {
   readonly notes: number
   readonly turns: number
   readonly inbox: number
-  /** Number of contents stored outside these events that were removed. */
+  /** Number of contents stored outside events that were removed, because no event refers to them any more. */
   readonly contents: number
   /**
    * Number of such contents that stay for now, because they were stored less than a minute ago and may belong to an event that is being
@@ -114,11 +115,15 @@ export async function* erase(
   const { by, reason, dryRun = false } = options
   const erased = { positions: [] as number[], notes: 0, turns: 0, inbox: 0 }
   const contents = new Set<string>()
+  // Read before the checks: what others write from now on may be a waiting call or message, and is not what was asked to be erased.
+  const ends = new Map<Kind, number>()
+  for (const kind of kinds)
+    ends.set(kind, (yield* readStreamEnd(events, streamsOf[kind](conversation))).last?.revision ?? -1)
   const offset = yield* checkAtRest(events, actor, conversation, options)
   const choice = options.again
     ? yield* catchTyped<StoreError, Choice>(() => recordedChoice(events, conversation, offset))
     : newChoice(options, offset, time)
-  const found = erasables({ events, adapter }, conversation, offset, choice)
+  const found = erasables({ events, adapter }, conversation, offset, ends, choice)
   for (;;) {
     const part = yield* catchTyped<StoreError, readonly Erasable[]>(() => upTo(mostAtOnce, found))
     if (part.length === 0) break
@@ -240,17 +245,18 @@ const recordedChoice = async (store: EventStore, conversation: string, offset: n
   return (kind, at) => (kind === 'events' && at < offset ? undefined : times.get(`${kind} ${at}`))
 }
 
-/** Yields everything to erase, stream by stream. Throws a `StoreError`, or `CannotErase` for an event of another program. */
+/** Yields everything to erase up to the ends of the streams, stream by stream. Throws a `StoreError`, or `CannotErase` for an event of another program. */
 async function* erasables(
   { events, adapter }: { readonly events: EventStore; readonly adapter: EventStore },
   conversation: string,
   offset: number,
+  ends: ReadonlyMap<Kind, number>,
   timeFor: Choice,
 ): AsyncGenerator<Erasable, void> {
   for (const kind of kinds) {
     const stream = streamsOf[kind](conversation)
     const first = kind === 'events' ? offset : 0
-    for await (const page of pagesOf(events, stream))
+    for await (const page of pagesOf(events, stream, { to: ends.get(kind) ?? -1 }))
       for (const stored of await orThrow(page)) {
         const { revision } = stored
         const at = first + revision

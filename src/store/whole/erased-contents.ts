@@ -10,6 +10,8 @@ import type { EventStore } from '../port.ts'
 
 /** Time for which content may be stored before the event that refers to it is written, in milliseconds. */
 const settling = 60_000
+/** The same for content of which it is not known that it belonged to an erased event. */
+const abandoned = 60 * settling
 
 /** Returns the hashes of the contents that an event has outside it. */
 export const contentsOf = async (
@@ -21,18 +23,30 @@ export const contentsOf = async (
   return stored && isCut(stored) ? (referencesOf(stored) ?? []).map(({ sha256 }) => sha256) : []
 }
 
-/** Removes the contents to which no event refers any more. */
+/**
+ * Removes the contents to which no event refers any more. That includes contents of events that were erased before: an erasure may have
+ * been interrupted, or too early to remove them, and nothing says any more which contents those events had.
+ */
 export async function* removeContents(
   adapter: EventStore,
-  contents: ReadonlySet<string>,
+  own: ReadonlySet<string>,
 ): Fallible<StoreError | InvalidInput, { readonly contents: number; readonly recent: number }> {
-  if (contents.size === 0) return { contents: 0, recent: 0 }
-  const unused = yield* unreferencedAmong(adapter, contents)
-  for (const sha256 of unused) yield* unwrap(adapter.blobs.remove(sha256, new Date(Date.now() - settling)))
-  const left = yield* catchTyped<StoreError, number>(async () => {
-    let count = 0
-    for await (const { sha256 } of adapter.blobs.list()) if (unused.has(sha256)) count++
-    return count
-  })
-  return { contents: unused.size - left, recent: left }
+  const before = yield* listed(adapter)
+  const all = new Set([...before, ...own])
+  if (all.size === 0) return { contents: 0, recent: 0 }
+  const unused = yield* unreferencedAmong(adapter, all)
+  for (const sha256 of unused) {
+    const age = own.has(sha256) ? settling : abandoned
+    yield* unwrap(adapter.blobs.remove(sha256, new Date(Date.now() - age)))
+  }
+  const after = unused.size > 0 ? yield* listed(adapter) : before
+  const recent = [...unused].filter((sha256) => after.has(sha256)).length
+  return { contents: unused.size - recent, recent }
 }
+
+const listed = (adapter: EventStore): Fallible<StoreError, ReadonlySet<string>> =>
+  catchTyped<StoreError, ReadonlySet<string>>(async () => {
+    const hashes = new Set<string>()
+    for await (const { sha256 } of adapter.blobs.list()) hashes.add(sha256)
+    return hashes
+  })

@@ -68,11 +68,12 @@ export interface CallConditions {
 
 const interrupted = 'This call was interrupted: whether it took effect is not known.'
 const notHere = 'This call was not carried out here; it waits in the conversation this was forked from.'
+const erasedInput = 'The input of this call was erased, so it was not carried out. Call again with all of it.'
 const startedBefore = ' It had been started before that: whether it took effect then is not known.'
 
 /** Decides what to do about an open call. */
 export const taskFor = async (
-  { call, use }: OpenCall,
+  { call, use, isErased }: OpenCall,
   state: CallState,
   conditions: CallConditions,
 ): Promise<CallTask> => {
@@ -109,6 +110,8 @@ export const taskFor = async (
   if (state.wait?.data.why === 'handed-back') return { type: 'wait', why: 'handed-back', isNew: true }
   if (!wait && above?.wait?.data.why === 'handed-back' && !above.started) return answer(notHere)
   if (!tool && !conditions.isDefined(call.name)) return answer(`There is no tool ${call.name}.`)
+  // Its empty input may be a valid one that means something else.
+  if (isErased) return answer(`${erasedInput}${anyStart ? startedBefore : ''}`)
   if (!isFields(call.input))
     return answer(
       'The input is not a JSON object: it was cut off, or is malformed. Call again with all of it.',

@@ -10,6 +10,8 @@ export interface OpenCall {
   readonly call: ToolUse
   /** Position of the reply that makes the call. */
   readonly use: number
+  /** Present if the content of that reply was erased, so that the input of the call is gone. */
+  readonly isErased?: true
 }
 
 /** Returns the calls at the end of the history that have no result. */
@@ -24,7 +26,7 @@ export const openCalls = (effective: Effective): readonly OpenCall[] => {
     // A reply may contain several calls with the same id; each result belongs to the first of them without a result.
     const nth = all.slice(0, index).filter((other) => other.id === id && other.use === use).length
     const call = content.filter(isCall).filter((block) => block.id === id)[nth]
-    return call ? [{ call, use }] : []
+    return call ? [{ call, use, ...(item?.erased !== undefined && { isErased: true as const }) }] : []
   })
 }
 
