@@ -27,7 +27,7 @@ import type { EventStore, RecordedEvent, KeptEnd } from '../store/port.ts'
 import { eventAt } from './reading/reader.ts'
 import { lightReader } from './reading/light-reader.ts'
 import { readRecordedAt } from './reading/reader.ts'
-import { endOf, extentOf } from '../store/whole/whole-writes.ts'
+import { endOf, extentOf, readStreamEnd } from '../store/whole/whole-writes.ts'
 import { noErasure, notAsErased, streamsBeside, verifyBeside } from './verify-beside.ts'
 
 /** The first event of a conversation that failed verification. */
@@ -84,15 +84,19 @@ export async function* verify(
   store: EventStore,
   conversation: string,
 ): Fallible<ReadError, VerificationReport> {
+  let end: number | undefined
   for (let tries = 1; ; tries++) {
     const report = yield* verifyOnce(store, conversation)
-    // What is erased meanwhile is gone before, or still there after, this reader comes to the event that says so.
     if (report.discrepancy?.kind !== 'erased' || tries === mostTries) return report
+    // What is erased meanwhile is gone before, or still there after, this reader comes to the event that says so.
+    const { last } = yield* readStreamEnd(store, streamOf(conversation))
+    if (last?.revision === end) return report
+    end = last?.revision
   }
 }
 
 /** Maximum number of times that a conversation is verified while its content is being erased. */
-const mostTries = 3
+const mostTries = 20
 
 async function* verifyOnce(all: EventStore, conversation: string): Fallible<ReadError, VerificationReport> {
   const stream = streamOf(conversation)

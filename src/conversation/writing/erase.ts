@@ -3,7 +3,7 @@ import { conversationNotFound, type OutOfRange, outOfRange } from '../../command
 import type { StoredEvent } from '../../events/codec.ts'
 import { erasedEventsOf, erasedForm, formHashOf } from '../../events/erased-form.ts'
 import type { EventTooLarge, InvalidInput } from '../../events/errors.ts'
-import type { Actor, EventData } from '../../events/events.ts'
+import type { Actor, Covers, EventData } from '../../events/events.ts'
 import { inboxStreamOf, notesStreamOf, streamOf, turnsStreamOf } from '../../events/ids.ts'
 import { erasedStub } from '../../events/withheld.ts'
 import { erasedData } from '../../events/without-content.ts'
@@ -233,19 +233,22 @@ const newChoice = ({ positions, notes, before }: EraseOptions, offset: number, t
 
 /** Chooses the events that the conversation records as erased, each with the time of its erasure. */
 const recordedChoice = async (store: EventStore, conversation: string, offset: number): Promise<Choice> => {
-  const times = new Map<string, string>()
+  const erasures: { readonly time: string; readonly data: EventData['Erased'] }[] = []
   for await (const page of pagesOf(store, streamOf(conversation)))
-    for (const { type, data, metadata } of await orThrow(page)) {
-      if (type !== 'Erased') continue
-      const recorded = JSON.parse(data) as EventData['Erased']
-      for (const kind of kinds)
-        for (const { first, last } of recorded[kind]?.ranges ?? [])
-          for (let at = first; at <= last; at++) times.set(`${kind} ${at}`, timeIn(metadata))
-    }
-  return (kind, at) => (kind === 'events' && at < offset ? undefined : times.get(`${kind} ${at}`))
+    for (const { type, data, metadata } of await orThrow(page))
+      if (type === 'Erased')
+        erasures.push({ time: timeIn(metadata), data: JSON.parse(data) as EventData['Erased'] })
+  return (kind, at) => {
+    if (kind === 'events' && at < offset) return undefined
+    const isIn = ({ first, last }: Covers): boolean => first <= at && at <= last
+    return erasures.find(({ data }) => data[kind]?.ranges.some(isIn))?.time
+  }
 }
 
-/** Yields everything to erase up to the ends of the streams, stream by stream. Throws a `StoreError`, or `CannotErase` for an event of another program. */
+/**
+ * Yields everything to erase up to the ends of the streams, stream by stream. Throws a `StoreError`, or `CannotErase` for an event of
+ * another program.
+ */
 async function* erasables(
   { events, adapter }: { readonly events: EventStore; readonly adapter: EventStore },
   conversation: string,
