@@ -34,7 +34,10 @@ export interface LedgerReport {
 }
 
 /** Result of recomputing every hash and every request of a conversation. */
-export interface IntegrityReport extends Pick<VerificationReport, 'conversation' | 'events' | 'erased' | 'discrepancy'> {
+export interface IntegrityReport extends Pick<
+  VerificationReport,
+  'conversation' | 'events' | 'erased' | 'discrepancy'
+> {
   /** Last position of the conversation. */
   readonly last: number
   /** Number of calls in each receipt state, with the findings; absent if the events cannot be read. */
