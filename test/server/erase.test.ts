@@ -51,6 +51,28 @@ describe('with the scope erase', () => {
     ])
   })
 
+  test('what shows erased content is not answered with 304 any more', async () => {
+    const { ask, store, eraser } = await withTokens()
+    await store.conversation('a').append({ role: 'assistant', content: 'Hi.', origin: { model: 'm' } })
+    const views = ['effective?at=1', 'full?at=1', 'request?at=1', 'diff?from=-1&to=1']
+    const paths = [...views, 'events/0', 'events/0/blocks/0', 'calls/p2', 'calls/p2/request']
+    const seen: { path: string; tag: string }[] = []
+    for (const path of paths) {
+      const { headers, text } = await ask(`conversations/a/${path}`, { headers: eraser })
+      expect(text).toContain('4711')
+      seen.push({ path, tag: headers.get('etag') ?? '' })
+    }
+    const again = ({ path, tag }: { path: string; tag: string }) =>
+      ask(`conversations/a/${path}`, { headers: { ...eraser, 'if-none-match': tag } })
+    for (const one of seen) expect(await again(one)).toMatchObject({ status: 304 })
+    await store.conversation('a').erase({ positions: [0] })
+    for (const one of seen) {
+      const { status, text } = await again(one)
+      expect({ ...one, status }).toEqual({ ...one, status: 200 })
+      expect(text).not.toContain('4711')
+    }
+  })
+
   test('a conversation is held and released, and nobody else writes the note that does it', async () => {
     const { ask, eraser, writer } = await withTokens()
     const held = async () => (await ask('conversations/a/hold', { headers: writer })).json

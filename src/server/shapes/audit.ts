@@ -98,7 +98,9 @@ export const checkedShape = z
         differs: count,
         erased: count
           .optional()
-          .describe('Number of calls that are not checkable, because their requests showed content that was erased'),
+          .describe(
+            'Number of calls that are not checkable, because their requests showed content that was erased',
+          ),
         missing: count.describe('Number of replies that have no receipt although an earlier call has one'),
         reconstructed: count.describe(
           'Number of replies without a receipt that come before any call with one',
