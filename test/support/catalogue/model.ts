@@ -13,7 +13,7 @@ import { tokensByBytes } from '../../../src/projections/tokens.ts'
 const kindOf = (event: ConversationEvent): string => {
   const { type } = event
   if (type !== 'MessageAppended')
-    return { Condensed: 'C', Truncated: 'T', Rewound: 'W', Restored: 'R', Configured: 'K', Forked: '-', Erased: '-' }[type]
+    return { Condensed: 'C', Truncated: 'T', Rewound: 'W', Restored: 'R', Configured: 'K', Forked: '-', Erased: 'E' }[type]
   const { role, content } = event.data
   const has = (wanted: string): boolean => content.some((block) => block.type === wanted)
   if (role === 'system') return 's'
