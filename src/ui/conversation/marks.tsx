@@ -27,7 +27,7 @@ export const MarksSheet = ({ conversation, view, outline }: MarksProps) => {
       tone: 'rewind',
       words: `restore of what ${number(marker)} hid`,
     })),
-    ...[...outline.kinds].flatMap((letter, index) =>
+    ...Array.from(outline.kinds).flatMap((letter, index) =>
       letter === 'E' ? [{ position: outline.from + index, tone: 'rewind', words: 'erasure' }] : [],
     ),
   ].toSorted((one, other) => one.position - other.position)
