@@ -1,5 +1,6 @@
-import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { left, type TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { holdKind, type LegalHold } from '../conversation/beside/hold.ts'
+import type { NoteKeeper } from '../conversation/beside/note-keeper.ts'
 import type { ConversationHandle } from '../conversation/conversation.ts'
 import type { EraseError, EraseOptions, ErasedContent } from '../conversation/writing/erase.ts'
 import { catchTyped, orThrow, type Fallible, task, unwrap } from '../result/fallible.ts'
@@ -73,6 +74,14 @@ export const createHoldMethods = (chat: ConversationHandle) => {
     legalHold: (): TaskEither<StoreError, LegalHold | undefined> => task(() => chat.holder()),
   }
 }
+
+/** Returns the method that adds notes. Fails for notes of legal holds, which have methods, and a scope of access tokens, of their own. */
+export const createNoteMethod =
+  (chat: ConversationHandle): NoteKeeper['note'] =>
+  (note, options) =>
+    Object(note).kind === holdKind
+      ? left(invalidInput('kind', `${holdKind} is reserved: call hold or release`))
+      : chat.note(note, options)
 
 type FindRepeated = () => Promise<readonly RepeatingPlace[]>
 

@@ -24,7 +24,7 @@ export const eventTraits = {
   Restored: { effect: 'restore', letter: 'R', act: 'restore' },
   Configured: { effect: 'configuration', letter: 'K' },
   Forked: { effect: 'none', letter: '-' },
-  Erased: { effect: 'none', letter: '-' },
+  Erased: { effect: 'none', letter: 'E' },
 } as const satisfies Readonly<Record<EventType, EventTraits>>
 
 /** The event types with one of these effects. */

@@ -5,7 +5,8 @@ import { contentOf, type Event, type EventType } from '../events/events.ts'
 
 /**
  * Kind of an event, as one letter: `u` user message, `r` user message with tool results, `a` assistant message, `c` assistant message
- * with tool calls, `s` system message; `C` Condensed, `T` Truncated, `W` Rewound, `R` Restored, `K` Configured, `-` any other.
+ * with tool calls, `s` system message; `C` Condensed, `T` Truncated, `W` Rewound, `R` Restored, `K` Configured, `E` Erased, `-` any
+ * other.
  */
 export type EventKind =
   | MessageKind

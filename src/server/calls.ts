@@ -34,8 +34,6 @@ export interface CalledRequest extends Partial<ModelCall> {
   readonly request: ModelRequest
   /** Body of the request as it was sent, in JSON. */
   readonly json: string
-  /** Id of the event on which the result depends: the reply or, for a pending call, the last event. */
-  readonly event: string
   readonly [more: string]: unknown
 }
 
@@ -86,7 +84,7 @@ export const rebuildRequest = async (
   if (call) await readView(chat, call.receipt.position, `request ${id} --call ${number}`)
   const sent = await chat.sent(call ?? number)
   const state = sent.isSame ? 'verified' : sent.finding?.kind === 'erased' ? 'erased' : 'differs'
-  return { ...sent, state, json: bodySent(sent), event: await idAt(chat, sent.position) }
+  return { ...sent, state, json: bodySent(sent) }
 }
 
 /** Rebuilds the request for a reply without a receipt, as it would be made today from the history before the reply. */
@@ -104,23 +102,18 @@ const unproven = async (
   const { isMissing, ...its } = call
   const state = isMissing ? 'missing' : 'reconstructed'
   const made = await requestAt(chat, position - 1, call.origin.model)
-  return { ...its, state, ...made, event: await idAt(chat, position) }
+  return { ...its, state, ...made }
 }
 
 const awaited = async (chat: Conversation): Promise<CalledRequest | undefined> => {
   const at = await chat.position()
   const { awaits } = await chat.render({ at })
   if (awaits !== 'model') return undefined
-  return { state: 'pending', ...(await requestAt(chat, at)), event: await idAt(chat, at) }
+  return { state: 'pending', ...(await requestAt(chat, at)) }
 }
 
 const requestAt = async (chat: Conversation, at: number, model?: string) => {
   const now = await readView(chat, at, `request ${chat.id} --at ${at}`)
   const request = requestToday(now, await inBreaths(rendering(now, {})), model)
   return { request, json: bodySent({ request }) }
-}
-
-const idAt = async (chat: Conversation, position: number): Promise<string> => {
-  for await (const { id } of chat.events({ from: position, to: position })) return id
-  return 'empty'
 }

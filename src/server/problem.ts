@@ -1,6 +1,6 @@
 import type { CallOutOfRange, UnknownRenderer } from '../agent/receipts/errors.ts'
 import { toError } from '../result/typed-error.ts'
-import type { LedgerError, ProofError } from '../index.ts'
+import type { EraseError, LedgerError, ProofError } from '../index.ts'
 import type { NoteError, ReadError, WriteError } from '../store/errors.ts'
 import type { DecisionError, WithdrawalError } from '../agent/turn/calls/decisions.ts'
 import type { SayError } from '../agent/turn/say/say.ts'
@@ -53,6 +53,7 @@ type LibraryError =
   | UnknownRenderer
   | LedgerError
   | ProofError
+  | EraseError
 /** Tag of an error of the server or of the library. */
 export type Tag = RequestTag | LibraryError['_tag']
 
@@ -96,6 +97,7 @@ const statuses: Readonly<Record<Tag, number>> = {
   NotWithdrawn: 409,
   Busy: 409,
   WorkerNotFound: 404,
+  CannotErase: 409,
   NotSealed: 409,
   SealContradicted: 409,
   LedgerNotFound: 404,

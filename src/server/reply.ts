@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { isTyped } from '../result/typed-error.ts'
 import { type RequestHead, isKnown } from './request-input.ts'
 import { safeHeaders } from './guard.ts'
@@ -21,6 +22,9 @@ export const everyHeader: Readonly<Record<string, string>> = {
   'cache-control': 'private, no-cache',
 }
 
+/** Makes the ETag of a response from its text: erasing content changes responses that nothing else changes. */
+export const entityTag = (text: string): string => `"${hash('sha256', text, 'base64url').slice(0, 27)}"`
+
 /**
  * Converts the JSON response of a route to an HTTP response.
  *
@@ -28,13 +32,14 @@ export const everyHeader: Readonly<Record<string, string>> = {
  */
 export const replyOf = (
   asked: RequestHead,
-  { status = 200, headers = {}, body }: JsonResponse,
+  { status = 200, headers = {}, isTagged, body }: JsonResponse,
   access: string,
 ): HttpResponse => {
   const all: Record<string, string> = { ...everyHeader, ...headers, 'palimpsest-access': access }
   if (headers['location'] !== undefined) all['location'] = `${basePath}${headers['location']}`
-  if (isKnown(asked, headers['etag'])) return { status: 304, headers: all, text: null }
   const text = JSON.stringify(body)
+  if (isTagged) all['etag'] = entityTag(text)
+  if (isKnown(asked, all['etag'])) return { status: 304, headers: all, text: null }
   all['content-type'] = 'application/json'
   all['content-length'] = String(Buffer.byteLength(text))
   return { status, headers: all, text }

@@ -48,6 +48,8 @@ export interface JsonResponse {
   /** HTTP status of the response. Default 200. */
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
+  /** True if the response gets a strong ETag, made from its body. */
+  readonly isTagged?: true
   /** Body of the response, matching the route's schema for the status. The tests check that for every route. */
   readonly body: object
 }

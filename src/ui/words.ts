@@ -59,6 +59,10 @@ const steps = [
   [30 * 86_400, 86_400, 'd'],
 ] as const
 
+/** Formats the time at which content was erased; undefined if it was not. */
+export const erasedText = (time: string | undefined): string | undefined =>
+  time === undefined ? undefined : `erased ${moment(time)}`
+
 /** Formats the time elapsed until `now`: `2 s ago`, `3 d ago`. After 30 days, returns the date. */
 export const ago = (time: number | string, now: number): string => {
   const seconds = Math.max(0, Math.round((now - new Date(time).getTime()) / 1_000))
@@ -87,6 +91,7 @@ export const kinds = {
   W: 'rewind',
   R: 'restore',
   K: 'configuration',
+  E: 'erasure',
   '-': 'other',
 } as const satisfies Readonly<Record<EventKind, string>>
 export const isKind = (letter: string | undefined): letter is EventKind =>

@@ -294,6 +294,7 @@ const rows: Readonly<Record<string, Row>> = {
     wrong: [
       [404, `${none}/notes`, { json: { kind: 'title', data: 'x' } }],
       [400, `${a}/notes`, { json: {} }],
+      [400, `${a}/notes`, { json: { kind: 'palimpsest/hold', data: { by: 'x', released: true } } }],
     ],
   },
   links: {
@@ -347,6 +348,20 @@ const rows: Readonly<Record<string, Row>> = {
     right: ['conversations/p/retry', { json: {} }],
     wrong: [...bare('retry').wrong, [409, `${a}/retry`, { json: {} }]],
   },
+  erase: {
+    right: [`${a}/erase`, { json: { positions: [0], before: '2100-01-01T00:00:00Z' } }],
+    wrong: [
+      ...bare('erase').wrong,
+      [400, `${a}/erase`, { json: { positions: [-1] } }],
+      [400, `${a}/erase`, { json: { before: 'yesterday' } }],
+      [400, `${a}/erase`, { json: { by: 'x' } }],
+      [404, `${a}/erase`, { json: { positions: [99] } }],
+      [409, 'conversations/w/erase', { json: {} }],
+    ],
+  },
+  hold: bare('hold'),
+  release: bare('release'),
+  legalHold: { right: [`${a}/hold`], wrong: [[400, `${none}/hold?x=1`]] },
   pause: bare('pause'),
   resume: bare('resume'),
   waiting: {
@@ -447,7 +462,7 @@ const scene = async () => {
   const folder = mkdtempSync(join(tmpdir(), 'palimpsest-'))
   const file = join(folder, 'tokens.json')
   const tokens = {
-    all: createAccessToken(file, 'all', ['read', 'write', 'audit']),
+    all: createAccessToken(file, 'all', ['read', 'write', 'audit', 'erase']),
     read: createAccessToken(file, 'reader', ['read']),
     write: createAccessToken(file, 'writer', ['write']),
   }

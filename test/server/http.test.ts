@@ -381,7 +381,8 @@ describe('people and workers', () => {
     const beat = { type: 'WorkerBeat', data: { slots: 1, busy: 0 } } as const
     await orThrow(run(tell(adapter, { kind: 'program' }, 'w-1', beat)))
     await parkStep(adapter, 'parked')
-    const ids: Readonly<Record<string, string>> = { withdraw: 'approved', retry: 'parked' }
+    const ids: Readonly<Record<string, string>> = { withdraw: 'approved', retry: 'parked', erase: 'erased' }
+    await store.conversation('erased').append(hello as never)
     const taking = routes.filter(({ body }) => body instanceof z.ZodObject && 'reason' in body.shape)
     expect(taking.length).toBeGreaterThan(6)
     for (const { name, path } of taking) {
@@ -394,8 +395,9 @@ describe('people and workers', () => {
     }
     const { events } = await orThrow(adapter.readAll({ limit: 1_000 }))
     const recorded = events.flatMap(({ data }) => {
-      const { reason, withdrawn } = JSON.parse(data) as { reason?: string; withdrawn?: { reason?: string } }
-      return reason ?? withdrawn?.reason ?? []
+      type Reason = { readonly reason?: string }
+      const fact = JSON.parse(data) as Reason & { readonly withdrawn?: Reason; readonly data?: Reason }
+      return fact.reason ?? fact.withdrawn?.reason ?? fact.data?.reason ?? []
     })
     expect(recorded).toEqual(expect.arrayContaining(taking.map(({ name }) => `why ${name}`)))
   })
@@ -526,7 +528,7 @@ describe('a request', () => {
 
   test('to a server that only reads writes nothing', async () => {
     const { ask, store } = await talking({ isReadOnly: true })
-    for (const route of routes.filter(({ scope }) => scope === 'write'))
+    for (const route of routes.filter(({ scope }) => scope === 'write' || scope === 'erase'))
       expect(await ask(route.path.slice(1).replaceAll(/\{\w+\}/g, 'a'), { json: {} })).toMatchObject({
         status: 403,
         json: { tag: 'ReadOnly' },

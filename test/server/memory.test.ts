@@ -109,6 +109,13 @@ const rows: Readonly<Record<string, readonly Ask[]>> = {
   ],
   say: [post('/messages', { messages: [{ role: 'user', content: 'On.' }] }, 202)],
   request: [post('/request')],
+  erase: [
+    get('/erase?dryRun=true', { json: {} }),
+    post('/erase', { positions: Array.from({ length: 30 }, (_, position) => position) }),
+  ],
+  hold: [post('/hold')],
+  legalHold: [get('/hold')],
+  release: [post('/release')],
   pause: [post('/pause')],
   resume: [post('/resume')],
   retry: [post('/retry', {}, 409)],
@@ -183,7 +190,9 @@ describe('of a conversation of 50 MB', () => {
     expect(Object.keys(rows).toSorted()).toEqual(routes.map(({ name }) => name).toSorted())
   })
 
-  const writing = new Set(routes.flatMap(({ name, scope }) => (scope === 'write' ? [name] : [])))
+  const writing = new Set(
+    routes.flatMap(({ name, scope }) => (['write', 'erase'].includes(scope) ? [name] : [])),
+  )
   // All of it takes a minute or two: npm test takes some operations. The rows of one belong together: an undo needs what it undoes.
   const asks = some(Object.entries(rows)).flatMap(([name, its]) =>
     its.map((ask) => [name, ask.path, ask] as const),

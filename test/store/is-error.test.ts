@@ -47,6 +47,7 @@ describe('isError', () => {
       BudgetSpent: true,
       Busy: true,
       CallOutOfRange: true,
+      CannotErase: true,
       Conflict: true,
       ContextExceeded: true,
       ContextGrew: true,

@@ -34,7 +34,8 @@ export const addServeToken = (serve: Command, shell: Shell, { hidden = false } =
       'after',
       `
 The name is recorded as the actor of every write and every decision. A server
-requires tokens only if it is started with --token-file.
+requires tokens only if it is started with --token-file. The scope audit is for
+verification and evidence; erase is for erasing content and for legal holds.
 
 Examples:
   palimpsest serve token create ann

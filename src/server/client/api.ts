@@ -8,6 +8,7 @@ import type * as blocks from '../routes/blocks.ts'
 import type * as calls from '../routes/calls.ts'
 import type * as commands from '../routes/commands.ts'
 import type * as conversations from '../routes/conversations.ts'
+import type * as erase from '../routes/erase.ts'
 import type * as exports from '../routes/exports.ts'
 import type * as investigate from '../routes/investigate.ts'
 import type * as diffs from '../routes/diffs.ts'
@@ -41,6 +42,7 @@ type Route =
   | In<typeof calls>
   | In<typeof commands>
   | In<typeof conversations>
+  | In<typeof erase>
   | In<typeof exports>
   | In<typeof investigate>
   | In<typeof diffs>

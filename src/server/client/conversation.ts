@@ -1,4 +1,4 @@
-import type { DiffOptions, MessageInput, WriteResult } from '../../index.ts'
+import type { DiffOptions, LegalHold, MessageInput, WriteResult } from '../../index.ts'
 import type { BodyOf } from './api.ts'
 import { createInvestigatingClient } from './investigating-client.ts'
 import { createReadingMethods } from './reading-methods.ts'
@@ -90,6 +90,16 @@ export const conversation = (server: Transport, id: string): ConversationClient 
     retry: (options = {}) => done(post('/conversations/{id}/retry', of, options)),
     pause: (options = {}) => done(post('/conversations/{id}/pause', of, options)),
     resume: (options = {}) => done(post('/conversations/{id}/resume', of, options)),
+    erase: async ({ before: limit, dryRun, ...options } = {}) => {
+      const time = limit && sendable(() => limit.toISOString())
+      return post('/conversations/{id}/erase', of, { ...options, before: time }, { dryRun })
+    },
+    hold: (options = {}) => done(post('/conversations/{id}/hold', of, options)),
+    release: (options = {}) => done(post('/conversations/{id}/release', of, options)),
+    legalHold: async () => {
+      const { hold }: { readonly hold?: LegalHold } = await get('/conversations/{id}/hold', of)
+      return hold
+    },
     turn: createTurnMethod(server, id),
     search: (text, options) => searchPages(server, id, text, options),
   }

@@ -7,7 +7,7 @@ import { errorOf, unavailable, unsendable } from './errors.ts'
 export interface ClientOptions {
   /** Token printed by `palimpsest serve token create`. Without a token, a browser sends its session cookie. */
   readonly token?: string | undefined
-  /** EventReplacement for the global `fetch`. */
+  /** Replacement for the global `fetch`. */
   readonly fetch?: typeof fetch | undefined
   /** Maximum number of times that a read, or a command with an id, is retried if the connection breaks or the store is busy. Default 5. */
   readonly retries?: number | undefined

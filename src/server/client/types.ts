@@ -7,6 +7,8 @@ import type {
   DiffOptions,
   DoneEvent,
   Entry,
+  EraseOptions,
+  ErasureReport,
   EventsOptions,
   FollowConversations,
   FollowedEvent,
@@ -136,6 +138,7 @@ type Same =
   | 'waiting'
   | 'calls'
   | 'sent'
+  | 'legalHold'
 
 /**
  * A conversation on a server, with the methods of the library. The actor is the owner of the token. Methods fail with the library's
@@ -167,6 +170,12 @@ export interface ConversationClient extends Pick<Conversation, Same>, Investigat
   readonly pause: (options?: { readonly reason?: string | undefined }) => Promise<void>
   /** Resumes a paused conversation. Errors: `ConversationNotFound`. */
   readonly resume: (options?: { readonly reason?: string | undefined }) => Promise<void>
+  /** Erases content for good. Needs the scope `erase`. Errors: the same as in the library, and `TooLong`, `Overloaded`. */
+  readonly erase: (options?: Omit<EraseOptions, 'by'>) => Promise<ErasureReport>
+  /** Puts the conversation under a legal hold: until `release`, `erase` refuses. Needs the scope `erase`. Errors: `ConversationNotFound`. */
+  readonly hold: (options?: { readonly reason?: string | undefined }) => Promise<void>
+  /** Ends the legal hold on the conversation. Needs the scope `erase`. Errors: `ConversationNotFound`. */
+  readonly release: (options?: { readonly reason?: string | undefined }) => Promise<void>
   /** Asks workers to answer the conversation without a new message. Errors: `ConversationNotFound`. */
   readonly request: (options?: AnswerTerms) => Promise<void>
   /**

@@ -3,7 +3,7 @@ import { blocksOf } from '../../core.ts'
 import { ofConversation, whole } from '../parameters.ts'
 import { requestError } from '../problem.ts'
 import { route } from '../route.ts'
-import { eventAt } from './tags.ts'
+import { eventAt } from './event-at.ts'
 
 // Content blocks and blobs of any length, as bytes.
 
@@ -69,7 +69,8 @@ export const block = route({
         `position ${position} of conversation ${id} has ${blocks.length} content blocks: there is no block ${index}`,
       )
     const content = query.as === 'json' ? jsonOf(found) : contentOf(found)
-    return { headers: { etag: `"${event.id}.${index}${query.as ?? ''}"` }, ...content }
+    const state = event.metadata.erased ? '.erased' : ''
+    return { headers: { etag: `"${event.id}.${index}${query.as ?? ''}${state}"` }, ...content }
   },
 })
 

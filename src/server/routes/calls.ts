@@ -3,6 +3,7 @@ import { callOf, rebuildRequest, type CalledRequest, usdOf } from '../calls.ts'
 import { linkHeader } from '../paging.ts'
 import { limit, ofCall, ofConversation, whole } from '../parameters.ts'
 import { requestError } from '../problem.ts'
+import { entityTag } from '../reply.ts'
 import { route } from '../route.ts'
 import { callShape, sentShape } from '../shapes/calls.ts'
 
@@ -51,12 +52,9 @@ export const sent = route({
   answers: { 200: sentShape },
   errors,
   handle: async ({ params, store }) => {
-    const { event, json: _, ...body } = await rebuildRequest(store, params.id, params.call)
+    const { json: _, ...body } = await rebuildRequest(store, params.id, params.call)
     const usd = usdOf(body.origin)
-    return {
-      headers: { etag: `"${event}.${params.call}.${body.state}"` },
-      body: { ...body, ...(usd !== undefined && { usd }) },
-    }
+    return { isTagged: true, body: { ...body, ...(usd !== undefined && { usd }) } }
   },
 })
 
@@ -81,7 +79,7 @@ export const exact = route({
   errors: [...errors, 'RangeNotSatisfiable'],
   handle: async ({ params, store }) => {
     const called = await rebuildRequest(store, params.id, params.call)
-    const etag = `"${called.event}.${params.call}.${called.state}.request"`
+    const etag = entityTag(called.json)
     return {
       headers: { ...receiptHeaders(called), etag },
       type: 'application/json',

@@ -11,7 +11,6 @@ import { effectiveChanges, type EntryChange, entryChanges, requestChanges } from
 import { clip, ofConversation, whole } from '../parameters.ts'
 import { type JsonResponse, route } from '../route.ts'
 import { diffShape, fullDiffShape, requestDiffShape } from '../shapes/diffs.ts'
-import { immutableResponse } from './tags.ts'
 
 const subjects = ['effective', 'full', 'request'] as const
 interface Wanted {
@@ -44,12 +43,7 @@ export const diff = route({
     const chat = store.conversation(params.id)
     const { from: first, to = await chat.position(), of, clip: longest } = query
     const wanted = { from: first, to, clip: longest }
-    return immutableResponse(
-      chat,
-      Math.max(to, first),
-      ['diff', of, wanted],
-      await differences[of](chat, wanted, store),
-    )
+    return { isTagged: true, body: await differences[of](chat, wanted, store) }
   },
 })
 

@@ -9,7 +9,7 @@ import { route } from '../route.ts'
 import { eventPartShape, eventShape } from '../shapes/history.ts'
 import { conversationMessage, storeMessage } from '../shapes/streams.ts'
 import { acceptsEvents, checkAccepts, eventStream } from '../sse.ts'
-import { eventAt, immutableResponse } from './tags.ts'
+import { eventAt } from './event-at.ts'
 
 // Recorded events, and live streams of new ones.
 
@@ -131,7 +131,7 @@ export const events = route({
       items.push(item)
     }
     const body = { last, ...(next && { next: next.from }), items }
-    return immutableResponse(chat, last, ['events', query], body, linkHeader(query, { ...page, next }))
+    return { isTagged: true, headers: linkHeader(query, { ...page, next }), body }
   },
 })
 
@@ -178,7 +178,7 @@ export const oneEvent = route({
   handle: async ({ params, store }) => {
     const chat = store.conversation(params.id)
     const event = await eventAt(chat, params.position)
-    if (event) return { headers: { etag: `"${event.id}"` }, body: event }
+    if (event) return { isTagged: true, body: event }
     const last = await chat.position()
     throw requestError(
       'NotFound',

@@ -6,6 +6,7 @@ import * as calls from './calls.ts'
 import * as commands from './commands.ts'
 import * as conversations from './conversations.ts'
 import * as diffs from './diffs.ts'
+import * as erase from './erase.ts'
 import * as events from './events.ts'
 import * as exports from './exports.ts'
 import * as investigate from './investigate.ts'
@@ -24,6 +25,7 @@ export const routes: readonly Route[] = [
   calls,
   exports,
   commands,
+  erase,
   turns,
   workers,
   audit,

@@ -14,7 +14,6 @@ import {
   hiddenShape,
   outlineShape,
 } from '../shapes/lookups.ts'
-import { immutableResponse } from './tags.ts'
 
 // Operations that are answered from the index beside the store.
 
@@ -36,15 +35,9 @@ export const outline = route({
   errors: notFound,
   handle: async ({ params: { id }, query, store }) => {
     const outlined = await store.catalogue.outline(id, query)
-    const { to, last, indexed, next } = outlined
+    const { next } = outlined
     const links = linkHeader(query, { next: next === undefined ? undefined : { from: next } })
-    return immutableResponse(
-      store.conversation(id),
-      last,
-      ['outline', query.from, to, indexed],
-      outlined,
-      links,
-    )
+    return { isTagged: true, headers: links, body: outlined }
   },
 })
 
@@ -59,11 +52,10 @@ export const overview = route({
   query: z.strictObject({ buckets: whole(1, 10_000).default(1_200) }),
   answers: { 200: bucketsShape },
   errors: notFound,
-  handle: async ({ params: { id }, query, store }) => {
-    const given = await store.catalogue.overview(id, query)
-    const { last, indexed } = given
-    return immutableResponse(store.conversation(id), last, ['overview', query.buckets, indexed], given)
-  },
+  handle: async ({ params: { id }, query, store }) => ({
+    isTagged: true,
+    body: await store.catalogue.overview(id, query),
+  }),
 })
 
 export const branches = route({
@@ -92,7 +84,7 @@ export const hidden = route({
     const found = await store.catalogue.hidden(id, marker)
     if (!found)
       throw requestError('NotFound', `there is no marker at position ${marker} of ${id} that hides anything`)
-    return immutableResponse(store.conversation(id), marker, ['hidden'], found)
+    return { isTagged: true, body: found }
   },
 })
 
@@ -118,13 +110,10 @@ export const hiddenBy = route({
     }),
   },
   errors: notFound,
-  handle: async ({ params: { id }, query: { markers }, store }) => {
-    const items = await store.catalogue.hiddenBy(id, markers)
-    const found = items.map(({ marker }) => marker)
-    return immutableResponse(store.conversation(id), Math.max(...markers), ['hidden', markers, found], {
-      items,
-    })
-  },
+  handle: async ({ params: { id }, query: { markers }, store }) => ({
+    isTagged: true,
+    body: { items: await store.catalogue.hiddenBy(id, markers) },
+  }),
 })
 
 const wanted = {

@@ -9,9 +9,8 @@ import { type PageQuery, createPageLimit, linkHeader, pageOf } from '../paging.t
 import { at, clip, flag, limit, ofConversation, whole } from '../parameters.ts'
 import { entryShape, itemShape, repairShape, requestShape } from '../shapes/history.ts'
 import { linkShape, noteShape } from '../shapes/write-shapes.ts'
-import { immutableResponse } from './tags.ts'
 
-// Operations that read one conversation. A view at a position never changes, so its response has a strong ETag.
+// Operations that read one conversation. A view at a position changes only if content is erased, so its response has a strong ETag.
 
 const notFound = ['ConversationNotFound', 'OutOfRange'] as const
 
@@ -69,9 +68,7 @@ export const effective = route({
       ...(rendered && { repairs: rendered.repairs }),
     }
     const beside = { next: next && offsetOf(next), prev: prev && offsetOf(prev) }
-    return immutableResponse(chat, position, ['effective', first, most, longest, repairs], body, {
-      ...linkHeader({ ...query, at: position }, beside),
-    })
+    return { isTagged: true, headers: linkHeader({ ...query, at: position }, beside), body }
   },
 })
 const offsetOf = ({ from: index, limit: most }: PageQuery) => ({ offset: index, limit: most })
@@ -111,13 +108,7 @@ export const full = route({
       ...(next !== undefined && { next }),
     }
     const beside = { next: next === undefined ? undefined : { before: next } }
-    return immutableResponse(
-      chat,
-      position,
-      ['full', query],
-      body,
-      linkHeader({ ...query, at: position }, beside),
-    )
+    return { isTagged: true, headers: linkHeader({ ...query, at: position }, beside), body }
   },
 })
 
@@ -136,7 +127,7 @@ export const request = route({
     const position = query.at ?? (await chat.position())
     await readView(chat, position, `request ${chat.id} --at ${position}`)
     const rendered = await chat.render({ ...query, at: position })
-    return immutableResponse(chat, position, ['request', query], { at: position, ...rendered })
+    return { isTagged: true, body: { at: position, ...rendered } }
   },
 })
 

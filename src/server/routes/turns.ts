@@ -16,7 +16,7 @@ import { servedShape } from '../shapes/turns.ts'
 import { checkAccepts, eventStream } from '../sse.ts'
 import { type TurnRequest, turnTold } from '../turn-stream.ts'
 import { isFinal } from '../../agent/workers/board/seen-event.ts'
-import { eventAt } from './tags.ts'
+import { eventAt } from './event-at.ts'
 
 // Requests for a turn of the workers, and the live events that workers report.
 

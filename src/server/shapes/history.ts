@@ -29,7 +29,11 @@ export const eventShape = z
   .union(eventType.options.map(ofType))
   .meta({ id: 'Event', description: 'A recorded event, tagged on `type`' }) as z.ZodType<EventAnswer>
 
-const placed = { position, time }
+const placed = {
+  position,
+  time,
+  erased: time.optional().describe('Time at which the content was erased, in UTC; absent if it was not'),
+}
 const marker = {
   ...placed,
   covers: coversSchema,

@@ -18,7 +18,7 @@ export const outlineShape = z
     kinds: z
       .string()
       .describe(
-        'One letter per event: u user, r user with tool results, a assistant, c assistant with tool calls, s system, C Condensed, T Truncated, W Rewound, R Restored, K Configured, - any other',
+        'One letter per event: u user, r user with tool results, a assistant, c assistant with tool calls, s system, C Condensed, T Truncated, W Rewound, R Restored, K Configured, E Erased, - any other',
       ),
     sizes: counts.describe("Bytes of each event's data as JSON"),
     tokens: counts.describe('Estimated tokens of what the model sees right after each event'),

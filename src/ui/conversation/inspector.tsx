@@ -49,6 +49,7 @@ export const Inspector = ({ here, newest, possible, off, state }: InspectorProps
         {outline?.tokens[index] !== undefined && (
           <Field name="context">about {brief(outline.tokens[index])} tokens after it</Field>
         )}
+        {event?.metadata.erased && <Field name="erased">{moment(event.metadata.erased.time)}</Field>}
         {event && <Details event={event} />}
         {event && <Causes here={here} event={event} />}
       </dl>
@@ -156,6 +157,7 @@ const usageOf = (usage: unknown): readonly (readonly [string, number])[] =>
 const Details = ({ event }: { readonly event: ConversationEvent }) => {
   if (event.type === 'Truncated') return <Policy event={event} />
   if (event.type === 'Rewound') return <Field name="reason">{event.data.reason ?? 'none given'}</Field>
+  if (event.type === 'Erased') return <Erasure data={event.data} />
   if (event.type === 'Configured')
     return event.data.model === undefined ? null : <Field name="model">{event.data.model}</Field>
   if (event.type !== 'MessageAppended' && event.type !== 'Condensed') return null
@@ -188,6 +190,39 @@ const Details = ({ event }: { readonly event: ConversationEvent }) => {
     </>
   )
 }
+
+type ErasedData = Extract<ConversationEvent, { readonly type: 'Erased' }>['data']
+
+/** Names of the streams from which events may be erased. */
+const erasedStreams = [
+  ['events', 'events'],
+  ['notes', 'notes'],
+  ['turns', 'records of turns'],
+  ['inbox', 'queued messages'],
+] as const
+/** Maximum number of ranges that are listed. */
+const mostRanges = 20
+
+/** Shows what an event erased, for whom, and why. */
+const Erasure = ({ data }: { readonly data: ErasedData }) => (
+  <>
+    {erasedStreams.map(([stream, name]) => {
+      const { ranges = [] } = data[stream] ?? {}
+      if (ranges.length === 0) return null
+      const some = ranges
+        .slice(0, mostRanges)
+        .map(({ first, last }) => (first === last ? first : `${first}–${last}`))
+      const rest = ranges.length - some.length
+      return (
+        <Field key={stream} name={`erased ${name}`}>
+          {[...some, ...(rest > 0 ? [`${number(rest)} more`] : [])].join(', ')}
+        </Field>
+      )
+    })}
+    {data.by !== undefined && <Field name="decided by">{data.by}</Field>}
+    <Field name="reason">{data.reason ?? 'none given'}</Field>
+  </>
+)
 
 const Policy = ({
   event: { data },

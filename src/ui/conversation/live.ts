@@ -14,17 +14,21 @@ export interface Live {
  * Subscribes to the events of a conversation, beginning with the last event.
  *
  * @param last position of the last event; undefined until it is known
+ * @param onErased called when content of the conversation is erased
  */
 export const useLive = (
   source: ApiSource,
   id: string,
   last: number | undefined,
   grown: (position: number) => void,
+  onErased: () => void,
 ): Live => {
   const [connection, setConnection] = useState<ConnectionState>({ state: 'connecting' })
   const [newest, setNewest] = useState<ConversationEvent>()
   const tell = useRef(grown)
   tell.current = grown
+  const tellErased = useRef(onErased)
+  tellErased.current = onErased
   const isKnown = last !== undefined
   useEffect(() => {
     if (!isKnown || !source.isLive) return undefined
@@ -35,6 +39,7 @@ export const useLive = (
         if (event.position === undefined) return
         if (event.type !== undefined) setNewest(event as ConversationEvent)
         tell.current(event.position)
+        if (event.type === 'Erased' && event.position > last) tellErased.current()
       },
     })
   }, [source, id, isKnown])

@@ -9,7 +9,7 @@ interface MarksProps {
   readonly outline: OutlineResponse
 }
 
-/** Lists the markers, rewinds and restores that the ribbon draws, as lines of text. */
+/** Lists the markers, rewinds, restores and erasures that the ribbon draws, as lines of text. */
 export const MarksSheet = ({ conversation, view, outline }: MarksProps) => {
   const marks = [
     ...outline.markers.map(({ position, kind, hidden, before, after }) => ({
@@ -27,6 +27,9 @@ export const MarksSheet = ({ conversation, view, outline }: MarksProps) => {
       tone: 'rewind',
       words: `restore of what ${number(marker)} hid`,
     })),
+    ...Array.from(outline.kinds).flatMap((letter, index) =>
+      letter === 'E' ? [{ position: outline.from + index, tone: 'rewind', words: 'erasure' }] : [],
+    ),
   ].toSorted((one, other) => one.position - other.position)
   const isPart = outline.from > 0 || outline.to < outline.last
   return (

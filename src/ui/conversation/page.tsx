@@ -1,4 +1,5 @@
 import './conversation.css'
+import { useState } from 'preact/hooks'
 import { usePins } from '../acts/pins.tsx'
 import { useActs } from '../acts/use-acts.tsx'
 import { Header } from '../header.tsx'
@@ -20,8 +21,19 @@ import { useRows } from './use-rows.ts'
 import { useSelected } from './use-selected.ts'
 import { useSight } from './use-sight.ts'
 
-export const ConversationPage = ({ source, params: { id = '' }, search }: PageProps) => {
-  const sight = useSight(source, id, search)
+/** Shows a conversation. Everything is read again when content is erased, so that the page keeps nothing of it. */
+export const ConversationPage = (props: PageProps) => {
+  const [erasures, setErasures] = useState(0)
+  return <Shown key={erasures} {...props} onErased={() => setErasures(erasures + 1)} />
+}
+
+const Shown = ({
+  source,
+  params: { id = '' },
+  search,
+  onErased,
+}: PageProps & { readonly onErased: () => void }) => {
+  const sight = useSight(source, id, search, onErased)
   const { view, at, last, outline, overview } = sight
   const moves = useMoves(source, id, sight)
   const shown = useRows(source, id, sight)

@@ -4,7 +4,7 @@ import { Blocks } from '../blocks/blocks.tsx'
 import { Exact } from '../blocks/shown.tsx'
 import type { ApiSource } from '../source/source.ts'
 import { hrefs, type ConversationViewState } from '../url.ts'
-import { brief, count, number, size } from '../words.ts'
+import { brief, count, erasedText, number, size } from '../words.ts'
 import { describe, lengthOf } from './kinds.ts'
 import { type HistoryRow, stateOf } from './rows.ts'
 import type { ShownEntry, ClippedItem } from '../source/answers.ts'
@@ -39,6 +39,10 @@ interface BodyProps {
   readonly state?: ComponentChildren
 }
 
+/** Shows when the content of an item was erased, if it was. */
+const Erased = ({ item: { erased } }: Pick<BodyProps, 'item'>) =>
+  erased === undefined ? null : <span class="state">{erasedText(erased)}</span>
+
 /** Shows an item: its kind, tools, status, length and content. */
 const Message = ({ around, item, state }: BodyProps) => {
   const { tone, words, tools } = describe(item, around.names)
@@ -52,6 +56,7 @@ const Message = ({ around, item, state }: BodyProps) => {
           </b>
         )}
         {state !== undefined && <span class="state">{state}</span>}
+        <Erased item={item} />
         <span class="size figures">{size(lengthOf(item))}</span>
       </p>
       <Said around={around} item={item} />
@@ -94,6 +99,7 @@ export const InPlace = ({ around, item }: { readonly around: RowContext; readonl
     <p class="what">
       <span class="kind">{item.kind === 'summary' ? 'summary' : 'truncated'}</span>{' '}
       {item.kind === 'summary' && <span class="faint">{methods[item.method]}</span>}
+      <Erased item={item} />
       <span class="size figures">
         {brief(item.tokens.before)} → {brief(item.tokens.after)} tokens
       </span>
@@ -202,6 +208,7 @@ export const RowView = ({ around, row }: { readonly around: RowContext; readonly
                   <span class="state">
                     note {row.position}, itself {row.entry.status} by {row.entry.by}
                   </span>
+                  <Erased item={row.entry} />
                 </p>
                 <Said around={around} item={row.entry} />
               </>
@@ -276,5 +283,6 @@ export const RowView = ({ around, row }: { readonly around: RowContext; readonly
 export const rowLabel = (row: HistoryRow, names: ReadonlyMap<string, string>): string => {
   const item = 'item' in row ? row.item : 'entry' in row ? row.entry : undefined
   const what = item ? describe(item, names).words : row.kind
-  return `${number(row.position)}, ${what}, ${stateOf(row)}`
+  const erased = erasedText(item?.erased)
+  return [number(row.position), what, stateOf(row), ...(erased === undefined ? [] : [erased])].join(', ')
 }

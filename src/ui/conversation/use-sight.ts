@@ -34,7 +34,7 @@ export interface Sight extends Live, Pick<OutlineState, 'outline' | 'overview'> 
   readonly drag: (position: number | undefined) => void
 }
 
-export const useSight = (source: ApiSource, id: string, search: string): Sight => {
+export const useSight = (source: ApiSource, id: string, search: string, onErased: () => void): Sight => {
   const view = useMemo(() => viewOf(search), [search])
   const [dragged, drag] = useState<number>()
   const [attempt, setAttempt] = useState(0)
@@ -57,7 +57,7 @@ export const useSight = (source: ApiSource, id: string, search: string): Sight =
 
   const isFollowing = asked === undefined
   const isSettled = useRested(answer !== undefined && known !== undefined, 300) === true
-  const live = useLive(source, id, isSettled ? known : undefined, grown)
+  const live = useLive(source, id, isSettled ? known : undefined, grown, onErased)
   const fresh = useFresh(isFollowing, known, last)
   return {
     ...live,

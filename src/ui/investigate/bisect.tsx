@@ -155,6 +155,7 @@ const named: Readonly<Record<string, string>> = {
   rewind: 'a rewind',
   restore: 'a restore',
   configuration: 'another configuration',
+  erasure: 'an erasure',
 }
 
 const answers = [

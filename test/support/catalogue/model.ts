@@ -20,7 +20,7 @@ const kindOf = (event: ConversationEvent): string => {
       Restored: 'R',
       Configured: 'K',
       Forked: '-',
-      Erased: '-',
+      Erased: 'E',
     }[type]
   const { role, content } = event.data
   const has = (wanted: string): boolean => content.some((block) => block.type === wanted)

@@ -18,7 +18,7 @@ const inks: Readonly<Record<string, keyof Colours>> = {
 export const inkOf = (letter: string | undefined): keyof Colours => inks[letter ?? ''] ?? 'faint'
 /** Opacity of a bar, by the letter of the event kind; default 1. */
 const strengths: Readonly<Record<string, number>> = { r: 0.5, c: 0.8 }
-const isLow = (letter: string | undefined): boolean => letter === 'K' || letter === '-'
+const isLow = (letter: string | undefined): boolean => ['K', 'E', '-'].includes(letter ?? '')
 
 /**
  * Returns the last position before the next rewind after `at`. Past events are drawn the same way from every position between `at` and

@@ -1,0 +1,32 @@
+import { z } from 'zod'
+import { conversationIdSchema } from '../../events/ids.ts'
+import { count, position, time } from './parts.ts'
+
+// Response schemas for erasures and legal holds.
+
+export const erasureShape = z
+  .looseObject({
+    conversation: conversationIdSchema,
+    positions: z.array(position).describe('Positions of the events erased, ascending'),
+    notes: count.describe('Number of notes and links erased'),
+    turns: count.describe('Number of records of turns erased'),
+    inbox: count.describe('Number of queued messages erased'),
+    contents: count.describe('Number of contents stored outside these events that were removed'),
+    recent: count.describe(
+      'Number of such contents that stay for now, because they were stored less than a minute ago: `gc` removes them',
+    ),
+    repeated: z
+      .array(
+        z.looseObject({
+          place: z.looseObject({ kind: z.string(), position: position.optional() }),
+          of: z.array(position),
+          excerpt: z.string().describe('Masked form of the longest run of repeated words'),
+        }),
+      )
+      .describe('Places that repeat words of the erased events, and are not erased'),
+  })
+  .meta({ id: 'Erasure' })
+
+export const holdShape = z
+  .looseObject({ by: z.string(), reason: z.string().optional(), since: time })
+  .meta({ id: 'Hold' })
