@@ -45,6 +45,17 @@ export type {
 export type { SomeOf, StepSettings, TurnOptions, WaitOptions } from './agent/turn/options.ts'
 export type { ResultReader } from './agent/turn/results/result-reader.ts'
 export type { ErasureReport, HoldOptions } from './api/erase.ts'
+export type {
+  RetentionRunError,
+  RetentionRunOptions,
+  CannotApplyRetention,
+  NewRetentionRule,
+  RetentionMethods,
+  RetentionError,
+  RetentionReport,
+} from './api/retention.ts'
+export type { RetentionRule } from './conversation/beside/retention-log.ts'
+export type { RetentionPeriod } from './events/retention-events.ts'
 export type { LegalHold } from './conversation/beside/hold.ts'
 export type { CannotErase, EraseError, EraseOptions, ErasedContent } from './conversation/writing/erase.ts'
 export type { CancelError, CancelOptions } from './agent/turn/say/cancel.ts'

@@ -32,7 +32,13 @@ import type { MessageInput } from '../conversation/writing/inputs.ts'
 import type { InvalidInput } from '../events/errors.ts'
 import type { MethodResult, ResultStyle } from '../result/answer.ts'
 import type { NoteError, ReadError, StoreError } from '../store/errors.ts'
-import { createEraseMethod, createHoldMethods, createNoteMethod, type ErasureReport, type HoldOptions } from './erase.ts'
+import {
+  createEraseMethod,
+  createHoldMethods,
+  createNoteMethod,
+  type ErasureReport,
+  type HoldOptions,
+} from './erase.ts'
 
 /**
  * Methods of a conversation: methods on its log, and methods for the agents and people that work on it. `Forked` is the type of the

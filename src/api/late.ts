@@ -64,6 +64,7 @@ export const lateStore = (
         created,
         TE.flatMap(({ backup }) => backup?.(file, options) ?? TE.left(storeClosed(url))),
       ),
+    scrub: () => TE.flatMap(({ scrub }: EventStore) => scrub?.() ?? TE.right(undefined))(found),
     liveness: {
       hold: (name) => {
         if (store !== empty) return store.liveness?.hold(name)

@@ -36,6 +36,7 @@ import { programOn } from '../agent/workers/peers/liveness.ts'
 import { createWorker, mapServed } from '../agent/workers/create-worker.ts'
 import { withIndex } from './by-index.ts'
 import { taskConversation } from './conversation.ts'
+import { lateRetention } from './late-retention.ts'
 import type { StoreOf, TaskStore } from './store.ts'
 
 export interface StoreOptions {
@@ -154,6 +155,10 @@ export const storeOn = (
   const { infos, infosOf, close, ...catalogue } = lateCatalogue(events, place, index)
   const commands = handler(events, actor)
   const notes = noteStore(events, actor)
+  /** Builds the index again after an erasure, because it has the words of conversations. */
+  const renewIndex = async (): Promise<void> => {
+    if (place !== undefined) (await import('../catalogue/file.ts')).renewFile(place)
+  }
   const beside: SideStreams = {
     notes,
     turnLog: (id) => turnLog(events, actor, id),
@@ -163,9 +168,7 @@ export const storeOn = (
     erase: async function* (id, options): Fallible<EraseError, ErasedContent> {
       const { erase } = await import('../conversation/writing/erase.ts')
       const erased = yield* erase({ events, adapter, actor }, id, options)
-      // The index has the words of conversations.
-      if (place !== undefined && options.dryRun !== true)
-        (await import('../catalogue/file.ts')).renewFile(place)
+      if (options.dryRun !== true) await renewIndex()
       return erased
     },
   }
@@ -202,6 +205,7 @@ export const storeOn = (
     blob: (sha256) => blobOf(adapter, sha256),
     catalogue,
     audit: lateAudit({ store: events, actor, conversation: conversationOf }),
+    retention: lateRetention({ events, adapter, actor, onErased: renewIndex }),
     close: () => async () => {
       await close()
       return events.close()()

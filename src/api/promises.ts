@@ -77,4 +77,5 @@ export const promiseStore = (store: TaskStore): Store => ({
   worker: (options) => promised(store.worker(mapServed(options, promiseConversation))),
   catalogue: promised(store.catalogue),
   audit: promised(store.audit),
+  retention: promised(store.retention),
 })

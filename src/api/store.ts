@@ -1,5 +1,6 @@
 import type { Catalogue } from '../catalogue/port.ts'
 import type { TaskConversation } from './conversation.ts'
+import type { RetentionMethods } from './retention.ts'
 import type { InvalidInput } from '../events/errors.ts'
 import type { ConversationEvent } from '../events/events.ts'
 import type { ImportError } from '../transfer/formats/errors.ts'
@@ -156,6 +157,8 @@ export interface StoreOf<W extends ResultStyle, Chat> {
   readonly catalogue: Catalogue<W>
   /** A signed ledger that proves to others that conversations are unchanged. */
   readonly audit: Audit<W>
+  /** Rules about how long content is kept, and their application. */
+  readonly retention: RetentionMethods<W>
   /**
    * Checks the whole database file for damaged pages and for indexes that do not match their tables. Does nothing for a store that is
    * not a file. Errors: `StoreCorrupt`, which names the damage.

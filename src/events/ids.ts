@@ -35,6 +35,9 @@ export const [turnsStreamOf, turnedIn] = streams('turns-')
 export const [inboxStreamOf, queuedIn] = streams('inbox-')
 /** Conversions between a worker id and the stream in which the worker reports that it is alive. */
 export const [workerStreamOf, workerOf] = streams('worker-')
+/** Stream of the rules about how long content is kept, and stream of the runs that apply them. */
+export const retentionStream = 'retention'
+export const retentionRunsStream = 'retention-runs'
 
 // Event ids are derived from the namespace, so it must never change. Code that only reads, such as a page, is built without it.
 const namespace = /* @__PURE__ */ Buffer.from('7d1b6a0e6c3d5c0f9d6f0b6c0a4c2e51', 'hex')

@@ -18,6 +18,7 @@ void ({
   worker: true satisfies SameNames<promises.Worker, tasks.Worker>,
   catalogue: true satisfies SameNames<promises.Store['catalogue'], tasks.Store['catalogue']>,
   audit: true satisfies SameNames<promises.Store['audit'], tasks.Store['audit']>,
+  retention: true satisfies SameNames<promises.Store['retention'], tasks.Store['retention']>,
 } as const)
 
 const message = { role: 'user', content: 'Hello.' } as const
@@ -31,27 +32,36 @@ interface Objects {
   readonly worker: object
   readonly catalogue: object
   readonly audit: object
+  readonly retention: object
   /** The last: it is closed by one of its methods. */
   readonly store: object
 }
-const names = ['conversation', 'fork', 'worker', 'catalogue', 'audit', 'store'] as const
+const names = ['conversation', 'fork', 'worker', 'catalogue', 'audit', 'retention', 'store'] as const
 
 /** What an API has: the same conversation in a store of its own. */
 const ofPromises = async (): Promise<Objects> => {
   const store = await openStore('memory:')
   const conversation = store.conversation('c')
   await conversation.append(message)
-  const { catalogue, audit } = store
+  const { catalogue, audit, retention } = store
   const worker = store.worker({ turn: noTurn })
-  return { store, conversation, fork: await conversation.fork('d'), worker, catalogue, audit }
+  return { store, conversation, fork: await conversation.fork('d'), worker, catalogue, audit, retention }
 }
 const ofTasks = async (): Promise<Objects> => {
   const store = right(await openTasks('memory:')())
   const conversation = store.conversation('c')
   right(await conversation.append(message)())
-  const { catalogue, audit } = store
+  const { catalogue, audit, retention } = store
   const worker = store.worker({ turn: noTurn })
-  return { store, conversation, fork: right(await conversation.fork('d')()), worker, catalogue, audit }
+  return {
+    store,
+    conversation,
+    fork: right(await conversation.fork('d')()),
+    worker,
+    catalogue,
+    audit,
+    retention,
+  }
 }
 
 const namesOf = (object: object): readonly string[] => Object.keys(object).toSorted()

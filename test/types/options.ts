@@ -22,6 +22,7 @@ interface Options {
   readonly AnthropicOptions: api.AnthropicOptions
   readonly AuditOptions: api.AuditOptions
   readonly BeginOptions: api.BeginOptions
+  readonly RetentionRunOptions: api.RetentionRunOptions
   readonly RotateOptions: api.RotateOptions
   readonly PatrolOptions: api.PatrolOptions
   readonly StatusOptions: api.StatusOptions

@@ -4,7 +4,8 @@ import type { BisectionState, BisectOptions, Judge, KeptVerdict, Verdict } from 
 import { toError } from '../../result/typed-error.ts'
 import { usage } from '../errors.ts'
 import type { Host } from '../host.ts'
-import { exclusive, position, positionOrStart, several } from '../options.ts'
+import { secondsIn } from '../durations.ts'
+import { exclusive, position, positionOrStart } from '../options.ts'
 import type { Output } from '../output.ts'
 import type { Shell } from '../shell.ts'
 import { plural, shellWord } from '../text.ts'
@@ -57,9 +58,9 @@ export const addBisect = (program: Command, shell: Shell): void => {
       reliability,
     )
     .option(
-      '--timeout <seconds>',
-      `with --run: how long a command may take (default: ${defaultTimeout})`,
-      several,
+      '--timeout <duration>',
+      `with --run: how long a command may take: 90s, 10min, or seconds (default: ${defaultTimeout}s)`,
+      secondsIn,
     )
     .option('--again', 'start again, ignoring earlier verdicts')
     .addHelpText(

@@ -26,6 +26,7 @@ import { addPause, addResume } from './pause.ts'
 import { addReplay } from './replay.ts'
 import { addRender, addRequest, addSent } from './request.ts'
 import { addRestore } from './restore.ts'
+import { addRetention } from './retention.ts'
 import { addRewind } from './rewind.ts'
 import { addCancel, addSay } from './say.ts'
 import { addSearch } from './search.ts'
@@ -60,7 +61,7 @@ const groups: readonly (readonly [
     [addWork, addWorkAsOne, addAnswer, addWorkers, addSteps, addPause, addResume, addRetry, addUnpark],
   ],
   ['Share:', [addExport, addCopy, addServe, addToken, addAudit]],
-  ['Store:', [addVerify, addDoctor, addBackup, addGc, addErase, addHold, addRelease]],
+  ['Store:', [addVerify, addDoctor, addBackup, addGc, addErase, addHold, addRelease, addRetention]],
 ]
 
 /** Adds every command to the program, in the order in which the help lists them. */

@@ -9,6 +9,7 @@ import { patrolBeside, patrolOption, type PatrolFlags } from '../audit/patrol.ts
 import { usage } from '../errors.ts'
 import { createSealTask, type SealingOptions, sealOption } from '../audit/seal-task.ts'
 import { port, several } from '../options.ts'
+import { keepApplyingRetention } from '../retention-task.ts'
 import type { CommandSession, Shell } from '../shell.ts'
 import { addServeToken, defaultTokenFile } from './token.ts'
 import { workInside } from '../work/inside.ts'
@@ -47,6 +48,7 @@ address requires a token file.
 The access log, a line of JSON for each request, goes to standard error.
 With --work, a worker runs in this process: the API then streams what the model
 writes as it is written. \`palimpsest work --help\` says what the module exports.
+Once a day, the rules of \`palimpsest retention\` are applied.
 With --patrol, each audit's findings are an event in the store, a metric and a
 line in the log.
 On SIGTERM or SIGINT, requests in progress are answered, then the server ends.
@@ -114,6 +116,7 @@ export const serveUntilEnded = async (
   try {
     const server = await serve({ ...options, store, relay })
     const beside = [inside, sealer, patroller].flatMap((one) => (one ? [one.run(drain.signal)] : []))
+    if (!options.isReadOnly) beside.push(keepApplyingRetention(store, options.log, drain.signal))
     // Prevents unhandled rejections; the errors are handled where these promises are awaited.
     for (const running of beside) running.catch(() => undefined)
     try {

@@ -6,7 +6,9 @@ import { sealAnchorOption, createSealTask, type SealingOptions, sealOption } fro
 import { usage } from '../errors.ts'
 import { type AttemptReport, openStore, type Store } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
+import { keepApplyingRetention } from '../retention-task.ts'
 import type { Output } from '../output.ts'
+import { secondsIn } from '../durations.ts'
 import { serverUrl, several, workerName } from '../options.ts'
 import { packageFile } from '../package.ts'
 import type { GlobalOptions, Shell } from '../shell.ts'
@@ -56,6 +58,7 @@ and is the only one to retry a step during which two have died.
 With --relay, \`palimpsest serve\` at that URL streams what the model writes as it
 is written. This stream is never recorded; if the server is down, only the
 stream is lost. The token needs the scope write.
+Once a day, the rules of \`palimpsest retention\` are applied.
 On SIGTERM or SIGINT, only steps in progress finish; a second signal ends
 all processes at once (exit code 1).
 
@@ -90,6 +93,7 @@ Examples:
           host.stderr.write(`${JSON.stringify({ audit: 'ended', error })}\n`),
         )
         if (!isJson) await out.aside([`answering the conversations of ${store.url}; Ctrl-C ends it`, 'dim'])
+        const keeping = keepApplyingRetention(store, host.stderr, stops.drain.signal)
         try {
           await supervise({
             processes: options.processes,
@@ -115,6 +119,8 @@ Examples:
           })
           await sealing
         } finally {
+          stops.drain.abort()
+          await keeping
           await sealer?.close()
           stops.forget()
         }
@@ -160,7 +166,11 @@ const withWorkerOptions = (command: Command): Command =>
     .option('--slots <n>', 'conversations that each process works on at once (default: 8)', several)
     .option('--name <name>', "prefix of the workers' ids (default: worker)", workerName)
     .option('--conversations <prefixes...>', 'serve only conversations whose id begins with this')
-    .option('--grace <seconds>', 'time that turns may take to finish (default: 30)', several)
+    .option(
+      '--grace <duration>',
+      'time that turns may take to finish: 2min, or seconds (default: 30s)',
+      secondsIn,
+    )
     .option('--answer-all', 'answer every conversation that awaits the model, requested or not')
     .option('--relay <url>', "relay the model's output to this server", serverUrl)
 

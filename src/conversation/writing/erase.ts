@@ -10,6 +10,7 @@ import { erasedData } from '../../events/without-content.ts'
 import { toolCalls } from '../../projections/pairs.ts'
 import { orThrow, catchTyped, unwrap, type Fallible } from '../../result/fallible.ts'
 import { toError } from '../../result/typed-error.ts'
+import { pacer } from '../../store/breath.ts'
 import { despiteConflicts } from '../../store/conflicts.ts'
 import type { ReadError, StoreError } from '../../store/errors.ts'
 import { pagesOf } from '../../store/pages.ts'
@@ -98,17 +99,23 @@ interface Erasable extends EventReplacement {
  *
  * @param events the store that reads events whole
  * @param adapter the store beneath it, in which large content is apart
+ * @param scrub removes what was erased from everywhere in the store; default: the adapter's own
  */
 export async function* erase(
   {
     events,
     adapter,
     actor,
-  }: { readonly events: EventStore; readonly adapter: EventStore; readonly actor: Actor },
+    scrub = adapter.scrub,
+  }: {
+    readonly events: EventStore
+    readonly adapter: EventStore
+    readonly actor: Actor
+    readonly scrub?: EventStore['scrub']
+  },
   conversation: string,
   options: EraseOptions,
 ): Fallible<EraseError, ErasedContent> {
-  const { scrub } = adapter
   if (!scrub) return yield cannotErase(conversation, `${events.url} cannot overwrite events`)
   yield* checkNotHeld(events, conversation)
   const time = new Date().toISOString()
@@ -147,6 +154,24 @@ export async function* erase(
   const removed = yield* removeContents(adapter, contents)
   yield* unwrap(scrub())
   return { conversation, ...erased, ...removed }
+}
+
+/** Reports whether a conversation has content that was recorded before a time and is not erased. */
+export async function* hasOlder(
+  { events }: { readonly events: EventStore },
+  conversation: string,
+  before: Date,
+): Fallible<StoreError, boolean> {
+  const limit = before.toISOString()
+  const pace = pacer()
+  for (const kind of kinds)
+    for await (const page of pagesOf(events, streamsOf[kind](conversation)))
+      for (const stored of yield* unwrap(page)) {
+        if (timeIn(stored.metadata) < limit && hasContent(stored)) return true
+        const pause = pace(stored.data.length)
+        if (pause) await pause
+      }
+  return false
 }
 
 const cannotErase = (conversation: string, problem: string): CannotErase => ({

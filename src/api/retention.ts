@@ -1,0 +1,324 @@
+import { isDeepStrictEqual } from 'node:util'
+import * as E from 'fp-ts/lib/Either.js'
+import * as TE from 'fp-ts/lib/TaskEither.js'
+import { type RetentionLog, retentionLog, type RetentionRule } from '../conversation/beside/retention-log.ts'
+import {
+  erase,
+  type EraseError,
+  type EraseOptions,
+  type ErasedContent,
+  hasOlder,
+} from '../conversation/writing/erase.ts'
+import { check } from '../events/check.ts'
+import { type EventTooLarge, type InvalidInput, invalidInput } from '../events/errors.ts'
+import type { Actor } from '../events/events.ts'
+import { conversationOf, streamOf } from '../events/ids.ts'
+import {
+  endedRuleSchema,
+  isHalfYear,
+  newRuleSchema,
+  periodBefore,
+  type RetentionFact,
+  type RetentionPeriod,
+} from '../events/retention-events.ts'
+import type { MethodResult, ResultStyle } from '../result/answer.ts'
+import { type Fallible, run, task, unwrap } from '../result/fallible.ts'
+import { breath } from '../store/breath.ts'
+import { isLoss, type StoreError } from '../store/errors.ts'
+import { checkOptions, kinds } from '../store/options.ts'
+import { namePages } from '../store/pages.ts'
+import { type EventStore, maxPage } from '../store/port.ts'
+
+/** A new rule about how long content is kept. */
+export interface NewRetentionRule {
+  /** Beginning of the ids of the conversations to which the rule applies; `''` for all. */
+  readonly prefix: string
+  /** Time for which content is kept: `{ months }` by the calendar in UTC, or `{ days }`. */
+  readonly keep: RetentionPeriod
+  /** The person who sets the rule. Every erasure that follows from it names this person. */
+  readonly by: string
+  readonly reason?: string | undefined
+  /** True to allow a rule that keeps less than six months; `reason` must say why. Default false. */
+  readonly force?: boolean | undefined
+}
+
+export interface RetentionRunOptions {
+  /** The person who has the rules applied, recorded with the run. */
+  readonly by?: string | undefined
+  /** True to count what would be erased, and to write nothing. Default false. */
+  readonly dryRun?: boolean | undefined
+  /** Ends the run after the conversation in progress. What is left is erased by the next run. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Result of a run: what was erased, or would be in a dry run. */
+export interface RetentionReport {
+  /** Number of conversations from which content was erased. */
+  readonly conversations: number
+  /** Numbers of erased events of the conversations, and of events in the streams beside them. */
+  readonly events: number
+  readonly notes: number
+  readonly turns: number
+  readonly inbox: number
+  /** Number of large contents removed. */
+  readonly contents: number
+  /** Conversations with content that is due, but cannot be erased now, such as under a legal hold; at most 1,000. */
+  readonly skipped: readonly { readonly conversation: string; readonly problem: string }[]
+  /** Number of further such conversations. */
+  readonly moreSkipped: number
+  /** False if the signal ended the run early. */
+  readonly isComplete: boolean
+}
+
+export type RetentionError = StoreError | InvalidInput | EventTooLarge
+/** The store cannot erase: it keeps events for good. */
+export interface CannotApplyRetention {
+  readonly _tag: 'CannotApplyRetention'
+  readonly message: string
+}
+export type RetentionRunError = EraseError | CannotApplyRetention
+
+/** Rules about how long the content of conversations is kept, and their application. docs/operating.md. */
+export interface RetentionMethods<W extends ResultStyle = 'task'> {
+  /**
+   * Reads the rules, sorted by prefix. For a conversation, the rule with the longest matching prefix decides. Errors: a `StoreError`.
+   *
+   * @example
+   * for (const { prefix, keep } of await store.retention.rules()) console.log(prefix, keep)
+   */
+  readonly rules: () => MethodResult<W, RetentionError, readonly RetentionRule[]>
+  /**
+   * Sets the rule for a prefix, in place of an earlier one. A repeat writes nothing. Errors: `InvalidInput`, also if the rule keeps less
+   * than six months and `force` and a `reason` are not given.
+   *
+   * @example
+   * await store.retention.set({ prefix: 'support-', keep: { months: 12 }, by: 'ann' })
+   */
+  readonly set: (rule: NewRetentionRule) => MethodResult<W, RetentionError, void>
+  /**
+   * Ends the rule for a prefix. Errors: `InvalidInput` if there is none.
+   *
+   * @example
+   * await store.retention.set({ prefix: 'trial-', keep: { days: 400 }, by: 'ann' })
+   * await store.retention.end({ prefix: 'trial-', by: 'ann' })
+   */
+  readonly end: (rule: {
+    readonly prefix: string
+    readonly by: string
+  }) => MethodResult<W, RetentionError, void>
+  /**
+   * Erases everything that was recorded earlier than its rule keeps it. Conversations that cannot be erased from now are skipped, and
+   * named in the report. The run is recorded in the store. If it is interrupted, the next run erases the rest. Errors: `CannotApplyRetention` if
+   * the store cannot erase; `InvalidInput`; a `StoreError`.
+   *
+   * @example
+   * const { events, skipped } = await store.retention.apply({ dryRun: true })
+   */
+  readonly apply: (options?: RetentionRunOptions) => MethodResult<W, RetentionRunError, RetentionReport>
+  /**
+   * Applies the rules as `apply` does, but at most once a day: returns undefined, and does nothing, if there are no rules, or if another
+   * run, of any process, began less than 24 hours ago.
+   *
+   * @example
+   * await store.retention.applyIfDue()
+   */
+  readonly applyIfDue: (
+    options?: RetentionRunOptions,
+  ) => MethodResult<W, RetentionRunError, RetentionReport | undefined>
+}
+
+export interface RetentionContext {
+  /** The store that reads events whole, and the store beneath it. */
+  readonly events: EventStore
+  readonly adapter: EventStore
+  readonly actor: Actor
+  /** Called once content was erased. */
+  readonly onErased: () => Promise<void>
+}
+
+/** Maximum number of rules, all of which are read at once. */
+const mostRules = 1_000
+/** Maximum number of skipped conversations that a report names. */
+const mostSkipped = 1_000
+/** Least time between two runs that a process begins by itself, in milliseconds. */
+const day = 86_400_000
+
+export const createRetention = (context: RetentionContext): RetentionMethods => {
+  const { events, actor } = context
+  const log = retentionLog(events, actor)
+
+  const apply = (options: RetentionRunOptions | undefined, least?: number) =>
+    task(async function* (): Fallible<RetentionRunError, RetentionReport | undefined> {
+      const given = yield* unwrap(
+        checkOptions<RetentionRunOptions>(options, {
+          by: kinds.text,
+          dryRun: kinds.flag,
+          signal: kinds.signal,
+        }),
+      )
+      const rules = yield* log.rules()
+      if (rules.length === 0) return least === undefined ? nothing : undefined
+      return yield* applyRules(context, log, rules, given, least)
+    })
+
+  return {
+    rules: () => task(log.rules),
+    set: (rule) =>
+      task(async function* (): Fallible<RetentionError, void> {
+        const { force = false, ...data } = yield* unwrap(check(newRuleSchema, rule))
+        const { prefix, keep, reason = '' } = data
+        if (!isHalfYear(keep) && !(force && reason.trim() !== '')) return yield tooShort
+        yield* log.change((rules): E.Either<InvalidInput, RetentionFact | undefined> => {
+          const before = rules.find((one) => one.prefix === prefix)
+          if (before && isSame(before, data)) return E.right(undefined)
+          if (!before && rules.length >= mostRules) return E.left(tooMany)
+          return E.right({ type: 'RetentionSet', data })
+        })
+      }),
+    end: (rule) =>
+      task(async function* (): Fallible<RetentionError, void> {
+        const data = yield* unwrap(check(endedRuleSchema, rule))
+        yield* log.change((rules) =>
+          rules.some(({ prefix }) => prefix === data.prefix)
+            ? E.right({ type: 'RetentionEnded', data })
+            : E.left(invalidInput('prefix', noRule(rules))),
+        )
+      }),
+    apply: (options) => async () =>
+      E.map((report: RetentionReport | undefined) => report ?? nothing)(await apply(options)()),
+    applyIfDue: (options) => apply(options, day),
+  }
+}
+
+const tooShort = invalidInput(
+  'keep',
+  'must be six months or more (184 days), as the AI Act requires for logs (articles 19 and 26(6)): to keep less, set force, and give a reason',
+)
+
+const tooMany = invalidInput('prefix', `would need one more than ${mostRules} rules: end others first`)
+
+const noRule = (rules: readonly RetentionRule[]): string => {
+  const known = rules.slice(0, 10).map(({ prefix }) => `'${prefix}'`)
+  return `has no rule of its own: there are rules for ${known.join(', ') || 'no prefix'}`
+}
+
+const nothing: RetentionReport = {
+  conversations: 0,
+  events: 0,
+  notes: 0,
+  turns: 0,
+  inbox: 0,
+  contents: 0,
+  skipped: [],
+  moreSkipped: 0,
+  isComplete: true,
+}
+
+/** Applies rules in a run of its own. Returns undefined if another run began fewer than `least` milliseconds ago. */
+async function* applyRules(
+  { events, adapter, actor, onErased }: RetentionContext,
+  log: RetentionLog,
+  rules: readonly RetentionRule[],
+  { by, dryRun = false, signal }: RetentionRunOptions,
+  least: number | undefined,
+): Fallible<RetentionRunError, RetentionReport | undefined> {
+  const { scrub } = adapter
+  if (!scrub) return yield cannotApply(events)
+  const number = dryRun ? 0 : yield* log.begin(by, least)
+  if (number === undefined) return undefined
+  const now = new Date()
+  const total = { ...nothing, skipped: [] as { conversation: string; problem: string }[] }
+  // The log of the database is emptied once, at the end.
+  const stores = { events, adapter, actor, scrub: () => TE.right(undefined) }
+  for await (const found of ruled(events, rules, signal)) {
+    const { conversation, rule } = yield* unwrap(found)
+    const erasing = eraseOlder(stores, conversation, {
+      before: periodBefore(rule.keep, now),
+      by: rule.by,
+      reason: reasonOf(rule),
+      dryRun,
+    })
+    const erased = await run(erasing)
+    if (E.isRight(erased)) {
+      if (erased.right) add(total, erased.right)
+    } else if (!isOfConversation(erased.left)) return yield erased.left
+    else if (total.skipped.length >= mostSkipped) total.moreSkipped++
+    else total.skipped.push({ conversation, problem: erased.left.message })
+  }
+  const report = { ...total, isComplete: signal?.aborted !== true }
+  if (dryRun) return report
+  // Also if nothing was erased: an earlier run may have been interrupted before it.
+  yield* unwrap(scrub())
+  if (report.conversations > 0) await onErased()
+  yield* log.end({ ...report, run: number, skipped: report.skipped.map(({ conversation }) => conversation) })
+  return report
+}
+
+/** Yields the conversations to which a rule applies, each with its rule, until the signal aborts. */
+async function* ruled(
+  events: EventStore,
+  rules: readonly RetentionRule[],
+  signal: AbortSignal | undefined,
+): AsyncGenerator<
+  E.Either<StoreError, { readonly conversation: string; readonly rule: RetentionRule }>,
+  void
+> {
+  const longestFirst = rules.toSorted((one, other) => other.prefix.length - one.prefix.length)
+  // A prefix that begins with another one would list its conversations twice.
+  const prefixes = rules
+    .map(({ prefix }) => prefix)
+    .filter((prefix, _, all) => !all.some((other) => other !== prefix && prefix.startsWith(other)))
+    .map(streamOf)
+  for await (const page of namePages((last) => events.newest(prefixes, last, maxPage))) {
+    if (E.isLeft(page)) return yield page
+    for (const stream of page.right) {
+      await breath()
+      if (signal?.aborted) return
+      const conversation = conversationOf(stream) ?? stream
+      const rule = longestFirst.find(({ prefix }) => conversation.startsWith(prefix))
+      if (rule) yield E.right({ conversation, rule })
+    }
+  }
+}
+
+/** Erases what a conversation has from before a time; returns undefined if there is nothing, even under a legal hold. */
+async function* eraseOlder(
+  stores: Parameters<typeof erase>[0],
+  conversation: string,
+  options: EraseOptions & { readonly before: Date },
+): Fallible<EraseError, ErasedContent | undefined> {
+  return (yield* hasOlder(stores, conversation, options.before))
+    ? yield* erase(stores, conversation, options)
+    : undefined
+}
+
+const add = (
+  total: { -readonly [K in keyof RetentionReport]: RetentionReport[K] },
+  { positions, notes, turns, inbox, contents }: ErasedContent,
+): void => {
+  if (positions.length + notes + turns + inbox > 0) total.conversations++
+  total.events += positions.length
+  total.notes += notes
+  total.turns += turns
+  total.inbox += inbox
+  total.contents += contents
+}
+
+/** Reports whether an error concerns one conversation, so that the others can still be erased from. */
+const isOfConversation = (error: EraseError): boolean =>
+  ['CannotErase', 'ImportUnfinished', 'Conflict', 'EventTooLarge'].includes(error._tag) ||
+  isLoss(error as StoreError)
+
+const reasonOf = ({ prefix, keep, reason }: RetentionRule): string => {
+  const of = prefix === '' ? 'all conversations' : `${prefix}…`
+  const period = 'months' in keep ? `${keep.months} months` : `${keep.days} days`
+  return `retention of ${of}: ${period}${reason === undefined ? '' : ` (${reason})`}`
+}
+
+const isSame = (one: NewRetentionRule, other: NewRetentionRule): boolean =>
+  isDeepStrictEqual([one.keep, one.by, one.reason], [other.keep, other.by, other.reason])
+
+const cannotApply = ({ url }: EventStore): RetentionRunError => ({
+  _tag: 'CannotApplyRetention',
+  message: `${url} cannot overwrite events, so retention rules cannot be applied in it: copy the conversations to an SQLite store`,
+})

@@ -1,0 +1,337 @@
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, expect, it, test } from 'vitest'
+import { keepApplyingRetention } from '../../src/cli/retention-task.ts'
+import { isHalfYear, periodBefore } from '../../src/events/retention-events.ts'
+import { openStore, type Conversation, type Store } from '../../src/index.ts'
+import { program, shell } from '../cli/palimpsest.ts'
+import { atEnd } from '../support/at-end.ts'
+import { ended, endsWithTest, startHeard } from '../support/node.ts'
+import { temporaryFolder } from '../support/stores.ts'
+
+const by = 'ann'
+const year = { months: 12 } as const
+const user = (content: string) => ({ role: 'user' as const, content })
+
+interface Scene {
+  readonly folder: string
+  readonly file: string
+  readonly store: Store
+}
+
+const scene = async (): Promise<Scene> => {
+  const folder = temporaryFolder()
+  const file = join(folder, 'palimpsest.db')
+  const store = await openStore(`sqlite:${file}`)
+  atEnd(store.close)
+  return { folder, file, store }
+}
+
+const monthsAgo = (months: number): Date => periodBefore({ months }, new Date())
+
+/** A conversation with a message of 13 months ago and one of now. */
+const aged = async (store: Store, id: string): Promise<Conversation> => {
+  const chat = store.conversation(id)
+  await chat.append(user(`Old words of ${id}.`), { now: monthsAgo(13) })
+  await chat.append(user(`New words of ${id}.`))
+  return chat
+}
+
+const textsOf = async (chat: Conversation): Promise<readonly unknown[]> =>
+  (await chat.effective()).map((item) => (item.kind === 'message' ? item.content[0]?.['text'] : item.kind))
+const isWhole = async (chat: Conversation): Promise<boolean> => !(await textsOf(chat)).includes('[erased]')
+
+const streamId = (name: string): string => `(SELECT id FROM streams WHERE name = '${name}')`
+const runs = streamId('retention-runs')
+
+/** What the runs have recorded, as it is stored. */
+const runsIn = ({ file }: Scene): readonly { readonly type: string; readonly data: unknown }[] => {
+  const db = new DatabaseSync(file, { readOnly: true })
+  const rows = db.prepare(`SELECT type, data FROM events WHERE stream = ${runs} ORDER BY revision`).all()
+  db.close()
+  return rows.map(({ type, data }) => ({ type: String(type), data: JSON.parse(String(data)) as unknown }))
+}
+
+describe('a period', () => {
+  test.each([
+    ['2026-08-31T10:00:00Z', { months: 6 }, '2026-02-28T10:00:00Z'],
+    ['2026-08-28T10:00:00Z', { months: 6 }, '2026-02-28T10:00:00Z'],
+    ['2024-08-30T10:00:00Z', { months: 6 }, '2024-02-29T10:00:00Z'],
+    ['2024-02-29T10:00:00Z', { months: 12 }, '2023-02-28T10:00:00Z'],
+    ['2026-01-15T10:00:00Z', { months: 13 }, '2024-12-15T10:00:00Z'],
+    ['2026-03-01T10:00:00Z', { days: 1 }, '2026-02-28T10:00:00Z'],
+  ])('before %s, of %j, begins at %s', (now, period, expected) => {
+    expect(periodBefore(period, new Date(now))).toEqual(new Date(expected))
+  })
+
+  test('is half a year by the calendar, no matter when it begins', () => {
+    for (let day = 0; day < 4 * 366; day++) {
+      const now = new Date(Date.UTC(2023, 0, 1 + day))
+      expect(periodBefore({ days: 184 }, now) <= periodBefore({ months: 6 }, now)).toBe(true)
+    }
+    expect([{ months: 6 }, { days: 184 }, { months: 5 }, { days: 183 }].map(isHalfYear)).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ])
+  })
+})
+
+describe('a rule', () => {
+  it('has what is older erased, says who and why, and records the run', async () => {
+    const given = await scene()
+    const { store } = given
+    const chat = await aged(store, 'support-1')
+    const other = await aged(store, 'sales-1')
+    await store.retention.set({ prefix: 'support-', keep: year, by, reason: 'policy 7' })
+    const counts = {
+      conversations: 1,
+      events: 1,
+      notes: 0,
+      turns: 0,
+      inbox: 0,
+      contents: 0,
+      moreSkipped: 0,
+      isComplete: true,
+    }
+    expect(await store.retention.apply({ dryRun: true })).toEqual({ ...counts, skipped: [] })
+    expect(await isWhole(chat)).toBe(true)
+    expect(runsIn(given)).toEqual([])
+    expect(await store.retention.apply({ by: 'cron' })).toEqual({ ...counts, skipped: [] })
+    expect(await textsOf(chat)).toEqual(['[erased]', 'New words of support-1.'])
+    expect(await isWhole(other)).toBe(true)
+    for await (const record of chat.events({ from: 2 }))
+      expect(record).toMatchObject({
+        type: 'Erased',
+        data: { by, reason: 'retention of support-…: 12 months (policy 7)' },
+      })
+    expect((await chat.verify()).discrepancy).toBeUndefined()
+    expect(runsIn(given)).toEqual([
+      { type: 'RetentionRunBegun', data: { by: 'cron' } },
+      { type: 'RetentionRunEnded', data: { ...counts, run: 0, skipped: [] } },
+    ])
+    expect(await store.retention.apply()).toMatchObject({ conversations: 0, events: 0 })
+  })
+
+  it('with the longest prefix decides', async () => {
+    const { store } = await scene()
+    const [one, two] = [await aged(store, 'a'), await aged(store, 'ab')]
+    await store.retention.set({ prefix: '', keep: year, by })
+    await store.retention.set({ prefix: 'ab', keep: { months: 24 }, by })
+    await store.retention.apply()
+    expect([await isWhole(one), await isWhole(two)]).toEqual([false, true])
+    await store.retention.end({ prefix: 'ab', by })
+    expect(await store.retention.apply()).toMatchObject({ conversations: 1 })
+    expect(await isWhole(two)).toBe(false)
+  })
+
+  it('keeps to the day of the calendar', async () => {
+    const { store } = await scene()
+    const chat = store.conversation('c')
+    const limit = monthsAgo(12).getTime()
+    await chat.append(user('A minute too old.'), { now: new Date(limit - 60_000) })
+    // As long as the test may take.
+    await chat.append(user('Not yet.'), { now: new Date(limit + 600_000) })
+    await store.retention.set({ prefix: '', keep: year, by })
+    await store.retention.apply()
+    expect(await textsOf(chat)).toEqual(['[erased]', 'Not yet.'])
+  })
+
+  it('is listed, replaced, and ended; a repeat writes nothing', async () => {
+    const { store } = await scene()
+    await store.retention.set({ prefix: 'b', keep: { days: 400 }, by })
+    await store.retention.set({ prefix: '', keep: year, by })
+    const since = (await store.retention.rules())[0]?.since
+    await store.retention.set({ prefix: '', keep: year, by })
+    expect(await store.retention.rules()).toEqual([
+      { prefix: '', keep: year, by, since },
+      { prefix: 'b', keep: { days: 400 }, by, since: expect.any(String) },
+    ])
+    await store.retention.set({ prefix: 'b', keep: { months: 7 }, by })
+    await store.retention.end({ prefix: '', by })
+    expect(await store.retention.rules()).toMatchObject([{ prefix: 'b', keep: { months: 7 } }])
+    await expect(store.retention.end({ prefix: 'c', by })).rejects.toMatchObject({
+      _tag: 'InvalidInput',
+      message: "prefix: has no rule of its own: there are rules for 'b'",
+    })
+  })
+
+  it('that keeps less than six months needs force and a reason', async () => {
+    const { store } = await scene()
+    const short = { prefix: '', keep: { months: 5 }, by } as const
+    const refused = { _tag: 'InvalidInput', path: 'keep', message: expect.stringContaining('26(6)') }
+    await expect(store.retention.set(short)).rejects.toMatchObject(refused)
+    await expect(store.retention.set({ ...short, keep: { days: 183 } })).rejects.toMatchObject(refused)
+    await expect(store.retention.set({ ...short, force: true })).rejects.toMatchObject(refused)
+    await expect(store.retention.set({ ...short, reason: 'No logs.' })).rejects.toMatchObject(refused)
+    await store.retention.set({ ...short, force: true, reason: 'No logs.' })
+    expect(await store.retention.rules()).toMatchObject([{ keep: { months: 5 }, reason: 'No logs.' }])
+  })
+
+  it.each([0, 1])('that was changed in the file is not applied: the event %i', async (revision) => {
+    const { store, file } = await scene()
+    await aged(store, 'c')
+    await store.retention.set({ prefix: 'd', keep: { months: 24 }, by })
+    await store.retention.set({ prefix: '', keep: { months: 24 }, by })
+    // A store that is closed has recorded the ends of its streams.
+    await store.close()
+    const db = new DatabaseSync(file)
+    const place = `stream = ${streamId('retention')} AND revision = ${revision}`
+    db.exec(`UPDATE events SET data = replace(replace(data, '24', '12'), '"d"', '""') WHERE ${place}`)
+    db.close()
+    const again = await openStore(`sqlite:${file}`)
+    atEnd(again.close)
+    await expect(again.retention.apply()).rejects.toMatchObject({ _tag: 'StoreCorrupt' })
+    expect(await isWhole(again.conversation('c'))).toBe(true)
+  })
+})
+
+describe('a run', () => {
+  it('skips conversations under a legal hold or with an open call, and names them', async () => {
+    const given = await scene()
+    const { store } = given
+    const [held, open, free] = [
+      await aged(store, 'held'),
+      await aged(store, 'open'),
+      await aged(store, 'free'),
+    ]
+    await held.hold({ by: 'legal', reason: 'case 7' })
+    await store.conversation('held-but-new').append(user('Hello.'))
+    await store.conversation('held-but-new').hold({ by: 'legal' })
+    await open.append({ role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'rm', input: {} }] })
+    await store.retention.set({ prefix: '', keep: year, by })
+    const { skipped, ...counts } = await store.retention.apply()
+    expect(counts).toMatchObject({ conversations: 1, events: 1, moreSkipped: 0 })
+    expect(skipped).toEqual([
+      { conversation: 'open', problem: expect.stringContaining('call c of event 2 has no result yet') },
+      { conversation: 'held', problem: expect.stringContaining('under the legal hold of legal') },
+    ])
+    expect([await isWhole(held), await isWhole(open), await isWhole(free)]).toEqual([true, true, false])
+    expect(runsIn(given).at(-1)).toMatchObject({ data: { skipped: ['open', 'held'] } })
+    await held.release({ by: 'legal' })
+    expect(await store.retention.apply()).toMatchObject({
+      conversations: 1,
+      skipped: [{ conversation: 'open' }],
+    })
+  })
+
+  it('that is interrupted leaves the rest to the next one', async () => {
+    const given = await scene()
+    const { store } = given
+    const chat = await aged(store, 'c')
+    await store.retention.set({ prefix: '', keep: year, by })
+    expect(await store.retention.apply({ signal: AbortSignal.abort() })).toMatchObject({
+      conversations: 0,
+      isComplete: false,
+    })
+    expect(await isWhole(chat)).toBe(true)
+    expect(await store.retention.apply()).toMatchObject({ conversations: 1, isComplete: true })
+  })
+
+  it('begins by itself in one process a day', async () => {
+    const given = await scene()
+    const { store, file } = given
+    const other = await openStore(`sqlite:${file}`)
+    atEnd(other.close)
+    await aged(store, 'c')
+    expect(await store.retention.applyIfDue()).toBeUndefined()
+    await store.retention.set({ prefix: '', keep: year, by })
+    const reports = await Promise.all(
+      [store, other, store, other].map(({ retention }) => retention.applyIfDue()),
+    )
+    expect(reports.filter((report) => report !== undefined)).toMatchObject([{ conversations: 1, events: 1 }])
+    expect(runsIn(given).map(({ type }) => type)).toEqual(['RetentionRunBegun', 'RetentionRunEnded'])
+    const db = new DatabaseSync(file)
+    const yesterday = new Date(Date.now() - 86_400_000).toISOString()
+    db.prepare(`UPDATE events SET metadata = json_set(metadata, '$.time', ?) WHERE stream = ${runs}`).run(
+      yesterday,
+    )
+    db.close()
+    expect(await store.retention.applyIfDue()).toMatchObject({ conversations: 0 })
+  })
+
+  it('may be begun by two processes at once: nothing is erased twice', async () => {
+    const { store, folder } = await scene()
+    const ids = Array.from({ length: 20 }, (_, n) => `task-${n}`)
+    for (const id of ids) await aged(store, id)
+    await store.retention.set({ prefix: 'task-', keep: year, by })
+    const url = `sqlite:${join(folder, 'palimpsest.db')}`
+    const args = ['retention', '--apply', '--json', '--store', url] as const
+    const path = await program()
+    const both = await Promise.all([1, 2].map(() => ended(startHeard(path, ...args))))
+    const reports = both.map(({ output, code }) => ({
+      code,
+      ...(JSON.parse(output) as { readonly events: number }),
+    }))
+    expect(reports).toMatchObject([
+      { code: 0, isComplete: true, skipped: [] },
+      { code: 0, isComplete: true, skipped: [] },
+    ])
+    expect(reports.reduce((sum, { events }) => sum + events, 0)).toBe(ids.length)
+    for (const id of ids) {
+      const chat = store.conversation(id)
+      expect(await chat.position()).toBe(2)
+      expect((await chat.verify()).discrepancy).toBeUndefined()
+    }
+  })
+})
+
+describe('on the command line', () => {
+  it('rules are set, listed, applied and removed', async () => {
+    const { store, folder } = await scene()
+    await aged(store, 'support-1')
+    const ran = async (command: string) => {
+      const { stdout, stderr, code } = await shell(`palimpsest retention ${command}`, folder, { USER: 'ann' })
+      return { out: (stdout + stderr).trimEnd().replaceAll(/\d{4}-\S+Z/g, 'TIME'), code }
+    }
+    expect(await ran('')).toEqual({ out: '', code: 0 })
+    expect(await ran('--keep 1y --for support- --reason "policy 7"')).toEqual({
+      out: 'conversations whose id begins with support- are kept for 12 months',
+      code: 0,
+    })
+    expect(await ran('')).toEqual({ out: "'support-'\t12 months\tTIME\tann\tpolicy 7", code: 0 })
+    expect(await ran('--apply --dry-run')).toEqual({ out: 'would erase: 1 event of 1 conversation', code: 0 })
+    await store.conversation('support-1').hold({ by: 'legal' })
+    expect((await ran('--apply')).out).toMatch(
+      /^erased: nothing is due\nskipped support-1: .*release it first$/,
+    )
+    await store.conversation('support-1').release({ by: 'legal' })
+    expect(await ran('--apply')).toEqual({ out: 'erased: 1 event of 1 conversation', code: 0 })
+    expect(await ran('--remove support-')).toEqual({ out: "the rule for 'support-' has ended", code: 0 })
+    expect((await ran('--keep 5mo --for ""')).out).toContain('six months or more')
+    expect((await ran('--keep 5mo')).out).toContain('--keep needs --for')
+    expect((await ran('--keep 5h --for ""')).out).toContain('whole days')
+    expect((await ran('--force')).out).toContain('need --keep')
+  })
+
+  it('serve applies the rules', async () => {
+    const { store, folder } = await scene()
+    const chat = await aged(store, 'c')
+    await store.retention.set({ prefix: '', keep: year, by })
+    const url = `sqlite:${join(folder, 'palimpsest.db')}`
+    const child = startHeard(await program(), 'serve', '--port', '0', '--store', url)
+    endsWithTest(child)
+    let heard = ''
+    for await (const part of child.stderr ?? [])
+      if ((heard += String(part)).includes('"retention":"applied"')) break
+    expect(await isWhole(chat)).toBe(false)
+    child.kill('SIGTERM')
+    expect((await once(child, 'exit'))[0]).toBe(0)
+  })
+
+  it('a failure of what serve and work do once a day is printed, and does not end them', async () => {
+    const { store } = await scene()
+    await store.close()
+    const [stop, printed] = [new AbortController(), Promise.withResolvers<string>()]
+    const running = keepApplyingRetention(store, { write: printed.resolve }, stop.signal)
+    expect(JSON.parse(await printed.promise)).toMatchObject({
+      retention: 'failed',
+      error: { _tag: 'StoreClosed' },
+    })
+    expect(await Promise.race([running.then(() => 'ended'), Promise.resolve('goes on')])).toBe('goes on')
+    stop.abort()
+    await running
+  })
+})
