@@ -50,7 +50,7 @@ export const ambiguousId = (beginning: string, conversations: readonly string[])
 /** Makes an error for a beginning of an id that is too short for a command that writes. */
 export const shortId = (conversation: string, meant: string, least: number): CliError => ({
   _tag: 'ShortId',
-  message: `there is no conversation ${conversation} in this store: did you mean ${meant}? To write to it, type at least ${least} characters of the id`,
+  message: `${conversation} is too short to write to ${meant}: type at least ${least} characters of the id`,
   conversation,
   meant,
 })
