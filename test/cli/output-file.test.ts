@@ -71,3 +71,15 @@ test('export says what it wrote', () =>
     const { stderr } = await shell('palimpsest export c --format md --out c.md', directory)
     expect(stderr).toMatch(/^wrote c\.md: markdown, 1 event, \d+ bytes\n$/)
   }))
+
+test('export warns of many places in few lines, with the positions to withhold', () =>
+  inDirectory(async (directory) => {
+    const secret = 'The customer is called ACME-4711-2026.'
+    for (let n = 0; n < 4; n++) await shell(`palimpsest append c --role user --text "${secret}"`, directory)
+    await shell('palimpsest append c --role user --text Thanks.', directory)
+    const { stderr } = await shell('palimpsest export c --format md --withhold 0', directory)
+    expect(stderr).toMatch(
+      /^WARNING: 3 places repeat words that are left out: look at them, or withhold them too: --withhold 1\.\.3\n {2}1 and 2 others: words left out at 0: .+\n$/,
+    )
+    expect((await shell('palimpsest export c --format md --withhold 0,1..3', directory)).stderr).toBe('')
+  }))

@@ -7,6 +7,7 @@ import { bytesText } from '../../store/diagnosis.ts'
 import type { ExportOptions, FormatExporter } from '../../transfer/formats/exporter.ts'
 import { exporterOf, writableFormats } from '../../transfer/formats/registry.ts'
 import { anthropicRequest } from '../../transfer/formats/write-anthropic.ts'
+import type { RepeatingPlace } from '../../transfer/disclosure/inspect.ts'
 import { visible, visibleJson, visibleLines } from '../../transfer/formats/visible.ts'
 import { unknownChoice, usage } from '../errors.ts'
 import { pattern, position, withholdOption } from '../options.ts'
@@ -121,11 +122,34 @@ const prepared = async (
   const title = format === 'html' ? await titleOf(store, chat.id) : undefined
   const wishes = { format, at: end, isWhole: true, withhold, redact, force, title }
   const { withheld, repeated } = await prepareExport(chat, wishes)
-  for (const { place, of, excerpt } of repeated)
-    stderr.write(
-      `WARNING: ${placeText(place)} repeats words that are left out at ${rangesText(of)}: ${excerpt}\n`,
-    )
+  for (const line of warningsOf(repeated, placeText)) stderr.write(`${line}\n`)
   return { withheld, ...(redact && { redact: patternRedactor(redact) }) }
+}
+
+/** Maximum number of repeated texts that are described. */
+const mostDescribed = 5
+
+/** Warns of places that repeat words of what is left out: first all events that may be withheld too, then what they repeat. */
+const warningsOf = (
+  repeated: readonly RepeatingPlace[],
+  placeText: (place: RepeatingPlace['place']) => string,
+): readonly string[] => {
+  if (repeated.length === 0) return []
+  const positions = repeated.flatMap(({ place }) => (place.kind === 'event' ? (place.position ?? []) : []))
+  const texts = [...Map.groupBy(repeated, ({ of, excerpt }) => `${rangesText(of)}: ${excerpt}`)]
+  const events = [...new Set(positions)].toSorted((one, other) => one - other)
+  return [
+    `WARNING: ${plural(repeated.length, 'place')} ${repeated.length === 1 ? 'repeats' : 'repeat'} words that are left out${
+      events.length > 0
+        ? `: look at them, or withhold them too: --withhold ${rangesText(events).replaceAll(' ', '')}`
+        : ''
+    }`,
+    ...texts.slice(0, mostDescribed).map(([text, places]) => {
+      const [first = '', ...more] = places.map(({ place }) => placeText(place))
+      return `  ${first}${more.length > 0 ? ` and ${plural(more.length, 'other')}` : ''}: words left out at ${text}`
+    }),
+    ...(texts.length > mostDescribed ? [`  and ${texts.length - mostDescribed} more texts`] : []),
+  ]
 }
 
 const writeNotes = async ({ host }: CommandSession, chat: Conversation): Promise<void> => {
