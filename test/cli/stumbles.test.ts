@@ -59,6 +59,11 @@ test('link refuses the conversation itself, and says that a target is not in the
   expect(await ran(`${link} gone`)).toMatchObject({ code: 0, stderr: 'note: gone is not in this store\n' })
 })
 
+test('condense says that nothing is left to hide before it asks for the summary', async () => {
+  const { stderr, code } = await ran('condense c --keep-last 4')
+  expect({ stderr, code }).toEqual({ stderr: expect.stringContaining('has nothing left to hide'), code: 1 })
+})
+
 test('-v prints the version', async () => {
   const { stdout } = await ran('-v')
   expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
@@ -261,6 +266,7 @@ describe('small slips', () => {
       const slips = [
         [`import ${session} --format claude-cod`, 'claude-code'],
         ['export c --format markdwn', 'markdown'],
+        ['export c --format json', 'palimpsest'],
         ['append c --role usr --text x', 'user'],
         ['cost c --by modle', 'model'],
       ] as const
