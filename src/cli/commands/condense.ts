@@ -35,7 +35,7 @@ export const addCondense = (program: Command, shell: Shell): void => {
     )
     .action(
       change(shell, async (chat, { summary: text, summaryFile, ...options }: Options, host) => {
-        // A summary is not asked for in vain. A repeated command has hidden its slice already.
+        // Refuse before the user writes a summary. A repeated command has already hidden its slice.
         if (text === undefined && options.commandId === undefined)
           await chat.preview({ type: 'condense', ...options, summary: '(the summary)' })
         const summary = await readGivenText({ text, file: summaryFile }, 'the summary', host)
