@@ -15,8 +15,12 @@ export const usage = (message: string): CliError => ({ _tag: 'Usage', message })
 export const unknownChoice = (option: string, value: string, choices: readonly string[]): CliError =>
   usage(`${option} must be one of ${choices.join(', ')}${suggestion(value, choices)}`)
 
+/** Names that resemble another choice than the one that is meant. */
+const aliases: Readonly<Record<string, string>> = { json: 'palimpsest', jsonl: 'palimpsest' }
+
 const suggestion = (value: string, choices: readonly string[]): string => {
-  const meant = nearest(value, choices)
+  const alias = aliases[value.toLowerCase()]
+  const meant = alias !== undefined && choices.includes(alias) ? alias : nearest(value, choices)
   return meant === undefined ? '' : `\n(Did you mean ${meant}?)`
 }
 
@@ -50,7 +54,7 @@ export const ambiguousId = (beginning: string, conversations: readonly string[])
 /** Makes an error for a beginning of an id that is too short for a command that writes. */
 export const shortId = (conversation: string, meant: string, least: number): CliError => ({
   _tag: 'ShortId',
-  message: `there is no conversation ${conversation} in this store: did you mean ${meant}? To write to it, type at least ${least} characters of the id`,
+  message: `${conversation} is too short to write to ${meant}: type at least ${least} characters of the id`,
   conversation,
   meant,
 })

@@ -65,7 +65,7 @@ const programOf = ({ isJson, hide, host, fail, onCommand }: Wiring): Command => 
     .description(
       'A store for conversations of LLM agents. Condense, truncate and rewind them without losing anything.',
     )
-    .version(version, '--version')
+    .version(version, '-v, --version')
     .addOption(
       // The help shows a description instead of the value, which may contain a password.
       new Option('--store <url>', 'the store to use').default(

@@ -6,7 +6,7 @@ import { atOnce, sliceLength, type SliceGenerator } from '../projections/slices.
  * A tool call, with the indices of the items that contain the call and its result. `result` is `Infinity` if the result has not
  * arrived.
  */
-interface Call {
+export interface Call {
   readonly id: string
   readonly use: number
   readonly result: number

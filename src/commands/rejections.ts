@@ -118,11 +118,14 @@ export const notShown = (
   shown: readonly number[],
 ): NotShown => ({
   _tag: 'NotShown',
-  message: `conversation ${conversation} shows no ${what} at position ${position} now; it shows ${listed(shown)}`,
+  message: `conversation ${conversation} shows no ${what} at position ${position} now; it shows ${listed(shown)}${what === 'marker' ? markerAdvice : ''}`,
   conversation,
   position,
   shown,
 })
+
+const markerAdvice =
+  '. If the marker is on an abandoned branch, rewind to it; if another marker hides it, restore that one first; if it has been restored, nothing is left to do'
 
 const listed = (positions: readonly number[]): string => {
   if (positions.length === 0) return 'none'
@@ -130,9 +133,15 @@ const listed = (positions: readonly number[]): string => {
   return `${positions.slice(0, 10).join(' ')} … ${positions.slice(-10).join(' ')}`
 }
 
-export const unsafeCut = (conversation: string, covers: Covers, calls: readonly string[]): UnsafeCut => ({
+/** @param safe the nearest slice around this one that would separate no calls from their results, if there is one */
+export const unsafeCut = (
+  conversation: string,
+  covers: Covers,
+  calls: readonly string[],
+  safe?: Covers,
+): UnsafeCut => ({
   _tag: 'UnsafeCut',
-  message: `hiding ${covers.first} to ${covers.last} would separate tool calls from their results (${calls.join(', ')}): choose a slice with both or neither`,
+  message: `hiding ${covers.first} to ${covers.last} would separate tool calls from their results (${calls.join(', ')}): choose a slice with both or neither${safe ? `, such as ${safe.first} to ${safe.last}` : ''}`,
   conversation,
   covers,
   calls,

@@ -16,7 +16,12 @@ export const rewind = (
   const position = to ?? before
   if (position !== undefined && position > last) return E.left(outOfRange(conversation, position, last))
   if (turns !== undefined && !named.event)
-    return E.left(nothingToRewind(conversation, `has fewer than ${turns} user turns`))
+    return E.left(
+      nothingToRewind(
+        conversation,
+        `has fewer than ${turns} user turns: rewind fewer turns, or to a position`,
+      ),
+    )
   if (before !== undefined && named.event?.type !== 'MessageAppended')
     return E.left(
       invalidInput(
@@ -26,7 +31,7 @@ export const rewind = (
     )
   const { head } = named
   return head === undefined || head === now
-    ? E.left(nothingToRewind(conversation, `is already at position ${now}`))
+    ? E.left(nothingToRewind(conversation, `is already at position ${now}: rewind to another position`))
     : E.right([rewound(head, reason)])
 }
 

@@ -9,7 +9,7 @@ import type { SliceGenerator } from '../projections/slices.ts'
 import { isCompaction } from '../projections/render/renderer.ts'
 import { tokensByBytes } from '../projections/tokens.ts'
 import type { Selection } from './command.ts'
-import { callsIn, partedCalls } from './cuts.ts'
+import { type Call, callsIn, partedCalls } from './cuts.ts'
 import { nothingToHide, notShown, type CommandRejection, unsafeCut } from './rejections.ts'
 import type { ShownState } from './state.ts'
 
@@ -62,7 +62,27 @@ function* explicitSlice(
   if (parted.length === 0) return E.right({ from, to })
   const isEdit =
     to === from + 1 && isDeepStrictEqual(yield* callsIn(edited(effective, { from, to }, summary)), calls)
-  return isEdit ? E.right({ from, to }) : E.left(unsafeCut(conversation, covers, parted))
+  if (isEdit) return E.right({ from, to })
+  const safe = yield* safeAround({ from, to }, calls)
+  const [first, last] = [safe && positions[safe.from], safe && positions[safe.to - 1]]
+  const named = first === undefined || last === undefined ? undefined : { first, last }
+  return E.left(unsafeCut(conversation, covers, parted, named))
+}
+
+/** Returns the smallest slice around a slice that separates no call from its result; undefined if a call has no result yet. */
+function* safeAround(slice: Slice, calls: readonly Call[]): SliceGenerator<Slice | undefined> {
+  let { from, to } = slice
+  for (;;) {
+    const [first, last] = [from, to]
+    for (const call of calls) {
+      if (partedCalls([call], first).length === 0 && partedCalls([call], last, first).length === 0) continue
+      from = Math.min(from, call.use)
+      to = Math.max(to, call.result + 1)
+    }
+    if (to === Infinity) return undefined
+    if (from === first && to === last) return { from, to }
+    yield
+  }
 }
 
 /**

@@ -3,6 +3,7 @@ import { familyOf } from './family.ts'
 import { fuller, type PaidCall, type PaidCalls } from './paid-calls.ts'
 import {
   nothingOnTools,
+  nothingSpent,
   sharesOf,
   type UsageTotals,
   totalsOf,
@@ -19,6 +20,8 @@ export interface ConversationCost {
   /** Totals including all direct and indirect subagents, each counted once. */
   readonly total: UsageTotals
   readonly subagents: readonly string[]
+  /** Direct and indirect subagents that are linked, but not in this store. No sum includes them. */
+  readonly missing: readonly string[]
   /** Number of calls inherited by a fork. They are counted for the conversation that made them. */
   readonly inherited: number
   /**
@@ -62,6 +65,7 @@ export const costOfAll = (
   accounts: readonly Account[],
   children: ReadonlyMap<string, readonly string[]>,
   prices: Prices,
+  missing: ReadonlyMap<string, readonly string[]> = new Map(),
 ): Omit<Cost, 'problems'> => {
   const entries = entriesOf(accounts, prices)
   const own = new Map([...entries].map(([id, of]) => [id, sumSpent(of.map(({ spent }) => spent))]))
@@ -72,6 +76,7 @@ export const costOfAll = (
       own: sumSpent([own.get(id)].flatMap((each) => each ?? [])),
       total: sumSpent([id, ...subagents].flatMap((each) => own.get(each) ?? [])),
       subagents,
+      missing: [...new Set([id, ...subagents].flatMap((each) => missing.get(each) ?? []))],
       inherited: paid.inherited,
       repeated: paid.calls.length - (entries.get(id)?.length ?? 0),
     }
@@ -125,10 +130,12 @@ const byTool = (entries: readonly Entry[]): Cost['tools'] => {
     tools.set(tool, sumOnTools(tools.get(tool) ?? nothingOnTools, share))
   }
   for (const { call, spent } of entries) {
+    if (call.tools.length === 0) add(undefined, { ...spent, uses: 0 })
     const shares = sharesOf(spent, call.tools.length)
-    for (const [index, tool] of call.tools.entries()) add(tool, shares[index] ?? nothingOnTools)
-    for (const share of call.tools.length === 0 ? sharesOf(spent, 1) : [])
-      add(undefined, { ...share, uses: 0 })
+    for (const [index, tool] of call.tools.entries()) {
+      const counts = call.tools.indexOf(tool) === index ? spent : nothingSpent
+      add(tool, { ...counts, ...shares[index], uses: 1 })
+    }
   }
   return [...tools]
     .map(([tool, share]) => ({ ...(tool !== undefined && { tool }), ...share }))

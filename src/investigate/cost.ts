@@ -6,7 +6,7 @@ import { orThrow } from '../result/fallible.ts'
 import { isTyped } from '../result/typed-error.ts'
 import { prices as listPrices, type Prices, pricesSchema } from '../agent/models/prices.ts'
 import { type Cost, costOfAll } from './cost-report.ts'
-import { childrenIn, familyOf } from './family.ts'
+import { childrenIn, familyOf, namedIn } from './family.ts'
 import { paidCallsIn } from './paid-calls.ts'
 
 /** Options for `cost`. */
@@ -41,7 +41,7 @@ export const cost = async (
   await orThrow(check(optionsSchema, options))
   const { conversation } = options
   const prices = { ...listPrices, ...options.prices }
-  const { ids, children, problems } = await (conversation === undefined
+  const { ids, children, problems, missing } = await (conversation === undefined
     ? everyone(store)
     : family(store, conversation))
   const accounts = []
@@ -54,13 +54,15 @@ export const cost = async (
       problems.splice(known < 0 ? problems.length : known, 1, { id, problem: error.message })
     }
   }
-  return { ...costOfAll(accounts, children, prices), problems }
+  return { ...costOfAll(accounts, children, prices, missing), problems }
 }
 
 interface Scope {
   readonly ids: readonly string[]
   readonly children: ReadonlyMap<string, readonly string[]>
   readonly problems: { id: string; problem: string }[]
+  /** Subagents that a conversation links to, but that are not in the store. */
+  readonly missing: ReadonlyMap<string, readonly string[]>
 }
 
 /**
@@ -69,19 +71,23 @@ interface Scope {
  */
 const everyone = async (store: Pick<Store, 'conversations'>): Promise<Scope> => {
   const ids: string[] = []
+  const all = new Set<string>()
   const links = []
   const problems = []
   for await (const { id, links: own = [], problem } of store.conversations()) {
+    all.add(id)
     if (problem === undefined) ids.push(id)
     else problems.push({ id, problem })
     links.push(...own)
   }
-  return { ids: ids.toReversed(), children: childrenIn(links), problems }
+  const missing = await missingIn(links, async (id) => all.has(id))
+  return { ids: ids.toReversed(), children: childrenIn(links), problems, missing }
 }
 
 const family = async (store: Pick<Store, 'conversation'>, id: string): Promise<Scope> => {
   const children = new Map<string, readonly string[]>()
   const ids = new Set([id])
+  const known: Link[] = []
   const problems: Scope['problems'] = []
   const unreadable = new Map<string, string>()
   const onUnreadable = (one: string, problem: string): void => void unreadable.set(one, problem)
@@ -93,6 +99,7 @@ const family = async (store: Pick<Store, 'conversation'>, id: string): Promise<S
       if (each === id || !isTyped(error)) throw error
       problems.push({ id: each, problem: `its subagents cannot be read: ${error.message}` })
     }
+    for (const link of links) if (link.from === each) known.push(link)
     const own = childrenIn(links.filter(({ conversation }) => conversation === each)).get(each) ?? []
     children.set(each, own)
     for (const child of own) ids.add(child)
@@ -100,5 +107,19 @@ const family = async (store: Pick<Store, 'conversation'>, id: string): Promise<S
   for (const [one, problem] of unreadable)
     if (!ids.has(one))
       problems.push({ id: one, problem: `its notes do not show whether it is a subagent: ${problem}` })
-  return { ids: familyOf(id, children), children, problems }
+  const missing = await missingIn(known, (one) => store.conversation(one).exists())
+  return { ids: familyOf(id, children), children, problems, missing }
+}
+
+const missingIn = async (
+  links: Iterable<Link>,
+  isThere: (id: string) => Promise<boolean>,
+): Promise<Scope['missing']> => {
+  const missing = new Map<string, readonly string[]>()
+  for (const [id, named] of namedIn(links)) {
+    const absent = []
+    for (const one of named) if (!(await isThere(one).catch(() => true))) absent.push(one)
+    if (absent.length > 0) missing.set(id, absent)
+  }
+  return missing
 }

@@ -15,6 +15,15 @@ export const childrenIn = (links: Iterable<Link>): ReadonlyMap<string, readonly 
   return children
 }
 
+/** Returns the subagents of each conversation, from the links stored with the conversation itself. */
+export const namedIn = (links: Iterable<Link>): ReadonlyMap<string, readonly string[]> => {
+  const named = new Map<string, string[]>()
+  for (const { relation: word, from, conversation } of links)
+    if (word === 'has-subagent' && conversation !== undefined)
+      named.set(from, [...(named.get(from) ?? []), conversation])
+  return named
+}
+
 /** Returns a conversation and all its direct and indirect subagents, each once, even if the links form a diamond or a cycle. */
 export const familyOf = (id: string, children: ReadonlyMap<string, readonly string[]>): readonly string[] => {
   const family = new Set([id])

@@ -85,23 +85,24 @@ const sumOfEach = (one: UsageTotals['lacks'], other: UsageTotals['lacks']): Usag
   return sum
 }
 
-/** Calls of a tool, with a share of the usage of the replies that contain them. */
-export interface ToolUsage extends Usage {
+/**
+ * Totals of the replies that call a tool, each with its share of the usage. A reply that calls several tools is among the `calls`,
+ * `failed`, `unpriced`, `uncounted`, `understated` and `lacks` of each.
+ */
+export interface ToolUsage extends UsageTotals {
   /** Number of calls of the tool; 0 for usage that belongs to no tool, such as replies without calls. */
   readonly uses: number
-  readonly usd: number
 }
 
-export const nothingOnTools: ToolUsage = { ...noUsage, uses: 0, usd: 0 }
+export const nothingOnTools: ToolUsage = { ...nothingSpent, uses: 0 }
 
 export const sumOnTools = (one: ToolUsage, other: ToolUsage): ToolUsage => ({
-  ...sumOf(one, other),
+  ...sumSpent([one, other]),
   uses: one.uses + other.uses,
-  usd: one.usd + other.usd,
 })
 
 /** Divides usage into equal shares. Token counts stay integers: if they do not divide evenly, the first shares get one token more. */
-export const sharesOf = (spent: UsageTotals, shares: number): readonly ToolUsage[] =>
+export const sharesOf = (spent: UsageTotals, shares: number): readonly (Usage & Pick<UsageTotals, 'usd'>)[] =>
   Array.from({ length: shares }, (_, index) => {
     const share = (tokens: number): number => Math.floor((tokens + shares - 1 - index) / shares)
     const { input, cacheRead, cacheWrite, output, usd } = spent
@@ -110,7 +111,6 @@ export const sharesOf = (spent: UsageTotals, shares: number): readonly ToolUsage
       cacheRead: share(cacheRead),
       cacheWrite: share(cacheWrite),
       output: share(output),
-      uses: 1,
       usd: usd / shares,
     }
   })

@@ -50,6 +50,25 @@ test.each([
   }
 })
 
+test('link refuses the conversation itself, and says that a target is not in the store', async () => {
+  const link = 'link c --relation continues --to'
+  expect(await ran(`${link} c`)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('c is the conversation itself: give another one with --to') as string,
+  })
+  expect(await ran(`${link} gone`)).toMatchObject({ code: 0, stderr: 'note: gone is not in this store\n' })
+})
+
+test('condense says that nothing is left to hide before it asks for the summary', async () => {
+  const { stderr, code } = await ran('condense c --keep-last 4')
+  expect({ stderr, code }).toEqual({ stderr: expect.stringContaining('has nothing left to hide'), code: 1 })
+})
+
+test('-v prints the version', async () => {
+  const { stdout } = await ran('-v')
+  expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+})
+
 test('a long message is not printed back in full', async () => {
   const { stdout } = await ran(`append c --role user --text "${'word '.repeat(1_000)}"; palimpsest log c`)
   const [confirmed = '', , , logged = ''] = stdout.split('\n')
@@ -247,6 +266,7 @@ describe('small slips', () => {
       const slips = [
         [`import ${session} --format claude-cod`, 'claude-code'],
         ['export c --format markdwn', 'markdown'],
+        ['export c --format json', 'palimpsest'],
         ['append c --role usr --text x', 'user'],
         ['cost c --by modle', 'model'],
       ] as const

@@ -11,7 +11,7 @@ const many = (length: number): readonly Event[] => Array.from({ length }, () => 
 const hello = { role: 'user' as const, content: 'Hello.' }
 
 const noMarker = (shown: string): string =>
-  `conversation c shows no marker at position 0 now; it shows ${shown}`
+  `conversation c shows no marker at position 0 now; it shows ${shown}. If the marker is on an abandoned branch, rewind to it; if another marker hides it, restore that one first; if it has been restored, nothing is left to do`
 const noItem = (position: number, shown: string): string =>
   `conversation c shows no item at position ${position} now; it shows ${shown}`
 
@@ -103,7 +103,7 @@ describe('a refusal says what is wrong, and what to do next', () => {
       {
         _tag: 'UnsafeCut',
         message:
-          'hiding 1 to 1 would separate tool calls from their results (b, a): choose a slice with both or neither',
+          'hiding 1 to 1 would separate tool calls from their results (b, a): choose a slice with both or neither, such as 1 to 2',
         conversation: 'c',
         covers: { first: 1, last: 1 },
         calls: ['b', 'a'],
@@ -134,13 +134,20 @@ describe('a refusal says what is wrong, and what to do next', () => {
       'the conversation stands there already',
       talk,
       { type: 'rewind', to: 3 },
-      { _tag: 'NothingToRewind', message: 'conversation c is already at position 3', conversation: 'c' },
+      {
+        _tag: 'NothingToRewind',
+        message: 'conversation c is already at position 3: rewind to another position',
+        conversation: 'c',
+      },
     ],
     [
       'there are fewer turns',
       talk,
       { type: 'rewind', turns: 3 },
-      { _tag: 'NothingToRewind', message: 'conversation c has fewer than 3 user turns' },
+      {
+        _tag: 'NothingToRewind',
+        message: 'conversation c has fewer than 3 user turns: rewind fewer turns, or to a position',
+      },
     ],
     [
       'what is to be rewound to is no message',

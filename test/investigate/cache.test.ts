@@ -1,8 +1,10 @@
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openStore } from '../../src/index.ts'
 import type { Fields } from '../../src/events/json.ts'
 import { canonicalText } from '../../src/investigate/canonical.ts'
 import { cache } from '../../src/investigate/index.ts'
+import { inDirectory, shell } from '../cli/palimpsest.ts'
 import { atEnd } from '../support/at-end.ts'
 import { numbers } from '../support/investigate/numbers.ts'
 import { player } from '../support/investigate/player.ts'
@@ -300,21 +302,25 @@ describe('cache', () => {
     })
   })
 
-  test('names the rewind before a reply without a receipt that nothing was said before', async () => {
-    const store = await openStore('memory:')
-    atEnd(store.close)
-    const chat = store.conversation('c')
-    const reply = (read: number, written: number) => {
-      const usage = { input_tokens: 1, cache_read_input_tokens: read, cache_creation_input_tokens: written }
-      const origin = { model: 'claude-opus-4-6', usage: { ...usage, output_tokens: 5 } }
-      return chat.append({ role: 'assistant', content: 'Yes.', origin })
-    }
-    await chat.append({ role: 'user', content: 'Is it there?' })
-    await reply(0, 2_000)
-    await chat.append({ role: 'user', content: 'And there?' })
-    await reply(2_000, 500)
-    const { position: event } = await chat.rewind({ to: 0 })
-    const { position } = await reply(1_800, 0)
-    expect((await cache(chat)).breaks).toMatchObject([{ position, kind: 'rewind', event, lost: 700 }])
-  })
+  test('names the rewind before a reply without a receipt that nothing was said before', () =>
+    inDirectory(async (directory) => {
+      const store = await openStore(`sqlite:${join(directory, 'palimpsest.db')}`)
+      atEnd(store.close)
+      const chat = store.conversation('c')
+      const reply = (read: number, written: number) => {
+        const usage = { input_tokens: 1, cache_read_input_tokens: read, cache_creation_input_tokens: written }
+        const origin = { model: 'claude-opus-4-6', usage: { ...usage, output_tokens: 5 } }
+        return chat.append({ role: 'assistant', content: 'Yes.', origin })
+      }
+      await chat.append({ role: 'user', content: 'Is it there?' })
+      await reply(0, 2_000)
+      await chat.append({ role: 'user', content: 'And there?' })
+      await reply(2_000, 500)
+      const { position: event } = await chat.rewind({ to: 0 })
+      const { position } = await reply(1_800, 0)
+      expect((await cache(chat)).breaks).toMatchObject([{ position, kind: 'rewind', event, lost: 700 }])
+      expect((await shell('palimpsest cache c', directory)).stdout).toMatch(
+        new RegExp(`^${position}\tp${position}\t700\t`),
+      )
+    }))
 })

@@ -464,6 +464,53 @@ describe('cost', () => {
       expect(found.total).toMatchObject({ calls: 2, input: 20 })
     }))
 
+  test('says which subagents are linked but not in the store, and that the amounts lack them', () =>
+    inDirectory(async (directory) => {
+      const store = await openStore(`sqlite:${join(directory, 'palimpsest.db')}`)
+      const above = await begun(store, 'a', reply('claude-opus-5-5', { usage: usage(10, 2) }))
+      const below = await begun(store, 'b', reply('claude-opus-5-5', { usage: usage(10, 2) }))
+      await below.link({ relation: 'subagent-of', conversation: 'a' })
+      for (const conversation of ['b', 'gone']) await above.link({ relation: 'has-subagent', conversation })
+      await below.link({ relation: 'has-subagent', conversation: 'gone-too' })
+      await store.close()
+      for (const id of ['a', '']) {
+        const { stdout, stderr } = await shell(`palimpsest cost ${id}`, directory)
+        expect(stdout.trim().split('\n')).toEqual([
+          expect.stringMatching(/^a\t.*\t\d\S*\t≥ \d\S*$/),
+          expect.stringMatching(/^b\t.*\t\d\S*\t≥ \d\S*$/),
+          expect.stringMatching(/^total\t.*\t≥ \S+\t≥ \S+$/),
+        ])
+        expect(stderr).toBe('2 subagents are not in this store: not included in the sums\n')
+        const { stdout: json } = await shell(`palimpsest cost ${id} --json`, directory)
+        const { conversations } = JSON.parse(json) as Awaited<ReturnType<typeof cost>>
+        expect(new Map(conversations.map((each) => [each.id, each.missing]))).toEqual(
+          new Map([
+            ['a', ['gone', 'gone-too']],
+            ['b', ['gone-too']],
+          ]),
+        )
+      }
+    }))
+
+  test('says of each tool which replies cost more than is counted', async () => {
+    const store = await opened()
+    const chat = store.conversation('a')
+    await chat.append({ role: 'user', content: 'Is it there?' })
+    const calls = ['read', 'read', 'list'].map((name, n) => ({ ...toolUse(`r${n}`), name }))
+    await chat.append({ ...reply('unknown', { usage: usage(10, 8) }), content: calls })
+    const { tools } = await cost(store)
+    for (const [tool, uses] of [
+      ['read', 2],
+      ['list', 1],
+    ] as const)
+      expect(tools.find((each) => each.tool === tool)).toMatchObject({
+        uses,
+        calls: 1,
+        unpriced: 1,
+        lacks: { 'price of unknown': 1 },
+      })
+  })
+
   test('says of which subagents nobody knows, as their notes cannot be read', () =>
     inDirectory(async (directory) => {
       await withTorn(directory, 'notes-b')

@@ -3,7 +3,7 @@ import type { CacheBreak, CacheReport } from '../../investigate/index.ts'
 import { limitHeapGrowth } from '../bounded-heap.ts'
 import { pricesIn } from '../options.ts'
 import type { Shell } from '../shell.ts'
-import { plural } from '../text.ts'
+import { compact, plural } from '../text.ts'
 import { durationText, usdText } from '../views/money.ts'
 import { writeTable } from '../views/table.ts'
 
@@ -20,7 +20,7 @@ export const addCache = (program: Command, shell: Shell): void => {
       'after',
       `
 Lists the calls that could not read what the previous call had cached: position
-of the reply, number of the call, tokens that were lost, tokens that were
+of the reply, its call (p and the position if it has no number), tokens lost, tokens that were
 charged in full again (estimated), their cost in US dollars, the cause, position
 of the event, and the first block that differs. Advice, and what the next call
 would cost, are printed on standard error.
@@ -38,7 +38,7 @@ Examples:
         await writeTable(
           out,
           ['position', 'call', 'lost', 'again', 'usd', 'what', 'event', 'block'],
-          report.breaks.map(rowOf),
+          report.breaks.map((each) => rowOf(each, out.isTerminal ? compact : String)),
           [0, 1, 2, 3, 4, 6],
         )
         for (const line of remarksOn(report)) host.stderr.write(`${line}\n`)
@@ -46,21 +46,15 @@ Examples:
     )
 }
 
-const rowOf = ({
-  position,
-  call,
-  lost,
-  again,
-  usd,
-  kind,
-  also,
-  event,
-  path,
-}: CacheBreak): readonly string[] => [
+const rowOf = (
+  { position, call, lost, again, usd, kind, also, event, path }: CacheBreak,
+  number: (tokens: number) => string,
+): readonly string[] => [
   String(position),
-  String(call ?? ''),
-  String(lost),
-  String(again),
+  // The name that request --call and why --call accept; replies without a receipt, such as imported ones, have no number.
+  String(call ?? `p${position}`),
+  number(lost),
+  number(again),
   usd === undefined ? '' : usdText(usd),
   also === undefined ? kind : `${kind} (and ${also})`,
   String(event ?? ''),

@@ -35,6 +35,9 @@ export const addCondense = (program: Command, shell: Shell): void => {
     )
     .action(
       change(shell, async (chat, { summary: text, summaryFile, ...options }: Options, host) => {
+        // Refuse before the user writes a summary. A repeated command has already hidden its slice.
+        if (text === undefined && options.commandId === undefined)
+          await chat.preview({ type: 'condense', ...options, summary: '(the summary)' })
         const summary = await readGivenText({ text, file: summaryFile }, 'the summary', host)
         return chat.condense({ ...options, summary })
       }),

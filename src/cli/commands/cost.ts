@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import type { Cost, UsageTotals, ToolUsage } from '../../investigate/index.ts'
+import type { Cost, UsageTotals } from '../../investigate/index.ts'
 import type { Store } from '../../index.ts'
 import { visible } from '../../transfer/formats/visible.ts'
 import { toError } from '../../result/typed-error.ts'
@@ -44,8 +44,9 @@ Without an id, every conversation in the store.
 
 Counts every call of a model that has an answer, on every branch, once: the
 calls of a fork's parent count for the parent. The cost of a reply that calls
-several tools is divided among them. "≥" before an amount means that a price or
-usage is missing, or that fewer output tokens were recorded than the reply has.
+several tools is divided among them. "≥" before an amount means that a price,
+usage or subagent is missing, or that fewer output tokens were recorded than
+the reply has.
 Standard error lists what is missing, with "not counted: …" for conversations
 that cannot be read.
 
@@ -91,7 +92,7 @@ interface Row {
   /** The amount that includes the subagents. */
   readonly inAll?: Amount
 }
-type Amount = Pick<UsageTotals, 'usd'> & Partial<UsageTotals>
+type Amount = UsageTotals & { readonly isPartial?: boolean }
 
 /** The rows of a table, without those beyond a limit; the last row is the total. */
 interface CostTable {
@@ -105,15 +106,19 @@ const tableOf = (found: Cost, by: By, limit: number): CostTable => {
   const rows = rowsOf(found, by)
   const sorted =
     by === 'day' ? rows : rows.toSorted((a, b) => (b.inAll ?? b.usd).usd - (a.inAll ?? a.usd).usd)
-  const total = rowOf('total', found.total)
-  const last = by === 'conversation' ? { ...total, inAll: found.total } : total
+  const sum = { ...found.total, isPartial: found.conversations.some(({ missing }) => missing.length > 0) }
+  const total = rowOf('total', sum)
+  const last = by === 'conversation' ? { ...total, inAll: sum } : total
   return { by, rows: [...sorted.slice(0, limit), last], more: Math.max(0, rows.length - limit) }
 }
 
 const rowsOf = ({ conversations, models, days, tools }: Cost, by: By): readonly Row[] => {
   switch (by) {
     case 'conversation':
-      return conversations.map(({ id, own, total }) => ({ ...rowOf(id, own), inAll: total }))
+      return conversations.map(({ id, own, total, missing }) => ({
+        ...rowOf(id, own),
+        inAll: { ...total, isPartial: missing.length > 0 },
+      }))
     case 'model':
       return models.map(({ model, ...spent }) => rowOf(model ?? '(not recorded)', spent))
     case 'day':
@@ -123,7 +128,7 @@ const rowsOf = ({ conversations, models, days, tools }: Cost, by: By): readonly 
   }
 }
 
-const rowOf = (name: string, spent: Amount & Omit<ToolUsage, 'uses'> & Pick<UsageTotals, 'calls'>): Row => ({
+const rowOf = (name: string, spent: Amount): Row => ({
   name,
   counts: [spent.calls, spent.input, spent.cacheRead, spent.cacheWrite, spent.output],
   usd: spent,
@@ -163,8 +168,8 @@ const writeShort = async (out: Output, store: Store, { by, rows }: CostTable): P
   )
 }
 
-const amountOf = ({ usd, unpriced = 0, uncounted = 0, understated = 0 }: Amount, decimals?: number): string =>
-  `${unpriced + uncounted + understated > 0 ? '≥ ' : ''}${usdText(usd, decimals)}`
+const amountOf = ({ usd, unpriced, uncounted, understated, isPartial }: Amount, decimals?: number): string =>
+  `${isPartial || unpriced + uncounted + understated > 0 ? '≥ ' : ''}${usdText(usd, decimals)}`
 
 const ofModel = 'price of '
 
@@ -178,6 +183,7 @@ const missingIn = ({ total, problems, conversations }: Cost): readonly string[] 
   const unpriced = names.reduce((sum, [, calls]) => sum + calls, 0)
   const nameless = names.map(([what]) => what.slice(ofModel.length)).join(', ')
   const inherited = conversations.reduce((sum, each) => sum + each.inherited, 0)
+  const missing = new Set(conversations.flatMap((each) => each.missing)).size
   const repeated = conversations.reduce((sum, each) => sum + each.repeated, 0)
   return [
     ...(unpriced > 0
@@ -191,6 +197,11 @@ const missingIn = ({ total, problems, conversations }: Cost): readonly string[] 
       : []),
     ...(uncounted > 0
       ? [`${plural(uncounted, 'call')} without recorded usage: not included in the sums`]
+      : []),
+    ...(missing > 0
+      ? [
+          `${plural(missing, 'subagent')} ${missing === 1 ? 'is' : 'are'} not in this store: not included in the sums`,
+        ]
       : []),
     ...(inherited > 0
       ? [`${plural(inherited, 'inherited call')}: counted for the conversation that was forked`]

@@ -1,18 +1,19 @@
-import { type FileHandle, open } from 'node:fs/promises'
 import type { Command } from 'commander'
-import { invalidInput } from '../../events/errors.ts'
 import { configurationOf } from '../../projections/effective.ts'
 import { render } from '../../core.ts'
 import type { Conversation } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
+import { bytesText } from '../../store/diagnosis.ts'
 import type { ExportOptions, FormatExporter } from '../../transfer/formats/exporter.ts'
 import { exporterOf, writableFormats } from '../../transfer/formats/registry.ts'
 import { anthropicRequest } from '../../transfer/formats/write-anthropic.ts'
-import { visibleJson, visibleLines } from '../../transfer/formats/visible.ts'
+import type { RepeatingPlace } from '../../transfer/disclosure/inspect.ts'
+import { visible, visibleJson, visibleLines } from '../../transfer/formats/visible.ts'
 import { unknownChoice, usage } from '../errors.ts'
 import { pattern, position, withholdOption } from '../options.ts'
+import { writerOf } from '../output-file.ts'
 import type { CommandSession, Shell } from '../shell.ts'
-import { rangesText } from '../text.ts'
+import { plural, rangesText } from '../text.ts'
 import { writeRequestNotes } from '../views/request-notes.ts'
 
 interface Options {
@@ -84,11 +85,17 @@ Examples:
         const chat = session.store.conversation(id)
         // Fails with the nearest id if the conversation does not exist.
         await chat.position()
+        const write = out === undefined || out === '-' ? undefined : await writerOf(session, 'out', out)
         const left = await prepared(session, chat, options)
         const isCompact = session.isJson && !session.out.isTerminal
-        if (out !== undefined && out !== '-')
-          await writeFile(out, exporter.pieces(chat, { ...left, isCompact: true }))
-        else
+        if (write) {
+          const bytes = await write(exporter.pieces(chat, { ...left, isCompact: true }))
+          const events = (at ?? (await chat.position())) + 1
+          if (!session.isJson)
+            session.host.stderr.write(
+              `wrote ${visible(String(out))}: ${format}, ${plural(events, 'event')}, ${bytesText(bytes)}\n`,
+            )
+        } else
           await print(
             session,
             exporter.kind,
@@ -115,11 +122,34 @@ const prepared = async (
   const title = format === 'html' ? await titleOf(store, chat.id) : undefined
   const wishes = { format, at: end, isWhole: true, withhold, redact, force, title }
   const { withheld, repeated } = await prepareExport(chat, wishes)
-  for (const { place, of, excerpt } of repeated)
-    stderr.write(
-      `WARNING: ${placeText(place)} repeats words that are left out at ${rangesText(of)}: ${excerpt}\n`,
-    )
+  for (const line of warningsOf(repeated, placeText)) stderr.write(`${line}\n`)
   return { withheld, ...(redact && { redact: patternRedactor(redact) }) }
+}
+
+/** Maximum number of repeated texts that are described. */
+const mostDescribed = 5
+
+/** Warns of places that repeat words of what is left out: first all events that may be withheld too, then what they repeat. */
+const warningsOf = (
+  repeated: readonly RepeatingPlace[],
+  placeText: (place: RepeatingPlace['place']) => string,
+): readonly string[] => {
+  if (repeated.length === 0) return []
+  const positions = repeated.flatMap(({ place }) => (place.kind === 'event' ? (place.position ?? []) : []))
+  const texts = [...Map.groupBy(repeated, ({ of, excerpt }) => `${rangesText(of)}: ${excerpt}`)]
+  const events = [...new Set(positions)].toSorted((one, other) => one - other)
+  return [
+    `WARNING: ${plural(repeated.length, 'place')} ${repeated.length === 1 ? 'repeats' : 'repeat'} words that are left out${
+      events.length > 0
+        ? `: look at them, or withhold them too: --withhold ${rangesText(events).replaceAll(' ', '')}`
+        : ''
+    }`,
+    ...texts.slice(0, mostDescribed).map(([text, places]) => {
+      const [first = '', ...more] = places.map(({ place }) => placeText(place))
+      return `  ${first}${more.length > 0 ? ` and ${plural(more.length, 'other')}` : ''}: words left out at ${text}`
+    }),
+    ...(texts.length > mostDescribed ? [`  and ${texts.length - mostDescribed} more texts`] : []),
+  ]
 }
 
 const writeNotes = async ({ host }: CommandSession, chat: Conversation): Promise<void> => {
@@ -144,32 +174,6 @@ const htmlOf = ({ store }: CommandSession, options: Options) => ({
     yield* htmlPage(chat.id, gather(store, chat, { ...options, at, withheld }))
   },
 })
-
-/** Writes an export to a file, which is created only once the first piece could be made. */
-const writeFile = async (name: string, pieces: AsyncIterable<string>): Promise<void> => {
-  let file: FileHandle | undefined
-  try {
-    for await (const piece of pieces) {
-      file ??= await opened(name)
-      await file.writeFile(piece)
-    }
-  } finally {
-    await file?.close()
-  }
-}
-
-const opened = async (name: string): Promise<FileHandle> => {
-  try {
-    return await open(name, 'w')
-  } catch (error) {
-    throw toError(
-      invalidInput(
-        'out',
-        `${name} cannot be written (${error instanceof Error ? error.message : String(error)})`,
-      ),
-    )
-  }
-}
 
 /** Prints an export. With `--json`, a document or a text becomes a field of a JSON object; the other kinds are JSON already. */
 const print = async (

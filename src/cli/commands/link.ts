@@ -1,6 +1,8 @@
 import type { Command } from 'commander'
 import type { LinkToConversation, LinkToRef, NewLink, WriteOptions } from '../../index.ts'
+import { toError } from '../../result/typed-error.ts'
 import { writeTitle } from '../conversation.ts'
+import { usage } from '../errors.ts'
 import { position, withEnvelope } from '../options.ts'
 import { conversationNamed, type Shell } from '../shell.ts'
 import { shortest } from '../short-ids.ts'
@@ -34,13 +36,18 @@ Examples:
     )
     .action(
       shell.edit(async (session, id: string, given: Options) => {
-        const { store, out, isJson } = session
+        const { store, out, isJson, host } = session
         const { relation, to, ref, position: at, call, ...options } = given
         const end =
           endOf(to && (await conversationNamed(store, to, shortest)), ref) ??
           command.error('error: give the other end: --to, --ref, or both')
+        const { conversation } = { conversation: undefined, ...end }
+        if (conversation === id)
+          throw toError(usage(`${id} is the conversation itself: give another one with --to`))
         const input: NewLink = { relation, position: at, call, ...end }
         const link = await store.conversation(id).link(input, options)
+        if (conversation !== undefined && !isJson && !(await store.conversation(conversation).exists()))
+          host.stderr.write(`note: ${conversation} is not in this store\n`)
         if (isJson) return out.json(link)
         await out.parts(noteParts({ kind: 'link', position: link.at, link }))
         await writeTitle(session, id)

@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import * as E from 'fp-ts/lib/Either.js'
 import { invalidInput } from '../../events/errors.ts'
@@ -9,6 +8,7 @@ import { limitHeapGrowth } from '../bounded-heap.ts'
 import { usage } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { exclusive, jsonFile, pricesIn, several } from '../options.ts'
+import { type WriteFile, writerOf } from '../output-file.ts'
 import type { Shell } from '../shell.ts'
 import { plural } from '../text.ts'
 import { usdText } from '../views/money.ts'
@@ -99,12 +99,13 @@ Examples:
         const chat = store.conversation(id)
         const prices = await pricesIn(options.prices)
         if (options.compare) {
+          const write = options.html === undefined ? undefined : await writerOf(session, 'html', options.html)
           const policies: (ReplayPolicy | undefined)[] = [undefined]
           for (const file of options.compare) policies.push(await policyIn(file))
           const all = []
           for (const policy of policies) all.push(await replay(chat, { policy, prices }))
           if (!isJson) tellKept(host, all[0]?.keptMarkers)
-          if (options.html !== undefined) await writePage(options.html, all)
+          if (write) await writePage(write, all)
           return isJson
             ? out.json({ policies: all })
             : writeTable(out, comparing, all.map(totalRow), [1, 2, 3, 4, 5, 6, 7, 8])
@@ -125,18 +126,9 @@ const tellKept = (host: Host, markers = 0): void => {
 }
 
 /** Writes one HTML page with the curves of all reports. The page module is imported only when needed. */
-const writePage = async (file: string, all: readonly ReplayReport[]): Promise<void> => {
+const writePage = async (write: WriteFile, all: readonly ReplayReport[]): Promise<void> => {
   const { comparisonPage } = await import('../../server/html/comparison/page.ts')
-  try {
-    await writeFile(file, comparisonPage(all))
-  } catch (error) {
-    throw toError(
-      invalidInput(
-        'html',
-        `${file} cannot be written (${error instanceof Error ? error.message : String(error)})`,
-      ),
-    )
-  }
+  await write([comparisonPage(all)])
 }
 
 /** Throws a usage error if an option is given without another one that it needs, or if two options exclude each other. */

@@ -54,11 +54,13 @@ const spent = z
   .meta({ id: 'Spent' })
 export const costShape = z
   .looseObject({
-    conversations: z.array(z.looseObject({ id: z.string(), own: spent, total: spent })),
+    conversations: z.array(
+      z.looseObject({ id: z.string(), own: spent, total: spent, missing: z.array(z.string()) }),
+    ),
     total: spent,
     models: z.array(spent.extend({ model: z.string().optional() })),
     days: z.array(spent),
-    tools: z.array(z.looseObject({ tool: z.string().optional(), uses: count, usd: z.number() })),
+    tools: z.array(spent.extend({ tool: z.string().optional(), uses: count })),
     problems: z.array(z.object({ id: z.string(), problem: z.string() })),
   })
   .meta({ id: 'Cost' })

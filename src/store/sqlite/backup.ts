@@ -10,12 +10,13 @@ import {
   rmSync,
   statSync,
 } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { type FileExists, fileExists, type StoreError } from '../errors.ts'
 import type { BackedUp, BackupOptions } from '../port.ts'
+import { databaseFileAt } from '../sqlite-files.ts'
 import { storeError } from './errors.ts'
 import { damagedError, countAndCheck } from './integrity.ts'
 import { unusable, versionOf } from './schema.ts'
@@ -75,7 +76,7 @@ const removeAbandoned = (folder: string): void => {
 
 const obstacleTo = (path: string, target: string, force: boolean): Failure | undefined => {
   const there = statSync(target, { throwIfNoEntry: false })
-  const own = ownFiles(path).find((name) => isOneFile(target, name))
+  const own = databaseFileAt(path, target)
   if (own !== undefined)
     return invalidInput(
       'file',
@@ -94,17 +95,6 @@ const obstacleTo = (path: string, target: string, force: boolean): Failure | und
         left,
         'belongs to an earlier database: name another file, or remove it once no process has that database open',
       )
-}
-
-/** Returns the paths of a database's files. If the path is a link, SQLite names the files after the link's target. */
-const ownFiles = (path: string): readonly string[] =>
-  ['', '-wal', '-shm', '-journal'].map((suffix) => realpathSync(path) + suffix)
-
-/** Reports whether two paths are, or would be, the same file. */
-const isOneFile = (a: string, b: string): boolean => {
-  const [there, other] = [a, b].map((path) => statSync(path, { throwIfNoEntry: false }))
-  if (there && other) return there.ino === other.ino && there.dev === other.dev
-  return basename(a) === basename(b) && realpathSync(dirname(a)) === dirname(b)
 }
 
 const allPages = 2 ** 31 - 1
