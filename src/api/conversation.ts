@@ -105,7 +105,7 @@ export interface ConversationMethods<W extends ResultStyle, Forked>
    */
   readonly hold: (options: HoldOptions) => MethodResult<W, NoteError, void>
   /**
-   * Ends the legal hold on the conversation, whoever began it. Errors: a `NoteError`.
+   * Ends the legal hold on the conversation, also if another person began it. Errors: a `NoteError`.
    *
    * @example
    * await chat.release({ by: 'legal', reason: 'case 7 is closed' })

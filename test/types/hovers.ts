@@ -14,7 +14,7 @@ const { append } = chat
 for await (const event of chat.events()) {
   //             ^ const event: ConversationEvent
   const { data, metadata } = event
-  //      ^ const data: CondensedData | Configuration | ForkedData | MessageAppendedData | RestoredData | RewoundData | TruncatedData
+  //      ^ const data: CondensedData | Configuration | ErasedData | ForkedData | MessageAppendedData | RestoredData | RewoundData | TruncatedData
   //            ^ const metadata: Metadata
   const { actor } = metadata
   //      ^ const actor: Actor

@@ -56,6 +56,7 @@ interface Options {
   readonly Denial: api.Denial
   readonly DiffOptions: api.DiffOptions
   readonly DocumentOptions: api.DocumentOptions
+  readonly EraseOptions: api.EraseOptions
   readonly EventsOptions: api.EventsOptions
   readonly EvidenceOptions: api.EvidenceOptions
   readonly FatesOptions: api.FatesOptions
@@ -66,6 +67,7 @@ interface Options {
   readonly FullWithNotes: api.FullWithNotes
   readonly FullWithoutNotes: api.FullWithoutNotes
   readonly GcOptions: api.GcOptions
+  readonly HoldOptions: api.HoldOptions
   readonly ImportOptions: api.ImportOptions
   readonly LinksOptions: api.LinksOptions
   readonly ListOptions: api.ListOptions

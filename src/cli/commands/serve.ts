@@ -73,7 +73,7 @@ Examples:
             if (isJson) await out.json({ url }, false)
             else await out.line([`${store.url} is served on ${url} (the API: ${url}/api/v1)`])
             if (options.tokenFile !== undefined || isJson) return
-            // Whoever has created tokens may believe that they are required.
+            // A person who has created tokens may believe that they are required.
             if (existsSync(defaultTokenFile)) stderr.write(unusedTokens)
             else
               await out.aside(['without --token-file, every user of this machine may do everything', 'dim'])

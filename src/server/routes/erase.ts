@@ -69,7 +69,7 @@ export const release = route({
   method: 'post',
   path: '/conversations/{id}/release',
   name: 'release',
-  summary: 'Ends the legal hold on a conversation, whoever began it',
+  summary: 'Ends the legal hold on a conversation, also if another person began it',
   body: z.strictObject({ reason }),
   answers: done,
   errors: ['ConversationNotFound', 'EventTooLarge'],
