@@ -60,7 +60,7 @@ export const backupSqlite = async (
 }
 
 /** Suffix of the name of an unfinished backup. */
-const unfinished = '.palimpsest-backup.tmp'
+export const unfinished = '.palimpsest-backup.tmp'
 const day = 24 * 60 * 60 * 1000
 
 /** Removes the temporary files that killed backups left in a folder. A running backup never leaves its file untouched for a day. */
@@ -97,11 +97,11 @@ const obstacleTo = (path: string, target: string, force: boolean): Failure | und
 }
 
 /** Returns the paths of a database's files. If the path is a link, SQLite names the files after the link's target. */
-const ownFiles = (path: string): readonly string[] =>
+export const ownFiles = (path: string): readonly string[] =>
   ['', '-wal', '-shm', '-journal'].map((suffix) => realpathSync(path) + suffix)
 
 /** Reports whether two paths are, or would be, the same file. */
-const isOneFile = (a: string, b: string): boolean => {
+export const isOneFile = (a: string, b: string): boolean => {
   const [there, other] = [a, b].map((path) => statSync(path, { throwIfNoEntry: false }))
   if (there && other) return there.ino === other.ino && there.dev === other.dev
   return basename(a) === basename(b) && realpathSync(dirname(a)) === dirname(b)
@@ -110,7 +110,7 @@ const isOneFile = (a: string, b: string): boolean => {
 const allPages = 2 ** 31 - 1
 
 /** Copies one state of the file in a single step, so that a writer neither waits for the copy nor makes it start over. */
-const copyInto = async (path: string, target: string): Promise<void> => {
+export const copyInto = async (path: string, target: string): Promise<void> => {
   const source = new DatabaseSync(path, { readOnly: true })
   try {
     await backup(source, target, { rate: allPages })
@@ -120,7 +120,7 @@ const copyInto = async (path: string, target: string): Promise<void> => {
 }
 
 /** Checks the copy of a store and returns the numbers of streams, events and blobs in it. Errors name the store. */
-const checked = async (
+export const checked = async (
   store: string,
   path: string,
 ): Promise<E.Either<StoreError, Omit<BackedUp, 'file' | 'bytes'>>> => {
@@ -138,7 +138,7 @@ const checked = async (
 }
 
 /** Flushes a file or folder to disk and waits until this is done. */
-const synced = (path: string, flags: string): void => {
+export const synced = (path: string, flags: string): void => {
   const descriptor = openSync(path, flags)
   try {
     fsyncSync(descriptor)
