@@ -65,6 +65,8 @@ export interface Evidence {
   /** Events in the bundle that repeat a withheld text verbatim. */
   readonly repeated: readonly RepeatedText[]
   readonly bytes: { readonly events: number; readonly requests: number }
+  /** Position of the first event that does not contain the hash of the one before it; only with `force`, and only if there is one. */
+  readonly broken?: number
 }
 
 /**
@@ -113,7 +115,7 @@ const written = async (
   const { requests, omitted } = sent
   const turns = await writeTurns(chat, chosen, ready)
   const withheld = [...ready.withheld.instead.keys()]
-  const { bytes: eventBytes, ...ends } = chain
+  const { bytes: eventBytes, broken, ...ends } = chain
   const manifest: Manifest = {
     format: bundleFormat,
     conversation: chat.id,
@@ -139,7 +141,15 @@ const written = async (
   )
   await writeWhole(folder, files.manifest, `${JSON.stringify(manifest, undefined, 2)}\n`)
   const sizes = { events: eventBytes, requests: bytes }
-  return { conversation: chat.id, events: ready.last + 1, withheld, turns, ...sent, bytes: sizes }
+  return {
+    conversation: chat.id,
+    events: ready.last + 1,
+    withheld,
+    turns,
+    ...sent,
+    bytes: sizes,
+    ...(broken !== undefined && { broken }),
+  }
 }
 
 const entryLines = ({ entries }: WholeProof): string =>
@@ -157,6 +167,7 @@ const authoritiesIn = (ledger: ResolvedEvidenceOptions['ledger']): readonly stri
 
 interface Chain extends ConversationEnds {
   readonly bytes: number
+  readonly broken: number | undefined
 }
 
 const writeEvents = async (
@@ -167,16 +178,20 @@ const writeEvents = async (
   let position = 0
   let first = 0
   let head: string | null = null
+  let broken: number | undefined
   for await (const event of chat.stored({ to: last })) {
     const { id, type, data, metadata } = event
     if (type === 'Forked') first = position
-    if (!force && prevIn(metadata) !== head) throw toError(chainBroken(chat.id, position))
+    if (prevIn(metadata) !== head) {
+      if (!force) throw toError(chainBroken(chat.id, position))
+      broken ??= position
+    }
     await file.write(withheld.instead.get(position) ?? `${id}\n${type}\n${data}\n${metadata}\n`)
     head = hashOf(event)
     position++
   }
   await file.close()
-  return { first, last, head: head ?? '', bytes: file.bytes() }
+  return { first, last, head: head ?? '', bytes: file.bytes(), broken }
 }
 
 /** Returns the hash that an event states of the event before it; undefined if its metadata cannot be read. */

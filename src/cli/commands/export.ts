@@ -100,6 +100,12 @@ Examples:
     )
 }
 
+/** Note for a pattern that redacts nothing, probably by mistake. */
+export const nothingMatched = 'nothing matched, so nothing is redacted; patterns are case-sensitive'
+
+/** Number of warnings that are printed with details. */
+const mostWarnings = 5
+
 /** Looks through the export, warns of words of what it leaves out, and returns the options that leave it out. */
 const prepared = async (
   { store, host: { stderr } }: CommandSession,
@@ -114,11 +120,20 @@ const prepared = async (
   const end = await endOf(chat, at)
   const title = format === 'html' ? await titleOf(store, chat.id) : undefined
   const wishes = { format, at: end, isWhole: true, withhold, redact, force, title }
-  const { withheld, repeated } = await prepareExport(chat, wishes)
-  for (const { place, of, excerpt } of repeated)
+  const { withheld, repeated, redacted } = await prepareExport(chat, wishes)
+  if (redact && redacted === 0) stderr.write(`note: --redact: ${nothingMatched}\n`)
+  for (const { place, of, excerpt } of repeated.slice(0, mostWarnings))
     stderr.write(
       `WARNING: ${placeText(place)} repeats words that are left out at ${rangesText(of)}: ${excerpt}\n`,
     )
+  if (repeated.length > mostWarnings) {
+    const events = repeated.flatMap(({ place: { kind, position } }) =>
+      kind === 'event' ? [position ?? 0] : [],
+    )
+    stderr.write(
+      `WARNING: ${repeated.length} places repeat words that are left out: look at them, or leave out these events, too: --withhold ${rangesText(events).replaceAll(', ', ',')}\n`,
+    )
+  }
   return { withheld, ...(redact && { redact: patternRedactor(redact) }) }
 }
 
