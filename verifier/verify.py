@@ -132,7 +132,7 @@ def check_note(checkpoint, key):  # The key has signed it (C2SP signed-note, tlo
     root, marks = decoded(root), [(signer, decoded(mark)) for _, signer, mark in (line.split(' ') for line in marks[:-1].split('\n'))]
     own = [is_signed(public, text.encode(), mark[4:]) for signer, mark in marks if (signer, mark[:4]) == (name, id)]
     need(own, f'the checkpoint is not signed by key {id.hex()} of {name}: the key belongs to another ledger or time', NotChecked)
-    need(origin == name and all(own), 'the checkpoint of the ledger is not signed by the key that was given')
+    need(origin == name and all(own), 'the checkpoint was changed after it was signed with this key, or forged')
     return int(size), root
 def check_leaf(leaf, tree, place):
     found = root_of(sha256(b'\0' + leaf.encode()), number(place['index']), tree[0], [*map(decoded, of(list, place['proof']))])

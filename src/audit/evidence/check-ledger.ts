@@ -158,7 +158,7 @@ const checkNote = (text: string, key: VerifierKey): LedgerCheckpoint => {
     UncheckedBundleError,
   )
   const isSigned = checkpoint.origin === key.name && E.isRight(signers)
-  requireThat(isSigned, 'the checkpoint of the ledger is not signed by the key that was given')
+  requireThat(isSigned, 'the checkpoint was changed after it was signed with this key, or forged')
   return checkpoint
 }
 
