@@ -298,6 +298,8 @@ test('content is withheld at positions, what still tells of it is named, and sec
   ] as const) {
     const replaced = await posted(fetch, { format: 'markdown', redact: [redact], withhold: [2] })
     expect(JSON.parse(replaced.headers.get('palimpsest-export') ?? '')).toMatchObject({ redacted })
+    // An export that nobody reads keeps its place.
+    await replaced.text()
   }
   const text = await left.text()
   expect(text).not.toContain('My card')

@@ -127,9 +127,7 @@ const prepared = async (
       `WARNING: ${placeText(place)} repeats words that are left out at ${rangesText(of)}: ${excerpt}\n`,
     )
   if (repeated.length > mostWarnings) {
-    const events = repeated.flatMap(({ place: { kind, position } }) =>
-      kind === 'event' ? [position ?? 0] : [],
-    )
+    const events = repeated.flatMap(({ place }) => (place.kind === 'event' ? [place.position ?? 0] : []))
     stderr.write(
       `WARNING: ${repeated.length} places repeat words that are left out: look at them, or leave out these events, too: --withhold ${rangesText(events).replaceAll(', ', ',')}\n`,
     )
