@@ -132,7 +132,7 @@ def check_note(checkpoint, key):  # The key has signed it (C2SP signed-note, tlo
     root, marks = decoded(root), [(signer, decoded(mark)) for _, signer, mark in (line.split(' ') for line in marks[:-1].split('\n'))]
     own = [is_signed(public, text.encode(), mark[4:]) for signer, mark in marks if (signer, mark[:4]) == (name, id)]
     need(own, f'the checkpoint is not signed by key {id.hex()} of {name}: the key belongs to another ledger or time', NotChecked)
-    need(origin == name and all(own), 'the checkpoint of the ledger is not signed by the key that was given')
+    need(origin == name and all(own), 'the checkpoint was changed after it was signed with this key, or forged')
     return int(size), root
 def check_leaf(leaf, tree, place):
     found = root_of(sha256(b'\0' + leaf.encode()), number(place['index']), tree[0], [*map(decoded, of(list, place['proof']))])
@@ -156,16 +156,17 @@ def check_ledger(folder, manifest, chains, key):  # Why it is not proven, if it 
         try: check_leaf('key\n' + one['key'] + '\n', check_note(one['checkpoint'], key), one)
         except (Broken, NotChecked): continue  # It is of keys before the one that was given.
         key = key_from(one['key'])
-    tree, place, first = check_note(there(folder / 'checkpoint.txt').read_bytes().decode(), key), manifest['ledger'], manifest['first']
+    need(note := there(folder / 'checkpoint.txt').read_bytes().decode(), 'checkpoint.txt is empty')
+    tree, place, first = check_note(note, key), manifest['ledger'], manifest['first']
     if manifest['is_2']: entries = [*map(parse, lines_of(folder / 'entries.jsonl'))]
     else: entries = [{**place, 'name': manifest['conversation'], 'position': first + place['revision']}]
     need(not manifest['is_2'] or place['entries'] == len(entries), 'bundle.json contradicts entries.jsonl: entries')
     proven = check_entries(entries, first, chains, tree)
     print(f'  sealed in the ledger {key[0]}, in a checkpoint of {tree[0]} entries that is signed with {key[3]}')
     if manifest['is_2']: print(f'  entries for this bundle: {len(entries)}; checkpoint time according to the store: {place["sealed"]}')
-    newer, of_turns = manifest['last'] + 1 - max(proven[0], first), manifest['turns']['events'] - proven[1]
-    what = f'{newer} events' if newer else of_turns and f'{of_turns} events of its turns'
-    return what and f'the last {what} are newer than the ledger', proven
+    newer, whose = manifest['last'] + 1 - max(proven[0], first), ''
+    if not newer: newer, whose = manifest['turns']['events'] - proven[1], ' of its turns'
+    return newer and f'the last {f"event{whose} is" if newer == 1 else f"{newer} events{whose} are"} newer than the ledger', proven
 HIDDEN = '[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]'
 def clear(text): return re.sub(HIDDEN, '\ufffd', text)
 def texts_of(type, data):

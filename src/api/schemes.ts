@@ -17,6 +17,7 @@ import {
   type UnknownScheme,
   unknownScheme,
 } from '../store/schemes.ts'
+import type { RestoredBackup } from '../store/sqlite/restore-backup.ts'
 import { foreignOpen } from './foreign-store.ts'
 import { lateStore } from './late.ts'
 import { printableUrl } from './secrets.ts'
@@ -51,6 +52,23 @@ const sqlite: Scheme<EventStore> = {
     return diagnoseSqlite(url)()
   },
 }
+
+/**
+ * Replaces an SQLite store with a backup, and keeps the former files in a new folder. Fails with `StoreBusy` if a process has the store
+ * open, and with `InvalidInput` if the store is not a file.
+ */
+export const restoreFile = (
+  url: string,
+  file: string,
+): TE.TaskEither<StoreError | InvalidInput, RestoredBackup> =>
+  url.startsWith('sqlite:')
+    ? async () => {
+        const { restoreBackup } = await import('../store/sqlite/restore-backup.ts')
+        return restoreBackup(url, file)
+      }
+    : TE.left(
+        invalidInput('url', 'only a sqlite: store is restored from a file: use the tools of the database'),
+      )
 
 const esdb: Scheme<EventStore> = {
   open: (url) => async () => {

@@ -29,6 +29,10 @@ export const withUsageAdvice = (message: string): string =>
   withNearestChoice(message)
     .replace(/^(?:error: )?missing required argument 'id'(?=\n|$)/, '$&: palimpsest list shows the ids')
     .replace(
+      /required option '--marker <position>' not specified/,
+      '$&: palimpsest log shows the positions. To restore a backup of the store: palimpsest backup --restore FILE',
+    )
+    .replace(
       /(unknown command '(?:delete|del|remove|rm)')(?:\n\(Did you mean .*\))?/,
       `$1: ${nothingDeleted}`,
     )

@@ -1,5 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
 import { check } from '../events/check.ts'
@@ -67,7 +68,17 @@ const reportMissing = <A>(file: string, reads: () => A): A => {
 /** Replaces the token file with one that only its owner can read. */
 const write = (file: string, tokens: readonly Entry[]): void => {
   const draft = `${file}.${randomBytes(6).toString('hex')}`
-  const fd = openSync(draft, 'wx', 0o600)
+  let fd
+  try {
+    fd = openSync(draft, 'wx', 0o600)
+  } catch (error) {
+    throw problem(
+      file,
+      isMissing(error)
+        ? `there is no folder ${dirname(file)}: create it first`
+        : `cannot be written: ${error instanceof Error ? error.message : String(error)}`,
+    )
+  }
   try {
     writeSync(fd, `${JSON.stringify({ tokens }, null, 2)}\n`)
     fsyncSync(fd)

@@ -262,6 +262,56 @@ test.skipIf(!hasOpenssl)(
     }),
 )
 
+test('a ledger without events says that nothing is sealed, and that its store is new', () =>
+  inDirectory(async (directory) => {
+    const made = await shell('palimpsest audit init > key.txt', directory)
+    expect(made.stderr).toBe('note: there was no store sqlite:palimpsest.db: created a new one\n')
+    const { stdout } = await shell('palimpsest audit seal --anchor X/; palimpsest audit status', directory)
+    expect(stdout).toContain('nothing to seal: the anchors were given no checkpoint')
+    expect(stdout).toContain('exposure  none: nothing is sealed, because there are no events')
+    await shell('palimpsest append a --role user --text Hi', directory)
+    const again = await shell('palimpsest audit init --key new.key --again lost --force', directory)
+    expect(again).toMatchObject({ code: 0, stderr: '' })
+  }))
+
+test('a forced export says that the chain is broken, in a ledger or not', () =>
+  inDirectory(async (directory) => {
+    await shell(
+      'palimpsest append a --role user --text Hello.; palimpsest append a --role assistant --text Yes.',
+      directory,
+    )
+    const db = new DatabaseSync(join(directory, 'palimpsest.db'))
+    db.exec(`UPDATE events SET data = replace(data, 'Hello', 'Jello')`)
+    db.close()
+    const forced = 'FORCED: event 1 does not contain the hash of the event before it, so the bundle is BROKEN'
+    expect((await shell('palimpsest audit export a --force --out e', directory)).stdout).toContain(forced)
+    await shell('palimpsest audit init; palimpsest audit seal', directory)
+    expect((await shell('palimpsest audit export a --force --out f', directory)).stdout).toContain(forced)
+    const { stdout } = await shell('palimpsest audit export a --force --out g --json', directory)
+    expect(JSON.parse(stdout)).toMatchObject({ bundles: [{ forced: ['chain'], broken: 1 }] })
+  }))
+
+test('an export names at most five events that repeat what is withheld, and all of them in one list', () =>
+  inDirectory(async (directory) => {
+    const text = 'My order is ACME-4711-XY.'
+    for (let n = 0; n < 8; n++) await shell(`palimpsest append a --role user --text "${text}"`, directory)
+    const { stdout } = await shell('palimpsest audit export a --withhold 0 --out e', directory)
+    expect(stdout.match(/WARNING: \d repeats/g)).toHaveLength(5)
+    expect(stdout).toContain('WARNING: 7 events may repeat what is left out')
+    expect(stdout).toContain('--withhold 0..7\n')
+    const listed = await shell('palimpsest export a --format md --withhold 0', directory)
+    expect(listed.stderr.match(/WARNING: \d repeats/g)).toHaveLength(5)
+    const whole = await shell('palimpsest audit export a --withhold 0..7 --out f', directory)
+    expect(whole.stdout).not.toContain('WARNING')
+    const note = 'note: --redact: nothing matched, so nothing is redacted; patterns are case-sensitive\n'
+    expect((await shell('palimpsest export a --format md --redact acme', directory)).stderr).toBe(note)
+    expect((await shell('palimpsest export a --format md --redact ACME', directory)).stderr).not.toContain(
+      note,
+    )
+    const vcon = 'palimpsest audit export a --format vcon --redact'
+    expect((await shell(`${vcon} acme --out v.json`, directory)).stderr).toContain(note)
+  }))
+
 test('a forced export says what was overruled', () =>
   inDirectory(async (directory) => {
     const says = (command: string) => shell(`palimpsest audit export a --force ${command}`, directory)

@@ -292,6 +292,15 @@ test('content is withheld at positions, what still tells of it is named, and sec
     withheld: 2,
     repeated: [{ kind: 'event', position: 1 }],
   })
+  for (const [redact, redacted] of [
+    ['card', 1],
+    ['CARD', 0],
+  ] as const) {
+    const replaced = await posted(fetch, { format: 'markdown', redact: [redact], withhold: [2] })
+    expect(JSON.parse(replaced.headers.get('palimpsest-export') ?? '')).toMatchObject({ redacted })
+    // An export that nobody reads keeps its place.
+    await replaced.text()
+  }
   const text = await left.text()
   expect(text).not.toContain('My card')
   const got = await fetch('conversations/a/export?format=markdown&withhold=0,2-2')

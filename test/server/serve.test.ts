@@ -73,6 +73,13 @@ describe('palimpsest serve', () => {
         expect((await says(`serve --token-file ${file}`)).stderr).toBe(
           `error: token file ${file}: ${problem}\n`,
         )
+      expect(await says('serve token create ann --file no/tokens.json')).toMatchObject({
+        code: 1,
+        stderr: 'error: token file no/tokens.json: there is no folder no: create it first\n',
+      })
+      await says('serve token create eve --scopes read,audit write --file eve.json')
+      expect((await says('serve token list --file eve.json')).stdout).toMatch(/^eve\tread audit write\t/)
+      expect((await says('serve token create bob --scopes read,all')).stderr).toContain('Allowed choices are')
       const { stdout } = await says('serve token create ann --json')
       expect(JSON.parse(stdout)).toMatchObject({ name: 'ann', scopes: ['read', 'write'] })
       expect((await says('serve token list')).stdout).toMatch(/^ann\tread write\t2/)

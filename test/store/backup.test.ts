@@ -225,4 +225,50 @@ describe('a backup', () => {
       )
     })
   })
+
+  test('is restored by a command, which keeps what it replaces, -wal and index included', async () => {
+    await inDirectory(async (directory) => {
+      const made = await shell(
+        'palimpsest append a --role user --text Hi; palimpsest backup b.db; palimpsest append a --role user --text later; palimpsest search later; mkdir kept; palimpsest backup kept/b.db',
+        directory,
+      )
+      expect(made.code).toBe(0)
+      writeFileSync(join(directory, 'palimpsest.db-wal'), 'of a killed process')
+      const again = await shell(
+        'palimpsest backup --restore b.db; palimpsest show a; palimpsest search later',
+        directory,
+      )
+      expect(again.stdout).toMatch(
+        /^palimpsest\.db {2}1 stream, 1 event, .*, from b\.db\nthe former files are in .*\/palimpsest\.db\.replaced-\S+\n +0 .*Hi\n/,
+      )
+      expect(again.stdout).not.toContain('later')
+      const former = readdirSync(directory).find((name) => name.includes('.replaced-')) ?? ''
+      expect(statSync(join(directory, former)).mode & 0o777).toBe(0o700)
+      const old = await shell(`palimpsest show a --store "sqlite:${former}/palimpsest.db"`, directory)
+      expect(old.stdout).toContain('later')
+      const twice = await shell('palimpsest backup --restore kept/b.db; palimpsest show a', directory)
+      expect(twice.stdout).toContain('later')
+    })
+  })
+
+  test('is not restored while another process has the store open, nor if it is damaged or is the store', async () => {
+    const [store, path] = await written()
+    const folder = dirname(path)
+    const copy = join(folder, 'copy.db')
+    await store.backup(copy)
+    // Anything but a call of the program makes this a process of its own.
+    const busy = await shell(`true && palimpsest backup --restore ${copy} --store sqlite:${path}`, folder)
+    expect(busy).toMatchObject({ code: 1, stderr: expect.stringContaining('a process has it open') })
+    await store.close()
+    const damaged = readFileSync(copy)
+    damaged.fill(0xa5, 4_096)
+    writeFileSync(copy, damaged)
+    for (const file of [copy, path, join(folder, 'none.db')])
+      expect(await shell(`palimpsest backup --restore ${file} --store sqlite:${path}`, folder)).toMatchObject(
+        {
+          code: expect.toSatisfy((code: number) => code > 0),
+        },
+      )
+    expect(readdirSync(folder).filter((name) => /replaced|tmp/.test(name))).toEqual([])
+  })
 })

@@ -66,7 +66,9 @@ export const checkLedger = async (
   if (!key) return { proven: nothing, problem: `no key was given: ${anybody}` }
   const keys = listIn(field(parse(await bytesIn(folder, files.keys)), 'rotations'))
   const newest = keys.reduce<VerifierKey>(replaced, key)
-  const tree = checkNote(textFrom(await bytesIn(folder, files.checkpoint)), newest)
+  const note = textFrom(await bytesIn(folder, files.checkpoint))
+  requireThat(note !== '', `${files.checkpoint} is empty`)
+  const tree = checkNote(note, newest)
   const entries = await entriesIn(folder, manifest, place)
   const proven = checkEntries(entries, manifest, hashes, tree)
   const { origin, size } = tree
@@ -74,12 +76,12 @@ export const checkLedger = async (
   const ledger = { origin, key: keyText(newest), size, ...made }
   const newer = last + 1 - Math.max(proven.events, first)
   const newerTurns = hashes.turns.length - proven.turns
-  const what =
-    newer > 0 ? `${newer} events` : newerTurns > 0 ? `${newerTurns} events of its turns` : undefined
+  const [count, ofWhat] = newer > 0 ? [newer, ''] : [newerTurns, ' of its turns']
+  const what = count === 1 ? `event${ofWhat} is` : `${count} events${ofWhat} are`
   return {
     ledger,
     proven,
-    ...(what !== undefined && { problem: `the last ${what} are newer than the ledger` }),
+    ...(count > 0 && { problem: `the last ${what} newer than the ledger` }),
   }
 }
 
@@ -156,7 +158,7 @@ const checkNote = (text: string, key: VerifierKey): LedgerCheckpoint => {
     UncheckedBundleError,
   )
   const isSigned = checkpoint.origin === key.name && E.isRight(signers)
-  requireThat(isSigned, 'the checkpoint of the ledger is not signed by the key that was given')
+  requireThat(isSigned, 'the checkpoint was changed after it was signed with this key, or forged')
   return checkpoint
 }
 

@@ -67,6 +67,8 @@ export interface Evidence {
   /** Events in the bundle that repeat a withheld text verbatim. */
   readonly repeated: readonly RepeatedText[]
   readonly bytes: { readonly events: number; readonly requests: number }
+  /** Position of the first event that does not contain the hash of the one before it; only with `force`, and only if there is one. */
+  readonly broken?: number
 }
 
 /**
@@ -114,7 +116,7 @@ const written = async (
   const { bytes, ...sent } = await writeRequests(chat, chosen, ready)
   const { requests, omitted } = sent
   const turns = await writeTurns(chat, chosen, ready)
-  const { bytes: eventBytes, erased, ...ends } = chain
+  const { bytes: eventBytes, erased, broken, ...ends } = chain
   const withheld = [...new Set([...ready.withheld.instead.keys(), ...erased])].toSorted((a, b) => a - b)
   const manifest: Manifest = {
     format: bundleFormat,
@@ -141,7 +143,16 @@ const written = async (
   )
   await writeWhole(folder, files.manifest, `${JSON.stringify(manifest, undefined, 2)}\n`)
   const sizes = { events: eventBytes, requests: bytes }
-  return { conversation: chat.id, events: ready.last + 1, withheld, erased, turns, ...sent, bytes: sizes }
+  return {
+    conversation: chat.id,
+    events: ready.last + 1,
+    withheld,
+    erased,
+    turns,
+    ...sent,
+    bytes: sizes,
+    ...(broken !== undefined && { broken }),
+  }
 }
 
 const entryLines = ({ entries }: WholeProof): string =>
@@ -161,6 +172,7 @@ interface Chain extends ConversationEnds {
   /** Positions of the erased events, ascending. */
   readonly erased: readonly number[]
   readonly bytes: number
+  readonly broken: number | undefined
 }
 
 const writeEvents = async (
@@ -172,10 +184,14 @@ const writeEvents = async (
   let first = 0
   let head: string | null = null
   const erased: number[] = []
+  let broken: number | undefined
   for await (const event of chat.stored({ to: last })) {
     const { id, type, data, metadata } = event
     if (type === 'Forked') first = position
-    if (!force && prevIn(metadata) !== head) throw toError(chainBroken(chat.id, position))
+    if (prevIn(metadata) !== head) {
+      if (!force) throw toError(chainBroken(chat.id, position))
+      broken ??= position
+    }
     const isErased = erasedStub(metadata) !== undefined
     if (isErased) erased.push(position)
     // What is left of an erased event has another text than the one that its hash proves.
@@ -185,7 +201,7 @@ const writeEvents = async (
     position++
   }
   await file.close()
-  return { first, last, head: head ?? '', erased, bytes: file.bytes() }
+  return { first, last, head: head ?? '', erased, bytes: file.bytes(), broken }
 }
 
 /** Returns the hash that an event states of the event before it; undefined if its metadata cannot be read. */

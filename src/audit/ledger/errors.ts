@@ -152,7 +152,7 @@ export const keyMismatch = (expected: string, actual: string, wasReplaced: boole
 
 export const anchorAhead = (anchor: string, anchored: number, actual: number): AnchorAhead => ({
   _tag: 'AnchorAhead',
-  message: `${anchor} has seen ${anchored} entries of this ledger, and the store has ${actual}: it is an older copy, such as a restored backup, or entries were removed. Nothing is signed, because the key would then sign two different histories. Restore the newest copy; if later entries are permanently lost, begin a new ledger with palimpsest audit init --again REASON --force`,
+  message: `${anchor} has seen ${anchored} entries of this ledger, and the store has ${actual}: it is an older copy, such as a restored backup, or entries were removed. Nothing is signed, because the key would then sign two different histories. Restore the newest copy; if later entries are permanently lost, begin a new ledger with palimpsest audit init --key new.key --again REASON --force`,
   anchor,
   anchored,
   actual,

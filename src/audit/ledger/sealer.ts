@@ -65,7 +65,8 @@ interface State {
 }
 
 /**
- * Follows the store and seals conversations as they become quiet, until the signal aborts. It never blocks an append, and starts from
+ * Follows the store and seals conversations as they become quiet, until the signal aborts; then the anchors are given the last
+ * checkpoint, within ten seconds. It never blocks an append, and starts from
  * the place recorded in the ledger. Fails with errors that a retry cannot resolve, such as `AnchorAhead`.
  */
 export async function* sealOn(
@@ -78,19 +79,23 @@ export async function* sealOn(
   let anchoredAt = -Infinity
   /** Number of ledger entries that each anchor has seen, by anchor name. */
   const seen = new Map<string, number>()
+  /** As `seen`, but including checkpoints that the anchor has refused. */
+  const offered = new Map<string, number>()
+  const give = async (ledger: Ledger, given = seen): Promise<void> => {
+    const lacking = sealing.anchors.filter(({ name }) => (given.get(name) ?? 0) < ledger.edge.size)
+    if (lacking.length === 0) return
+    anchoredAt = Date.now()
+    for (const anchored of await anchorCheckpoint({ ...sealing, anchors: lacking }, ledger)) {
+      offered.set(anchored.anchor, ledger.edge.size)
+      if (!anchored.error) seen.set(anchored.anchor, ledger.edge.size)
+      tell({ type: 'anchored', ...anchored })
+    }
+  }
   while (!signal.aborted) {
     const next = await run(round(sealing, pace, state, signal, tell))
     if (E.isRight(next)) {
       state = next.right
-      const { ledger } = state
-      const lacking = sealing.anchors.filter(({ name }) => (seen.get(name) ?? 0) < ledger.edge.size)
-      if (lacking.length > 0 && Date.now() - anchoredAt >= pace.anchorEvery) {
-        anchoredAt = Date.now()
-        for (const anchored of await anchorCheckpoint({ ...sealing, anchors: lacking }, ledger)) {
-          if (!anchored.error) seen.set(anchored.anchor, ledger.edge.size)
-          tell({ type: 'anchored', ...anchored })
-        }
-      }
+      if (Date.now() - anchoredAt >= pace.anchorEvery) await give(state.ledger)
     } else {
       if (!passing.has(next.left._tag)) return yield next.left
       if (next.left._tag !== 'Conflict') tell({ type: 'failed', error: next.left })
@@ -98,7 +103,17 @@ export async function* sealOn(
     }
     await pause(pace.every, signal)
   }
+  // What was sealed since would stay exposed until the next sealer starts.
+  if (!state) return
+  const done = new AbortController()
+  await Promise.race([
+    give(state.ledger, offered).finally(() => done.abort()),
+    pause(lastGiving, done.signal),
+  ])
 }
+
+/** Maximum time for giving the last checkpoint to the anchors when a sealer ends, in milliseconds. */
+const lastGiving = 10_000
 
 /** Reads the changes in the store once and seals everything that is due, without pausing between batches. */
 async function* round(

@@ -53,6 +53,8 @@ export const writeSealed = async (
   ])
   for (const { conversation, message } of unsealable)
     await writeFinding(out, [['UNSEALED', 'warning'], [conversation, 'bold'], [message]])
+  if (size === 0 && anchors.length > 0)
+    await out.line(['nothing to seal: the anchors were given no checkpoint', 'warning'])
   for (const { anchor, error } of anchored)
     await writeFinding(
       out,
@@ -118,7 +120,9 @@ const patrol = ({
 }: NonNullable<LedgerStatus['patrolled']>): string =>
   `${plural(problems, 'problem')} in ${plural(conversations, 'conversation')}, ${plural(withoutReceipt, 'reply', 'replies')} without a receipt; the last round ended ${time}`
 
-const exposure = ({ exposedSince }: LedgerStatus): string => {
+const exposure = ({ exposedSince, size }: LedgerStatus): string => {
+  if (exposedSince === undefined && size === 0)
+    return 'none: nothing is sealed, because there are no events; no anchor has a checkpoint'
   if (exposedSince === undefined) return 'none: every event is sealed, and an anchor has seen the checkpoint'
   return exposedSince === 'beginning'
     ? 'everything: no checkpoint was ever kept elsewhere, so anyone with the key and the database can rewrite all of it unnoticed (--anchor)'

@@ -3,7 +3,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type Conversation, type Evidence, isError, type WrittenDocument } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
 import { failureOf, usage } from '../errors.ts'
-import { actorIn } from '../host.ts'
+import { actorIn, type Host } from '../host.ts'
+import { nothingMatched } from './export.ts'
 import { commandName, type CommandSession, conversationNamed, type Shell } from '../shell.ts'
 import { pattern, positions, withholdOption } from '../options.ts'
 import { plural, rangesText, shellWord } from '../text.ts'
@@ -103,10 +104,10 @@ const written = async (
   const chat = store.conversation(id)
   const forced: Forced[] = []
   const checking = { format, withhold, redact }
-  const repeated = await checkContent(chat, checking).catch((error: unknown) => {
+  const repeated = await checkContent(host, chat, checking).catch((error: unknown) => {
     if (!force || failureOf(error)._tag !== 'SecretsFound') throw error
     forced.push('secrets')
-    return checkContent(chat, { ...checking, force })
+    return checkContent(host, chat, { ...checking, force })
   })
   const onReady = (): Promise<void> =>
     store.audit.recordExport({
@@ -139,22 +140,25 @@ const written = async (
     onReady,
     ...(force && { force }),
   })
+  if (evidence.broken !== undefined) forced.push('chain')
   const sealed = ledger?.entries?.flatMap(({ name, position }) => (name === id ? [position] : [])) ?? []
   const unsealed = evidence.events - 1 - Math.max(-1, ...sealed)
   return { folder: out, isSealed: ledger !== undefined, unsealed, ...evidence, ...(force && { forced }) }
 }
 
 /** A reason to refuse an export that `--force` overruled. */
-type Forced = 'secrets' | 'ledger'
+type Forced = 'secrets' | 'ledger' | 'chain'
 
 type Written = { readonly forced?: readonly Forced[] } & (
   | ({ readonly folder: string; readonly isSealed: boolean; readonly unsealed: number } & Evidence)
   | ({ readonly file: string } & WrittenDocument)
 )
 
-const overruled: Readonly<Record<Forced, string>> = {
-  secrets: 'the content has what looks like secrets',
-  ledger: 'the conversation contradicts the ledger, so the bundle is BROKEN',
+const overruled = (why: Forced, done: Written): string => {
+  if (why === 'secrets') return 'the content has what looks like secrets'
+  return why === 'ledger'
+    ? 'the conversation contradicts the ledger, so the bundle is BROKEN'
+    : `event ${'broken' in done ? done.broken : ''} does not contain the hash of the event before it, so the bundle is BROKEN`
 }
 
 const linesOf = (done: Written): readonly string[] => {
@@ -164,20 +168,35 @@ const linesOf = (done: Written): readonly string[] => {
     'file' in done
       ? `Wrote ${done.file}: ${plural(events, 'event')} of ${conversation}`
       : `Wrote ${done.folder}: ${plural(events, 'event')} and ${plural(done.requests, 'request')} of ${conversation}`,
-    ...(done.forced ?? []).map((why) => `  FORCED: ${overruled[why]}`),
+    ...(done.forced ?? []).map((why) => `  FORCED: ${overruled(why, done)}`),
     ...('isSealed' in done ? unproven(done) : []),
     ...(withheld.length > 0 ? [`  withheld: ${withheld.join(', ')}`] : []),
     ...(erased.length > 0 ? [`  of these, erased: ${rangesText(erased)}`] : []),
-    ...tainted.map(
-      ({ position, of }) =>
-        `  WARNING: the summary at ${position} was made from withheld events (${of.join(', ')}) and may repeat them: look at it, or add ${position} to --withhold`,
-    ),
-    ...repeated.map(
-      ({ position, of, excerpt }) =>
-        `  WARNING: ${position} repeats words that are left out at ${rangesText(of)}: ${excerpt}: look at it, or add ${position} to --withhold`,
-    ),
+    ...tainted
+      .slice(0, mostDetailed)
+      .map(
+        ({ position, of }) =>
+          `  WARNING: the summary at ${position} was made from withheld events (${of.join(', ')}) and may repeat them: look at it, or add ${position} to --withhold`,
+      ),
+    ...repeated
+      .slice(0, mostDetailed)
+      .map(
+        ({ position, of, excerpt }) =>
+          `  WARNING: ${position} repeats words that are left out at ${rangesText(of)}: ${excerpt}: look at it, or add ${position} to --withhold`,
+      ),
+    ...(tainted.length > mostDetailed || repeated.length > mostDetailed ? [allDerived(done)] : []),
     ...('omitted' in done ? omissions(done) : []),
   ]
+}
+
+/** Number of warnings of each kind that are printed with details. */
+const mostDetailed = 5
+
+/** Returns a line that counts the warnings, with a value of `--withhold` that covers all of them. */
+const allDerived = ({ withheld, tainted, repeated }: Written): string => {
+  const derived = new Set([...tainted, ...repeated].map(({ position }) => position))
+  const all = [...new Set([...withheld, ...derived])].toSorted((one, other) => one - other)
+  return `  WARNING: ${derived.size} events may repeat what is left out (--json lists all): look at them, or leave them out too: --withhold ${rangesText(all).replaceAll(', ', ',')}`
 }
 
 const unproven = ({ isSealed, unsealed }: { readonly isSealed: boolean; readonly unsealed: number }) => {
@@ -247,6 +266,7 @@ interface ContentOptions extends Pick<PresentOptions, 'format' | 'redact'> {
  * `InvalidInput` if a text is to be redacted in a bundle, and `SecretsFound` if there are secrets and `force` is not set.
  */
 const checkContent = async (
+  { stderr }: Host,
   chat: Conversation,
   { format, withhold = [], redact, force }: ContentOptions,
 ): Promise<Evidence['repeated']> => {
@@ -258,6 +278,8 @@ const checkContent = async (
     if (!force) await refuseSecretsIn(chat.id, () => bundleParts(chat.stored, new Set(withhold), last))
     return []
   }
-  const { repeated } = await prepareExport(chat, { format, at: last, isWhole: true, withhold, redact, force })
+  const wishes = { format, at: last, isWhole: true, withhold, redact, force }
+  const { repeated, redacted } = await prepareExport(chat, wishes)
+  if (redact && redacted === 0) stderr.write(`note: --redact: ${nothingMatched}\n`)
   return repeated.map(({ place, ...found }) => ({ position: place.position ?? 0, ...found }))
 }

@@ -4,7 +4,7 @@ import { showFolder, verifyFolders } from '../audit/folders.ts'
 import { openAnchors } from '../audit/anchors.ts'
 import { readVerifierKey } from '../audit/known-key.ts'
 import { writeDone, writeProblem, writeSealed, writeStatus } from '../audit/write-output.ts'
-import { type AuditSummary, type AuditProblem, isError, type Store } from '../../index.ts'
+import { type AuditSummary, type AuditProblem, isError, openStore, type Store } from '../../index.ts'
 import { visible } from '../../transfer/formats/visible.ts'
 import type { Signer } from '../../audit/ledger/keys.ts'
 import { toError } from '../../result/typed-error.ts'
@@ -93,16 +93,29 @@ Examples:
     .action(
       shell.action(
         'created',
-        async ({ store, out, isJson }, { key: file, origin, again, force }: InitOptions) => {
+        async ({ store, out, isJson, host }, { key: file, origin, again, force }: InitOptions) => {
           if (force && again === undefined) throw toError(usage('--force needs --again, with the reason'))
           if (again === undefined) await checkNoLedger(store)
+          const isNew = await isMissing(store)
           const made = await withNewKey(file, (signer) => store.audit.init({ signer, origin, again, force }))
           if (isJson) return out.json({ ...made, file })
           await out.text(`${visible(made.key)}\n`)
+          if (isNew) host.stderr.write(`note: there was no store ${visible(store.url)}: created a new one\n`)
           await out.aside([`verifies ${made.origin}; the signing key is in ${file}`, 'dim'])
         },
       ),
     )
+}
+
+/** Reports whether the file of a store does not exist, or has no store yet. */
+const isMissing = async ({ url }: Store): Promise<boolean> => {
+  if (!url.startsWith('sqlite:')) return false
+  try {
+    await (await openStore(url, { create: false })).close()
+    return false
+  } catch (error) {
+    return isError(error, 'StoreNotFound')
+  }
 }
 
 /** Throws `LedgerExists`, with the verifier key, if the store has a ledger that can be read. */
@@ -207,7 +220,7 @@ const addVerifyAll = (audit: Command, shell: Shell): void => {
     .command('verify [folders...]')
     .description('check everything against the ledger, and the ledger against anchors')
     .option('--key <key>', 'verifier key that you obtained elsewhere, or a file with it')
-    .option(...anchorOption)
+    .option(anchorOption[0], 'where checkpoints are kept: the ledger is compared with these')
     .option('--witness <keys...>', 'with folders: witnesses that must have signed the checkpoint')
     .option('--tsa <files...>', 'with folders: certificates that must verify a timestamp of the checkpoint')
     .option(

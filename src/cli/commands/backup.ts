@@ -1,15 +1,28 @@
 import type { Command } from 'commander'
 import { bytesText } from '../../store/diagnosis.ts'
-import type { BackupOptions } from '../../index.ts'
+import { toPromise } from '../../api/promises.ts'
+import { restoreFile } from '../../api/schemes.ts'
+import type { BackedUp } from '../../index.ts'
+import { toError } from '../../result/typed-error.ts'
 import { visible } from '../../transfer/formats/visible.ts'
-import type { Shell } from '../shell.ts'
+import { usage } from '../errors.ts'
+import { asUsage, type CommandContext, type GlobalOptions, type Shell } from '../shell.ts'
 import { plural } from '../text.ts'
+
+interface Options {
+  readonly force?: true
+  readonly restore?: string
+}
 
 export const addBackup = (program: Command, shell: Shell): void => {
   program
-    .command('backup <file>')
+    .command('backup [file]')
     .description('back up an SQLite store to a file, even while it is in use')
     .option('--force', 'overwrite an existing file')
+    .option(
+      '--restore <file>',
+      'replace the store with this backup; the former files are kept in a new folder',
+    )
     .addHelpText(
       'after',
       `
@@ -17,25 +30,44 @@ The backup is one consistent file that opens as a store, large content included.
 The file is checked (for damaged pages, not hash chains) and on disk when the
 command ends. Copying the database by hand
 loses what is in its -wal file, and restoring such a copy next to another -wal
-file damages it.
+file damages it. --restore checks the backup, refuses while a process has the
+store open, moves the store's files (-wal and index, too) into a folder beside
+it, and puts the backup in their place.
 
 Examples:
   palimpsest backup "backups/$(date +%F).db"
-  palimpsest list --store sqlite:backups/monday.db`,
+  palimpsest list --store sqlite:backups/monday.db
+  palimpsest backup --restore backups/monday.db`,
     )
-    .action(
-      shell.action('existing', async ({ store, out, isJson }, file: string, options: BackupOptions) => {
-        const made = await store.backup(file, options)
-        if (isJson) return out.json(made)
-        const { streams, events, bytes } = made
-        await out.line(
-          [file, 'bold'],
-          [
-            `  ${plural(streams, 'stream')}, ${plural(events, 'event')}, ${bytesText(bytes)}, file checked, hash chains not`,
-          ],
-        )
-        if (out.isTerminal)
-          await out.text(`to check them: palimpsest verify --store sqlite:${visible(file)}\n`)
-      }),
-    )
+    .action(async (file: string | undefined, { restore, force }: Options) => {
+      if ((file === undefined) === (restore === undefined) || (restore !== undefined && force))
+        throw toError(usage('name the file to write, or the backup with --restore FILE (without --force)'))
+      if (restore !== undefined)
+        return restoring(shell.surroundings(), program.opts<GlobalOptions>().store, restore)
+      await backingUp(shell)(file ?? '', { force })
+    })
 }
+
+const backingUp = (shell: Shell) =>
+  shell.action(
+    'existing',
+    async ({ store, out, isJson }, file: string, { force }: { readonly force: true | undefined }) => {
+      const made = await store.backup(file, { force })
+      if (isJson) return out.json(made)
+      await out.line([file, 'bold'], [`  ${contentOf(made)}`])
+      if (out.isTerminal) await out.text(`to check them: palimpsest verify --store sqlite:${visible(file)}\n`)
+    },
+  )
+
+const restoring = async ({ out, isJson }: CommandContext, url: string, file: string): Promise<void> => {
+  const made = await toPromise(restoreFile(url, file)).catch((error: unknown) => {
+    throw asUsage(error)
+  })
+  if (isJson) return out.json(made)
+  await out.line([url.slice('sqlite:'.length), 'bold'], [`  ${contentOf(made)}, from ${file}`])
+  if (made.former !== undefined) await out.line([`the former files are in ${made.former}`])
+  if (out.isTerminal) await out.text('to check the hash chains: palimpsest verify\n')
+}
+
+const contentOf = ({ streams, events, bytes }: BackedUp): string =>
+  `${plural(streams, 'stream')}, ${plural(events, 'event')}, ${bytesText(bytes)}, file checked, hash chains not`

@@ -107,6 +107,9 @@ Examples:
     )
 }
 
+/** Note for a pattern that redacts nothing, probably by mistake. */
+export const nothingMatched = 'nothing matched, so nothing is redacted; patterns are case-sensitive'
+
 /** Looks through the export, warns of words of what it leaves out, and returns the options that leave it out. */
 const prepared = async (
   { store, host: { stderr } }: CommandSession,
@@ -121,7 +124,8 @@ const prepared = async (
   const end = await endOf(chat, at)
   const title = format === 'html' ? await titleOf(store, chat.id) : undefined
   const wishes = { format, at: end, isWhole: true, withhold, redact, force, title }
-  const { withheld, repeated } = await prepareExport(chat, wishes)
+  const { withheld, repeated, redacted } = await prepareExport(chat, wishes)
+  if (redact && redacted === 0) stderr.write(`note: --redact: ${nothingMatched}\n`)
   for (const line of warningsOf(repeated, placeText)) stderr.write(`${line}\n`)
   return { withheld, ...(redact && { redact: patternRedactor(redact) }) }
 }

@@ -72,6 +72,7 @@ Examples:
           isWhole = await serveUntilEnded(store, all, async (url) => {
             if (isJson) await out.json({ url }, false)
             else await out.line([`${store.url} is served on ${url} (the API: ${url}/api/v1)`])
+            if (!isJson) for (const line of tasksOf(options)) await out.line([line])
             if (options.tokenFile !== undefined || isJson) return
             // A person who has created tokens may believe that they are required.
             if (existsSync(defaultTokenFile)) stderr.write(unusedTokens)
@@ -87,6 +88,16 @@ Examples:
       process.exit(isWhole ? 0 : 1)
     })
   addServeToken(command, shell)
+}
+
+/** Returns a line for each task that runs beside the server. */
+const tasksOf = ({ work, seal, patrol, anchor = [] }: Options): readonly string[] => {
+  const places = anchor.length > 0 ? `, anchored in ${anchor.join(', ')}` : ''
+  return [
+    ...(work === undefined ? [] : [`a worker answers conversations with ${work}`]),
+    ...(seal === undefined ? [] : [`conversations are sealed with ${seal}${places}`]),
+    ...(patrol ? ['the whole store is audited once a day'] : []),
+  ]
 }
 
 interface Serving extends Omit<ServeOptions, 'store' | 'relay'>, SealingOptions, PatrolFlags {

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type AccessScope, scopes } from '../../server/route.ts'
 import type { Shell } from '../shell.ts'
 import { writeTable } from '../views/table.ts'
@@ -6,6 +6,18 @@ import { writeTable } from '../views/table.ts'
 /** Token file of the `token` commands. The server itself uses only the file that `--token-file` names. */
 export const defaultTokenFile = 'tokens.json'
 const fileOption = ['--file <file>', 'the token file', defaultTokenFile] as const
+
+const defaultScopes: readonly AccessScope[] = ['read', 'write']
+
+/** Adds the scopes in a text such as `read,audit` to those that were given before. */
+const scopesIn = (text: string, before: readonly AccessScope[]): readonly AccessScope[] => {
+  const added = text.split(',').map((name) => {
+    const scope = scopes.find((one) => one === name.trim())
+    if (scope === undefined) throw new InvalidArgumentError(`Allowed choices are ${scopes.join(', ')}.`)
+    return scope
+  })
+  return [...new Set(before === defaultScopes ? added : [...before, ...added])]
+}
 
 interface Options {
   readonly file: string
@@ -28,7 +40,10 @@ export const addServeToken = (serve: Command, shell: Shell, { hidden = false } =
     .description('add a token to the file and print it once: only its hash is kept')
     .option(...fileOption)
     .addOption(
-      new Option('--scopes <scopes...>', 'what it may do').choices(scopes).default(['read', 'write']),
+      new Option('--scopes <scopes...>', 'what it may do; commas are accepted, too')
+        .choices(scopes)
+        .default(defaultScopes)
+        .argParser(scopesIn),
     )
     .addHelpText(
       'after',

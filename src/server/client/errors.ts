@@ -57,7 +57,11 @@ export const errorOf = (problem: unknown, store: string, status: number): Error 
   const fields = typeof problem === 'object' && problem !== null ? { ...problem } : {}
   const { type: _, title: __, status: ___, tag, detail, ...data } = fields as Record<string, unknown>
   return typeof tag === 'string'
-    ? withTag(tag, String(detail), data)
+    ? withTag(
+        tag,
+        tag === 'Unauthorized' ? `${String(detail)} (the option \`token\` of openClient)` : String(detail),
+        data,
+      )
     : unavailable(
         store,
         `${store} answered with HTTP ${status}, not in the form that palimpsest serve uses: check the URL`,

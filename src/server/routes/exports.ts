@@ -129,15 +129,16 @@ const fileOf = async (
   const chat = untilLeft(source.store.conversation(id), leaving())
   const at = await endOf(chat, wanted.at)
   const name = fileNameOf(id, writer.extension)
-  let repeated: PreparedExport['repeated'] = []
+  let found: Omit<PreparedExport, 'withheld'> = { repeated: [], redacted: 0 }
   const flow = await flowInTurn(inTurn, leaving, async () => {
     const left = await prepare(source.store, chat, { ...wanted, at, isWhole: wanted.at === undefined })
-    repeated = left.repeated
+    found = left
     return begun(writer.write(chat, { ...wanted, at, withheld: left.withheld }))
   })
   const told = {
     withheld: wanted.withhold.length,
-    repeated: repeated.slice(0, mostTold).map(({ place }) => place),
+    repeated: found.repeated.slice(0, mostTold).map(({ place }) => place),
+    ...(wanted.redact.length > 0 && { redacted: found.redacted }),
   }
   return {
     headers: {

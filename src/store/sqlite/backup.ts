@@ -61,7 +61,7 @@ export const backupSqlite = async (
 }
 
 /** Suffix of the name of an unfinished backup. */
-const unfinished = '.palimpsest-backup.tmp'
+export const unfinished = '.palimpsest-backup.tmp'
 const day = 24 * 60 * 60 * 1000
 
 /** Removes the temporary files that killed backups left in a folder. A running backup never leaves its file untouched for a day. */
@@ -100,7 +100,7 @@ const obstacleTo = (path: string, target: string, force: boolean): Failure | und
 const allPages = 2 ** 31 - 1
 
 /** Copies one state of the file in a single step, so that a writer neither waits for the copy nor makes it start over. */
-const copyInto = async (path: string, target: string): Promise<void> => {
+export const copyInto = async (path: string, target: string): Promise<void> => {
   const source = new DatabaseSync(path, { readOnly: true })
   try {
     await backup(source, target, { rate: allPages })
@@ -110,7 +110,7 @@ const copyInto = async (path: string, target: string): Promise<void> => {
 }
 
 /** Checks the copy of a store and returns the numbers of streams, events and blobs in it. Errors name the store. */
-const checked = async (
+export const checked = async (
   store: string,
   path: string,
 ): Promise<E.Either<StoreError, Omit<BackedUp, 'file' | 'bytes'>>> => {
@@ -128,7 +128,7 @@ const checked = async (
 }
 
 /** Flushes a file or folder to disk and waits until this is done. */
-const synced = (path: string, flags: string): void => {
+export const synced = (path: string, flags: string): void => {
   const descriptor = openSync(path, flags)
   try {
     fsyncSync(descriptor)

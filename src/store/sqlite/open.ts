@@ -44,7 +44,10 @@ export async function* openDatabase(
  * Returns the stats of the file at the path; undefined if it does not exist. If the path names something other than a file, the error
  * is `StoreCorrupt`, because opening a pipe could block forever.
  */
-export const lookAt = ({ url, path }: SqliteSettings): E.Either<StoreError, Stats | undefined> => {
+export const lookAt = ({
+  url,
+  path,
+}: Pick<SqliteSettings, 'url' | 'path'>): E.Either<StoreError, Stats | undefined> => {
   try {
     const stats = statSync(path, { throwIfNoEntry: false })
     return !stats || stats.isFile() ? E.right(stats) : E.left(noFile(url))

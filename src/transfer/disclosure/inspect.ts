@@ -20,6 +20,8 @@ export interface ExportInspection {
   readonly secrets: readonly PlacedSecret<ExportPlace>[]
   /** Places that repeat words of what is withheld or redacted. */
   readonly repeated: readonly RepeatingPlace[]
+  /** Number of matches that are redacted. */
+  readonly redacted: number
 }
 export interface RepeatingPlace extends WordRepetition {
   readonly place: ExportPlace
@@ -52,7 +54,8 @@ export const inspectParts = async (
 ): Promise<ExportInspection> => {
   const leftOut: LeftOutTexts[] = []
   for (const [position, { event }] of withheld) leftOut.push({ position, texts: textListOf(event.data) })
-  if (redact) leftOut.push(...(await redactedTexts(parts(), redact)))
+  const redacted = redact ? await redactedTexts(parts(), redact) : { texts: [], matches: 0 }
+  leftOut.push(...redacted.texts)
   const find = leftOut.length > 0 ? createNeedleFinder(leftOut) : undefined
   const scanner = await createSecretScanner<ExportPlace>()
   const repeated: RepeatingPlace[] = []
@@ -62,7 +65,7 @@ export const inspectParts = async (
     const found = find?.(textListOf(value))
     if (found) repeated.push({ place: part.place, ...found })
   }
-  return { secrets: await scanner.end(), repeated }
+  return { secrets: await scanner.end(), repeated, redacted: redacted.matches }
 }
 
 /** Maximum number of distinct redacted texts that are looked for elsewhere. */
@@ -73,11 +76,18 @@ const leastRedacted = 4
 const redactedTexts = async (
   parts: AsyncIterable<ExportPart>,
   redact: RegExp,
-): Promise<readonly LeftOutTexts[]> => {
+): Promise<{ readonly texts: readonly LeftOutTexts[]; readonly matches: number }> => {
   const known = new Map<string, number>()
+  let matches = 0
   for await (const part of parts)
     cleaned(part, redact, (text) => {
+      matches++
       if (known.size < mostTexts && !known.has(text)) known.set(text, part.place.position ?? 0)
     })
-  return [...known].map(([text, position]) => ({ position, texts: [text], leastWhole: leastRedacted }))
+  const texts = [...known].map(([text, position]) => ({
+    position,
+    texts: [text],
+    leastWhole: leastRedacted,
+  }))
+  return { texts, matches }
 }

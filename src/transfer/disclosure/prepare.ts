@@ -58,6 +58,8 @@ export interface PreparedExport {
   readonly withheld: StubbedEvents
   /** Places in the export that repeat words of what it leaves out. */
   readonly repeated: readonly RepeatingPlace[]
+  /** Number of matches that are redacted; 0 without a pattern. */
+  readonly redacted: number
 }
 
 /**
@@ -73,11 +75,11 @@ export const prepareExport = async (
     throw toError(invalidInput(redact ? 'redact' : 'withhold', verbatim))
   const withheld = await readWithheld(chat, withhold, at)
   // Nothing is looked for, so a forced export is read only once.
-  if (force && withheld.size === 0 && !redact) return { withheld, repeated: [] }
+  if (force && withheld.size === 0 && !redact) return { withheld, repeated: [], redacted: 0 }
   const shown = withStubs(chat, withheld)
-  const { secrets, repeated } = await inspectParts(() => partsOf(shown, wishes), { withheld, redact })
+  const { secrets, ...found } = await inspectParts(() => partsOf(shown, wishes), { withheld, redact })
   if (!force) refuseSecrets(chat.id, secrets)
-  return { withheld, repeated }
+  return { withheld, ...found }
 }
 
 const verbatim =

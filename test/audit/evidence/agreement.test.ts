@@ -297,7 +297,7 @@ describe(`what is not in the form of a bundle${onlyPython}`, () => {
         expect(judged([where], keyText(own)).said.get(where)).toEqual(ours)
         return ours.at(-1) ?? ''
       }
-      const problem = 'BROKEN: the checkpoint of the ledger is not signed by the key that was given'
+      const problem = 'BROKEN: the checkpoint was changed after it was signed with this key, or forged'
       for (const hex of weak)
         expect(await judge(verifierKey(name, Buffer.from(hex, 'hex')), text, forged)).toBe(problem)
       const { privateKey, publicKey: known } = generateKeyPairSync('ed25519')

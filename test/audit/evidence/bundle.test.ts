@@ -237,7 +237,7 @@ describe('a bundle', () => {
     await chat.evidence({ folder: now, ledger: proof })
     expect(await verifyEvidence(now, key)).toMatchObject({
       verdict: 'unproven',
-      problem: 'the last 1 events are newer than the ledger',
+      problem: 'the last event is newer than the ledger',
     })
   })
 })

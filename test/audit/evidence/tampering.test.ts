@@ -88,7 +88,11 @@ describe(`the verifier in a bundle${onlyPython}`, () => {
         writeFileSync(file, readFileSync(file).subarray(0, -1 - n))
         return copy
       })
-      for (const [where, lines] of judged(cut, key).said) {
+      const empty = join(folder, 'empty')
+      cpSync(folders[0] as string, empty, { recursive: true })
+      writeFileSync(join(empty, 'checkpoint.txt'), '')
+      expect(judged([empty], key).said.get(empty)?.join('\n')).toContain('checkpoint.txt is empty')
+      for (const [where, lines] of judged([...cut, empty], key).said) {
         expect(verdictLines(await verifyEvidence(where, right(parseKey(key))))).toEqual(lines)
         expect(verdictOf(lines)).toBe('BROKEN')
       }

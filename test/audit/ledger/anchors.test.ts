@@ -312,6 +312,27 @@ describe('an anchor that has lost what it was given', () => {
   })
 })
 
+it('an anchor is given the last checkpoint when a sealer ends, although its next one was not due yet', async () => {
+  const { store, signer, origin } = await scene()
+  const anchor = fileAnchor(join(temporaryFolder(), 'checkpoints.txt'))
+  const stop = new AbortController()
+  await say(store, ['a'])
+  await store.audit.follow({
+    signer,
+    anchors: [anchor],
+    quiet: 0,
+    every: 1,
+    anchorEvery: 3_600_000,
+    signal: AbortSignal.any([stop.signal, AbortSignal.timeout(60_000)]),
+    onEvent: (event) => {
+      if (event.type === 'anchored') void say(store, ['b'])
+      if (event.type === 'sealed' && event.size === 2) stop.abort()
+    },
+  })
+  const [last] = right(await anchor.held(origin)()).toReversed()
+  expect(last).toContain(`${origin}\n2\n`)
+})
+
 it('the largest checkpoint counts that an anchor holds, also if a slow sealer put another after it', async () => {
   const { store, signer, origin } = await scene()
   const file = join(temporaryFolder(), 'checkpoints.txt')

@@ -267,6 +267,7 @@ describe('a client', () => {
       true,
       false,
     ])
+    expect(isError(nobody, 'Unauthorized') && nobody.message).toContain('`token`')
     const reader = openClient(url, { token }).conversation('a')
     expect(await reader.effective()).toHaveLength(1)
     expect(isError(await failed(reader.append(hello)), 'Forbidden')).toBe(true)

@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto'
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import * as E from 'fp-ts/lib/Either.js'
+import { type InvalidInput, invalidInput } from '../../events/errors.ts'
+import type { StoreError } from '../errors.ts'
+import type { BackedUp } from '../port.ts'
+import { databaseFileAt } from '../sqlite-files.ts'
+import { checked, copyInto, synced, unfinished } from './backup.ts'
+import { codeOf, storeError } from './errors.ts'
+import { lookAt } from './open.ts'
+import { sqliteSettings } from './settings.ts'
+
+/** A restored backup. */
+export interface RestoredBackup extends BackedUp {
+  /** Folder that has the files that were replaced; missing if there was no store. */
+  readonly former?: string
+}
+
+/**
+ * Replaces an SQLite store with a backup. The copy of the backup is checked before anything is moved; then the store's files are moved
+ * into a new folder next to them, because the restored file would be damaged by the -wal of the former one. The error is `StoreBusy` if
+ * a process has the store open.
+ */
+export const restoreBackup = async (
+  storeUrl: string,
+  file: string,
+): Promise<E.Either<StoreError | InvalidInput, RestoredBackup>> => {
+  const settings = sqliteSettings(storeUrl)
+  if (E.isLeft(settings)) return settings
+  const { url, path: named } = settings.right
+  const there = lookAt(settings.right)
+  if (E.isLeft(there)) return there
+  const backup = resolve(file)
+  const found = lookAt({ url: `sqlite:${file}`, path: backup })
+  if (E.isLeft(found)) return found
+  if (!found.right?.size) return E.left(invalidInput('file', `there is no backup ${file}`))
+  const path = there.right ? realpathSync(named) : named
+  if (there.right && databaseFileAt(path, backup) !== undefined)
+    return E.left(invalidInput('file', 'belongs to the store: name a backup'))
+  const copy = `${path}.${randomUUID()}${unfinished}`
+  try {
+    closeSync(openSync(copy, 'wx', 0o600))
+    await copyInto(backup, copy)
+    const counted = await checked(`sqlite:${file}`, copy)
+    if (E.isLeft(counted)) return counted
+    synced(copy, 'r+')
+    if (there.right && isOpen(path)) return E.left(inUse(url))
+    const { size: bytes } = statSync(copy)
+    const former = moveAside(path)
+    renameSync(copy, path)
+    if (process.platform !== 'win32') synced(dirname(path), 'r')
+    return E.right({ file, bytes, ...counted.right, ...(former !== undefined && { former }) })
+  } catch (error) {
+    return E.left(storeError(existsSync(copy) ? `sqlite:${file}` : url, error))
+  } finally {
+    for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(copy + suffix, { force: true })
+  }
+}
+
+/** Reports whether another connection has the store open. A damaged file has no readable lock, and counts as not open. */
+const isOpen = (path: string): boolean => {
+  const db = new DatabaseSync(path, { timeout: 0 })
+  try {
+    // In WAL mode, every connection keeps a shared lock on the file, so that only the sole connection can lock it exclusively.
+    db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; ROLLBACK')
+    return false
+  } catch (error) {
+    return codeOf(error) === 5
+  } finally {
+    db.close()
+  }
+}
+
+const inUse = (store: string): StoreError => ({
+  _tag: 'StoreBusy',
+  message: `${store}: a process has it open: stop the server and all workers, then restore the backup again. Nothing was changed`,
+  store,
+})
+
+/** Moves the files of a store into a new folder next to them. Returns the folder; undefined if there are none. */
+const moveAside = (path: string): string | undefined => {
+  const [folder, base] = [dirname(path), basename(path)]
+  const names = readdirSync(folder).filter(
+    (name) =>
+      name.startsWith(base) && /^(-wal|-shm|-journal|-index.*|-alive-.*)?$/.test(name.slice(base.length)),
+  )
+  if (names.length === 0) return undefined
+  const former = `${path}.replaced-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`
+  mkdirSync(former, { mode: 0o700 })
+  // The database comes first: SQLite removes a -wal whose database is gone.
+  for (const name of names.toSorted()) renameSync(join(folder, name), join(former, name))
+  return former
+}
