@@ -52,8 +52,14 @@ export const truncationParts = ({ reason, ...marker }: Hiding & Reasons): readon
   ...(reason === undefined ? [] : ([[`  ${reason}`]] as const)),
 ]
 
+/** Describes the items that a marker covers. Among them may be earlier markers, which take the place of what they hide. */
+const coversText = ({ first, last }: Hiding['covers'], messagesHidden: number): string => {
+  const range = first > last ? `from marker ${first} to ${last}` : `${first}..${last}`
+  return first > last || messagesHidden > last - first + 1 ? `${range} and what these hid` : range
+}
+
 const hidingParts = ({ messagesHidden, covers, tokens }: Hiding): readonly TextSpan[] => [
-  [`hides ${plural(messagesHidden, 'message')} (${covers.first}..${covers.last})`, 'marker'],
+  [`hides ${plural(messagesHidden, 'message')} (${coversText(covers, messagesHidden)})`, 'marker'],
   [`  estimated ${thousands(tokens.before)} → ${thousands(tokens.after)} tokens`, 'dim'],
 ]
 
