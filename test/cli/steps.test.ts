@@ -101,7 +101,10 @@ const withWaiting = async (directory: string): Promise<void> => {
     const step = { step: 'conversation@0', worker, at: 0 }
     const begun = { type: 'TurnsBegun', data: { at: 0 } } as const
     const claimed = { type: 'TurnClaimed', data: { ...step, attempt: 1 } } as const
-    const released = { type: 'TurnReleased', data: { ...step, reason: 'free', waitMs: 60_000, error } } as const
+    const released = {
+      type: 'TurnReleased',
+      data: { ...step, reason: 'free', waitMs: 60_000, error },
+    } as const
     right(await run(chat.turnLog.append(id === 'a' ? [begun, claimed, released] : [begun, claimed], -1)))
   }
   right(await store.close()())

@@ -45,7 +45,12 @@ export const addLog = (program: Command, shell: Shell): void => {
           const facts = turns ? await turnFactsOf(chat, from, at) : []
           if (isJson) {
             const shown = entries.filter(({ onPath }) => all || onPath)
-            return out.json({ conversation: id, entries: shown, ...(notes && { notes: noted }), ...(turns && { turns: facts }) })
+            return out.json({
+              conversation: id,
+              entries: shown,
+              ...(notes && { notes: noted }),
+              ...(turns && { turns: facts }),
+            })
           }
           const view = { withTime: time, notes: noted, turns: facts }
           for (const line of all ? timelineLines(entries, view) : pathLines(entries, view))

@@ -48,6 +48,8 @@ Examples:
               ? `recorded in ${id}, at position ${said.position}`
               : `queued for ${id}, which awaits the model or results: the running or the next turn appends it`,
           ])
+          if (out.isTerminal && !options.answer)
+            await out.aside([`workers answer it only if asked: palimpsest answer ${id}`, 'dim'])
         },
       ),
     )

@@ -158,7 +158,9 @@ const namedParked = async (store: Store, given: readonly string[]): Promise<read
   for (const text of given) {
     const id = await conversationNamed(store, text)
     if (!(await canRetry(store, id)))
-      throw toError(notParked(id, `palimpsest steps lists the steps; palimpsest answer ${id} asks workers for an answer`))
+      throw toError(
+        notParked(id, `palimpsest steps lists the steps; palimpsest answer ${id} asks workers for an answer`),
+      )
     ids.add(id)
   }
   return [...ids]

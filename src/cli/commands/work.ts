@@ -130,7 +130,8 @@ Examples:
 /** Says how many steps wait after a failure, because workers that start take none of them until then. */
 const sayWaiting = async (store: Store, out: Output): Promise<void> => {
   const waiting: string[] = []
-  for await (const { nextTry } of store.steps({ state: 'open' })) if (nextTry !== undefined) waiting.push(nextTry)
+  for await (const { nextTry } of store.steps({ state: 'open' }))
+    if (nextTry !== undefined) waiting.push(nextTry)
   const first = waiting.toSorted()[0]
   if (first === undefined) return
   const one = waiting.length === 1

@@ -62,7 +62,9 @@ export const writeTable = async (
   })
   for (const row of shown)
     table.push(
-      isBelow ? row.slice(0, last) : row.map((text, column) => (column === last ? cutToWidth(text, left) : text)),
+      isBelow
+        ? row.slice(0, last)
+        : row.map((text, column) => (column === last ? cutToWidth(text, left) : text)),
     )
   for (const [index, line] of table.toString().split('\n').entries()) {
     await out.text(`${line.trimEnd()}\n`)

@@ -57,10 +57,7 @@ const besideEvents = ({
 }
 
 /** Formats every event as a line: position, graph, type, content. */
-export const timelineLines = (
-  entries: readonly TimelineEntry[],
-  view: TimelineView = {},
-): Lines => {
+export const timelineLines = (entries: readonly TimelineEntry[], view: TimelineView = {}): Lines => {
   const rows = graphRows(entries, glyphOf)
   const besideAt = besideEvents(view)
   return entries.flatMap((entry, index) => {
@@ -79,10 +76,7 @@ export const timelineLines = (
 }
 
 /** Formats the events on the path, one line each. A line between them lists the positions that were abandoned by a rewind. */
-export const pathLines = (
-  entries: readonly TimelineEntry[],
-  view: TimelineView = {},
-): Lines => {
+export const pathLines = (entries: readonly TimelineEntry[], view: TimelineView = {}): Lines => {
   const besideAt = besideEvents(view)
   const lines: (readonly TextSpan[])[] = []
   let left: number[] = []
@@ -100,10 +94,7 @@ export const pathLines = (
       continue
     }
     flush()
-    lines.push(
-      [...leading(event, view), [`${glyphOf(entry)}  `, paintOf(event)], ...words(entry)],
-      ...beside,
-    )
+    lines.push([...leading(event, view), [`${glyphOf(entry)}  `, paintOf(event)], ...words(entry)], ...beside)
   }
   flush()
   return lines

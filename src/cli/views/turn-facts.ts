@@ -4,10 +4,7 @@ import { firstLine } from './content.ts'
 import { labelPart, positionPart } from './items.ts'
 
 /** Formats a record of a turn as a line: the position that the conversation had reached, what happened, by whom, and why. */
-export const turnFactParts = (
-  fact: RecordedTurnFact,
-  withTime: boolean,
-): readonly TextSpan[] => [
+export const turnFactParts = (fact: RecordedTurnFact, withTime: boolean): readonly TextSpan[] => [
   positionPart(Math.max(0, fact.data.at)),
   ...(withTime ? ([[`${fact.metadata.time.slice(0, 19).replace('T', ' ')}  `, 'dim']] as const) : []),
   ['·  ', 'dim'],

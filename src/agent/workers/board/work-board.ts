@@ -4,7 +4,15 @@ import type { RecordedEvent } from '../../../store/port.ts'
 import { createUsageTracker, policyFor, type UsageTracker, type WorkPolicy } from '../choosing/policy.ts'
 import { type TenantFairness, fairness, type Lanes, lanes } from './lanes.ts'
 import { evolveStep, type OpenStep, tenantOf, withoutHolder } from './open-step.ts'
-import { beginsSample, conversationIn, fieldsIn, mayMatter, readEvent, restOfWait, seenEventOf } from './seen-event.ts'
+import {
+  beginsSample,
+  conversationIn,
+  fieldsIn,
+  mayMatter,
+  readEvent,
+  restOfWait,
+  seenEventOf,
+} from './seen-event.ts'
 import {
   type CarriedStep,
   carriedStepOf,
@@ -218,7 +226,8 @@ export const createWorkBoard = (
       const conversation = conversationIn(event.stream)
       const worker = workerOf(event.stream)
       if (worker !== undefined) seeWorker(worker, event, now)
-      else if (conversation !== undefined && serves(conversation)) seeConversation(conversation, event, now, time)
+      else if (conversation !== undefined && serves(conversation))
+        seeConversation(conversation, event, now, time)
     },
     reconnected: (now) => {
       for (const [worker, known] of workers) workers.set(worker, { ...known, heardAt: now })

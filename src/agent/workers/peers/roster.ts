@@ -79,7 +79,8 @@ const stepInfo = (
     step: step.name,
     since: step.since,
     attempt: step.attempt - 1,
-    ...(state === 'open' && step.notBefore > now && { nextTry: new Date(Math.min(step.notBefore, latest)).toISOString() }),
+    ...(state === 'open' &&
+      step.notBefore > now && { nextTry: new Date(Math.min(step.notBefore, latest)).toISOString() }),
     ...(step.holder !== undefined && { holder: step.holder }),
     errors: step.errors,
     ...(tenant !== undefined && { tenant }),
