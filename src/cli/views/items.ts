@@ -54,8 +54,8 @@ export const truncationParts = ({ reason, ...marker }: Hiding & Reasons): readon
 
 /** Describes the items that a marker covers. Among them may be earlier markers, which take the place of what they hide. */
 const coversText = ({ first, last }: Hiding['covers'], messagesHidden: number): string => {
-  const range = first > last ? `from marker ${first} to ${last}` : `${first}..${last}`
-  return first > last || messagesHidden > last - first + 1 ? `${range} and what these hid` : range
+  if (first > last) return `from marker ${first} to ${last}`
+  return messagesHidden > last - first + 1 ? `${first}..${last} and what these hid` : `${first}..${last}`
 }
 
 const hidingParts = ({ messagesHidden, covers, tokens }: Hiding): readonly TextSpan[] => [
