@@ -57,6 +57,14 @@ describe('palimpsest steps', () => {
     }))
 })
 
+test('palimpsest cancel says which worker has claimed the turn, if it is known', () =>
+  inDirectory(async (directory) => {
+    await withSteps(directory)
+    const said = async (id: string) => (await shell(`palimpsest cancel ${id}`, directory)).stdout
+    expect(await said('b')).toBe('cancelled the current turn of b, claimed by w1\n')
+    expect(await said('a')).toBe('cancelled the current turn of a, if there was one\n')
+  }))
+
 describe('palimpsest append and say', () => {
   test('with --answer ask workers for an answer, and not without', () =>
     inDirectory(async (directory) => {

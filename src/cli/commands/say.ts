@@ -87,9 +87,14 @@ Examples:
         const by = actorIn(host, given.by)
         const chat = store.conversation(id)
         await chat.position()
+        let holder: string | undefined
+        for await (const step of store.steps({ state: 'claimed', conversations: [id] }))
+          if (step.conversation === id) holder = step.holder
         await chat.cancel({ ...given, by })
         if (isJson) return out.json({ conversation: id, by, ...given })
-        await out.line([`cancelled the current turn of ${id}, if there was one`])
+        await out.line([
+          `cancelled the current turn of ${id}, ${holder === undefined ? 'if there was one' : `claimed by ${holder}`}`,
+        ])
       }),
     )
 }
