@@ -151,8 +151,13 @@ export const rangeText = ({ first, last }: { readonly first: number; readonly la
  * Formats the time elapsed since `time` in the largest unit: `12 s`, `3 min`, `5 h`, `2 d`. The result is at least 0 s, even if clocks
  * differ.
  */
-export const ageText = (time: string): string => {
-  const seconds = Math.max(0, Math.floor((Date.now() - Date.parse(time)) / 1_000))
+export const ageText = (time: string): string => durationText(Date.now() - Date.parse(time))
+
+/** Formats the time left until a time, like `ageText`. */
+export const untilText = (time: string): string => durationText(Date.parse(time) - Date.now())
+
+const durationText = (ms: number): string => {
+  const seconds = Math.max(0, Math.floor(ms / 1_000))
   if (seconds < 60) return `${seconds} s`
   if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`
   return seconds < 86_400 ? `${Math.floor(seconds / 3_600)} h` : `${Math.floor(seconds / 86_400)} d`

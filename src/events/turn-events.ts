@@ -78,7 +78,10 @@ export const turnSchemas = {
      * told to stop; `free`: any worker may continue; `failed`: the attempt failed.
      */
     reason: z.enum(['done', 'waiting', 'shutdown', 'free', 'failed']),
-    /** Milliseconds to wait before the next attempt, counted from when this event was received. */
+    /**
+     * Milliseconds to wait before the next attempt, counted from when this event was received, or, for workers that begin later, from
+     * when it was recorded.
+     */
     waitMs: z.int().min(0).optional(),
     error: z.string().optional(),
     at,

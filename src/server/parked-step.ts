@@ -1,6 +1,6 @@
 import type { Store } from '../index.ts'
 
-/** No step of the conversation is parked, so there is nothing to retry. Nothing was recorded. */
+/** No step of the conversation is parked or waits after a failure, so there is nothing to retry. Nothing was recorded. */
 export interface NotParked {
   readonly _tag: 'NotParked'
   readonly message: string
@@ -10,17 +10,17 @@ export interface NotParked {
 /** @param how sentence that says where the states of steps are listed */
 export const notParked = (conversation: string, how: string): NotParked => ({
   _tag: 'NotParked',
-  message: `no step of ${conversation} is parked: ${how}`,
+  message: `no step of ${conversation} is parked or waits after a failure: ${how}`,
   conversation,
 })
 
-/** Reports whether a step of a conversation is parked. Throws `ConversationNotFound`. */
-export const isParked = async (
+/** Reports whether a step of a conversation is parked, or waits after a failure. Throws `ConversationNotFound`. */
+export const canRetry = async (
   store: Pick<Store, 'conversation' | 'steps'>,
   id: string,
 ): Promise<boolean> => {
   await store.conversation(id).position()
-  for await (const { conversation } of store.steps({ state: 'parked', conversations: [id] }))
-    if (conversation === id) return true
+  for await (const { conversation, state, nextTry } of store.steps({ conversations: [id] }))
+    if (conversation === id) return state === 'parked' || nextTry !== undefined
   return false
 }

@@ -1,7 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Readable, Writable } from 'node:stream'
+import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { openEvents, storeOn } from '../../src/api/open.ts'
+import { run as runCli } from '../../src/cli/run.ts'
 import { run } from '../../src/result/fallible.ts'
 import { parkStep } from '../support/park-step.ts'
 import { right } from '../support/either.ts'
@@ -38,9 +41,9 @@ describe('palimpsest steps', () => {
       await withSteps(directory)
       const { stdout } = await shell('palimpsest steps', directory)
       expect(stdout.replaceAll(/\S+Z/g, 'TIME').split('\n')).toEqual([
-        'a\topen\tTIME\t0\t\t',
-        'b\tclaimed\tTIME\t1\tw1\t',
-        'c\tparked\tTIME\t0\t\tModelFailed: no␊key',
+        'a\topen\tTIME\t0\t\t\t',
+        'b\tclaimed\tTIME\t1\tw1\t\t',
+        'c\tparked\tTIME\t0\t\tModelFailed: no␊key\t',
         '',
       ])
       for (const [state, conversation] of [
@@ -53,6 +56,14 @@ describe('palimpsest steps', () => {
       expect(await json('steps --open --parked', directory)).toMatchObject({ error: { _tag: 'Usage' } })
     }))
 })
+
+test('palimpsest cancel says which worker has claimed the turn, if it is known', () =>
+  inDirectory(async (directory) => {
+    await withSteps(directory)
+    const said = async (id: string) => (await shell(`palimpsest cancel ${id}`, directory)).stdout
+    expect(await said('b')).toBe('cancelled the current turn of b, claimed by w1\n')
+    expect(await said('a')).toBe('cancelled the current turn of a, if there was one\n')
+  }))
 
 describe('palimpsest append and say', () => {
   test('with --answer ask workers for an answer, and not without', () =>
@@ -85,6 +96,70 @@ describe('palimpsest answer', () => {
         error: { _tag: 'ConversationNotFound' },
       })
       expect(await json('steps', directory)).toMatchObject({ steps: [{ conversation: 'a' }] })
+    }))
+})
+
+/** A step that waits a minute after a failure, and one that a worker holds. */
+const withWaiting = async (directory: string): Promise<void> => {
+  const events = right(await openEvents(`sqlite:${join(directory, 'palimpsest.db')}`)())
+  const store = storeOn(events, { kind: 'program' })
+  for (const id of ['a', 'b']) {
+    const chat = store.conversation(id)
+    right(await chat.append({ role: 'user', content: 'Is it there?' }, { answer: true })())
+    const step = { step: 'conversation@0', worker, at: 0 }
+    const begun = { type: 'TurnsBegun', data: { at: 0 } } as const
+    const claimed = { type: 'TurnClaimed', data: { ...step, attempt: 1 } } as const
+    const released = {
+      type: 'TurnReleased',
+      data: { ...step, reason: 'free', waitMs: 60_000, error },
+    } as const
+    right(await run(chat.turnLog.append(id === 'a' ? [begun, claimed, released] : [begun, claimed], -1)))
+  }
+  right(await store.close()())
+}
+const worker = 'worker-6513270e-269e-4d37-b2a7-4de452e6b438'
+const error = `ModelFailed: ${'the key is not valid; '.repeat(6)}set another`
+
+describe('a step that waits after a failure', () => {
+  test('is listed with the time at which it is tried again, and retried at once by palimpsest retry', () =>
+    inDirectory(async (directory) => {
+      await withWaiting(directory)
+      const { steps } = (await json('steps --open', directory)) as { steps: { nextTry: string }[] }
+      expect(steps).toMatchObject([{ conversation: 'a', attempt: 0, errors: [error] }])
+      const left = Date.parse(steps[0]?.nextTry ?? '') - Date.now()
+      expect(left).toBeGreaterThan(0)
+      expect(left).toBeLessThanOrEqual(60_000)
+      expect(await json('retry b', directory)).toMatchObject({ error: { _tag: 'NotParked' } })
+      expect(await json('retry a', directory)).toEqual({ conversation: 'a', by: 'ann' })
+      expect(await json('steps --open', directory)).toEqual({
+        steps: [expect.not.objectContaining({ nextTry: expect.anything() as unknown })],
+      })
+    }))
+
+  test('is shown on a terminal of 80 columns with a short worker, and with its whole error below', () =>
+    inDirectory(async (directory) => {
+      await withWaiting(directory)
+      let written = ''
+      const screen = new Writable({
+        write: (chunk: Buffer, _, done) => {
+          written += chunk.toString()
+          done()
+        },
+      })
+      const code = await runCli(['--store', `sqlite:${join(directory, 'palimpsest.db')}`, 'steps'], {
+        stdin: Readable.from([]),
+        stdout: Object.assign(screen, { isTTY: true, columns: 80 }),
+        stderr: new Writable({ write: (_, __, done) => done() }),
+        env: {},
+      })
+      expect(code).toBe(0)
+      const lines = stripVTControlCharacters(written).trimEnd().split('\n')
+      expect(lines[0]).toMatch(/^conversation +state +age +attempts +next try +worker$/)
+      expect(lines[1]).toMatch(/^a +open +.* in \d+ (s|min)/)
+      expect(lines[2]).toBe(`  ${error}`)
+      expect(lines[3]).toMatch(/^b +claimed .* worker-6513270e$/)
+      expect(lines[4]).toContain('palimpsest retry ID')
+      expect(lines).toHaveLength(5)
     }))
 })
 

@@ -21,7 +21,7 @@ describe('a message says what to do next', () => {
       'If the file is not in the format roo, leave --format out',
     ],
     ['audit init > /dev/null; palimpsest audit init', 'the store already has the ledger'],
-    ['retry c', 'no step of c is parked: palimpsest steps lists the steps'],
+    ['retry c', 'no step of c is parked or waits after a failure: palimpsest steps lists the steps'],
     ['verify --store sqlite:none.db', 'none.db: check the path, or name another store with --store'],
     ['copy --from sqlite:none.db --to memory:', 'none.db: check the URL of --from'],
     ['list --store sqlite:none.db', 'none.db: import a session first (palimpsest import PATH)'],

@@ -242,6 +242,7 @@ export default { turn, name: 'a b' }
       const ran = await shell('palimpsest work agent.mjs', folder)
       expect(ran.stderr).toMatch(/^error: .*slot/)
       expect(ran.code).toBe(1)
+      expect(ran.stdout).not.toContain('started')
       const shared = await shell('palimpsest work agent.mjs --store memory:', folder)
       expect(shared).toMatchObject({ code: 2, stderr: expect.stringContaining('share no memory') })
     }))

@@ -36,7 +36,7 @@ export const modelCalls = (chat: Pick<ConversationHandle, 'events'>): AsyncItera
  * Memory: the effective history, and the fingerprints of the receipts.
  */
 export const verifyReceipts = (chat: Source): TaskEither<ReadError, ReceiptVerification> =>
-  TE.map(({ withoutReceipt: _, ...verification }: ReceiptsAudited): ReceiptVerification => verification)(
+  TE.map(({ withoutReceipt: _without, ...verification }: ReceiptsAudited): ReceiptVerification => verification)(
     auditReceipts(chat),
   )
 

@@ -69,7 +69,7 @@ export interface WorkRequester<W extends ResultStyle = 'task'> {
    */
   readonly request: (options?: AnswerRequest) => MethodResult<W, RequestError, void>
   /**
-   * Retries a parked step. Errors: `ConversationNotFound`, or a `ReadError`.
+   * Retries a step that is parked or waits after a failure. Errors: `ConversationNotFound`, or a `ReadError`.
    *
    * @example
    * await chat.retry({ by: 'ann', reason: 'the key is valid again' })

@@ -1,4 +1,6 @@
 import { type Command, Option } from 'commander'
+import type { RecordedTurnFact } from '../../events/turn-events.ts'
+import type { Conversation } from '../../index.ts'
 import { newName, positionOrStart, several } from '../options.ts'
 import type { Shell } from '../shell.ts'
 import { isNote } from '../views/notes.ts'
@@ -10,6 +12,7 @@ interface Options {
   readonly all?: boolean
   readonly time?: boolean
   readonly notes?: boolean
+  readonly turns?: boolean
 }
 
 export const addLog = (program: Command, shell: Shell): void => {
@@ -22,13 +25,14 @@ export const addLog = (program: Command, shell: Shell): void => {
     .option('--all', 'include abandoned branches and rewinds, with the graph')
     .option('--time', 'show the time of each event (UTC)')
     .option('--notes', 'include notes and links, each below the event that was the last when it was added')
+    .option('--turns', 'include the records of turns: who approved or cancelled, claims, waits')
     .addHelpText('after', '\nExamples:\n  palimpsest log task-42\n  palimpsest log task-42 --all | less')
     .action(
       shell.look(
         async (
           { store, out, isJson },
           id: string,
-          { at, last = Infinity, all = false, time = false, notes }: Options,
+          { at, last = Infinity, all = false, time = false, notes, turns }: Options,
         ) => {
           const chat = store.conversation(id)
           const timeline = await chat.timeline({ at })
@@ -38,11 +42,17 @@ export const addLog = (program: Command, shell: Shell): void => {
           const noted = notes
             ? (await chat.full({ at, notes: true })).filter(isNote).filter(({ position }) => position >= from)
             : []
+          const facts = turns ? await turnFactsOf(chat, from, at) : []
           if (isJson) {
             const shown = entries.filter(({ onPath }) => all || onPath)
-            return out.json({ conversation: id, entries: shown, ...(notes && { notes: noted }) })
+            return out.json({
+              conversation: id,
+              entries: shown,
+              ...(notes && { notes: noted }),
+              ...(turns && { turns: facts }),
+            })
           }
-          const view = { withTime: time, notes: noted }
+          const view = { withTime: time, notes: noted, turns: facts }
           for (const line of all ? timelineLines(entries, view) : pathLines(entries, view))
             await out.parts(line)
           if (!all) return
@@ -51,4 +61,16 @@ export const addLog = (program: Command, shell: Shell): void => {
         },
       ),
     )
+}
+
+/** Returns the records of a conversation's turns between two positions, in order. */
+const turnFactsOf = async (
+  chat: Conversation,
+  from: number,
+  at = Infinity,
+): Promise<readonly RecordedTurnFact[]> => {
+  const facts: RecordedTurnFact[] = []
+  for await (const fact of chat.turnFacts())
+    if (Math.max(0, fact.data.at) >= from && fact.data.at <= at) facts.push(fact)
+  return facts
 }

@@ -49,13 +49,15 @@ const mayBeSent = async (host: Host, plan: SamplePlan, isYes: boolean): Promise<
   stderr.write(`${planText(plan)}\n`)
   if (isYes) return true
   if (!stdin.isTTY) throw toError(usage('nothing was sent: give --yes'))
-  const { createInterface } = await import('node:readline/promises')
+  const { createInterface } = await import('node:readline')
   const asking = createInterface({ input: stdin, output: stderr, terminal: false })
-  try {
-    return /^y(es)?$/i.test((await asking.question('Send? [y/N] ')).trim())
-  } finally {
-    asking.close()
-  }
+  const answer = await new Promise<string>((resolve) => {
+    asking.question('Send? [y/N] ', resolve)
+    // The end of the input means no.
+    asking.once('close', () => resolve(''))
+  })
+  asking.close()
+  return /^y(es)?$/i.test(answer.trim())
 }
 
 const planText = ({ requests, isFree, tokens, output, usd }: SamplePlan): string => {

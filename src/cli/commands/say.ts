@@ -48,6 +48,8 @@ Examples:
               ? `recorded in ${id}, at position ${said.position}`
               : `queued for ${id}, which awaits the model or results: the running or the next turn appends it`,
           ])
+          if (out.isTerminal && !options.answer)
+            await out.aside([`workers answer it only if asked: palimpsest answer ${id}`, 'dim'])
         },
       ),
     )
@@ -85,9 +87,14 @@ Examples:
         const by = actorIn(host, given.by)
         const chat = store.conversation(id)
         await chat.position()
+        let holder: string | undefined
+        for await (const step of store.steps({ state: 'claimed', conversations: [id] }))
+          if (step.conversation === id) holder = step.holder
         await chat.cancel({ ...given, by })
         if (isJson) return out.json({ conversation: id, by, ...given })
-        await out.line([`cancelled the current turn of ${id}, if there was one`])
+        await out.line([
+          `cancelled the current turn of ${id}, ${holder === undefined ? 'if there was one' : `claimed by ${holder}`}`,
+        ])
       }),
     )
 }

@@ -1,11 +1,12 @@
 import { type Command, Option } from 'commander'
-import { isParked, notParked } from '../../server/parked-step.ts'
+import { canRetry, notParked } from '../../server/parked-step.ts'
 import type { OpenStepInfo, StepState, Store } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
 import { usage } from '../errors.ts'
 import { actorIn } from '../host.ts'
 import { conversationNamed, type Shell } from '../shell.ts'
-import { ageText } from '../text.ts'
+import { shortIds } from '../short-ids.ts'
+import { ageText, untilText } from '../text.ts'
 import { loadAgent } from '../work/agent.ts'
 import { writeTable } from '../views/table.ts'
 
@@ -27,8 +28,8 @@ export const addSteps = (program: Command, shell: Shell): void => {
     .addHelpText(
       'after',
       `
-In a pipe, each line is conversation, state, since when, attempts, worker and
-last error, separated by tabs. The worker of a claimed step may have died since.
+In a pipe, each line is conversation, state, since when, attempts, worker, last
+error, and when the step is tried again, separated by tabs. The worker of a claimed step may have died since.
 For an open step that no worker takes, the reason is shown: paused, or, if
 --agent names the policy, its tenant's budget or limit.
 
@@ -45,13 +46,11 @@ Examples:
         for await (const step of store.steps({ state, policy })) steps.push(step)
         if (isJson) return out.json({ steps })
         if (steps.length === 0) return out.aside([`no ${state ?? 'open'} steps`, 'dim'])
-        await writeTable(
-          out,
-          headings,
-          steps.map(out.isTerminal ? shownRow : plainRow),
-          [2, 3],
-          'last is prose',
-        )
+        const workers = shortIds(steps.flatMap(({ holder }) => holder ?? []))
+        const rows = steps.map((step) => (out.isTerminal ? shownRow(step, workers) : plainRow(step)))
+        await writeTable(out, headings, rows, [2, 3, 4], 'last may go below')
+        if (steps.some(({ nextTry }) => nextTry !== undefined))
+          await out.aside(['next try: palimpsest retry ID lets workers try a step at once', 'dim'])
         if (steps.some((step) => step.state === 'parked'))
           await out.aside([
             'parked: refused, or failed five times. Fix the cause; palimpsest retry ID, or --parked for all, lets workers try again',
@@ -67,21 +66,20 @@ Examples:
   }
 }
 
-const headings = ['conversation', 'state', 'age', 'attempts', 'worker', 'last error']
+const headings = ['conversation', 'state', 'age', 'attempts', 'next try', 'worker', 'last error']
 
-const row = (
-  { conversation, state, held, attempt, holder, errors }: OpenStepInfo,
-  age: string,
-): readonly string[] => [
-  conversation,
-  held ? `${state} (${held})` : state,
-  age,
-  String(attempt),
-  holder ?? '',
-  errors.at(-1) ?? '',
-]
-const shownRow = (step: OpenStepInfo): readonly string[] => row(step, ageText(step.since))
-const plainRow = (step: OpenStepInfo): readonly string[] => row(step, step.since)
+const stateText = ({ state, held }: OpenStepInfo): string => (held ? `${state} (${held})` : state)
+const shownRow = (step: OpenStepInfo, workers: ReadonlyMap<string, string>): readonly string[] => {
+  const { conversation, since, attempt, nextTry, holder = '', errors } = step
+  const next = nextTry === undefined ? '' : `in ${untilText(nextTry)}`
+  const age = ageText(since)
+  const worker = workers.get(holder) ?? holder
+  return [conversation, stateText(step), age, String(attempt), next, worker, errors.at(-1) ?? '']
+}
+const plainRow = (step: OpenStepInfo): readonly string[] => {
+  const { conversation, since, attempt, nextTry = '', holder = '', errors } = step
+  return [conversation, stateText(step), since, String(attempt), holder, errors.at(-1) ?? '', nextTry]
+}
 
 interface RetryOptions {
   readonly by?: string
@@ -92,14 +90,15 @@ interface RetryOptions {
 
 export const addRetry = (program: Command, shell: Shell): void => {
   retrying(program.command('retry [id...]'), shell)
-    .description('let workers try parked steps again')
+    .description('let workers try steps again that are parked, or wait after a failure')
     .addHelpText(
       'after',
       `
 A step is parked after five failed attempts, or once the API refuses its
-request: \`palimpsest steps --parked\` shows the errors. Repair the cause first:
+request: \`palimpsest steps --parked\` shows the errors. One that waits after a
+failure is tried at once. Repair the cause first:
 workers then try the step up to five times more. A new message, a rewind or a
-new request also opens it again. If one of several conversations has no parked
+new request also opens it again. If one of several conversations has no such
 step, nothing is retried.
 
 Examples:
@@ -153,13 +152,15 @@ const parkedIn = async (store: Store): Promise<readonly string[]> => {
   return ids
 }
 
-/** Returns the ids of the conversations that these texts name. Throws `NotParked` for the first that has no parked step. */
+/** Returns the ids of the conversations that these texts name. Throws `NotParked` for the first without a step to retry. */
 const namedParked = async (store: Store, given: readonly string[]): Promise<readonly string[]> => {
   const ids = new Set<string>()
   for (const text of given) {
     const id = await conversationNamed(store, text)
-    if (!(await isParked(store, id)))
-      throw toError(notParked(id, 'palimpsest steps lists the steps and their states'))
+    if (!(await canRetry(store, id)))
+      throw toError(
+        notParked(id, `palimpsest steps lists the steps; palimpsest answer ${id} asks workers for an answer`),
+      )
     ids.add(id)
   }
   return [...ids]

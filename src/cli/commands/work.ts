@@ -12,7 +12,7 @@ import { secondsIn } from '../durations.ts'
 import { serverUrl, several, workerName } from '../options.ts'
 import { packageFile } from '../package.ts'
 import type { GlobalOptions, Shell } from '../shell.ts'
-import type { TextSpan } from '../text.ts'
+import { plural, type TextSpan, untilText } from '../text.ts'
 import { type WorkerFlags, workHere } from '../work/child.ts'
 import type { News } from '../work/life.ts'
 import { nodeFlags } from '../work/node-flags.ts'
@@ -92,7 +92,11 @@ Examples:
         sealing?.catch((error: unknown) =>
           host.stderr.write(`${JSON.stringify({ audit: 'ended', error })}\n`),
         )
-        if (!isJson) await out.aside([`answering the conversations of ${store.url}; Ctrl-C ends it`, 'dim'])
+        if (!isJson) {
+          await out.aside([`answering the conversations of ${store.url}; Ctrl-C ends it`, 'dim'])
+          // A large store without a snapshot takes seconds to read, and the workers need not wait for it.
+          void sayWaiting(store, out).catch(() => {})
+        }
         const keeping = keepApplyingRetention(store, host.stderr, stops.drain.signal)
         try {
           await supervise({
@@ -127,6 +131,20 @@ Examples:
         if (stops.end.signal.aborted) fail()
       }),
     )
+}
+
+/** Says how many steps wait after a failure, because workers that start take none of them until then. */
+const sayWaiting = async (store: Store, out: Output): Promise<void> => {
+  const waiting: string[] = []
+  for await (const { nextTry } of store.steps({ state: 'open' }))
+    if (nextTry !== undefined) waiting.push(nextTry)
+  const first = waiting.toSorted()[0]
+  if (first === undefined) return
+  const one = waiting.length === 1
+  await out.aside([
+    `${plural(waiting.length, 'step')} ${one ? 'waits' : 'wait'} after a failure, ${one ? '' : 'the first '}for ${untilText(first)}; palimpsest steps lists ${one ? 'it' : 'them'}, palimpsest retry ID lets workers try at once`,
+    'dim',
+  ])
 }
 
 /**

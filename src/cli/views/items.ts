@@ -52,8 +52,14 @@ export const truncationParts = ({ reason, ...marker }: Hiding & Reasons): readon
   ...(reason === undefined ? [] : ([[`  ${reason}`]] as const)),
 ]
 
+/** Describes the items that a marker covers. Among them may be earlier markers, which take the place of what they hide. */
+const coversText = ({ first, last }: Hiding['covers'], messagesHidden: number): string => {
+  if (first > last) return `from marker ${first} to ${last}`
+  return messagesHidden > last - first + 1 ? `${first}..${last} and what these hid` : `${first}..${last}`
+}
+
 const hidingParts = ({ messagesHidden, covers, tokens }: Hiding): readonly TextSpan[] => [
-  [`hides ${plural(messagesHidden, 'message')} (${covers.first}..${covers.last})`, 'marker'],
+  [`hides ${plural(messagesHidden, 'message')} (${coversText(covers, messagesHidden)})`, 'marker'],
   [`  estimated ${thousands(tokens.before)} → ${thousands(tokens.after)} tokens`, 'dim'],
 ]
 

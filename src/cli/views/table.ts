@@ -21,19 +21,23 @@ const blank = {
   'right-mid': '',
 }
 
+/** Number of lines that a text below its row may take. */
+const mostBelow = 3
+
 /** Number of columns below which prose gets more room by narrower gaps. */
 const leastProse = 20
 
 /**
  * Writes a table. On a terminal, rows are shown under headings, with narrower gaps if the columns do not fit; in a pipe, rows are
- * tab-separated lines without headings. Only the last column may be cut, and only if it is prose, because users copy names and paths.
+ * tab-separated lines without headings. Only the last column may be cut, and only if it is prose, because users copy names and paths; or
+ * it moves to lines of its own, below each row, if it does not fit.
  */
 export const writeTable = async (
   out: Output,
   headings: readonly string[],
   rows: readonly (readonly string[])[],
   rightAligned: readonly number[] = [],
-  prose?: 'last is prose',
+  prose?: 'last is prose' | 'last may go below',
 ): Promise<void> => {
   const shown = rows.map((row) => row.map(visible))
   if (!out.isTerminal) {
@@ -49,13 +53,23 @@ export const writeTable = async (
   const least = prose ? leastProse : (widths[last] ?? 0)
   const gap = leftBeside(2) < least ? 1 : 2
   const left = prose ? Math.max(1, leftBeside(gap)) : Infinity
+  const isBelow = prose === 'last may go below' && (widths[last] ?? 0) > left
   const table = new Table({
-    head: headings.map((heading) => pc.dim(heading)),
+    head: headings.slice(0, isBelow ? last : undefined).map((heading) => pc.dim(heading)),
     chars: { ...blank, middle: ' '.repeat(gap) },
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
     colAligns: headings.map((_, column) => (rightAligned.includes(column) ? 'right' : 'left')),
   })
   for (const row of shown)
-    table.push(row.map((text, column) => (column === last ? cutToWidth(text, left) : text)))
-  for (const line of table.toString().split('\n')) await out.text(`${line.trimEnd()}\n`)
+    table.push(
+      isBelow
+        ? row.slice(0, last)
+        : row.map((text, column) => (column === last ? cutToWidth(text, left) : text)),
+    )
+  for (const [index, line] of table.toString().split('\n').entries()) {
+    await out.text(`${line.trimEnd()}\n`)
+    // The first line has the headings.
+    const below = isBelow ? shown[index - 1]?.[last] : undefined
+    if (below) await out.text(`  ${cutToWidth(below, mostBelow * out.columns - 2)}\n`)
+  }
 }

@@ -5,6 +5,7 @@ import {
   type EventData,
   type EventType,
 } from '../../events/events.ts'
+import type { RecordedTurnFact } from '../../events/turn-events.ts'
 import type { NoteEntry } from '../../projections/notes.ts'
 import type { TimelineEntry } from '../../projections/timeline.ts'
 import { type Paint, type TextSpan, plural, rangesText, rangeText } from '../text.ts'
@@ -12,6 +13,7 @@ import { contentParts, firstLine } from './content.ts'
 import { graphRows } from './graph.ts'
 import { labelPart, positionPart, summaryParts, truncationParts } from './items.ts'
 import { noteParts } from './notes.ts'
+import { turnFactParts } from './turn-facts.ts'
 
 /** Glyphs of an event by type: one for an event on the path, one for an event on an abandoned branch. */
 const glyphs: Readonly<Record<EventType, readonly [onPath: string, abandoned: string]>> = {
@@ -34,43 +36,48 @@ interface TimelineView {
   readonly withTime?: boolean
   /** Notes, each shown after the event at its position. */
   readonly notes?: readonly NoteEntry[]
+  /** Records of turns, each shown after the event that was the last when it was recorded. */
+  readonly turns?: readonly RecordedTurnFact[]
 }
 
 type Lines = readonly (readonly TextSpan[])[]
 
-const notesBy = (notes: readonly NoteEntry[]): ((position: number) => Lines) => {
-  const found = Map.groupBy(notes, ({ position }) => position)
-  return (position) => (found.get(position) ?? []).map(noteParts)
+/** Returns a function that formats the notes and records of turns at a position. */
+const besideEvents = ({
+  withTime = false,
+  notes = [],
+  turns = [],
+}: TimelineView): ((position: number) => Lines) => {
+  const notesAt = Map.groupBy(notes, ({ position }) => position)
+  const turnsAt = Map.groupBy(turns, ({ data }) => Math.max(0, data.at))
+  return (position) => [
+    ...(notesAt.get(position) ?? []).map(noteParts),
+    ...(turnsAt.get(position) ?? []).map((fact) => turnFactParts(fact, withTime)),
+  ]
 }
 
 /** Formats every event as a line: position, graph, type, content. */
-export const timelineLines = (
-  entries: readonly TimelineEntry[],
-  { withTime = false, notes = [] }: TimelineView = {},
-): Lines => {
+export const timelineLines = (entries: readonly TimelineEntry[], view: TimelineView = {}): Lines => {
   const rows = graphRows(entries, glyphOf)
-  const notesAt = notesBy(notes)
+  const besideAt = besideEvents(view)
   return entries.flatMap((entry, index) => {
     const { left = '', node = '', right = '' } = rows[index] ?? {}
     const paint = entry.onPath ? paintOf(entry.event) : 'dim'
     const line: readonly TextSpan[] = [
-      ...leading(entry.event, withTime),
+      ...leading(entry.event, view),
       [left, 'dim'],
       [node, paint],
       [right, 'dim'],
       [' '],
       ...words(entry),
     ]
-    return [line, ...notesAt(entry.event.position)]
+    return [line, ...besideAt(entry.event.position)]
   })
 }
 
 /** Formats the events on the path, one line each. A line between them lists the positions that were abandoned by a rewind. */
-export const pathLines = (
-  entries: readonly TimelineEntry[],
-  { withTime = false, notes = [] }: TimelineView = {},
-): Lines => {
-  const notesAt = notesBy(notes)
+export const pathLines = (entries: readonly TimelineEntry[], view: TimelineView = {}): Lines => {
+  const besideAt = besideEvents(view)
   const lines: (readonly TextSpan[])[] = []
   let left: number[] = []
   const flush = (): void => {
@@ -79,18 +86,15 @@ export const pathLines = (
   }
   for (const entry of entries) {
     const { event, onPath } = entry
-    const noted = notesAt(event.position)
+    const beside = besideAt(event.position)
     if (!onPath) {
       if (event.type !== 'Rewound') left.push(event.position)
-      if (noted.length > 0) flush()
-      lines.push(...noted)
+      if (beside.length > 0) flush()
+      lines.push(...beside)
       continue
     }
     flush()
-    lines.push(
-      [...leading(event, withTime), [`${glyphOf(entry)}  `, paintOf(event)], ...words(entry)],
-      ...noted,
-    )
+    lines.push([...leading(event, view), [`${glyphOf(entry)}  `, paintOf(event)], ...words(entry)], ...beside)
   }
   flush()
   return lines
@@ -118,7 +122,10 @@ const entryOf = (event: Placed): Shown => ({
   onPath: true,
 })
 
-const leading = ({ position, metadata }: ConversationEvent, withTime: boolean): readonly TextSpan[] =>
+const leading = (
+  { position, metadata }: ConversationEvent,
+  { withTime = false }: TimelineView,
+): readonly TextSpan[] =>
   withTime
     ? [positionPart(position), [`${metadata.time.slice(0, 19).replace('T', ' ')}  `, 'dim']]
     : [positionPart(position)]

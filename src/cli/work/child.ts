@@ -1,3 +1,4 @@
+import { setImmediate as eventLoop } from 'node:timers/promises'
 import type { Store } from '../../index.ts'
 import { invalidInput } from '../../events/errors.ts'
 import { isConversationId } from '../../events/ids.ts'
@@ -83,9 +84,12 @@ export const workHere = async (
     const { grace = defaultGrace } = { ...agent, ...given }
     const patience = grace + extra
     signal.addEventListener('abort', () => timer(patience, () => process.exit(1)).unref())
+    const running = worker.run({ signal })
+    // A worker checks its options before anything else: the parent process is not told about one that refuses them.
+    await Promise.race([running, eventLoop()])
     relay?.begin(worker.id)
-    await tell({ type: 'started', worker: worker.id, patience })
-    const { why, left } = await worker.run({ signal })
+    await Promise.race([running, tell({ type: 'started', worker: worker.id, patience })])
+    const { why, left } = await running
     if (why === 'closed') {
       process.stderr.write(`${worker.id} ends: the store's file was removed or replaced\n`)
       process.exitCode = 1

@@ -164,7 +164,7 @@ export interface ConversationClient extends Pick<Conversation, Same>, Investigat
   readonly deny: (call: string, options?: { readonly reason?: string | undefined }) => Promise<void>
   /** Withdraws an approval: the call waits again. Errors: `NotWithdrawn` if the tool has started. */
   readonly withdraw: (call: string, options?: { readonly reason?: string | undefined }) => Promise<void>
-  /** Retries a parked step. Errors: `ConversationNotFound`, `NotParked`. */
+  /** Retries a step that is parked or waits after a failure. Errors: `ConversationNotFound`, `NotParked`. */
   readonly retry: (options?: { readonly reason?: string | undefined }) => Promise<void>
   /** Pauses the conversation: workers start no new step until `resume`. Errors: `ConversationNotFound`. */
   readonly pause: (options?: { readonly reason?: string | undefined }) => Promise<void>

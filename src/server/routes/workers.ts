@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isParked, notParked } from '../parked-step.ts'
+import { canRetry, notParked } from '../parked-step.ts'
 import { askingShape } from '../../events/events.ts'
 import { toError } from '../../result/typed-error.ts'
 import { ofConversation } from '../parameters.ts'
@@ -72,12 +72,12 @@ export const retry = route({
   method: 'post',
   path: '/conversations/{id}/retry',
   name: 'retry',
-  summary: 'Lets workers try a parked step again',
+  summary: 'Lets workers try a step again that is parked or waits after a failure',
   body: reason,
   answers: done,
   errors: [...ofConversations.errors, 'NotParked'],
   handle: async ({ params, body, identity, store }) => {
-    if (!(await isParked(store, params.id)))
+    if (!(await canRetry(store, params.id)))
       throw toError(notParked(params.id, 'GET /steps lists the steps and their states'))
     await store.conversation(params.id).retry({ ...body, by: identity.by })
     return { body: {} }

@@ -34,6 +34,7 @@ export const stepShape = z
     step: z.string(),
     since: z.string(),
     attempt: count,
+    nextTry: z.string().optional().describe('Time at which workers may try the open step again'),
     holder: z.string().optional(),
     errors: z.array(z.string()),
     tenant: z.string().optional(),

@@ -110,6 +110,17 @@ const whatOf = ({ type, data }: ReadEvent): What => {
   return turnFacts.has(type) ? ({ type, data } as What) : { type: 'other' }
 }
 
+/** Returns the milliseconds from a recorded time to `time`; 0 if the clocks of two machines say that it lies ahead. */
+export const ageOf = (recorded: string, time: number): number => Math.max(0, time - Date.parse(recorded)) || 0
+
+/** Returns the event with what is left of its wait at this wall-clock time; unchanged if no time is given. */
+export const restOfWait = (event: SeenEvent, time: number | undefined): SeenEvent => {
+  const { what } = event
+  if (time === undefined || what.type !== 'TurnReleased' || what.data.waitMs === undefined) return event
+  const waitMs = Math.max(0, what.data.waitMs - ageOf(event.time, time))
+  return { ...event, what: { ...what, data: { ...what.data, waitMs } } }
+}
+
 /** Returns the conversation to which a stream belongs; undefined if it belongs to no conversation. */
 export const conversationIn = (stream: string): string | undefined =>
   conversationOf(stream) ?? turnedIn(stream) ?? queuedIn(stream)

@@ -9,7 +9,7 @@ import type { StoreError, WriteError } from '../../../store/errors.ts'
 import type { Checkpoint, EventStore, RecordedEvent } from '../../../store/port.ts'
 import type { Shift } from '../serving/shift.ts'
 import { lastEvent } from './feed.ts'
-import { fieldsIn } from './seen-event.ts'
+import { ageOf, fieldsIn } from './seen-event.ts'
 import type { WorkBoard } from './work-board.ts'
 import { isBefore, joinParts, partIn, partsOf, type BoardSnapshot } from './work-snapshot.ts'
 
@@ -68,7 +68,7 @@ async function* newestIn(
 async function* newestSettled(
   store: EventStore,
   conversations: readonly string[],
-): Fallible<StoreError, BoardSnapshot | undefined> {
+): Fallible<StoreError, Found | undefined> {
   const stream = settledStreamOf(conversations)
   const streamOfAll = settledStreamOf([''])
   const own = yield* newestIn(store, stream, conversations)
@@ -89,7 +89,7 @@ export const restoreSnapshot = async (
   now: number,
 ): Promise<Checkpoint | undefined> => {
   const settled = await orThrow(run(newestSettled(store, conversations)))
-  if (settled) known.restore(settled.known, now)
+  if (settled) known.restore(settled.known, now, ageOf(settled.time, Date.now()))
   return settled?.checkpoint
 }
 
@@ -195,7 +195,7 @@ export const createSnapshotKeeper = ({ worker, settings, around, known }: Shift)
     if (isUp) notBefore = clock.now() + pauses * ttl
     known.forget(clock.now() - forgotten * ttl)
     isWriting = true
-    void write({ checkpoint: at, known: known.carried() }).finally(() => {
+    void write({ checkpoint: at, known: known.carried(clock.now()) }).finally(() => {
       isWriting = false
     })
   }

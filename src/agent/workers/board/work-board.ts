@@ -4,7 +4,15 @@ import type { RecordedEvent } from '../../../store/port.ts'
 import { createUsageTracker, policyFor, type UsageTracker, type WorkPolicy } from '../choosing/policy.ts'
 import { type TenantFairness, fairness, type Lanes, lanes } from './lanes.ts'
 import { evolveStep, type OpenStep, tenantOf, withoutHolder } from './open-step.ts'
-import { beginsSample, conversationIn, fieldsIn, mayMatter, readEvent, seenEventOf } from './seen-event.ts'
+import {
+  beginsSample,
+  conversationIn,
+  fieldsIn,
+  mayMatter,
+  readEvent,
+  restOfWait,
+  seenEventOf,
+} from './seen-event.ts'
 import {
   type CarriedStep,
   carriedStepOf,
@@ -41,16 +49,25 @@ export interface WorkBoard {
    * about to take its place.
    */
   readonly hasStandby: (now: number, within: number) => boolean
-  /** Processes the next event of the store. */
-  readonly see: (event: RecordedEvent, now: number) => void
+  /**
+   * Processes the next event of the store.
+   *
+   * @param time wall-clock time, in milliseconds since 1970, if the event was recorded before the observer had caught up: what is left
+   * of a wait is then counted from the time at which it was recorded. Default: the event is new
+   */
+  readonly see: (event: RecordedEvent, now: number, time?: number) => void
   /** Treats every worker as alive at `now`, because a worker's silence during the disconnection means nothing. */
   readonly reconnected: (now: number) => void
   /** Forgets workers that hold nothing and have been silent since the given time. */
   readonly forget: (since: number) => void
   /** Returns a snapshot of the board, for an observer that starts after the last event. */
-  readonly carried: () => WorkSnapshot
-  /** Restores a snapshot in place of all events before it. */
-  readonly restore: (carried: WorkSnapshot, now: number) => void
+  readonly carried: (now: number) => WorkSnapshot
+  /**
+   * Restores a snapshot in place of all events before it.
+   *
+   * @param age milliseconds since the snapshot was recorded. Default 0
+   */
+  readonly restore: (carried: WorkSnapshot, now: number, age?: number) => void
 }
 
 interface LastClaim {
@@ -168,7 +185,7 @@ export const createWorkBoard = (
     if (type === 'TurnsResumed') paused.delete(conversation)
   }
 
-  const seeConversation = (conversation: string, event: RecordedEvent, now: number): void => {
+  const seeConversation = (conversation: string, event: RecordedEvent, now: number, time?: number): void => {
     if (event.stream.startsWith('turns-')) seeTurns(conversation, event)
     if (event.stream.startsWith('inbox-')) mail.set(conversation, event.revision)
     if (answersAll && beginsSample(event)) samples.add(conversation)
@@ -177,7 +194,7 @@ export const createWorkBoard = (
     if (!before && !isAnswered && !mayMatter(event)) return
     const read = readEvent(event)
     if (before && before.stage !== 'over') spent.see(tenantOf(before), read)
-    const seen = seenEventOf(conversation, read)
+    const seen = restOfWait(seenEventOf(conversation, read), time)
     const step = evolveStep(before, seen, now, isAnswered)
     if (over !== undefined && over !== conversation) setStep(over, undefined)
     over = step?.stage === 'over' ? conversation : undefined
@@ -185,8 +202,8 @@ export const createWorkBoard = (
     if (seen.what.type === 'TurnClaimed') claimed(conversation, seen.what.data, seen.time, now)
   }
 
-  const restoreStep = ({ conversation, turnsAt, ...step }: CarriedStep, now: number): void => {
-    setStep(conversation, restoreCarriedStep(step, now))
+  const restoreStep = ({ conversation, turnsAt, ...step }: CarriedStep, now: number, age: number): void => {
+    setStep(conversation, restoreCarriedStep(step, now, age))
     if (turnsAt !== undefined) turns.set(conversation, turnsAt)
     if (step.stage === 'over') over = conversation
   }
@@ -205,11 +222,12 @@ export const createWorkBoard = (
     claims: () => claims,
     hasStandby: (now, within) =>
       now - standbyLeft < within || workers.values().some(({ isStandby }) => isStandby),
-    see: (event, now) => {
+    see: (event, now, time) => {
       const conversation = conversationIn(event.stream)
       const worker = workerOf(event.stream)
       if (worker !== undefined) seeWorker(worker, event, now)
-      else if (conversation !== undefined && serves(conversation)) seeConversation(conversation, event, now)
+      else if (conversation !== undefined && serves(conversation))
+        seeConversation(conversation, event, now, time)
     },
     reconnected: (now) => {
       for (const [worker, known] of workers) workers.set(worker, { ...known, heardAt: now })
@@ -218,10 +236,10 @@ export const createWorkBoard = (
       for (const [worker, { heardAt }] of workers)
         if (heardAt < since && open.withWorker(worker) === 0) workers.delete(worker)
     },
-    carried: () => ({
+    carried: (now) => ({
       steps: [...steps, ...others]
         .toSorted(([, one], [, other]) => one.waitsSince - other.waitsSince)
-        .map(([conversation, step]) => carriedStepOf(conversation, step, turns.get(conversation))),
+        .map(([conversation, step]) => carriedStepOf(conversation, step, turns.get(conversation), now)),
       workers: [...workers].map(([worker, { heard, slots, isPaused, isStandby }]) => {
         return { worker, heard, slots, ...(isPaused && { isPaused }), ...(isStandby && { isStandby }) }
       }),
@@ -229,9 +247,9 @@ export const createWorkBoard = (
       paused: [...paused],
       spending: spent.carried(),
     }),
-    restore: (carried, now) => {
+    restore: (carried, now, age = 0) => {
       claims = carried.claims
-      for (const step of carried.steps) if (serves(step.conversation)) restoreStep(step, now)
+      for (const step of carried.steps) if (serves(step.conversation)) restoreStep(step, now, age)
       for (const { worker, ...its } of carried.workers) workers.set(worker, { ...its, heardAt: now })
       for (const conversation of carried.paused ?? []) if (serves(conversation)) paused.add(conversation)
       spent.restore(carried.spending ?? [])

@@ -15,7 +15,7 @@ export const rules = 8
 /** A step in a snapshot, without the times measured by the observer's clock. */
 export interface CarriedStep extends Omit<OpenStep, 'waitsSince' | 'freeAt' | 'notBefore'> {
   readonly conversation: string
-  /** Milliseconds that the step still has to wait, counted from the time at which the snapshot is read. Default 0. */
+  /** Milliseconds that the step still had to wait when the snapshot was recorded. Default 0. */
   readonly waitMs?: number | undefined
   /** Last revision of the conversation's log of turns, if known. */
   readonly turnsAt?: number | undefined
@@ -46,21 +46,27 @@ export const carriedStepOf = (
   conversation: string,
   open: OpenStep,
   turnsAt: number | undefined,
+  now: number,
 ): CarriedStep => {
-  const { waitsSince: _, freeAt, notBefore, ...step } = open
+  const { waitsSince: _, freeAt: __, notBefore, ...step } = open
   return {
     conversation,
     ...step,
-    ...(notBefore > freeAt && { waitMs: Math.round(notBefore - freeAt) }),
+    ...(notBefore > now && { waitMs: Math.round(notBefore - now) }),
     ...(turnsAt !== undefined && { turnsAt }),
   }
 }
 
-/** Returns a step restored from a snapshot, as if all of its events had been received now. */
+/**
+ * Returns a step restored from a snapshot, as if all of its events had been received now.
+ *
+ * @param age milliseconds since the snapshot was recorded, by the clocks of two machines: it never lengthens a wait
+ */
 export const restoreCarriedStep = (
   { waitMs = 0, ...step }: Omit<CarriedStep, 'conversation' | 'turnsAt'>,
   now: number,
-): OpenStep => ({ ...step, waitsSince: now, freeAt: now, notBefore: now + waitMs })
+  age: number,
+): OpenStep => ({ ...step, waitsSince: now, freeAt: now, notBefore: now + Math.max(0, waitMs - age) })
 
 // A snapshot of the board is recorded as one event, or as several if there are many steps.
 

@@ -43,6 +43,8 @@ export interface OpenStepInfo {
   readonly since: string
   /** Number of attempts begun. */
   readonly attempt: number
+  /** Time at which workers may try the open step again, if it still waits after a failure: ISO 8601, UTC. */
+  readonly nextTry?: string
   /** Worker that holds the step; it may have died since. */
   readonly holder?: string
   /** Errors of earlier attempts, oldest first. */
@@ -57,8 +59,16 @@ const stateOf = ({ stage, holder }: OpenStep): StepState | undefined => {
   return stage === 'open' && holder !== undefined ? 'claimed' : stage
 }
 
+/** Latest time that a `Date` can represent: other programs may write to the streams of a server. */
+const latest = 8.64e15
+
 /** Returns the listed information about a step; undefined if nothing is left to do. */
-const stepInfo = (conversation: string, step: OpenStep, held?: HoldReason): OpenStepInfo | undefined => {
+const stepInfo = (
+  conversation: string,
+  step: OpenStep,
+  now: number,
+  held?: HoldReason,
+): OpenStepInfo | undefined => {
   const state = stateOf(step)
   if (state === undefined) return undefined
   const { tenant, priority } = step.asking
@@ -69,6 +79,8 @@ const stepInfo = (conversation: string, step: OpenStep, held?: HoldReason): Open
     step: step.name,
     since: step.since,
     attempt: step.attempt - 1,
+    ...(state === 'open' &&
+      step.notBefore > now && { nextTry: new Date(Math.min(step.notBefore, latest)).toISOString() }),
     ...(step.holder !== undefined && { holder: step.holder }),
     errors: step.errors,
     ...(tenant !== undefined && { tenant }),
@@ -78,19 +90,19 @@ const stepInfo = (conversation: string, step: OpenStep, held?: HoldReason): Open
 
 /** Returns the work requested from workers, oldest first. */
 const stepInfos = (known: WorkBoard): readonly OpenStepInfo[] => {
-  const { held } = tenantStatusOf(known, Date.now())
+  const now = Date.now()
+  const { held } = tenantStatusOf(known, now)
   return [...known.steps]
-    .flatMap(([conversation, step]) => stepInfo(conversation, step, held(conversation, step)?.why) ?? [])
+    .flatMap(([conversation, step]) => stepInfo(conversation, step, now, held(conversation, step)?.why) ?? [])
     .toSorted((one, other) => (one.since < other.since ? -1 : 1))
 }
 
-/** Returns a board that starts with the workers' newest snapshot, and a function that adds all events recorded since. */
+/** Returns a board by the wall clock that starts with the workers' newest snapshot, and a function that adds all events since. */
 const openBoard = async (store: EventStore, conversations: readonly string[], policy?: WorkPolicy) => {
   const serves = (id: string): boolean => conversations.some((prefix) => id.startsWith(prefix))
   const known = createWorkBoard(serves, policy)
-  let after = await restoreSnapshot(store, conversations, known, 0)
-  let order = 1
-  const see = (event: RecordedEvent): void => known.see(event, order++)
+  let after = await restoreSnapshot(store, conversations, known, Date.now())
+  const see = (event: RecordedEvent): void => known.see(event, Date.now(), Date.now())
   const readOn = async (signal?: AbortSignal): Promise<void> => {
     after = await readTo(store, prefixesOf(conversations), after, see, signal)
   }

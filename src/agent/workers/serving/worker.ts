@@ -174,7 +174,7 @@ export const work = async (
   const listener = {
     begin: settler.begin,
     event: (event: RecordedEvent) => {
-      known.see(event, clock.now())
+      known.see(event, clock.now(), isUp ? undefined : Date.now())
       settler.received(event.checkpoint)
       settler.settle(isUp)
       if (isUp) react()
