@@ -6,7 +6,7 @@ import { orThrow } from '../result/fallible.ts'
 import { isTyped } from '../result/typed-error.ts'
 import { prices as listPrices, type Prices, pricesSchema } from '../agent/models/prices.ts'
 import { type Cost, costOfAll } from './cost-report.ts'
-import { childrenIn, familyOf, namedIn } from './family.ts'
+import { childrenIn, familyOf, subagentsNamed } from './family.ts'
 import { paidCallsIn } from './paid-calls.ts'
 
 /** Options for `cost`. */
@@ -116,7 +116,7 @@ const missingIn = async (
   isThere: (id: string) => Promise<boolean>,
 ): Promise<Scope['missing']> => {
   const missing = new Map<string, readonly string[]>()
-  for (const [id, named] of namedIn(links)) {
+  for (const [id, named] of subagentsNamed(links)) {
     const absent = []
     for (const one of named) if (!(await isThere(one).catch(() => true))) absent.push(one)
     if (absent.length > 0) missing.set(id, absent)

@@ -16,7 +16,7 @@ export const childrenIn = (links: Iterable<Link>): ReadonlyMap<string, readonly 
 }
 
 /** Returns the subagents of each conversation, from the links stored with the conversation itself. */
-export const namedIn = (links: Iterable<Link>): ReadonlyMap<string, readonly string[]> => {
+export const subagentsNamed = (links: Iterable<Link>): ReadonlyMap<string, readonly string[]> => {
   const named = new Map<string, string[]>()
   for (const { relation: word, from, conversation } of links)
     if (word === 'has-subagent' && conversation !== undefined)
