@@ -42,13 +42,13 @@ export const backupSqlite = async (
     removeAbandoned(dirname(target))
     closeSync(openSync(temporary, 'wx', 0o600))
     await copyInto(path, temporary)
-    const counted = await checked(url, temporary)
+    const counted = await checkCopy(url, temporary)
     if (E.isLeft(counted)) return counted
-    synced(temporary, 'r+')
+    flushToDisk(temporary, 'r+')
     // A file that another process creates under this name in the meantime is not overwritten.
     if (!force) closeSync(openSync(target, 'wx', 0o600))
     renameSync(temporary, target)
-    if (process.platform !== 'win32') synced(dirname(target), 'r')
+    if (process.platform !== 'win32') flushToDisk(dirname(target), 'r')
     return E.right({ file, bytes: statSync(target).size, ...counted.right })
   } catch (error) {
     if (isExisting(error)) return E.left(fileExists(file))
@@ -110,7 +110,7 @@ export const copyInto = async (path: string, target: string): Promise<void> => {
 }
 
 /** Checks the copy of a store and returns the numbers of streams, events and blobs in it. Errors name the store. */
-export const checked = async (
+export const checkCopy = async (
   store: string,
   path: string,
 ): Promise<E.Either<StoreError, Omit<BackedUp, 'file' | 'bytes'>>> => {
@@ -128,7 +128,7 @@ export const checked = async (
 }
 
 /** Flushes a file or folder to disk and waits until this is done. */
-export const synced = (path: string, flags: string): void => {
+export const flushToDisk = (path: string, flags: string): void => {
   const descriptor = openSync(path, flags)
   try {
     fsyncSync(descriptor)

@@ -17,7 +17,7 @@ import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import type { StoreError } from '../errors.ts'
 import type { BackedUp } from '../port.ts'
 import { databaseFileAt } from '../sqlite-files.ts'
-import { checked, copyInto, synced, unfinished } from './backup.ts'
+import { checkCopy, copyInto, flushToDisk, unfinished } from './backup.ts'
 import { codeOf, storeError } from './errors.ts'
 import { lookAt } from './open.ts'
 import { sqliteSettings } from './settings.ts'
@@ -53,14 +53,14 @@ export const restoreBackup = async (
   try {
     closeSync(openSync(copy, 'wx', 0o600))
     await copyInto(backup, copy)
-    const counted = await checked(`sqlite:${file}`, copy)
+    const counted = await checkCopy(`sqlite:${file}`, copy)
     if (E.isLeft(counted)) return counted
-    synced(copy, 'r+')
+    flushToDisk(copy, 'r+')
     if (there.right && isOpen(path)) return E.left(inUse(url))
     const { size: bytes } = statSync(copy)
     const former = moveAside(path)
     renameSync(copy, path)
-    if (process.platform !== 'win32') synced(dirname(path), 'r')
+    if (process.platform !== 'win32') flushToDisk(dirname(path), 'r')
     return E.right({ file, bytes, ...counted.right, ...(former !== undefined && { former }) })
   } catch (error) {
     return E.left(storeError(existsSync(copy) ? `sqlite:${file}` : url, error))
