@@ -36,9 +36,9 @@ export const modelCalls = (chat: Pick<ConversationHandle, 'events'>): AsyncItera
  * Memory: the effective history, and the fingerprints of the receipts.
  */
 export const verifyReceipts = (chat: Source): TaskEither<ReadError, ReceiptVerification> =>
-  TE.map(({ withoutReceipt: _without, ...verification }: ReceiptsAudited): ReceiptVerification => verification)(
-    auditReceipts(chat),
-  )
+  TE.map(
+    ({ withoutReceipt: _without, ...verification }: ReceiptsAudited): ReceiptVerification => verification,
+  )(auditReceipts(chat))
 
 /** Like `verifyReceipts`, but also counts the model replies without a receipt. */
 export const auditReceipts = (chat: Source): TaskEither<ReadError, ReceiptsAudited> =>
