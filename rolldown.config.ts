@@ -32,7 +32,7 @@ export default defineConfig({
         { name: 'core', test: /src\/core\.ts$/, priority: 3 },
         {
           name: 'library',
-          test: /src\/(index|transfer\/formats\/errors|events\/call-name|result\/once)\.ts$/,
+          test: /src\/(index|transfer\/formats\/errors|events\/call-name|result\/once|store\/sqlite-files)\.ts$/,
           priority: 2,
         },
         { name: 'import', test: /src\/transfer\/import\.ts$/, priority: 1 },
