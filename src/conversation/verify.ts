@@ -285,7 +285,8 @@ const viewProblem = (
   const { toolsFrom, ...now } = viewOf(draft)
   // Views older than this field are valid without it.
   const told = 'toolsFrom' in view && toolsFrom !== undefined ? { ...now, toolsFrom } : now
-  const wanted = isPromptUnknown ? { ...told, promptSince: view.promptSince } : told
+  const { promptSince } = view
+  const wanted = isPromptUnknown && promptSince !== undefined ? { ...told, promptSince } : told
   if (isDeepStrictEqual(view, wanted)) return undefined
   return {
     position,
