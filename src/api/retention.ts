@@ -167,7 +167,8 @@ export const createRetention = (context: RetentionContext): RetentionMethods => 
       task(async function* (): Fallible<RetentionError, void> {
         const { force = false, ...data } = yield* unwrap(check(newRuleSchema, rule))
         const { prefix, keep, reason = '' } = data
-        if (!isHalfYear(keep) && !(force && reason.trim() !== '')) return yield tooShort
+        if (!isHalfYear(keep) && !force) return yield tooShort
+        if (!isHalfYear(keep) && reason.trim() === '') return yield noReason
         yield* log.change((rules): E.Either<InvalidInput, RetentionFact | undefined> => {
           const before = rules.find((one) => one.prefix === prefix)
           if (before && isSame(before, data)) return E.right(undefined)
@@ -192,8 +193,10 @@ export const createRetention = (context: RetentionContext): RetentionMethods => 
 
 const tooShort = invalidInput(
   'keep',
-  'must be six months or more (184 days), as the AI Act requires for logs (articles 19 and 26(6)): to keep less, set force, and give a reason',
+  'must be six months or more (184 days), as the AI Act requires for logs (articles 19 and 26(6)): to keep less, set force and give a reason',
 )
+
+const noReason = invalidInput('reason', 'must say why less than six months is kept')
 
 const tooMany = invalidInput('prefix', `would need one more than ${mostRules} rules: end others first`)
 

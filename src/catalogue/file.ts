@@ -71,7 +71,10 @@ export const creationTime = (db: DatabaseSync): string =>
 /** Replaces the newest catalogue file at a path, if there is one, with a new one, because the old one has text that was erased. */
 export const renewFile = (place: string): void => {
   const there = lookAtFile(place)
-  if (there) openFile(place, there.name).close()
+  if (!there) return
+  const file = openFile(place, there.name)
+  file.sums?.settle(true)
+  file.close()
 }
 
 /**

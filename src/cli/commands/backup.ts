@@ -66,6 +66,10 @@ const restoring = async ({ out, isJson }: CommandContext, url: string, file: str
   if (isJson) return out.json(made)
   await out.line([url.slice('sqlite:'.length), 'bold'], [`  ${contentOf(made)}, from ${file}`])
   if (made.former !== undefined) await out.line([`the former files are in ${made.former}`])
+  await out.line([
+    'what was written since the backup is not in it: repeat later erasures and retention rules (docs/erasure.md)',
+    'warning',
+  ])
   if (out.isTerminal) await out.text('to check the hash chains: palimpsest verify\n')
 }
 

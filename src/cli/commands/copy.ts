@@ -9,6 +9,7 @@ import { failureOf } from '../errors.ts'
 import type { Host } from '../host.ts'
 import type { Output } from '../output.ts'
 import { asUsage, conversationNamed, openNamedStore, type Shell } from '../shell.ts'
+import { plural } from '../text.ts'
 import { visibleLines } from '../../transfer/formats/visible.ts'
 import { writeTable } from '../views/table.ts'
 
@@ -53,7 +54,24 @@ Examples:
         host.stderr.write(
           `ledger ${visibleLines(ledger)} is not copied, because it names places in the source: seal the target with a ledger of its own (palimpsest audit init)\n`,
         )
+      const rules = await countRules(options.from, host)
+      if (rules > 0)
+        host.stderr.write(
+          `the source has ${plural(rules, 'retention rule')}, which are not copied: set them in the target (palimpsest retention)\n`,
+        )
     })
+}
+
+/** Counts the retention rules of a store; 0 if they cannot be read. */
+const countRules = async (url: string, host: Host): Promise<number> => {
+  const store = await openNamedStore(host, url, 'existing')
+  try {
+    return (await store.retention.rules()).length
+  } catch {
+    return 0
+  } finally {
+    await store.close()
+  }
 }
 
 /** Returns the origin of the ledger of a store, or undefined if it has none or its beginning cannot be read. */

@@ -56,7 +56,7 @@ Examples:
         const exports: RecordedExport[] = []
         for await (const one of store.audit.exports()) if (one.conversations.includes(id)) exports.push(one)
         if (isJson) return out.json({ ...report, exports })
-        await write(out, report, given.dryRun === true)
+        await write(out, report, given)
         for (const { time, by: whose, format, reason } of exports)
           await out.line([
             `exported ${time} by ${whose} (${[format, ...(reason === undefined ? [] : [reason])].join(': ')}): that copy is not erased`,
@@ -96,7 +96,14 @@ const holding =
     await out.line([`${id} ${done}`])
   }
 
-const write = async (out: Output, report: ErasureReport, isDry: boolean): Promise<void> => {
+const nothingAgain =
+  'nothing that it records as erased is there again. A backup from before an erasure has no record of it: repeat the original command'
+
+const write = async (
+  out: Output,
+  report: ErasureReport,
+  { dryRun, again, olderThan }: Options,
+): Promise<void> => {
   const { conversation, positions: erased, notes, turns, inbox, contents, recent, repeated } = report
   const parts = [
     ...(erased.length > 0 ? [`${plural(erased.length, 'event')} (${rangesText(erased)})`] : []),
@@ -105,8 +112,13 @@ const write = async (out: Output, report: ErasureReport, isDry: boolean): Promis
     ...(inbox > 0 ? [plural(inbox, 'queued message')] : []),
     ...(contents > 0 ? [plural(contents, 'large content')] : []),
   ]
-  const what = parts.length > 0 ? parts.join(', ') : 'nothing is left to erase'
-  await out.line([isDry ? 'would erase' : 'erased', 'bold'], [` from ${conversation}: ${what}`])
+  const nothing = again
+    ? nothingAgain
+    : olderThan
+      ? 'nothing that old is left to erase'
+      : 'nothing is left to erase'
+  const what = parts.length > 0 ? parts.join(', ') : nothing
+  await out.line([dryRun ? 'would erase' : 'erased', 'bold'], [` from ${conversation}: ${what}`])
   if (recent > 0)
     await out.line([
       `${plural(recent, 'large content')} stored less than a minute ago: palimpsest gc --older-than 0 removes it later`,

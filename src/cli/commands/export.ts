@@ -77,7 +77,11 @@ Examples:
         const exporter = format === 'html' ? htmlOf(session, options) : await exporterOf(format)
         if (!exporter) throw toError(unknownChoice('--format', format, ['html', ...writableFormats()]))
         if (format !== 'html' && (at !== undefined || calls))
-          throw toError(usage('--at and --calls are for --format html'))
+          throw toError(
+            usage(
+              '--at and --calls are for --format html; palimpsest request ID --at N prints what the model is sent at a position',
+            ),
+          )
         if (session.out.isTerminal && out === undefined && (exporter.kind === 'lines' || format === 'html'))
           throw toError(
             usage(`an export in the format ${format} is for a file: --out FILE writes it, --out - prints it`),

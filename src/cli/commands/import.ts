@@ -54,7 +54,9 @@ export const addImport = (program: Command, shell: Shell): void => {
         const paths = sessionPaths(files)
         const [only] = paths
         if (only && !only.isFound && paths.length === 1) {
-          const result = { file: only.file, ...(await importFile(session, only.file, options)) }
+          // The report on a single file is always whole.
+          const { verbose: _verbose, ...importing } = options
+          const result = { file: only.file, ...(await importFile(session, only.file, importing)) }
           if (isIncomplete(result)) session.fail()
           if (session.isJson) return session.out.json({ imported: [result] })
           return writeImported(session.out, result)
