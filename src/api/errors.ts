@@ -5,6 +5,7 @@ import type { BackupError } from '../store/backup.ts'
 import type { CopyError } from '../transfer/copy-stream.ts'
 import type { CallOutOfRange } from '../agent/receipts/errors.ts'
 import type { EraseError } from '../conversation/writing/erase.ts'
+import type { RetentionRunError } from './retention.ts'
 import type { BeginError, ProofError, SealError } from '../audit/ledger/errors.ts'
 import type { ReadError, WriteError } from '../store/errors.ts'
 import type { SchemeTaken } from '../store/schemes.ts'
@@ -37,6 +38,7 @@ export type PalimpsestError =
   | SealError
   | ProofError
   | EraseError
+  | RetentionRunError
 
 /** The error type with a given tag. */
 export type ErrorOf<T extends PalimpsestError['_tag']> = Extract<PalimpsestError, { readonly _tag: T }>

@@ -11,22 +11,25 @@ const primes = Array.from({ length: 310 }, (_, n) => n + 2).filter((n, _, all) =
 )
 /** Returns the first 32 bits of the fractional part of `root`. */
 const fraction = (root: number): number => Math.floor((root % 1) * 2 ** 32) | 0
-const constants = primes.map((prime) => fraction(Math.cbrt(prime)))
-const initial = primes.slice(0, 8).map((prime) => fraction(Math.sqrt(prime)))
+const constants = Int32Array.from(primes, (prime) => fraction(Math.cbrt(prime)))
+const initial = Int32Array.from(primes.slice(0, 8), (prime) => fraction(Math.sqrt(prime)))
 
 const turned = (word: number, by: number): number => (word >>> by) | (word << (32 - by))
 
-const compressed = (state: Int32Array, block: Buffer): Int32Array => {
-  const words = new Int32Array(64)
-  for (let i = 0; i < 16; i++) words[i] = block.readInt32BE(i * wordBytes)
-  const word = (i: number): number => words[i] ?? 0
+/** Message schedule of a block. One for all blocks: a new one for each would take ten times as long as the hashing. */
+const words = new Int32Array(64)
+
+/** Applies the block of a text at an offset to a state, in place. */
+const compress = (state: Int32Array, text: Buffer, offset: number): void => {
+  for (let i = 0; i < 16; i++) words[i] = text.readInt32BE(offset + i * wordBytes)
   for (let i = 16; i < 64; i++) {
-    const [a, b] = [word(i - 15), word(i - 2)]
+    const one = words[i - 15] ?? 0
+    const other = words[i - 2] ?? 0
     words[i] =
-      word(i - 16) +
-      (turned(a, 7) ^ turned(a, 18) ^ (a >>> 3)) +
-      word(i - 7) +
-      (turned(b, 17) ^ turned(b, 19) ^ (b >>> 10))
+      (words[i - 16] ?? 0) +
+      (turned(one, 7) ^ turned(one, 18) ^ (one >>> 3)) +
+      (words[i - 7] ?? 0) +
+      (turned(other, 17) ^ turned(other, 19) ^ (other >>> 10))
   }
   let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = state
   for (let i = 0; i < 64; i++) {
@@ -35,17 +38,23 @@ const compressed = (state: Int32Array, block: Buffer): Int32Array => {
       (turned(e, 6) ^ turned(e, 11) ^ turned(e, 25)) +
       ((e & f) ^ (~e & g)) +
       (constants[i] ?? 0) +
-      word(i)
+      (words[i] ?? 0)
     const u = (turned(a, 2) ^ turned(a, 13) ^ turned(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))
-    ;[a, b, c, d, e, f, g, h] = [(t + u) | 0, a, b, c, (d + t) | 0, e, f, g]
+    h = g
+    g = f
+    f = e
+    e = (d + t) | 0
+    d = c
+    c = b
+    b = a
+    a = (t + u) | 0
   }
-  return state.map((before, i) => before + ([a, b, c, d, e, f, g, h][i] ?? 0))
+  for (const [i, word] of [a, b, c, d, e, f, g, h].entries()) state[i] = (state[i] ?? 0) + word
 }
 
 const run = (state: Int32Array, text: Buffer): Int32Array => {
-  let now = state
-  for (let at = 0; at < text.length; at += blockBytes)
-    now = compressed(now, text.subarray(at, at + blockBytes))
+  const now = Int32Array.from(state)
+  for (let at = 0; at < text.length; at += blockBytes) compress(now, text, at)
   return now
 }
 
@@ -56,7 +65,7 @@ const bytesOf = (state: Int32Array): Buffer => {
 }
 
 /** Returns the 32-byte hash state after a text that consists of whole blocks. */
-export const stateAfter = (text: Buffer): Buffer => bytesOf(run(Int32Array.from(initial), text))
+export const stateAfter = (text: Buffer): Buffer => bytesOf(run(initial, text))
 
 /**
  * Returns the SHA-256 of a text of which only the end is available.

@@ -300,7 +300,8 @@ test('an export names at most five events that repeat what is withheld, and all 
     expect(stdout).toContain('WARNING: 7 events may repeat what is left out')
     expect(stdout).toContain('--withhold 0..7\n')
     const listed = await shell('palimpsest export a --format md --withhold 0', directory)
-    expect(listed.stderr.match(/WARNING: \d repeats/g)).toHaveLength(5)
+    expect(listed.stderr).toContain('WARNING: 7 places repeat words that are left out')
+    expect(listed.stderr).toContain('--withhold 1..7\n')
     const whole = await shell('palimpsest audit export a --withhold 0..7 --out f', directory)
     expect(whole.stdout).not.toContain('WARNING')
     const note = 'note: --redact: nothing matched, so nothing is redacted; patterns are case-sensitive\n'

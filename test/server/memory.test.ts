@@ -109,10 +109,7 @@ const rows: Readonly<Record<string, readonly Ask[]>> = {
   ],
   say: [post('/messages', { messages: [{ role: 'user', content: 'On.' }] }, 202)],
   request: [post('/request')],
-  erase: [
-    get('/erase?dryRun=true', { json: {} }),
-    post('/erase', { positions: Array.from({ length: 30 }, (_, position) => position) }),
-  ],
+  erase: [post('/erase?dryRun=true', { positions: [0, 1, 2] }), post('/erase', { positions: [0, 1, 2] })],
   hold: [post('/hold')],
   legalHold: [get('/hold')],
   release: [post('/release')],

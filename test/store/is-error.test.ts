@@ -47,6 +47,7 @@ describe('isError', () => {
       BudgetSpent: true,
       Busy: true,
       CallOutOfRange: true,
+      CannotApplyRetention: true,
       CannotErase: true,
       Conflict: true,
       ContextExceeded: true,

@@ -20,10 +20,10 @@ export const addCache = (program: Command, shell: Shell): void => {
       'after',
       `
 Lists the calls that could not read what the previous call had cached: position
-of the reply, its call (p and the position if it has no number), tokens lost, tokens that were
-charged in full again (estimated), their cost in US dollars, the cause, position
-of the event, and the first block that differs. Advice, and what the next call
-would cost, are printed on standard error.
+of the reply, its call (p and the position if it has no number), tokens lost,
+tokens that were charged in full again (estimated), their cost in US dollars,
+the cause, position of the event, and the first block that differs. Advice, and
+what the next call would cost, are printed on standard error.
 
 Examples:
   palimpsest cache task-42

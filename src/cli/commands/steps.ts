@@ -29,7 +29,8 @@ export const addSteps = (program: Command, shell: Shell): void => {
       'after',
       `
 In a pipe, each line is conversation, state, since when, attempts, worker, last
-error, and when the step is tried again, separated by tabs. The worker of a claimed step may have died since.
+error, and when the step is tried again, separated by tabs. The worker of a
+claimed step may have died since.
 For an open step that no worker takes, the reason is shown: paused, or, if
 --agent names the policy, its tenant's budget or limit.
 
