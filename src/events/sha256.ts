@@ -77,6 +77,6 @@ export const hashFrom = (state: Buffer, rest: Buffer, length: number): Buffer =>
   const zeros = (((blockBytes - 9 - length) % blockBytes) + blockBytes) % blockBytes
   const bits = Buffer.alloc(8)
   bits.writeBigUInt64BE(BigInt(length) * 8n)
-  const words = Int32Array.from({ length: 8 }, (_, i) => state.readInt32BE(i * wordBytes))
-  return bytesOf(run(words, Buffer.concat([rest, Buffer.from([0x80]), Buffer.alloc(zeros), bits])))
+  const before = Int32Array.from({ length: 8 }, (_, i) => state.readInt32BE(i * wordBytes))
+  return bytesOf(run(before, Buffer.concat([rest, Buffer.from([0x80]), Buffer.alloc(zeros), bits])))
 }
