@@ -239,9 +239,9 @@ describe('a backup', () => {
         directory,
       )
       expect(again.stdout).toMatch(
-        /^palimpsest\.db {2}1 stream, 1 event, .*, from b\.db\nthe former files are in .*\/palimpsest\.db\.replaced-\S+\n +0 .*Hi\n/,
+        /^palimpsest\.db {2}1 stream, 1 event, .*, from b\.db\nthe former files are in .*\/palimpsest\.db\.replaced-\S+\nwhat was written since .*\n +0 .*Hi\n/,
       )
-      expect(again.stdout).not.toContain('later')
+      expect(again.stdout).not.toContain('user       later')
       const former = readdirSync(directory).find((name) => name.includes('.replaced-')) ?? ''
       expect(statSync(join(directory, former)).mode & 0o777).toBe(0o700)
       const old = await shell(`palimpsest show a --store "sqlite:${former}/palimpsest.db"`, directory)
