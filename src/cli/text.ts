@@ -1,3 +1,4 @@
+import { rangesOf } from '../events/ranges.ts'
 import type pc from 'picocolors'
 import { visible } from '../transfer/formats/visible.ts'
 
@@ -133,15 +134,8 @@ export const compact = (count: number): string =>
   count < 999_500 ? thousands(count) : `${(count / 1_000_000).toFixed(count < 99_950_000 ? 1 : 0)}M`
 
 /** Formats ascending positions, with consecutive positions as ranges: `0..9, 15..21`. */
-export const rangesText = (positions: readonly number[]): string => {
-  const ranges: [first: number, last: number][] = []
-  for (const position of positions) {
-    const range = ranges.at(-1)
-    if (range?.[1] === position - 1) range[1] = position
-    else ranges.push([position, position])
-  }
-  return ranges.map(([first, last]) => rangeText({ first, last })).join(', ')
-}
+export const rangesText = (positions: readonly number[]): string =>
+  rangesOf(positions).map(rangeText).join(', ')
 
 /** Formats a range: `5..9`, or `5` if it is a single position. */
 export const rangeText = ({ first, last }: { readonly first: number; readonly last: number }): string =>

@@ -6,7 +6,7 @@ import { atOnce, sliceLength, type SliceGenerator } from '../projections/slices.
  * A tool call, with the indices of the items that contain the call and its result. `result` is `Infinity` if the result has not
  * arrived.
  */
-export interface Call {
+export interface SlicedCall {
   readonly id: string
   readonly use: number
   readonly result: number
@@ -14,10 +14,10 @@ export interface Call {
 }
 
 /** Returns the tool calls in the items of a history, paired with their results in the same way as in a request. */
-export const callsOf = (effective: Effective): readonly Call[] => atOnce(callsIn(effective))
+export const callsOf = (effective: Effective): readonly SlicedCall[] => atOnce(callsIn(effective))
 
 /** Computes the same as `callsOf`, in slices of work. */
-export function* callsIn(effective: Effective): SliceGenerator<readonly Call[]> {
+export function* callsIn(effective: Effective): SliceGenerator<readonly SlicedCall[]> {
   const indices = new Map<number, number>()
   for (const [index, { position }] of effective.items.entries()) {
     indices.set(position, index)
@@ -38,7 +38,7 @@ export function* callsIn(effective: Effective): SliceGenerator<readonly Call[]> 
  *
  * @param from index of the first item that would be hidden; default: `index`
  */
-export const partedCalls = (calls: readonly Call[], index: number, from = index): readonly string[] =>
+export const partedCalls = (calls: readonly SlicedCall[], index: number, from = index): readonly string[] =>
   calls
     .filter(({ use, result, isLate }) => use < index && index <= result && (!isLate || from <= use))
     .map(({ id }) => id)

@@ -9,7 +9,7 @@ import type { SliceGenerator } from '../projections/slices.ts'
 import { isCompaction } from '../projections/render/renderer.ts'
 import { tokensByBytes } from '../projections/tokens.ts'
 import type { Selection } from './command.ts'
-import { type Call, callsIn, partedCalls } from './cuts.ts'
+import { type SlicedCall, callsIn, partedCalls } from './cuts.ts'
 import { nothingToHide, notShown, type CommandRejection, unsafeCut } from './rejections.ts'
 import type { ShownState } from './state.ts'
 
@@ -70,7 +70,7 @@ function* explicitSlice(
 }
 
 /** Returns the smallest slice around a slice that separates no call from its result; undefined if a call has no result yet. */
-function* safeAround(slice: Slice, calls: readonly Call[]): SliceGenerator<Slice | undefined> {
+function* safeAround(slice: Slice, calls: readonly SlicedCall[]): SliceGenerator<Slice | undefined> {
   let { from, to } = slice
   for (;;) {
     const [first, last] = [from, to]

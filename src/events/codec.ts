@@ -55,37 +55,43 @@ export const encode = (
 ): E.Either<InvalidInput | EventTooLarge, StoredEvent> =>
   encodeAs(dataSchemas[event.type], event, id, metadata)
 
+/**
+ * Returns metadata in the order in which they are stored, without other fields. The salt comes first: of a withheld event, a bundle shows
+ * the last bytes of its metadata (withheld.ts).
+ */
+export const storedMetadata = ({
+  salt,
+  schema,
+  time,
+  actor,
+  commandId,
+  $correlationId,
+  $causationId,
+  interrupts,
+  answer,
+  prev,
+}: Metadata): Metadata => ({
+  salt,
+  schema,
+  time,
+  actor,
+  commandId,
+  $correlationId,
+  $causationId,
+  interrupts,
+  answer,
+  prev,
+})
+
 /** Encodes an event of any type like `encode`, with a given schema for its data. */
 export const encodeAs = (
   dataSchema: z.ZodType,
   event: { readonly type: string; readonly data: unknown },
   id: string,
-  {
-    salt = newSalt(),
-    time,
-    actor,
-    commandId,
-    $correlationId,
-    $causationId,
-    interrupts,
-    answer,
-    prev,
-  }: Omit<Metadata, 'schema'>,
+  given: Omit<Metadata, 'schema'>,
 ): E.Either<InvalidInput | EventTooLarge, StoredEvent> => {
-  const schema = currentSchema
-  // The salt comes first: of a withheld event, a bundle shows the last bytes of its metadata (withheld.ts).
-  const metadata = {
-    salt,
-    schema,
-    time,
-    actor,
-    commandId,
-    $correlationId,
-    $causationId,
-    interrupts,
-    answer,
-    prev,
-  }
+  const { salt = newSalt() } = given
+  const metadata = storedMetadata({ ...given, salt, schema: currentSchema })
   if (!acceptsData(event.type, event.data)) {
     const checked = check(dataSchema, event.data)
     if (E.isLeft(checked)) return checked

@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto'
 import type { StoredEvent } from './stored-event.ts'
-import type { Covers, ErasedEvents, Metadata } from './event-types.ts'
+import { storedMetadata } from './codec.ts'
+import type { ErasedEvents, Metadata } from './event-types.ts'
+import { rangesOf } from './ranges.ts'
 import { stubOf } from './withheld.ts'
 import { erasedData } from './without-content.ts'
 
@@ -14,28 +16,12 @@ export const erasedForm = (stored: StoredEvent, time: string): StoredEvent | und
   const stub = stubOf(stored)
   if (stub === undefined) return undefined
   const { id, type } = stored
-  const {
-    schema,
-    time: at,
-    actor,
-    commandId,
-    $correlationId,
-    $causationId,
-    interrupts,
-    answer,
-    prev,
-  } = JSON.parse(stored.metadata) as Metadata
-  const { kind, id: who } = actor
+  const before = JSON.parse(stored.metadata) as Metadata
+  const { kind, id: who } = before.actor
   const metadata: Metadata = {
-    schema,
-    time: at,
+    ...storedMetadata(before),
+    salt: undefined,
     actor: { kind, id: who },
-    commandId,
-    $correlationId,
-    $causationId,
-    interrupts,
-    answer,
-    prev,
     erased: { time, stub },
   }
   const data = erasedData(type, JSON.parse(stored.data))
@@ -54,17 +40,6 @@ export const erasedEventsOf = (forms: ReadonlyMap<number, string>): ErasedEvents
   ranges: rangesOf([...forms.keys()]),
   forms: hash('sha256', [...forms.values()].join('\n')),
 })
-
-/** Returns ascending whole numbers as ranges. */
-const rangesOf = (numbers: readonly number[]): readonly Covers[] => {
-  const ranges: { first: number; last: number }[] = []
-  for (const number of numbers) {
-    const range = ranges.at(-1)
-    if (range?.last === number - 1) range.last = number
-    else ranges.push({ first: number, last: number })
-  }
-  return ranges
-}
 
 /**
  * Compares a record of erased events with the forms found, and takes these from the map. Returns the first number at which they differ;

@@ -45,7 +45,7 @@ const isWhole = async (chat: Conversation): Promise<boolean> => !(await textsOf(
 const streamId = (name: string): string => `(SELECT id FROM streams WHERE name = '${name}')`
 const runs = streamId('retention-runs')
 
-/** What the runs have recorded, as it is stored. */
+/** Records of the runs, as they are stored. */
 const runsIn = ({ file }: Scene): readonly { readonly type: string; readonly data: unknown }[] => {
   const db = new DatabaseSync(file, { readOnly: true })
   const rows = db.prepare(`SELECT type, data FROM events WHERE stream = ${runs} ORDER BY revision`).all()

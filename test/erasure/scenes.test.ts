@@ -25,7 +25,7 @@ const scene = async (options: Parameters<typeof openStore>[1] = {}): Promise<Sce
   return { folder, file, store, chat: store.conversation('task-42') }
 }
 
-/** Whether any file of the store has the words, as they are. */
+/** Reports whether any file of the store has the words, as they are. */
 const isAnywhere = ({ folder }: Scene, words = card): boolean =>
   readdirSync(folder).some((name) => readFileSync(join(folder, name)).includes(words))
 

@@ -18,7 +18,7 @@ export interface ExportRequirements {
 
 /** Withheld events in order of position, with their replacement texts. */
 export interface WithheldEvents {
-  /** EventReplacement text of each withheld event, by position. */
+  /** Replacement text of each withheld event, by position. */
   readonly instead: ReadonlyMap<number, string>
   readonly hidden: readonly ConversationEvent[]
 }

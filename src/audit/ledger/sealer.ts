@@ -79,7 +79,7 @@ export async function* sealOn(
   let anchoredAt = -Infinity
   /** Number of ledger entries that each anchor has seen, by anchor name. */
   const seen = new Map<string, number>()
-  /** As `seen`, but including checkpoints that the anchor has refused. */
+  /** Number of ledger entries that each anchor was given, even if it refused them, by anchor name. */
   const offered = new Map<string, number>()
   const give = async (ledger: Ledger, given = seen): Promise<void> => {
     const lacking = sealing.anchors.filter(({ name }) => (given.get(name) ?? 0) < ledger.edge.size)

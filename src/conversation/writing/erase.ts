@@ -288,8 +288,8 @@ async function* erasables(
       for (const stored of await orThrow(page)) {
         const { revision } = stored
         const at = first + revision
-        const time = hasContent(stored) ? timeFor(kind, at, stored) : undefined
-        if (time === undefined) continue
+        const time = timeFor(kind, at, stored)
+        if (time === undefined || !hasContent(stored)) continue
         const event = erasedForm(stored, time)
         if (!event)
           throw toError(

@@ -61,7 +61,8 @@ export const memoryStore = (url = 'memory:', mark: string = randomUUID()): Event
     const before = recorded?.[revision]
     if (!recorded || !before) return
     recorded[revision] = { ...before, ...event }
-    all[all.indexOf(before)] = recorded[revision]
+    const place = parseCheckpoint(before.checkpoint)
+    if (place) all[place.position] = recorded[revision]
   }
 
   const page: TailSource['page'] = ({ prefixes = [''], after, limit }) =>

@@ -1,6 +1,7 @@
 import type { ConversationEvent } from '../../events/events.ts'
 import { configurationOf, type Effective } from '../../projections/effective.ts'
 import { invalidInput } from '../../events/errors.ts'
+import { rangesOf } from '../../events/ranges.ts'
 import { toError } from '../../result/typed-error.ts'
 import { redactMatches } from './redact.ts'
 import type { ReadableConversation } from '../formats/readable-conversation.ts'
@@ -108,23 +109,16 @@ export const refuseRedaction = async (
     if (!withhold.has(event.position) && redactMatches(event, redact).places > 0)
       matching.push(event.position)
   const advice =
-    matching.length > 0 ? `withhold the events that match: ${rangesOf(matching)}` : 'no event matches'
+    matching.length > 0 ? `withhold the events that match: ${rangesText(matching)}` : 'no event matches'
   throw toError(
     invalidInput('redact', `the events of a bundle are hashed, so their texts cannot be replaced: ${advice}`),
   )
 }
 
-const rangesOf = (positions: readonly number[]): string => {
-  const ranges: string[] = []
-  let first: number | undefined
-  for (const [n, position] of positions.entries()) {
-    first ??= position
-    if (positions[n + 1] === position + 1) continue
-    ranges.push(first === position ? String(position) : `${first}-${position}`)
-    first = undefined
-  }
-  return ranges.join(',')
-}
+const rangesText = (positions: readonly number[]): string =>
+  rangesOf(positions)
+    .map(({ first, last }) => (first === last ? String(first) : `${first}-${last}`))
+    .join(',')
 
 type Secrets = Awaited<ReturnType<typeof inspectParts>>['secrets']
 

@@ -83,7 +83,7 @@ describe('the wait of a step that a worker has released', () => {
     metadata: JSON.stringify({ commandId: 'c', time: new Date(noon).toISOString(), ...more }),
   })
   const released = { step: 'conversation@0', worker: 'w', reason: 'free', waitMs: minute, error: 'no key' }
-  /** What an observer knows of it that reads the log at this time of the machine that recorded the release, by its own clock. */
+  /** Knowledge of an observer that reads the log at this time of the machine that recorded the release, by its own clock. */
   const readAt = (now: number, time?: number): WorkBoard => {
     const known = createWorkBoard(() => true)
     known.see(event('conversation-a', 'MessageAppended', { role: 'user' }, { answer: true }), now, time)

@@ -71,7 +71,7 @@ const recordTurns = async (store: EventStore, id: string, log: Log): Promise<voi
   right(await run(turnLog(store, { kind: 'test' }, id).append(facts, -1)))
 }
 
-/** What is to be sealed of a conversation. */
+/** Heads to be sealed of a conversation. */
 export const headsOf = async (chat: ConversationHandle): Promise<readonly Head[]> => {
   const events: Head[] = []
   let position = 0

@@ -122,7 +122,8 @@ const runTurns = async (shift: Shift, its: StepRun, began: OpenStep): Promise<St
     }
     const step = looksAgain(turned) ? before : (current() ?? before)
     const isStopping = signal.aborted && !its.isLost
-    const outage = around.clock.now() - (shift.unreachableSince ?? around.clock.now())
+    const now = around.clock.now()
+    const outage = now - (shift.unreachableSince ?? now)
     const outcome = outcomeOf(turned, { attempt: began.attempt, isStopping, outage })
     const isLeft = outcome.reason === 'done' && (await isOrMayBe(isAskedSinceTurn(chat, turned, claimed)))
     return { ...(isLeft ? { reason: 'free' } : outcome), step }

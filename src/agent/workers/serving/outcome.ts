@@ -101,7 +101,7 @@ export type AttemptOutcome =
   | { readonly reason: 'parked'; readonly error: string }
   | { readonly reason: Reason; readonly error?: string; readonly waitMs?: number }
 
-/** Milliseconds to wait if the API is overloaded and states no time */
+/** Milliseconds to wait if the API is overloaded and states no time. */
 const overloadWait = 5_000
 /** Returns the milliseconds to wait after an internal error of the API (500), which may last, but may also be due to the request. */
 const internalWait = (attempt: number): number => 5_000 * 4 ** (attempt - 1)
