@@ -106,7 +106,9 @@ describe('an export over HTTP', () => {
       status: 400,
       json: { detail: expect.stringContaining('conversation a') as string },
     })
-    expect((await posted(fetch, { format: 'palimpsest', at: 5 }, 'b')).status).toBe(200)
+    const fork = await posted(fetch, { format: 'palimpsest', at: 5 }, 'b')
+    expect(fork.status).toBe(200)
+    expect(await fork.text()).not.toBe('')
   })
 
   test('has nothing of what is redacted, in any format that can be', async () => {
@@ -288,6 +290,7 @@ test('content is withheld at positions, what still tells of it is named, and sec
   expect(await refused.json()).toMatchObject({ tag: 'SecretsFound', secrets: [{ in: 'event', position: 2 }] })
   expect(await (await posted(fetch, { format: 'markdown', force: true })).text()).toContain(token)
   const left = await posted(fetch, { format: 'markdown', withhold: [0, 2] })
+  const text = await left.text()
   expect(JSON.parse(left.headers.get('palimpsest-export') ?? '')).toEqual({
     withheld: 2,
     repeated: [{ kind: 'event', position: 1 }],
@@ -301,7 +304,6 @@ test('content is withheld at positions, what still tells of it is named, and sec
     // An export that nobody reads keeps its place.
     await replaced.text()
   }
-  const text = await left.text()
   expect(text).not.toContain('My card')
   const got = await fetch('conversations/a/export?format=markdown&withhold=0,2-2')
   expect(await got.text()).toBe(text)
