@@ -21,10 +21,11 @@ import { toError } from '../result/typed-error.ts'
 import { lateAudit } from '../audit/ledger/late.ts'
 import { asNow, checkOptions, unknownOption } from '../store/options.ts'
 import type { EventStore, StoreAdapter } from '../store/port.ts'
+import type { KeyStore } from '../store/seal/key-store.ts'
 import { layeredStore, type LayeredStore } from '../store/whole/layered-store.ts'
 import { readers } from './read-all.ts'
 import { foreignStore } from './foreign-store.ts'
-import { type Creation, type OpenError, openAdapter } from './schemes.ts'
+import { type Creation, type OpenError, openAdapter, sealed } from './schemes.ts'
 import { tell } from '../conversation/beside/worker-log.ts'
 import { isConversationId } from '../events/ids.ts'
 import type { EraseError, ErasedContent } from '../conversation/writing/erase.ts'
@@ -54,9 +55,15 @@ export interface StoreOptions {
   readonly largeContent?: number | undefined
   /**
    * Folder for the index file of `catalogue`. The file is rebuilt if it is lost. Default: the folder of the store's file for SQLite;
-   * other stores keep the index in memory.
+   * other stores keep the index in memory, and so do sealed ones unless a folder is given, because the index contains words of
+   * conversations.
    */
   readonly index?: string | undefined
+  /**
+   * Keys with which the content of conversations is encrypted: the path of a file, or of a folder if it ends with a slash, or a
+   * `KeyStore` (docs/sealing.md). Same as the parameter `?seal=` of the URL. Default: content is not encrypted.
+   */
+  readonly seal?: string | KeyStore | undefined
 }
 
 /**
@@ -73,9 +80,9 @@ export const openStore = (
   pipe(
     openOptions(options),
     TE.fromEither<OpenError, StoreOptions>,
-    TE.flatMap(({ create = true, actor, largeContent, index }) =>
+    TE.flatMap(({ create = true, actor, largeContent, index, seal }) =>
       pipe(
-        openSource(source, create),
+        openSource(source, create, seal),
         TE.map((events) =>
           taskStore(storeOn(events, actor ?? { kind: 'program' }, largeContent, ownClock, index)),
         ),
@@ -93,8 +100,8 @@ const isCreate = (value: unknown): value is Creation => typeof value === 'boolea
 const openOptions = (options: unknown): E.Either<InvalidInput, StoreOptions> => {
   if (typeof options !== 'object' || options === null)
     return E.left(invalidInput('options', 'must be an object, like { create: false }'))
-  const { actor, create, largeContent, index }: Readonly<Record<string, unknown>> = { ...options }
-  const unknown = unknownOption(options, ['actor', 'create', 'largeContent', 'index'])
+  const { actor, create, largeContent, index, seal }: Readonly<Record<string, unknown>> = { ...options }
+  const unknown = unknownOption(options, ['actor', 'create', 'largeContent', 'index', 'seal'])
   if (unknown) return E.left(unknown)
   if (create !== undefined && !isCreate(create))
     return E.left(invalidInput('create', "must be true, false or 'late'"))
@@ -104,8 +111,11 @@ const openOptions = (options: unknown): E.Either<InvalidInput, StoreOptions> => 
     )
   if (index !== undefined && (typeof index !== 'string' || index === ''))
     return E.left(invalidInput('index', 'must be the path of a folder'))
+  if (seal !== undefined && !isKeys(seal))
+    return E.left(invalidInput('seal', 'must be the path of a file or a folder of keys, or a KeyStore'))
   const rest = {
     ...(index !== undefined && { index }),
+    ...(seal !== undefined && { seal }),
     ...(create !== undefined && { create }),
     ...(largeContent !== undefined && { largeContent }),
   }
@@ -117,8 +127,20 @@ const openOptions = (options: unknown): E.Either<InvalidInput, StoreOptions> => 
       )
 }
 
-const openSource = (source: string | StoreAdapter, create: Creation): TE.TaskEither<OpenError, EventStore> =>
-  typeof source === 'string' ? openAdapter(source, create) : TE.fromEither(foreignStore(source))
+/** Reports whether a value is a path of keys, or has the methods of a `KeyStore`. */
+const isKeys = (value: unknown): value is string | KeyStore =>
+  typeof value === 'string'
+    ? value !== ''
+    : ['read', 'write', 'close'].every((name) => typeof Reflect.get(Object(value), name) === 'function')
+
+const openSource = (
+  source: string | StoreAdapter,
+  create: Creation,
+  keys?: string | KeyStore,
+): TE.TaskEither<OpenError, EventStore> =>
+  typeof source === 'string'
+    ? openAdapter(source, create, keys)
+    : pipe(TE.fromEither<OpenError, EventStore>(foreignStore(source)), TE.flatMap(sealed(keys)))
 
 /** Opens an event store from a URL or an adapter, with the layers for large content and for writes to several streams. */
 export const openEvents = (
@@ -151,7 +173,7 @@ export const storeOn = (
   index?: string,
 ): StoreOf<'task', ConversationHandle> => {
   const events = layeredStore(adapter, largeContent)
-  const place = placeOf(events.url, index)
+  const place = adapter.isSealed && index === undefined ? undefined : placeOf(events.url, index)
   const { infos, infosOf, close, ...catalogue } = lateCatalogue(events, place, index)
   const commands = handler(events, actor)
   const notes = noteStore(events, actor)

@@ -18,6 +18,8 @@ import {
   unknownScheme,
 } from '../store/schemes.ts'
 import type { RestoredBackup } from '../store/sqlite/restore-backup.ts'
+import type { KeyStore } from '../store/seal/key-store.ts'
+import { type SealedUrl, splitSeal } from '../store/seal/seal-parameter.ts'
 import { foreignOpen } from './foreign-store.ts'
 import { lateStore } from './late.ts'
 import { printableUrl } from './secrets.ts'
@@ -64,7 +66,7 @@ export const restoreFile = (
   url.startsWith('sqlite:')
     ? async () => {
         const { restoreBackup } = await import('../store/sqlite/restore-backup.ts')
-        return restoreBackup(url, file)
+        return restoreBackup(E.getOrElse(() => ({ url }))(splitSeal(url)).url, file)
       }
     : TE.left(
         invalidInput('url', 'only a sqlite: store is restored from a file: use the tools of the database'),
@@ -123,11 +125,29 @@ const schemeFor = (url: string): E.Either<InvalidInput | UnknownScheme, Scheme<E
 export type Creation = boolean | 'late'
 
 /** Opens an event store by its URL, without the layers on top of the adapter. */
-export const openAdapter = (url: string, create: Creation): TE.TaskEither<OpenError, EventStore> =>
+export const openAdapter = (
+  given: string,
+  create: Creation,
+  keys?: string | KeyStore,
+): TE.TaskEither<OpenError, EventStore> =>
   pipe(
-    TE.fromEither<OpenError, Scheme<EventStore>>(schemeFor(url)),
-    TE.flatMap(({ open }) => (create === 'late' ? openLate(url, open) : open(url, { create }))),
+    TE.fromEither<OpenError, SealedUrl>(splitSeal(given)),
+    TE.flatMap(({ url, keys: own }) =>
+      pipe(
+        TE.fromEither<OpenError, Scheme<EventStore>>(schemeFor(url)),
+        TE.flatMap(({ open }) => (create === 'late' ? openLate(url, open) : open(url, { create }))),
+        TE.flatMap(sealed(keys ?? own)),
+      ),
+    ),
   )
+
+/** Returns a function that seals a store, if there are keys. */
+export const sealed =
+  (keys: string | KeyStore | undefined) =>
+  (store: EventStore): TE.TaskEither<StoreError, EventStore> =>
+    keys === undefined
+      ? TE.right(store)
+      : async () => (await import('../store/seal/open-keys.ts')).sealWith(keys)(store)()
 
 const openLate = (url: string, open: OpenEventStore<EventStore>): TE.TaskEither<OpenError, EventStore> =>
   pipe(
@@ -154,12 +174,28 @@ const ofStore =
 
 /** Diagnoses a store and suggests fixes, without changing the store. */
 export const diagnose = (
-  url: string,
+  given: string,
 ): TE.TaskEither<InvalidInput | UnknownScheme, readonly DiagnosisFinding[]> =>
   pipe(
-    TE.fromEither<InvalidInput | UnknownScheme, Scheme<EventStore>>(schemeFor(url)),
-    TE.flatMap((scheme) => scheme.diagnose?.(url) ?? TE.fromTask(() => diagnoseByOpening(url, scheme))),
+    TE.fromEither<InvalidInput | UnknownScheme, SealedUrl>(splitSeal(given)),
+    TE.flatMap(({ url, keys }) =>
+      pipe(
+        TE.fromEither<InvalidInput | UnknownScheme, Scheme<EventStore>>(schemeFor(url)),
+        TE.flatMap((scheme) => scheme.diagnose?.(url) ?? TE.fromTask(() => diagnoseByOpening(url, scheme))),
+        TE.chainTaskK((findings) => async () =>
+          keys === undefined ? findings : [...findings, await diagnoseKeys(given)],
+        ),
+      ),
+    ),
   )
+
+/** Opens a store with its keys. */
+const diagnoseKeys = async (url: string): Promise<DiagnosisFinding> => {
+  const opened = await openAdapter(url, false)()
+  if (E.isLeft(opened)) return findingOf('keys', 'problem', opened.left.message)
+  await opened.right.close()()
+  return findingOf('keys', 'ok', 'the keys are those with which the store is sealed')
+}
 
 const diagnoseByOpening = async (url: string, { open }: Scheme): Promise<readonly DiagnosisFinding[]> => {
   const opened = await open(url, { create: false })()

@@ -220,6 +220,12 @@ const newer = (what: string): Unreadable => ({
   isNewer: true,
 })
 
+/** Nothing is known about the content, as of what a newer version wrote. */
+const sealed: Unreadable = {
+  problem: 'its content is sealed: open the store with its keys, like sqlite:palimpsest.db?seal=keys.db',
+  isNewer: true,
+}
+
 /** Reads a stored event. Creates no intermediate objects, because every event passes through this function. */
 const read = <T extends string>(
   schemas: Readonly<Record<T, z.ZodType>>,
@@ -244,7 +250,7 @@ const read = <T extends string>(
     const checked = check(schemas[type], newest.data)
     if (E.isLeft(checked))
       return isSealed(newest.data)
-        ? newer('its content is sealed')
+        ? sealed
         : { problem: `data: ${checked.left.message}` }
   }
   const { erased } = metadata as Metadata

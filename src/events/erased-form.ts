@@ -6,6 +6,40 @@ import { rangesOf } from './ranges.ts'
 import { stubOf } from './withheld.ts'
 import { erasedData } from './without-content.ts'
 
+/** What is left of a stored event without its content. */
+export interface EventForm {
+  readonly data: string
+  readonly metadata: string
+  /** Proves the hash of the event: see `stubOf`. */
+  readonly stub: string
+}
+
+/** Returns what is left of an event without its content; undefined if its hash could not be proved, because another program wrote it. */
+export const formOf = (stored: StoredEvent): EventForm | undefined => {
+  const stub = stubOf(stored)
+  if (stub === undefined) return undefined
+  const before = JSON.parse(stored.metadata) as Metadata
+  const { kind, id } = before.actor
+  const metadata: Metadata = { ...storedMetadata(before), salt: undefined, actor: { kind, id } }
+  const data = erasedData(stored.type, JSON.parse(stored.data))
+  return { data: JSON.stringify(data), metadata: JSON.stringify(metadata), stub }
+}
+
+/** Returns what is left of an event like `formOf`; also undefined if another program wrote the event in a form of its own. */
+export const provableForm = (stored: StoredEvent): EventForm | undefined => {
+  try {
+    return formOf(stored)
+  } catch {
+    return undefined
+  }
+}
+
+/** Returns the metadata of an event that was erased at a time, in ISO 8601. */
+export const erasedMetadata = ({ metadata, stub }: EventForm, time: string): string => {
+  const erased: Metadata['erased'] = { time, stub }
+  return `${metadata.slice(0, -1)},"erased":${JSON.stringify(erased)}}`
+}
+
 /**
  * Returns a stored event without its content, as it is kept after its erasure: same id, type, place and hash. Returns undefined if the
  * hash could not be proved, because another program wrote the event.
@@ -13,19 +47,10 @@ import { erasedData } from './without-content.ts'
  * @param time time of the erasure, in ISO 8601
  */
 export const erasedForm = (stored: StoredEvent, time: string): StoredEvent | undefined => {
-  const stub = stubOf(stored)
-  if (stub === undefined) return undefined
+  const form = formOf(stored)
+  if (!form) return undefined
   const { id, type } = stored
-  const before = JSON.parse(stored.metadata) as Metadata
-  const { kind, id: who } = before.actor
-  const metadata: Metadata = {
-    ...storedMetadata(before),
-    salt: undefined,
-    actor: { kind, id: who },
-    erased: { time, stub },
-  }
-  const data = erasedData(type, JSON.parse(stored.data))
-  return { id, type, data: JSON.stringify(data), metadata: JSON.stringify(metadata) }
+  return { id, type, data: form.data, metadata: erasedMetadata(form, time) }
 }
 
 /**

@@ -8,7 +8,7 @@ const ending = /[,{]"prev":(?:null|"([0-9a-f]{64})")\}$/
 const stubForm = String.raw`([0-9a-f]{64}) ([0-9]{1,15})[ \n]((?:[0-9a-f]{2}){1,138})`
 const oneStub = new RegExp(`^${stubForm}$`)
 const lines = new RegExp(`^${stubForm}\n([0-9a-f]{64})$`)
-const erasedEnd = new RegExp(String.raw`,"erased":\{"time":"[^"]+","stub":"(${stubForm})"\}\}$`)
+const erasedEnd = new RegExp(String.raw`,"erased":\{"time":"(?<time>[^"]+)","stub":"(?<stub>${stubForm})"\}\}$`)
 
 /** Hashes of a withheld event and of the event before it. */
 export interface WithheldStub {
@@ -54,7 +54,10 @@ export const followsHash = (stub: string, prev: string | null): boolean => {
 }
 
 /** Returns the stub in the metadata of an erased event; undefined for any other event. */
-export const erasedStub = (metadata: string): string | undefined => erasedEnd.exec(metadata)?.[1]
+export const erasedStub = (metadata: string): string | undefined => erasedEnd.exec(metadata)?.groups?.['stub']
+
+/** Returns the time in the metadata of an erased event, in ISO 8601; undefined for any other event. */
+export const erasedTime = (metadata: string): string | undefined => erasedEnd.exec(metadata)?.groups?.['time']
 
 /** Returns the hashes that the metadata of an erased event prove; undefined for any other event. */
 export const openErased = (metadata: string): WithheldStub | undefined => {

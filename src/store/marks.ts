@@ -16,3 +16,11 @@ export const isMarked = (event: Partial<StoredEvent> | null | undefined): boolea
 
 /** Reports whether content of an event is stored outside it. */
 export const isCut = ({ metadata }: Pick<StoredEvent, 'metadata'>): boolean => metadata.startsWith(blobsMark)
+
+const sealMark = 'sealed 1'
+/** Beginning of an encrypted blob. Its name is not the hash of its bytes. */
+export const sealMarkBytes: Uint8Array = /* @__PURE__ */ new TextEncoder().encode(sealMark)
+
+/** Reports whether the first bytes of a blob say that it is encrypted. */
+export const isSealedBlob = (bytes: Uint8Array): boolean =>
+  sealMarkBytes.every((byte, index) => bytes[index] === byte)

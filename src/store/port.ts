@@ -1,5 +1,6 @@
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { StoredEvent } from '../events/codec.ts'
+import type { EventForm } from '../events/erased-form.ts'
 import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
 import type { FileExists, StoreError } from './errors.ts'
 
@@ -59,6 +60,11 @@ export interface AppendRequest {
    * with `scrub`.
    */
   readonly replaces?: readonly EventReplacement[]
+  /**
+   * What is left of each event without its content, for a store with `isSealed`. `layeredStore` adds it to events whose content it
+   * changes: their hashes are those of the whole events.
+   */
+  readonly forms?: readonly (EventForm | undefined)[]
 }
 
 /**
@@ -307,6 +313,8 @@ export interface StoreAbilities {
    * (`AppendRequest.replaces`). It may fail with `StoreBusy` while others read, and can be repeated at any time.
    */
   readonly scrub?: () => TaskEither<StoreError, void>
+  /** True if the store encrypts the content of conversations: then nothing of it is written elsewhere, such as in an index file. */
+  readonly isSealed?: boolean
   /** Liveness of the processes that work on the store. For stores whose processes all run on one machine. */
   readonly liveness?: Liveness
 }

@@ -21,7 +21,13 @@ export const namespaced = (store: EventStore, namespace: string): EventStore => 
   /** What names no stream is refused by the store. */
   const placed = (append: AppendRequest): AppendRequest =>
     typeof append.stream === 'string' && append.stream !== ''
-      ? { ...append, stream: outside(append.stream) }
+      ? {
+          ...append,
+          stream: outside(append.stream),
+          ...(append.replaces && {
+            replaces: append.replaces.map((one) => ({ ...one, stream: outside(one.stream) })),
+          }),
+        }
       : append
   const hashes = new Map<string, string>()
   const hashOutside = (sha256: string): string => {

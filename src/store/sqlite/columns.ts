@@ -5,6 +5,7 @@ import { conversationOf, eventId, notedIn, queuedIn, turnedIn } from '../../even
 import { breath } from '../breath.ts'
 import type { StoreError } from '../errors.ts'
 import { createLruCache } from '../lru.ts'
+import { isSealedBlob } from '../marks.ts'
 
 // Columns that no hash covers determine which events a stream has, in which order, whether a command is a repeat, and which content is
 // removed. All of them can be derived from the events and the contents, except a stream's `name`, a blob's `time`, and whether a
@@ -249,14 +250,17 @@ function* blobProblems(db: DatabaseSync, isSample: boolean): Generator<Looked, v
     const hash = createHash('sha256')
     let bytes = 0
     let n = 0
+    let isSealed = false
     for (; ; n++) {
       const { chunk: part } = chunk.get(name, n) ?? {}
       if (!(part instanceof Uint8Array)) break
+      if (n === 0) isSealed = isSealedBlob(part)
       hash.update(part)
       bytes += part.length
       yield { rows: 0, found: [] }
     }
-    const isWhole = BigInt(n) === numberOf(chunks, name) && hash.digest('hex') === name
+    // Only the keys tell whether an encrypted content is whole: reading it does.
+    const isWhole = BigInt(n) === numberOf(chunks, name) && (isSealed || hash.digest('hex') === name)
     const problem = blobProblem(name, blob.get(name), bytes, isWhole)
     yield { rows: 1, found: problem === undefined ? [] : [problem] }
     left -= bytes + 1

@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import type { StoredEvent } from '../../events/codec.ts'
+import { type EventForm, provableForm } from '../../events/erased-form.ts'
 import { type EventTooLarge, type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { run, unwrap, type Fallible } from '../../result/fallible.ts'
 import { cutLiterals } from '../blobs/cut.ts'
@@ -11,7 +12,7 @@ import { checkAppend } from '../check-append.ts'
 import type { StoreError } from '../errors.ts'
 import { isCut, isMarked, markStart } from '../marks.ts'
 import type { AppendOutcome, AppendRequest, EventStore, EventReplacement } from '../port.ts'
-import { canBeMarked, markEvents, removeMark, withMark } from './parts.ts'
+import { canBeMarked, markEvents, partOf, removeMark, withMark } from './parts.ts'
 import { withWholeWrites } from './whole-writes.ts'
 
 type AppendError = StoreError | EventTooLarge | InvalidInput
@@ -85,9 +86,12 @@ export const layeredStore = (adapter: EventStore, threshold: number): LayeredSto
     if (E.isLeft(marked)) return Promise.resolve(marked)
     const { events } = marked.right
     const isPlain = areSmall(events, limits) && !events.some(isCut) && !request.replaces
-    if (isPlain) return adapter.append(marked.right)()
+    const forms = adapter.isSealed ? { forms: formsOf(request) } : {}
+    if (isPlain) return adapter.append({ ...marked.right, ...forms })()
     const checked = checkAppend(marked.right)
-    return E.isLeft(checked) ? Promise.resolve(checked) : tracked(run(appendCut(checked.right)))
+    return E.isLeft(checked)
+      ? Promise.resolve(checked)
+      : tracked(run(appendCut({ ...checked.right, ...forms })))
   }
 
   return {
@@ -133,6 +137,13 @@ const withMarks = (request: AppendRequest): E.Either<InvalidInput, AppendRequest
     ? E.right({ ...request, events: markEvents(events, part) })
     : E.left(unmarkable)
 }
+
+/** Returns what is left of the events without their content, with the marks that the events get. */
+const formsOf = ({ events, part }: AppendRequest): readonly (EventForm | undefined)[] =>
+  Array.from(events, (event, index) => {
+    const form = provableForm(event)
+    return form && part ? withMark(form, partOf(part, index, events.length)) : form
+  })
 
 /** Reports whether the layers may have marked an event, or the event may look as if they had. */
 const hasMark = ({ metadata }: StoredEvent): boolean => metadata.startsWith(markStart)

@@ -10,10 +10,14 @@ export const canBeMarked = ({ metadata }: StoredEvent): boolean => metadata.star
 
 /** Returns the events of one append, each marked as part of a write of several appends. */
 export const markEvents = (events: readonly StoredEvent[], part: WritePart): readonly StoredEvent[] =>
-  events.map((event, index) => withMark(event, index < events.length - 1 ? { from: part.from } : part))
+  events.map((event, index) => withMark(event, partOf(part, index, events.length)))
 
-/** Returns an event marked as part of a write of several appends. */
-export const withMark = (event: StoredEvent, part: WritePart): StoredEvent => {
+/** Returns the part of one of several events of an append: only the last one may complete the write. */
+export const partOf = (part: WritePart, index: number, count: number): WritePart =>
+  index < count - 1 ? { from: part.from } : part
+
+/** Returns an event, or what is left of one, marked as part of a write of several appends. */
+export const withMark = <E extends Pick<StoredEvent, 'metadata'>>(event: E, part: WritePart): E => {
   const rest = event.metadata.slice(1)
   const comma = /^\s*\}/.test(rest) ? '' : ','
   return { ...event, metadata: `${partMark}${JSON.stringify(part)}${comma}${rest}` }

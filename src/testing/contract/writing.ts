@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { hashOf } from '../../events/codec.ts'
+import { hashOf, type StoredEvent } from '../../events/codec.ts'
+import { erasedForm } from '../../events/erased-form.ts'
 import {
   type ContractRule,
   backwards,
@@ -11,6 +12,28 @@ import {
   right,
   texts,
 } from './support.ts'
+
+/** Contract rules for the events that an append writes and for the append's result. */
+const time = '2026-01-01T00:00:00.000Z'
+
+/** Returns an event with the metadata that an event needs to be erased. */
+const erasable = (one: StoredEvent): StoredEvent => ({
+  ...one,
+  metadata: JSON.stringify({
+    salt: 'AAAAAAAAAAAAAAAAAAAAAA',
+    schema: 1,
+    time,
+    actor: { kind: 'program' },
+    commandId: 'c',
+    prev: null,
+  }),
+})
+
+const erased = (one: StoredEvent | undefined): StoredEvent => {
+  const form = one && erasedForm(one, time)
+  assert.ok(form)
+  return form
+}
 
 /** Contract rules for the events that an append writes and for the append's result. */
 export const writing: readonly ContractRule[] = [
@@ -111,16 +134,12 @@ export const writing: readonly ContractRule[] = [
       'a store with scrub replaces events together with an append, in any streams, and not at all if the append is a conflict',
     run: async (store) => {
       if (!store.scrub) return
-      const [written, others] = [events(3), events(2)]
+      const [written, others] = [events(3).map(erasable), events(2).map(erasable)]
       await right(store.append({ stream: 'a', events: written, expected: -1 }))
       await right(store.append({ stream: 'b', events: others, expected: -1 }))
       const replaces = [
-        { stream: 'a', revision: 1, event: { ...(written[1] ?? event()), data: '{"role":"user"}' } },
-        {
-          stream: 'b',
-          revision: 1,
-          event: { ...(others[1] ?? event()), metadata: '{"schema":1,"prev":null}' },
-        },
+        { stream: 'a', revision: 1, event: erased(written[1]) },
+        { stream: 'b', revision: 1, event: erased(others[1]) },
       ]
       await errorOf(store.append({ stream: 'a', events: [event()], expected: 1, replaces }))
       assert.deepEqual((await forwards(store, 'a')).map(texts), written)

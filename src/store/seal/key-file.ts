@@ -1,0 +1,63 @@
+import { closeSync, existsSync, openSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { KeyStore } from './key-store.ts'
+
+/** Marks a file of keys: "PALK". */
+const applicationId = 0x50_41_4c_4b
+/** Maximum wait for another process's lock, in milliseconds. */
+const timeout = 5_000
+
+/**
+ * Keeps keys in an SQLite file, which the first write creates, for its owner only. Any number of processes may use it. The methods
+ * reject with an `Error` if the file cannot be used.
+ */
+export const keyFile = (path: string): KeyStore => {
+  const file = resolve(path)
+  let opened: DatabaseSync | undefined
+
+  const open = (): DatabaseSync => {
+    const db = new DatabaseSync(file, { timeout })
+    try {
+      const { application_id: own, tables } =
+        db.prepare('SELECT *, (SELECT count(*) FROM sqlite_schema) AS tables FROM pragma_application_id').get() ?? {}
+      if (own !== applicationId && tables !== 0)
+        throw new Error('it is a database of something else: give another path')
+      db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;
+        PRAGMA application_id = ${applicationId};
+        CREATE TABLE IF NOT EXISTS keys (id TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID`)
+      return db
+    } catch (error) {
+      db.close()
+      throw error
+    }
+  }
+  const existing = (): DatabaseSync | undefined => (opened ??= existsSync(file) ? open() : undefined)
+
+  return {
+    name: path,
+    read: async (id) => {
+      const found = existing()?.prepare('SELECT text FROM keys WHERE id = ?').get(id)
+      return found && String(found['text'])
+    },
+    write: async (id, text, before) => {
+      if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600))
+      const db = (opened ??= open())
+      if (before === undefined)
+        return db.prepare('INSERT OR IGNORE INTO keys VALUES (?, ?)').run(id, text).changes === 1
+      const { changes } = db.prepare('UPDATE keys SET text = ? WHERE id = ? AND text = ?').run(text, id, before)
+      // The log still has the former text.
+      if (changes === 1) emptyLog(db)
+      return changes === 1
+    },
+    close: async () => {
+      opened?.close()
+      opened = undefined
+    },
+  }
+}
+
+const emptyLog = (db: DatabaseSync): void => {
+  const { busy } = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() ?? {}
+  if (busy !== 0) throw new Error('another process reads it, so its log still has destroyed keys: repeat the command')
+}

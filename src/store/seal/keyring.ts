@@ -1,0 +1,236 @@
+import { randomBytes } from 'node:crypto'
+import { inboxStreamOf, notesStreamOf, streamOf, turnsStreamOf } from '../../events/ids.ts'
+import type { Covers } from '../../events/event-types.ts'
+import { createLruCache } from '../lru.ts'
+import { keyReader, type TreeKey, withoutKeys } from './key-tree.ts'
+import type { KeyStore } from './key-store.ts'
+
+/** Beginnings of the names of the streams that are sealed. A conversation's own streams have one record of keys. */
+const prefixes = [streamOf(''), notesStreamOf(''), turnsStreamOf(''), inboxStreamOf('')] as const
+type Prefix = (typeof prefixes)[number]
+
+/** A sealed stream: the kind of its name, and the conversation. */
+export interface SealedStream {
+  readonly prefix: Prefix
+  readonly id: string
+}
+
+/** Returns the conversation of a stream that is sealed; undefined for any other stream. */
+export const sealedStreamOf = (stream: unknown): SealedStream | undefined => {
+  if (typeof stream !== 'string') return undefined
+  const prefix = prefixes.find((one) => stream.startsWith(one))
+  return prefix === undefined ? undefined : { prefix, id: stream.slice(prefix.length) }
+}
+
+/** Events of a conversation's streams whose keys are to be destroyed, with the time of their erasure in ISO 8601. */
+export interface KeyErasure {
+  readonly time: string
+  readonly ranges: ReadonlyMap<Prefix, readonly Covers[]>
+}
+
+/** An erasure whose `Erased` event is about to be appended to the conversation: at this revision, with this id. */
+export interface PlannedErasure extends KeyErasure {
+  readonly revision: number
+  readonly event: string
+}
+
+/** Keys of one stream. */
+export interface StreamKeys {
+  readonly keyOf: (revision: number) => Uint8Array | undefined
+  /** Returns when an event was erased; undefined if it was not. */
+  readonly erasedAt: (revision: number) => string | undefined
+}
+
+/** Keys of a conversation, as they are stored. */
+interface KeyRecord {
+  readonly streams: ReadonlyMap<Prefix, { readonly nodes: readonly TreeKey[]; readonly erased: readonly Erased[] }>
+  readonly planned: PlannedErasure | undefined
+}
+interface Erased extends Covers {
+  readonly time: string
+}
+
+/** The keys of the conversations of a store. */
+export interface Keyring {
+  /** Returns the keys of a stream; undefined if the conversation has none. */
+  readonly read: (stream: SealedStream) => Promise<StreamKeys | undefined>
+  /** Returns the keys of a stream if they were read less than `maxAge` ms ago. */
+  readonly recent: (stream: SealedStream) => StreamKeys | undefined
+  /** Returns the keys of a stream. Creates those of the conversation if it has none. */
+  readonly create: (stream: SealedStream) => Promise<StreamKeys>
+  /** Records that keys are to be destroyed once an event is appended. */
+  readonly plan: (id: string, erasure: PlannedErasure) => Promise<void>
+  /** Destroys keys. */
+  readonly destroy: (id: string, erasure: KeyErasure) => Promise<void>
+  /** Drops what is remembered of a conversation. */
+  readonly forget: (id: string) => void
+}
+
+/** Time for which keys are remembered, in milliseconds: another process may destroy them. */
+const maxAge = 5_000
+/** Number of conversations whose keys are remembered. */
+const mostRemembered = 10_000
+
+/**
+ * @param wasAppended reports whether the event of a planned erasure was appended, in case the process that planned it has ended
+ */
+export const createKeyring = (
+  keys: KeyStore,
+  wasAppended: (id: string, planned: PlannedErasure) => Promise<boolean>,
+): Keyring => {
+  const remembered = createLruCache<{ readonly streams: ReadonlyMap<Prefix, StreamKeys>; readonly time: number }>(
+    mostRemembered,
+  )
+
+  const remember = (id: string, record: KeyRecord): ReadonlyMap<Prefix, StreamKeys> => {
+    const streams = new Map(
+      [...record.streams].map(([prefix, { nodes, erased }]): [Prefix, StreamKeys] => [
+        prefix,
+        {
+          keyOf: keyReader(nodes),
+          erasedAt: (revision) => erased.find(({ first, last }) => first <= revision && revision <= last)?.time,
+        },
+      ]),
+    )
+    remembered.set(id, { streams, time: performance.now() })
+    return streams
+  }
+
+  /** Changes the record of a conversation, as often as another process changes it at the same time. */
+  const change = async (id: string, changed: (record: KeyRecord | undefined) => KeyRecord): Promise<void> => {
+    for (;;) {
+      const before = await keys.read(id)
+      const record = changed(before === undefined ? undefined : recordIn(before))
+      if (!(await keys.write(id, textOf(record), before))) continue
+      remember(id, record)
+      return
+    }
+  }
+
+  const destroy: Keyring['destroy'] = (id, erasure) =>
+    change(id, (record = newRecord()) => {
+      const streams = new Map(record.streams)
+      for (const [prefix, ranges] of erasure.ranges) {
+        const { nodes, erased } = streams.get(prefix) ?? newKeys()
+        const left = ranges.reduce((all, { first, last }) => withoutKeys(all, first, last), nodes)
+        const own = ranges.map(({ first, last }) => ({ first, last, time: erasure.time }))
+        // The newest time comes first: content that came back was erased again.
+        streams.set(prefix, { nodes: left, erased: [...own, ...erased] })
+      }
+      return { streams, planned: undefined }
+    })
+
+  const load = async (id: string): Promise<ReadonlyMap<Prefix, StreamKeys> | undefined> => {
+    const text = await keys.read(id)
+    if (text === undefined) return undefined
+    const record = recordIn(text)
+    if (!record.planned || !(await wasAppended(id, record.planned))) return remember(id, record)
+    await destroy(id, record.planned)
+    return remembered.get(id)?.streams
+  }
+
+  const recent: Keyring['recent'] = ({ id, prefix }) => {
+    const found = remembered.get(id)
+    return found && performance.now() - found.time < maxAge ? found.streams.get(prefix) : undefined
+  }
+  const read: Keyring['read'] = async (stream) =>
+    recent(stream) ?? (await load(stream.id))?.get(stream.prefix)
+
+  return {
+    recent,
+    read,
+    create: async (stream) => {
+      const found = await read(stream)
+      if (found) return found
+      await change(stream.id, (record = newRecord()) => record)
+      return (await read(stream)) as StreamKeys
+    },
+    plan: async (id, planned) => {
+      // Carries out what was planned before.
+      await load(id)
+      await change(id, (record = newRecord()) => ({ ...record, planned }))
+    },
+    destroy,
+    forget: remembered.forget,
+  }
+}
+
+const newKeys = () => ({ nodes: [{ level: 0, index: 0, key: randomBytes(32) }], erased: [] })
+const newRecord = (): KeyRecord => ({
+  streams: new Map(prefixes.map((prefix) => [prefix, newKeys()])),
+  planned: undefined,
+})
+
+const form = 'keys 1'
+
+/** The record as JSON: numbers are separated by spaces, to keep it short. */
+interface RecordText {
+  readonly palimpsest: typeof form
+  readonly streams: Readonly<Record<string, { readonly keys: readonly string[]; readonly erased: readonly string[] }>>
+  readonly planned?: {
+    readonly revision: number
+    readonly event: string
+    readonly time: string
+    readonly ranges: Readonly<Record<string, readonly string[]>>
+  }
+}
+
+const textOf = ({ streams, planned }: KeyRecord): string => {
+  const record: RecordText = {
+    palimpsest: form,
+    streams: Object.fromEntries(
+      [...streams].map(([prefix, { nodes, erased }]) => [
+        prefix,
+        {
+          keys: nodes.map(({ level, index, key }) => `${level} ${index} ${Buffer.from(key).toString('base64url')}`),
+          erased: erased.map(({ first, last, time }) => `${first} ${last} ${time}`),
+        },
+      ]),
+    ),
+    ...(planned && {
+      planned: {
+        ...planned,
+        ranges: Object.fromEntries(
+          [...planned.ranges].map(([prefix, ranges]) => [prefix, ranges.map(({ first, last }) => `${first} ${last}`)]),
+        ),
+      },
+    }),
+  }
+  return JSON.stringify(record)
+}
+
+/** Parses a record. Throws an `Error` if it has another form. */
+const recordIn = (text: string): KeyRecord => {
+  const record = JSON.parse(text) as RecordText
+  if (record.palimpsest !== form) throw new Error(`keys of the form ${record.palimpsest} need a newer palimpsest`)
+  const { streams, planned } = record
+  return {
+    streams: new Map(
+      Object.entries(streams).map(([prefix, { keys, erased }]) => [
+        prefix as Prefix,
+        {
+          nodes: keys.map((one): TreeKey => {
+            const [level, index, key = ''] = one.split(' ')
+            return { level: Number(level), index: Number(index), key: Buffer.from(key, 'base64url') }
+          }),
+          erased: erased.map((one): Erased => {
+            const [first, last, time = ''] = one.split(' ')
+            return { first: Number(first), last: Number(last), time }
+          }),
+        },
+      ]),
+    ),
+    planned: planned && {
+      ...planned,
+      ranges: new Map(
+        Object.entries(planned.ranges).map(([prefix, ranges]) => [
+          prefix as Prefix,
+          ranges.map((one): Covers => {
+            const [first, last] = one.split(' ')
+            return { first: Number(first), last: Number(last) }
+          }),
+        ]),
+      ),
+    },
+  }
+}

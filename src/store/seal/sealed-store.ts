@@ -1,0 +1,210 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { provableForm } from '../../events/erased-form.ts'
+import type { EventTooLarge, InvalidInput } from '../../events/errors.ts'
+import { streamOf } from '../../events/ids.ts'
+import { rangesOf } from '../../events/ranges.ts'
+import type { StoredEvent } from '../../events/stored-event.ts'
+import { erasedStub, erasedTime } from '../../events/withheld.ts'
+import { hashOf } from '../../events/codec.ts'
+import { type Fallible, orThrow, task, unwrap } from '../../result/fallible.ts'
+import { isTyped } from '../../result/typed-error.ts'
+import { checkAppend } from '../check-append.ts'
+import type { StoreError } from '../errors.ts'
+import { endsStream } from '../pages.ts'
+import {
+  type AllPage,
+  type AppendOutcome,
+  type AppendRequest,
+  type EventReplacement,
+  type EventStore,
+  type FollowItem,
+  type FollowOptions,
+  type KeptEnd,
+  largePage,
+  type RecordedEvent,
+  type StreamRange,
+} from '../port.ts'
+import type { KeyStore } from './key-store.ts'
+import { createKeyring, type KeyErasure, sealedStreamOf, type StreamKeys } from './keyring.ts'
+import { sealedBlobs } from './sealed-blobs.ts'
+import { erasedEvent, isSealedEvent, openedEvent, sealedEvent } from './sealed-event.ts'
+import { createStoreSecret } from './store-secret.ts'
+
+/** Bytes of a sealed event for each byte of the event: twice in base64 at most, with what stays readable. */
+const growth = 3.5
+
+/**
+ * Returns a store that encrypts the content of conversations before the store beneath it gets it. What an erased event shows stays
+ * readable: ids, times, roles, names of tools and models, hashes. The content of events is erased by destroying their keys, also in a
+ * store that cannot replace events. Events that were stored before stay as they are. Fails with `StoreDenied` if the store was sealed
+ * with other keys.
+ */
+export async function* sealStore(inner: EventStore, keys: KeyStore): Fallible<StoreError, EventStore> {
+  const secret = createStoreSecret(inner, keys)
+  const ring = createKeyring(keys, async (id, { revision: from, event }) => {
+    const found = await orThrow(inner.read({ stream: streamOf(id), from, direction: 'forwards', limit: 1 }))
+    return found[0]?.id === event
+  })
+
+  /** Runs work with keys. What the key store throws becomes `StoreUnavailable`. */
+  async function* withKeys<A>(work: () => Promise<A>): Fallible<StoreError, A> {
+    try {
+      return await work()
+    } catch (cause) {
+      return yield isTyped(cause) ? (cause as Error & StoreError) : keysFailed(inner.url, keys.name, cause)
+    }
+  }
+
+  /** Opens the sealed events among those given, in their order. */
+  async function* opened(events: readonly RecordedEvent[]): Fallible<StoreError, readonly RecordedEvent[]> {
+    if (!events.some(isSealedEvent)) return events
+    yield* withKeys(secret.find)
+    // Another process may have destroyed keys that are remembered here.
+    for (const { stream, type } of events) if (type === 'Erased') ring.forget(sealedStreamOf(stream)?.id ?? '')
+    const all: RecordedEvent[] = []
+    for (const event of events) {
+      const of = isSealedEvent(event) ? sealedStreamOf(event.stream) : undefined
+      const own = of && (ring.recent(of) ?? (yield* withKeys(() => ring.read(of))))
+      const open = of ? openWith(event, own) : event
+      all.push(open ?? (yield cannotOpen(keys.name, event)))
+    }
+    return all
+  }
+
+  async function* read(range: StreamRange): Fallible<StoreError, readonly RecordedEvent[]> {
+    const { stream, direction } = range
+    const all: RecordedEvent[] = []
+    let length = 0
+    for (let { from, limit } = range; from >= 0 && limit > 0 && length <= largePage; ) {
+      const page = yield* unwrap(inner.read({ stream, from, direction, limit }))
+      for (const event of yield* opened(page)) {
+        all.push(event)
+        length += event.data.length
+      }
+      // A page is short also because its events are large when they are sealed.
+      if (endsStream(page, limit)) break
+      limit -= page.length
+      from = (page.at(-1)?.revision ?? -1) + (direction === 'forwards' ? 1 : -1)
+    }
+    return all
+  }
+
+  async function* append(request: AppendRequest): Fallible<AppendError, AppendOutcome> {
+    const of = sealedStreamOf(request.stream)
+    if (!of) return yield* unwrap(inner.append(request))
+    const { events, replaces = [], ...rest } = yield* unwrap(checkAppend(request))
+    const { forms = [] } = request
+    yield* withKeys(secret.create)
+    const own = ring.recent(of) ?? (yield* withKeys(() => ring.create(of)))
+    const sealed = events.map((event, index) => {
+      if (erasedStub(event.metadata) !== undefined) return event
+      const key = own.keyOf(rest.expected + 1 + index)
+      return key && sealedEvent(event, forms[index] ?? provableForm(event), key)
+    })
+    const erasure = erasureOf(of.id, replaces)
+    if (erasure)
+      yield* withKeys(() =>
+        ring.plan(of.id, { ...erasure, revision: rest.expected + 1, event: events[0]?.id ?? '' }),
+      )
+    const outcome = yield* unwrap(
+      inner.append({
+        ...rest,
+        events: sealed as readonly StoredEvent[],
+        ...(inner.scrub && replaces.length > 0 && { replaces }),
+      }),
+    )
+    if (erasure) yield* withKeys(() => ring.destroy(of.id, erasure))
+    return outcome
+  }
+
+  async function* follow(options: FollowOptions): AsyncGenerator<FollowItem, void> {
+    for await (const item of inner.follow(options))
+      if (item.type === 'checkpoint' || !isSealedEvent(item.event)) yield item
+      else
+        for (const event of await orThrow(task(() => opened([item.event])))) yield { ...item, event }
+  }
+
+  async function* keptEnd(stream: string): Fallible<StoreError, KeptEnd | undefined> {
+    const kept = yield* unwrap(inner.keptEnd(stream))
+    if (!kept) return undefined
+    const [event] = yield* unwrap(
+      inner.read({ stream, from: kept.last, direction: 'forwards', limit: 1 }),
+    )
+    if (!event || !isSealedEvent(event) || hashOf(event) !== kept.hash) return kept
+    const [whole] = yield* opened([event])
+    return { last: kept.last, hash: hashOf(whole ?? event) }
+  }
+
+  yield* withKeys(secret.find)
+  const { beginnings } = inner
+  return {
+    ...inner,
+    isSealed: true,
+    maxAppendBytes: Math.floor(inner.maxAppendBytes / growth),
+    append: (request) => task(() => append(request)),
+    read: (range) => task(() => read(range)),
+    readAll: (range) =>
+      task(async function* (): Fallible<StoreError | InvalidInput, AllPage> {
+        const page = yield* unwrap(inner.readAll(range))
+        return { ...page, events: yield* opened(page.events) }
+      }),
+    follow,
+    keptEnd: (stream) => task(() => keptEnd(stream)),
+    ...(beginnings && {
+      beginnings: (streams, limit) =>
+        task(async function* (): Fallible<StoreError, ReadonlyMap<string, readonly RecordedEvent[]>> {
+          const begun = yield* unwrap(beginnings(streams, limit))
+          const all = new Map<string, readonly RecordedEvent[]>()
+          for (const [stream, events] of begun) all.set(stream, yield* opened(events))
+          return all
+        }),
+    }),
+    blobs: sealedBlobs(inner.blobs, secret, withKeys),
+    scrub: inner.scrub ?? (() => async () => E.right(undefined)),
+    close: () => async () => {
+      const closed = await inner.close()()
+      await keys.close()
+      return closed
+    },
+  }
+}
+
+type AppendError = StoreError | EventTooLarge | InvalidInput
+
+/** Returns an event as it was appended, or erased if its key was destroyed; undefined if it can be neither. */
+const openWith = (event: RecordedEvent, keys: StreamKeys | undefined): RecordedEvent | undefined => {
+  const key = keys?.keyOf(event.revision)
+  if (key) return openedEvent(event, key)
+  const time = keys?.erasedAt(event.revision)
+  return time === undefined ? undefined : erasedEvent(event, time)
+}
+
+/** Returns the keys to destroy for replacements of events of a conversation; undefined if there are none. */
+const erasureOf = (id: string, replaces: readonly EventReplacement[]): KeyErasure | undefined => {
+  const [first] = replaces
+  const time = first && erasedTime(first.event.metadata)
+  if (time === undefined) return undefined
+  const own = replaces.flatMap(({ stream, revision }) => {
+    const of = sealedStreamOf(stream)
+    return of?.id === id ? [{ prefix: of.prefix, revision }] : []
+  })
+  const byPrefix = Map.groupBy(own, ({ prefix }) => prefix)
+  const ranges = new Map(
+    [...byPrefix].map(([prefix, some]) => [prefix, rangesOf(some.map(({ revision }) => revision))] as const),
+  )
+  return { time, ranges }
+}
+
+const keysFailed = (store: string, name: string, cause: unknown): StoreError => ({
+  _tag: 'StoreUnavailable',
+  message: `the keys of ${store} in ${name} cannot be used: ${cause instanceof Error ? cause.message : String(cause)}`,
+  store,
+  cause,
+})
+
+const cannotOpen = (name: string, { stream, revision, type }: RecordedEvent): StoreError => ({
+  _tag: 'DecodeFailed',
+  message: `event ${revision} of stream ${stream} (${type}) cannot be read: its content is sealed, and ${name} has no key that opens it; restore the newest copy of the keys`,
+  stream,
+  revision,
+})

@@ -1,0 +1,81 @@
+import { hash, randomBytes, randomUUID } from 'node:crypto'
+import { orThrow } from '../../result/fallible.ts'
+import { toError } from '../../result/typed-error.ts'
+import type { EventStore } from '../port.ts'
+import type { KeyStore } from './key-store.ts'
+
+/** The secret of a store: the name of each large content, and its key, are derived from it. */
+export interface StoreSecret {
+  /** Returns the secret. Rejects with `StoreDenied` if the store was sealed with other keys. Creates the secret if there is none. */
+  readonly create: () => Promise<Uint8Array>
+  /** Returns the secret, or undefined if nothing is sealed. Rejects like `create`. */
+  readonly find: () => Promise<Uint8Array | undefined>
+}
+
+/** Id of the secret among the keys: no conversation can have it. */
+const secretId = '.'
+/** Stream whose first event names the keys with which the store is sealed. */
+const stream = 'seal'
+
+export const createStoreSecret = (store: EventStore, keys: KeyStore): StoreSecret => {
+  let known: Promise<Uint8Array | undefined> | undefined
+
+  const readNamed = async (): Promise<string | undefined> => {
+    const [event] = await orThrow(store.read({ stream, from: 0, direction: 'forwards', limit: 1 }))
+    return event && (JSON.parse(event.data) as { readonly keys: string }).keys
+  }
+  const readOwn = async (): Promise<Uint8Array | undefined> => {
+    const text = await keys.read(secretId)
+    return text === undefined ? undefined : Buffer.from(text, 'base64url')
+  }
+  const compared = async (): Promise<Uint8Array | undefined> => {
+    const named = await readNamed()
+    const own = await readOwn()
+    if (named !== undefined && named !== (own && nameOf(own))) throw toError(otherKeys(store.url, keys.name))
+    return named === undefined ? undefined : own
+  }
+  const created = async (): Promise<Uint8Array> => {
+    const found = await compared()
+    if (found) return found
+    await keys.write(secretId, randomBytes(32).toString('base64url'), undefined)
+    const own = await readOwn()
+    if (!own) throw new Error('the secret that was stored is not there')
+    const event = {
+      id: randomUUID(),
+      type: 'Sealed',
+      data: JSON.stringify({ keys: nameOf(own) }),
+      metadata: JSON.stringify({ time: new Date().toISOString() }),
+    }
+    // If another process was first, its event is compared.
+    await store.append({ stream, expected: -1, events: [event] })()
+    const secret = await compared()
+    if (!secret) throw new Error('the store does not return what was just appended')
+    return secret
+  }
+  const remembered = async <A extends Uint8Array | undefined>(read: () => Promise<A>): Promise<A> => {
+    const reading = read()
+    known = reading
+    try {
+      const secret = await reading
+      if (!secret) known = undefined
+      return secret
+    } catch (error) {
+      known = undefined
+      throw error
+    }
+  }
+
+  return {
+    create: async () => (await known) ?? remembered(created),
+    find: async () => (await known) ?? remembered(compared),
+  }
+}
+
+const nameOf = (secret: Uint8Array): string => hash('sha256', secret)
+
+const otherKeys = (store: string, name: string) =>
+  ({
+    _tag: 'StoreDenied',
+    message: `${store} was sealed with other keys than those in ${name}: give the keys with which it was sealed`,
+    store,
+  }) as const
