@@ -237,6 +237,7 @@ export type {
   StreamRange,
 } from './store/port.ts'
 export type { OpenEventStore, SchemeTaken, UnknownScheme } from './store/schemes.ts'
+export type { KeyStore } from './store/seal/key-store.ts'
 export type { CopyError } from './transfer/copy-stream.ts'
 export type { CopyResult } from './transfer/copy.ts'
 export type { ImportError } from './transfer/formats/errors.ts'

@@ -65,7 +65,8 @@ export const keyReader = (nodes: readonly TreeKey[]): ((revision: number) => Uin
   }
 }
 
-const nodeOf = (nodes: readonly TreeKey[], revision: number): TreeKey | undefined => {
+/** Returns the node, of ascending ones, that covers a revision; undefined if its key was destroyed. */
+export const nodeOf = (nodes: readonly TreeKey[], revision: number): TreeKey | undefined => {
   let low = 0
   let high = nodes.length
   while (low < high) {

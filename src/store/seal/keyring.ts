@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { inboxStreamOf, notesStreamOf, streamOf, turnsStreamOf } from '../../events/ids.ts'
 import type { Covers } from '../../events/event-types.ts'
 import { createLruCache } from '../lru.ts'
-import { keyReader, type TreeKey, withoutKeys } from './key-tree.ts'
+import { keyReader, nodeOf, type TreeKey, withoutKeys } from './key-tree.ts'
 import type { KeyStore } from './key-store.ts'
 
 /** Beginnings of the names of the streams that are sealed. A conversation's own streams have one record of keys. */
@@ -36,6 +36,8 @@ export interface PlannedErasure extends KeyErasure {
 
 /** Keys of one stream. */
 export interface StreamKeys {
+  /** Reports whether the key of an event was not destroyed. */
+  readonly has: (revision: number) => boolean
   readonly keyOf: (revision: number) => Uint8Array | undefined
   /** Returns when an event was erased; undefined if it was not. */
   readonly erasedAt: (revision: number) => string | undefined
@@ -87,6 +89,7 @@ export const createKeyring = (
       [...record.streams].map(([prefix, { nodes, erased }]): [Prefix, StreamKeys] => [
         prefix,
         {
+          has: (revision) => nodeOf(nodes, revision) !== undefined,
           keyOf: keyReader(nodes),
           erasedAt: (revision) => erased.find(({ first, last }) => first <= revision && revision <= last)?.time,
         },

@@ -1,12 +1,12 @@
+import { randomBytes } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
 import { provableForm } from '../../events/erased-form.ts'
 import type { EventTooLarge, InvalidInput } from '../../events/errors.ts'
 import { streamOf } from '../../events/ids.ts'
 import { rangesOf } from '../../events/ranges.ts'
-import type { StoredEvent } from '../../events/stored-event.ts'
 import { erasedStub, erasedTime } from '../../events/withheld.ts'
 import { hashOf } from '../../events/codec.ts'
-import { type Fallible, orThrow, task, unwrap } from '../../result/fallible.ts'
+import { type Fallible, orThrow, run, task, unwrap } from '../../result/fallible.ts'
 import { isTyped } from '../../result/typed-error.ts'
 import { checkAppend } from '../check-append.ts'
 import type { StoreError } from '../errors.ts'
@@ -25,13 +25,16 @@ import {
   type StreamRange,
 } from '../port.ts'
 import type { KeyStore } from './key-store.ts'
-import { createKeyring, type KeyErasure, sealedStreamOf, type StreamKeys } from './keyring.ts'
+import { createKeyring, type KeyErasure, type SealedStream, sealedStreamOf, type StreamKeys } from './keyring.ts'
 import { sealedBlobs } from './sealed-blobs.ts'
 import { erasedEvent, isSealedEvent, openedEvent, sealedEvent } from './sealed-event.ts'
 import { createStoreSecret } from './store-secret.ts'
 
 /** Bytes of a sealed event for each byte of the event: twice in base64 at most, with what stays readable. */
 const growth = 3.5
+/** Number of opened events that are remembered, and the maximum length of one. */
+const mostRecent = 2_000
+const mostKept = 8 * 1024
 
 /**
  * Returns a store that encrypts the content of conversations before the store beneath it gets it. What an erased event shows stays
@@ -46,6 +49,9 @@ export async function* sealStore(inner: EventStore, keys: KeyStore): Fallible<St
     return found[0]?.id === event
   })
 
+  /** Events that were opened lately, because decrypting an event takes longer than reading it. */
+  const recent = new Map<string, { readonly sealed: string; readonly data: string; readonly metadata: string }>()
+
   /** Runs work with keys. What the key store throws becomes `StoreUnavailable`. */
   async function* withKeys<A>(work: () => Promise<A>): Fallible<StoreError, A> {
     try {
@@ -55,12 +61,28 @@ export async function* sealStore(inner: EventStore, keys: KeyStore): Fallible<St
     }
   }
 
+  /** Opens sealed events with keys that are remembered; undefined if others are needed. */
+  const openedAtOnce = (events: readonly RecordedEvent[]): readonly RecordedEvent[] | undefined => {
+    if (!events.some(isSealedEvent)) return events
+    if (!secret.isKnown() || events.some(isErasure)) return undefined
+    const all: RecordedEvent[] = []
+    for (const event of events) {
+      const of = isSealedEvent(event) ? sealedStreamOf(event.stream) : undefined
+      const open = of ? openWith(event, ring.recent(of)) : event
+      if (!open) return undefined
+      all.push(open)
+    }
+    return all
+  }
+
   /** Opens the sealed events among those given, in their order. */
   async function* opened(events: readonly RecordedEvent[]): Fallible<StoreError, readonly RecordedEvent[]> {
-    if (!events.some(isSealedEvent)) return events
+    const atOnce = openedAtOnce(events)
+    if (atOnce) return atOnce
     yield* withKeys(secret.find)
     // Another process may have destroyed keys that are remembered here.
-    for (const { stream, type } of events) if (type === 'Erased') ring.forget(sealedStreamOf(stream)?.id ?? '')
+    for (const { stream } of events.filter(isErasure)) ring.forget(sealedStreamOf(stream)?.id ?? '')
+    if (events.some(isErasure)) recent.clear()
     const all: RecordedEvent[] = []
     for (const event of events) {
       const of = isSealedEvent(event) ? sealedStreamOf(event.stream) : undefined
@@ -71,49 +93,78 @@ export async function* sealStore(inner: EventStore, keys: KeyStore): Fallible<St
     return all
   }
 
-  async function* read(range: StreamRange): Fallible<StoreError, readonly RecordedEvent[]> {
-    const { stream, direction } = range
+  /** Returns an event as it was appended, or erased if its key was destroyed; undefined if it can be neither. */
+  const openWith = (event: RecordedEvent, own: StreamKeys | undefined): RecordedEvent | undefined => {
+    const { id, revision, data } = event
+    if (!own?.has(revision)) {
+      const time = own?.erasedAt(revision)
+      return time === undefined ? undefined : erasedEvent(event, time)
+    }
+    const kept = recent.get(id)
+    if (kept?.sealed === data) return { ...event, data: kept.data, metadata: kept.metadata }
+    const key = own.keyOf(revision)
+    const open = key && openedEvent(event, key)
+    if (open && data.length <= mostKept) {
+      if (recent.size >= mostRecent) recent.clear()
+      recent.set(id, { sealed: data, data: open.data, metadata: open.metadata })
+    }
+    return open
+  }
+
+  /** Reads a page whose first part, as it is stored, may have been read. */
+  async function* read(
+    { stream, from: start, direction, limit: most }: StreamRange,
+    first: readonly RecordedEvent[],
+  ): Fallible<StoreError, readonly RecordedEvent[]> {
     const all: RecordedEvent[] = []
     let length = 0
-    for (let { from, limit } = range; from >= 0 && limit > 0 && length <= largePage; ) {
-      const page = yield* unwrap(inner.read({ stream, from, direction, limit }))
+    let page = first
+    for (let from = start, limit = most; ; page = yield* unwrap(inner.read({ stream, from, direction, limit }))) {
       for (const event of yield* opened(page)) {
         all.push(event)
         length += event.data.length
       }
       // A page is short also because its events are large when they are sealed.
-      if (endsStream(page, limit)) break
+      if (endsStream(page, limit) || length > largePage) return all
       limit -= page.length
       from = (page.at(-1)?.revision ?? -1) + (direction === 'forwards' ? 1 : -1)
+      if (from < 0 || limit === 0) return all
     }
-    return all
   }
 
-  async function* append(request: AppendRequest): Fallible<AppendError, AppendOutcome> {
-    const of = sealedStreamOf(request.stream)
-    if (!of) return yield* unwrap(inner.append(request))
-    const { events, replaces = [], ...rest } = yield* unwrap(checkAppend(request))
-    const { forms = [] } = request
+  /** Returns an append with its events sealed. */
+  const sealedAppend = (
+    { events, replaces = [], ...rest }: AppendRequest,
+    forms: AppendRequest['forms'] = [],
+    own: StreamKeys,
+  ): AppendRequest => ({
+    ...rest,
+    events: events.map((event, index) => {
+      // A copied event may be erased already.
+      if (erasedStub(event.metadata) !== undefined) return event
+      // Where a key was destroyed, there is an event, so the append writes nothing.
+      const key = own.keyOf(rest.expected + 1 + index) ?? randomBytes(32)
+      return sealedEvent(event, forms[index] ?? provableForm(event), key)
+    }),
+    ...(inner.scrub && replaces.length > 0 && { replaces }),
+  })
+
+  async function* append(
+    request: AppendRequest,
+    forms: AppendRequest['forms'],
+    of: SealedStream,
+  ): Fallible<AppendError, AppendOutcome> {
     yield* withKeys(secret.create)
     const own = ring.recent(of) ?? (yield* withKeys(() => ring.create(of)))
-    const sealed = events.map((event, index) => {
-      if (erasedStub(event.metadata) !== undefined) return event
-      const key = own.keyOf(rest.expected + 1 + index)
-      return key && sealedEvent(event, forms[index] ?? provableForm(event), key)
-    })
+    const sealed = sealedAppend(request, forms, own)
+    const { events, expected, replaces = [] } = request
     const erasure = erasureOf(of.id, replaces)
-    if (erasure)
-      yield* withKeys(() =>
-        ring.plan(of.id, { ...erasure, revision: rest.expected + 1, event: events[0]?.id ?? '' }),
-      )
-    const outcome = yield* unwrap(
-      inner.append({
-        ...rest,
-        events: sealed as readonly StoredEvent[],
-        ...(inner.scrub && replaces.length > 0 && { replaces }),
-      }),
-    )
-    if (erasure) yield* withKeys(() => ring.destroy(of.id, erasure))
+    if (!erasure) return yield* unwrap(inner.append(sealed))
+    const planned = { ...erasure, revision: expected + 1, event: events[0]?.id ?? '' }
+    yield* withKeys(() => ring.plan(of.id, planned))
+    const outcome = yield* unwrap(inner.append(sealed))
+    yield* withKeys(() => ring.destroy(of.id, erasure))
+    recent.clear()
     return outcome
   }
 
@@ -141,8 +192,23 @@ export async function* sealStore(inner: EventStore, keys: KeyStore): Fallible<St
     ...inner,
     isSealed: true,
     maxAppendBytes: Math.floor(inner.maxAppendBytes / growth),
-    append: (request) => task(() => append(request)),
-    read: (range) => task(() => read(range)),
+    append: (request) => async () => {
+      const of = sealedStreamOf(Object(request).stream)
+      if (!of) return inner.append(request)()
+      const checked = checkAppend(request)
+      if (E.isLeft(checked)) return checked
+      const { forms, replaces } = request
+      const own = secret.isKnown() && !replaces ? ring.recent(of) : undefined
+      return own
+        ? inner.append(sealedAppend(checked.right, forms, own))()
+        : run(append(checked.right, forms, of))
+    },
+    read: (range) => async () => {
+      const page = await inner.read(range)()
+      if (E.isLeft(page)) return page
+      const all = endsStream(page.right, range.limit) ? openedAtOnce(page.right) : undefined
+      return all ? E.right(all) : run(read(range, page.right))
+    },
     readAll: (range) =>
       task(async function* (): Fallible<StoreError | InvalidInput, AllPage> {
         const page = yield* unwrap(inner.readAll(range))
@@ -171,13 +237,8 @@ export async function* sealStore(inner: EventStore, keys: KeyStore): Fallible<St
 
 type AppendError = StoreError | EventTooLarge | InvalidInput
 
-/** Returns an event as it was appended, or erased if its key was destroyed; undefined if it can be neither. */
-const openWith = (event: RecordedEvent, keys: StreamKeys | undefined): RecordedEvent | undefined => {
-  const key = keys?.keyOf(event.revision)
-  if (key) return openedEvent(event, key)
-  const time = keys?.erasedAt(event.revision)
-  return time === undefined ? undefined : erasedEvent(event, time)
-}
+/** Reports whether an event records an erasure. */
+const isErasure = ({ type }: RecordedEvent): boolean => type === 'Erased'
 
 /** Returns the keys to destroy for replacements of events of a conversation; undefined if there are none. */
 const erasureOf = (id: string, replaces: readonly EventReplacement[]): KeyErasure | undefined => {

@@ -10,6 +10,8 @@ export interface StoreSecret {
   readonly create: () => Promise<Uint8Array>
   /** Returns the secret, or undefined if nothing is sealed. Rejects like `create`. */
   readonly find: () => Promise<Uint8Array | undefined>
+  /** Reports whether the secret has been found. */
+  readonly isKnown: () => boolean
 }
 
 /** Id of the secret among the keys: no conversation can have it. */
@@ -19,6 +21,7 @@ const stream = 'seal'
 
 export const createStoreSecret = (store: EventStore, keys: KeyStore): StoreSecret => {
   let known: Promise<Uint8Array | undefined> | undefined
+  let isKnown = false
 
   const readNamed = async (): Promise<string | undefined> => {
     const [event] = await orThrow(store.read({ stream, from: 0, direction: 'forwards', limit: 1 }))
@@ -58,6 +61,7 @@ export const createStoreSecret = (store: EventStore, keys: KeyStore): StoreSecre
     try {
       const secret = await reading
       if (!secret) known = undefined
+      isKnown = secret !== undefined
       return secret
     } catch (error) {
       known = undefined
@@ -66,6 +70,7 @@ export const createStoreSecret = (store: EventStore, keys: KeyStore): StoreSecre
   }
 
   return {
+    isKnown: () => isKnown,
     create: async () => (await known) ?? remembered(created),
     find: async () => (await known) ?? remembered(compared),
   }

@@ -1,0 +1,216 @@
+import { copyFileSync, existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { type Conversation, copyConversations, type KeyStore, openStore, type Store } from '../../../src/index.ts'
+import { keyFile } from '../../../src/store/seal/key-file.ts'
+import { keyFolder } from '../../../src/store/seal/key-folder.ts'
+import { newKeyFile } from '../../../src/audit.ts'
+import { temporaryFolder, temporaryServer, patient } from '../../support/stores.ts'
+import { atEnd } from '../../support/at-end.ts'
+
+const card = '4111-2222-3333-4444'
+const user = (content: string) => ({ role: 'user' as const, content })
+const assistant = (content: string) => ({ role: 'assistant' as const, content })
+
+interface Scene {
+  readonly folder: string
+  readonly url: string
+  readonly open: (options?: Parameters<typeof openStore>[1]) => Promise<Store>
+}
+
+const sqlite = async (): Promise<Scene> => {
+  const folder = temporaryFolder()
+  const url = `sqlite:${join(folder, 'store.db')}?seal=${join(temporaryFolder(), 'keys.db')}`
+  return sceneOf(folder, url)
+}
+const eventstoredb = async (): Promise<Scene> => {
+  const { url } = await temporaryServer()
+  return sceneOf(temporaryFolder(), `${url}${patient}&seal=${temporaryFolder()}/`)
+}
+const sceneOf = (folder: string, url: string): Scene => ({
+  folder,
+  url,
+  open: async (options) => {
+    const store = await openStore(url, options)
+    atEnd(store.close)
+    return store
+  },
+})
+
+/** Reports whether any file of the store has the words. */
+const isAnywhere = ({ folder }: Scene, words = card): boolean =>
+  readdirSync(folder).some((name) => readFileSync(join(folder, name)).includes(words))
+
+const all = async <A>(items: AsyncIterable<A>): Promise<readonly A[]> => {
+  const some: A[] = []
+  for await (const item of items) some.push(item)
+  return some
+}
+
+const textsOf = async (chat: Conversation): Promise<readonly unknown[]> =>
+  (await chat.effective()).map((item) => (item.kind === 'message' ? item.content[0]?.['text'] : item.kind))
+
+/** A conversation with the card in every kind of place. */
+const talked = async (store: Store): Promise<Conversation> => {
+  const chat = store.conversation('a')
+  await chat.configure({ system: `Remember ${card}.` })
+  await chat.append([user(`My card is ${card}.`), assistant(`Noted: ${card}. `.repeat(500)), user('Thanks.')])
+  await chat.note({ kind: 'title', data: `Card ${card}` })
+  await chat.condense({ summary: `The card is ${card}.`, covers: { first: 1, last: 2 } })
+  await chat.rewind({ to: 3, reason: `not ${card}` })
+  return chat
+}
+
+describe.each([
+  ['SQLite', sqlite],
+  ['EventStoreDB', eventstoredb],
+])('a sealed store, %s', (_, scene) => {
+  it('reads what was written, and a copy in the open is the same to the byte', async () => {
+    const given = await scene()
+    const store = await given.open({ largeContent: 1_024 })
+    const chat = await talked(store)
+    expect(await chat.verify()).toMatchObject({ events: 6, notes: 1 })
+    expect(isAnywhere(given)).toBe(false)
+    const again = (await given.open()).conversation('a')
+    expect(await textsOf(again)).toEqual(await textsOf(chat))
+    const copy = `sqlite:${join(temporaryFolder(), 'copy.db')}`
+    await copyConversations({ from: given.url, to: copy })
+    const open = await openStore(copy)
+    atEnd(open.close)
+    const [one, other] = [open.conversation('a').stored(), chat.stored()]
+    expect(await all(one)).toEqual(await all(other))
+    expect(await open.conversation('a').verify()).toMatchObject({ events: 6 })
+  })
+
+  it('is erased by destroying keys: a former copy of the store opens no more, and everything verifies', async () => {
+    const given = await scene()
+    const store = await given.open({ largeContent: 1_024 })
+    const chat = await talked(store)
+    const signer = await newKeyFile(join(temporaryFolder(), 'audit.key'))
+    await store.audit.init({ signer })
+    await store.audit.seal({ signer })
+    const follower = (await given.open()).conversation('a')
+    expect((await textsOf(follower)).at(0)).toContain(card)
+    await chat.erase({ by: 'ann', reason: 'request 17' })
+    expect(await chat.verify()).toMatchObject({ erased: 7, notes: 1 })
+    const again = (await given.open()).conversation('a')
+    expect(JSON.stringify(await all(again.events()))).not.toContain(card)
+    expect(JSON.stringify(await again.notes())).not.toContain(card)
+    expect(await store.audit.verify()).toMatchObject({ problems: [] })
+    await again.append(user('Hello again.'))
+    expect((await textsOf(again)).at(-1)).toBe('Hello again.')
+    expect(await again.verify()).toMatchObject({ erased: 7 })
+    // It reads the record of the erasure, and forgets what it remembers.
+    expect(JSON.stringify(await all(follower.events()))).not.toContain(card)
+  })
+
+  it('erases single events, and keeps the others', async () => {
+    const given = await scene()
+    const chat = await talked(await given.open())
+    await chat.erase({ positions: [1], by: 'ann' })
+    const again = (await given.open()).conversation('a')
+    expect((await textsOf(again)).slice(-1)).toEqual(['Thanks.'])
+    const events = await all(again.events())
+    expect(events.map(({ metadata }) => metadata.erased !== undefined)).toEqual([
+      false,
+      true,
+      ...Array<boolean>(5).fill(false),
+    ])
+    await again.erase({ positions: [2, 4], by: 'ann' })
+    expect(await again.verify()).toMatchObject({ erased: 3 })
+  })
+
+  it('is erased after the process ended between the record and the destruction of the keys', async () => {
+    const given = await scene()
+    await talked(await given.open())
+    const path = new URLSearchParams(given.url.slice(given.url.indexOf('?'))).get('seal') ?? ''
+    let isBroken = false
+    const keys = path.endsWith('/') ? keyFolder(path) : keyFile(path)
+    const dying: KeyStore = {
+      ...keys,
+      write: async (id, text, before) => {
+        if (isBroken && text.includes('"erased":["')) throw new Error('the power is gone')
+        return keys.write(id, text, before)
+      },
+    }
+    const store = await openStore(given.url, { seal: dying })
+    atEnd(store.close)
+    isBroken = true
+    await expect(store.conversation('a').erase({ positions: [1], by: 'ann' })).rejects.toMatchObject({
+      _tag: 'StoreUnavailable',
+      message: expect.stringContaining('the power is gone') as string,
+    })
+    const again = (await given.open()).conversation('a')
+    const [, erased] = await all(again.events())
+    expect(erased?.metadata.erased).toBeDefined()
+    expect(await again.verify()).toMatchObject({ erased: 1 })
+  })
+
+  it('is refused with other keys, and says so without any', async () => {
+    const given = await scene()
+    await talked(await given.open())
+    const other = join(temporaryFolder(), 'other.db')
+    await expect(openStore(given.url, { seal: other })).rejects.toMatchObject({
+      _tag: 'StoreDenied',
+      message: expect.stringContaining('was sealed with other keys') as string,
+    })
+    expect(existsSync(other)).toBe(false)
+    const plain = await openStore(given.url.replace(/[?&]seal=.*/, ''))
+    atEnd(plain.close)
+    await expect(plain.conversation('a').effective()).rejects.toMatchObject({
+      _tag: 'DecodeFailed',
+      message: expect.stringContaining('seal=keys.db') as string,
+    })
+  })
+})
+
+describe('a store that is sealed later', () => {
+  it('reads what it had before, and seals what comes', async () => {
+    const folder = temporaryFolder()
+    const url = `sqlite:${join(folder, 'store.db')}`
+    const before = await openStore(url, { largeContent: 1_024 })
+    await before.conversation('a').append([user('In the open.'), assistant('x'.repeat(5_000))])
+    await before.close()
+    const store = await openStore(url, { seal: join(folder, 'keys.db'), largeContent: 1_024 })
+    atEnd(store.close)
+    const chat = store.conversation('a')
+    await chat.append(user(card))
+    expect((await textsOf(chat)).map((text) => String(text).length)).toEqual([12, 5_000, card.length])
+    expect(isAnywhere({ folder, url, open: async () => store })).toBe(false)
+    expect(await chat.verify()).toMatchObject({ events: 3 })
+    await chat.erase({ by: 'ann' })
+    expect(await chat.verify()).toMatchObject({ erased: 3 })
+    await store.check()
+  })
+})
+
+describe('what is stored', () => {
+  it('has no word of a conversation in any form, in any file', async () => {
+    const given = await sqlite()
+    const store = await given.open({ largeContent: 1_024 })
+    const chat = await talked(store)
+    expect((await store.catalogue.search('remember')).items.length).toBeGreaterThan(0)
+    await store.close()
+    const alignments = [0, 1, 2].map((skipped) => btoa(card.slice(skipped)).replaceAll('=', '').slice(0, -2))
+    for (const form of [card, ...alignments]) expect(isAnywhere(given, form), form).toBe(false)
+    // The index has words of conversations.
+    expect(readdirSync(given.folder).filter((name) => name.includes('index'))).toEqual([])
+  })
+
+  it('opens with a copy of the keys, and what is erased does not open with the keys of afterwards', async () => {
+    const given = await sqlite()
+    const store = await given.open()
+    await talked(store)
+    await store.close()
+    const [file, copy] = [join(given.folder, 'store.db'), join(given.folder, 'copy.db')]
+    copyFileSync(file, copy)
+    const erasing = await given.open()
+    await erasing.conversation('a').erase({ positions: [1], by: 'ann' })
+    await erasing.close()
+    const keys = given.url.slice(given.url.indexOf('?'))
+    const restored = await openStore(`sqlite:${copy}${keys}`)
+    atEnd(restored.close)
+    const [, first] = await all(restored.conversation('a').events())
+    expect(JSON.stringify(first)).not.toContain(card)
+  })
+})
