@@ -105,6 +105,11 @@ describe('import', () => {
         full.stdout.match(/^s\d {2}1 event added|^ {2}(left out|skipped):|^no messages yet/gm),
       ).toHaveLength(32)
       expect(full.stderr.trimEnd().split('\n')).toHaveLength(8)
+      const again = await shell(
+        'palimpsest import all --skip-bad-lines --verbose --store sqlite:full.db',
+        directory,
+      )
+      expect(again.stdout.match(/^s\d {2}nothing new|^ {2}(left out|skipped):/gm)).toHaveLength(24)
     }))
 
   test('of a folder names at its end the conversations that were changed, with the way out', () =>
