@@ -12,7 +12,7 @@ import {
   type LeftOut,
   type RepeatingPlace,
 } from './inspect.ts'
-import { readWithheld, withStubs, type StubbedEvents } from './withheld.ts'
+import { exportedTitle, readWithheld, withStubs, type StubbedEvents } from './withheld.ts'
 
 /** The content of an export contains credentials. Nothing was written. */
 export interface SecretsFound {
@@ -69,15 +69,16 @@ export interface PreparedExport {
  */
 export const prepareExport = async (
   chat: PreparedConversation,
-  { withhold = [], redact, force, ...wishes }: ExportWishes,
+  { withhold = [], redact, force, title, ...rest }: ExportWishes,
 ): Promise<PreparedExport> => {
-  const { format, at } = wishes
+  const { format, at } = rest
   if (format === 'palimpsest' && (withhold.length > 0 || redact))
     throw toError(invalidInput(redact ? 'redact' : 'withhold', verbatim))
   const withheld = await readWithheld(chat, withhold, at)
   // Nothing is looked for, so a forced export is read only once.
   if (force && withheld.size === 0 && !redact) return { withheld, repeated: [], redacted: 0 }
   const shown = withStubs(chat, withheld)
+  const wishes = { ...rest, title: title === undefined ? undefined : exportedTitle(title, withheld) }
   const { secrets, ...found } = await inspectParts(() => partsOf(shown, wishes), { withheld, redact })
   if (!force) refuseSecrets(chat.id, secrets)
   return { withheld, ...found }
