@@ -24,10 +24,17 @@ const suggestion = (value: string, choices: readonly string[]): string => {
   return meant === undefined ? '' : `\n(Did you mean ${meant}?)`
 }
 
+/** Advice if words follow an argument that is a text. */
+export const quoteText = 'put a text of several words in quotes'
+
 /** Adds to a message of commander what to do next, if commander does not say it. */
 export const withUsageAdvice = (message: string): string =>
   withNearestChoice(message)
     .replace(/^(?:error: )?missing required argument 'id'(?=\n|$)/, '$&: palimpsest list shows the ids')
+    .replace(
+      /too many arguments for '[^']*'\. Expected \d+ arguments? but got \d+\.(?=\s|$)/,
+      `$& If they are one text, ${quoteText}`,
+    )
     .replace(
       /required option '--marker <position>' not specified/,
       '$&: palimpsest log shows the positions. To restore a backup of the store: palimpsest backup --restore FILE',

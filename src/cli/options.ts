@@ -6,7 +6,7 @@ import { check } from '../events/check.ts'
 import { invalidInput } from '../events/errors.ts'
 import type { Actor, Covers } from '../events/events.ts'
 import { conversationIdSchema } from '../events/ids.ts'
-import { parseBoundedJson } from '../events/json.ts'
+import { parseBoundedJson, pathText } from '../events/json.ts'
 import { fileUnreadable } from '../transfer/formats/errors.ts'
 import type { Prices, WriteOptions } from '../index.ts'
 import { type CallName, callNameIn } from '../events/call-name.ts'
@@ -216,8 +216,25 @@ export const fileText = async (file: string): Promise<string> => {
 }
 
 /** Reads prices from a JSON file without checking them, because the library checks them. */
-export const pricesIn = async (file: string | undefined): Promise<Prices | undefined> =>
-  file === undefined ? undefined : ((await jsonFile(file)) as Prices)
+/** Form of a file of prices. */
+export const pricesForm =
+  '{"MODEL": {"input": 5, "output": 25, "cacheRead": 0.5, "cacheWrite5m": 6.25, "cacheWrite1h": 10}}'
+
+/** Reads a file of prices. Fails with every field that is missing or wrong. */
+export const pricesIn = async (file: string | undefined): Promise<Prices | undefined> => {
+  if (file === undefined) return undefined
+  const prices = await jsonFile(file)
+  const { pricesSchema } = await import('../agent/models/prices.ts')
+  const { issues = [] } = pricesSchema.safeParse(prices).error ?? {}
+  const wrong = issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((key) => `${pathText([...issue.path, key])} is unknown`)
+      : [`${pathText(issue.path) || 'the file'} is missing or has another type`],
+  )
+  if (wrong.length > 0)
+    throw toError(invalidInput(file, `must have the form ${pricesForm}: ${wrong.slice(0, 20).join(', ')}`))
+  return prices as Prices
+}
 
 export const jsonFile = async (file: string): Promise<unknown> => {
   const text = await fileText(file)

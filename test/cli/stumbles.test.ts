@@ -366,3 +366,13 @@ test('export takes a position in every format, and request --list says what to a
   expect(list).toMatchObject({ stdout: '', code: 0 })
   expect(list.stderr).toContain('palimpsest request c --at N')
 })
+
+test.each([
+  ['search two words', 'got 2. If they are one text, put a text of several words in quotes\n'],
+  [
+    'append c --role user --text two words',
+    "error: put a text of several words in quotes: --text 'two words'\n",
+  ],
+])('words after a text without quotes: %s', async (command, said) => {
+  expect(await ran(command)).toMatchObject({ stdout: '', stderr: expect.stringContaining(said), code: 2 })
+})
