@@ -6,7 +6,7 @@ import { check } from '../events/check.ts'
 import { invalidInput } from '../events/errors.ts'
 import type { Actor, Covers } from '../events/events.ts'
 import { conversationIdSchema } from '../events/ids.ts'
-import { parseBoundedJson, pathText } from '../events/json.ts'
+import { parseBoundedJson } from '../events/json.ts'
 import { fileUnreadable } from '../transfer/formats/errors.ts'
 import type { Prices, WriteOptions } from '../index.ts'
 import { type CallName, callNameIn } from '../events/call-name.ts'
@@ -224,13 +224,8 @@ export const pricesForm =
 export const pricesIn = async (file: string | undefined): Promise<Prices | undefined> => {
   if (file === undefined) return undefined
   const prices = await jsonFile(file)
-  const { pricesSchema } = await import('../agent/models/prices.ts')
-  const { issues = [] } = pricesSchema.safeParse(prices).error ?? {}
-  const wrong = issues.flatMap((issue) =>
-    issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => `${pathText([...issue.path, key])} is unknown`)
-      : [`${pathText(issue.path) || 'the file'} is missing or has another type`],
-  )
+  const { problemsOfPrices } = await import('../investigate/price-problems.ts')
+  const wrong = problemsOfPrices(prices)
   if (wrong.length > 0)
     throw toError(invalidInput(file, `must have the form ${pricesForm}: ${wrong.slice(0, 20).join(', ')}`))
   return prices as Prices
