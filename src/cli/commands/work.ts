@@ -11,7 +11,7 @@ import type { Output } from '../output.ts'
 import { secondsIn } from '../durations.ts'
 import { serverUrl, several, workerName } from '../options.ts'
 import { packageFile } from '../package.ts'
-import type { GlobalOptions, Shell } from '../shell.ts'
+import { type GlobalOptions, missingFile, type Shell } from '../shell.ts'
 import { plural, type TextSpan, untilText } from '../text.ts'
 import { type WorkerFlags, workHere } from '../work/child.ts'
 import type { News } from '../work/life.ts'
@@ -93,6 +93,8 @@ Examples:
           host.stderr.write(`${JSON.stringify({ audit: 'ended', error })}\n`),
         )
         if (!isJson) {
+          const missing = await missingFile(host, store.url)
+          if (missing !== undefined) await out.line([missing, 'warning'])
           await out.aside([`answering the conversations of ${store.url}; Ctrl-C ends it`, 'dim'])
           // A large store without a snapshot takes seconds to read, and the workers need not wait for it.
           void sayWaiting(store, out).catch(() => {})
