@@ -57,6 +57,39 @@ describe('palimpsest steps', () => {
     }))
 })
 
+test('palimpsest waiting lists the calls of every conversation that workers answer', () =>
+  inDirectory(async (directory) => {
+    const events = right(await openEvents(`sqlite:${join(directory, 'palimpsest.db')}`)())
+    const store = storeOn(events, { kind: 'program' })
+    for (const [n, id] of ['a', 'b'].entries()) {
+      const chat = store.conversation(id)
+      const call = { type: 'tool_use', id: `toolu_${n}`, name: 'pay', input: { euros: n } } as const
+      right(await chat.append({ role: 'user', content: 'Pay.' }, { answer: true })())
+      right(await chat.append({ role: 'assistant', content: [call] })())
+      const step = { step: 'conversation@0', worker: 'w', at: 1 }
+      const facts = [
+        { type: 'TurnsBegun', data: { at: 0 } },
+        { type: 'TurnClaimed', data: { ...step, attempt: 1 } },
+        { type: 'CallsWaiting', data: { reply: 1, calls: [call.id], why: 'approval', at: 1 } },
+        { type: 'TurnReleased', data: { ...step, reason: 'waiting' } },
+      ] as const
+      right(await run(chat.turnLog.append(facts, -1)))
+    }
+    right(await store.close()())
+    const { stdout } = await shell('palimpsest waiting', directory)
+    expect(stdout).toBe(
+      'a      1  approve?   toolu_0  pay {"euros":0}\nb      1  approve?   toolu_1  pay {"euros":1}\n',
+    )
+    expect(await json('waiting', directory)).toMatchObject({
+      calls: [
+        { conversation: 'a', call: 'toolu_0' },
+        { conversation: 'b', call: 'toolu_1' },
+      ],
+      moreConversations: 0,
+    })
+    expect(await json('waiting --queued', directory)).toMatchObject({ error: { _tag: 'Usage' } })
+  }))
+
 test('palimpsest cancel says which worker has claimed the turn, if it is known', () =>
   inDirectory(async (directory) => {
     await withSteps(directory)
