@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { unsealedEvents } from '../audit/evidence/unsealed.ts'
 import { bundleParts, refuseSecretsIn } from '../transfer/disclosure/prepare.ts'
 import { fileNameOf } from '../transfer/formats/file-name.ts'
 import { type Conversation, type Evidence, isError, type LedgerProof, type Store } from '../index.ts'
@@ -105,12 +106,13 @@ const proofOf = async ({ audit }: Pick<Store, 'audit'>, id: string): Promise<Led
 const most = 50
 
 const told = (
-  { events, requests, omitted, withheld, tainted, repeated }: Evidence,
+  { conversation, events, requests, omitted, withheld, tainted, repeated }: Evidence,
   ledger: LedgerProof | undefined,
 ) => ({
   events,
   requests,
   isSealed: ledger !== undefined,
+  unsealed: unsealedEvents({ conversation, events }, ledger),
   omitted: omitted.length,
   withheld: withheld.length,
   tainted: tainted.slice(0, most).map(({ position }) => position),

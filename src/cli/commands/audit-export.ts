@@ -141,8 +141,8 @@ const written = async (
     ...(force && { force }),
   })
   if (evidence.broken !== undefined) forced.push('chain')
-  const sealed = ledger?.entries?.flatMap(({ name, position }) => (name === id ? [position] : [])) ?? []
-  const unsealed = evidence.events - 1 - Math.max(-1, ...sealed)
+  const { unsealedEvents } = await import('../../audit/evidence/unsealed.ts')
+  const unsealed = unsealedEvents(evidence, ledger)
   return { folder: out, isSealed: ledger !== undefined, unsealed, ...evidence, ...(force && { forced }) }
 }
 
