@@ -104,6 +104,13 @@ const ourWords: { readonly [tag: string]: readonly [library: string, ours: strin
 
 const inOurWords = (tag: string, text: string, { store, conversation }: ErrorData): string => {
   if (tag === 'InvalidInput') return text.replace(/^(?=(?:withhold|redact): )/, '--')
+  // A bundle names the positions, at the end of the message.
+  if (tag === 'SecretsFound')
+    text = text.replace(
+      /(: |: withhold ([\d,-]+), or )export anyway with force$/,
+      (_, before: string, positions?: string) =>
+        `${positions === undefined ? before : `: leave them out with --withhold ${positions}, or `}export anyway with --force`,
+    )
   if (tag === 'StoreNotFound') return `there is no store at ${String(store)}`
   const message = tag === 'ImportDiverged' ? withRewind(text, String(conversation)) : text
   if (tag === 'ConversationNotFound' && message.endsWith('in this store'))

@@ -48,7 +48,8 @@ export const evidenceOf = async (
   await refuseLarge(chat, exportCommand(chat.id, wanted))
   if (!force) {
     const last = await chat.position()
-    await refuseSecretsIn(chat.id, () => bundleParts(chat.stored, new Set(wanted.withhold), last))
+    const withheld = new Set(wanted.withhold)
+    await refuseSecretsIn(chat.id, () => bundleParts(chat.stored, withheld, last), withheld)
   }
   const ledger = await proofOf(store, chat.id)
   const folder = await mkdtemp(join(tmpdir(), 'palimpsest-evidence-'))

@@ -274,8 +274,9 @@ const checkContent = async (
     await import('../../transfer/disclosure/prepare.ts')
   const last = await chat.position()
   if (format === 'bundle') {
-    if (redact) await refuseRedaction(chat, redact, new Set(withhold))
-    if (!force) await refuseSecretsIn(chat.id, () => bundleParts(chat.stored, new Set(withhold), last))
+    const withheld = new Set(withhold)
+    if (redact) await refuseRedaction(chat, redact, withheld)
+    if (!force) await refuseSecretsIn(chat.id, () => bundleParts(chat.stored, withheld, last), withheld)
     return []
   }
   const wishes = { format, at: last, isWhole: true, withhold, redact, force }
