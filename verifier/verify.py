@@ -15,7 +15,7 @@ def look(folder):  # Mistakes are no forgeries.
     need(folder.is_dir(), 'this is a file: unpack it, and specify the folder inside it', NotChecked)
     if not (folder / 'bundle.json').is_file():
         part, one = (folder / 'events.txt').is_file(), any((it / 'bundle.json').is_file() for it in folder.iterdir())
-        hint = 'the bundle is incomplete: get another copy' if part else 'name one of the folders in it' if one else 'this is not a bundle'
+        hint = 'the bundle is incomplete, get another copy' if part else 'name one of the folders in it' if one else 'this is not a bundle'
         raise NotChecked(f'there is no bundle.json: {hint}')
     for path in (folder / name for name in FILES if (folder / name).is_file()):
         with open(there(path), 'rb') as file: line, end, _ = file.read(2**16).partition(b'\n')

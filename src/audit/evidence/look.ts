@@ -20,7 +20,7 @@ export const look = async (folder: string): Promise<void> => {
   )
   if (!(await isFile(join(folder, files.manifest)))) {
     const hint = (await isFile(join(folder, files.events)))
-      ? 'the bundle is incomplete: get another copy'
+      ? 'the bundle is incomplete, get another copy'
       : (await holdsBundles(folder))
         ? 'name one of the folders in it'
         : 'this is not a bundle'

@@ -98,7 +98,7 @@ const mistakes: Readonly<Record<string, readonly [make: () => string, problem: R
   ],
   'a bundle that lost its manifest': [
     () => without('bundle.json'),
-    /^there is no bundle\.json: the bundle is incomplete: get another copy$/,
+    /^there is no bundle\.json: the bundle is incomplete, get another copy$/,
   ],
   'all line ends converted': [
     () => {
