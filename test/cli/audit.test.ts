@@ -147,6 +147,10 @@ test('the verifier key is printed again, and a signing key is not taken for it',
     })
     expect(await says('audit key')).toMatchObject({ code: 0, stdout: key })
     const { stdout: next } = await says('audit rotate-key next.key')
+    expect((await says('audit seal')).stderr).toContain('Name the file of that key with --key')
+    expect((await says('audit verify --since yesterday')).stderr).toMatch(
+      /^error: --since: must be the checkpoint/,
+    )
     expect((await says('audit key')).stdout).toBe(next)
     expect((await says('audit verify --key next.key')).stderr).toContain('next.key is a signing key')
   }))
