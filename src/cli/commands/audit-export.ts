@@ -141,7 +141,7 @@ const written = async (
     ...(force && { force }),
   })
   if (evidence.broken !== undefined) forced.push('chain')
-  const { unsealedEvents } = await import('../../audit/evidence/unsealed.ts')
+  const { unsealedEvents } = await import('../../transfer/disclosure/unsealed.ts')
   const unsealed = unsealedEvents(evidence, ledger)
   return { folder: out, isSealed: ledger !== undefined, unsealed, ...evidence, ...(force && { forced }) }
 }
