@@ -87,13 +87,23 @@ export const prepareExport = async (
 const verbatim =
   'a palimpsest export is verbatim, because its events are hashed: choose another format, or a bundle, which can withhold events'
 
-/** Looks for credentials in the parts of an export. Throws `SecretsFound` unless there are none. */
+/**
+ * Looks for credentials in the parts of a bundle. Throws `SecretsFound` unless there are none; its message names the positions to
+ * withhold, because no text in a bundle can be redacted.
+ *
+ * @param withheld positions that the export already withholds
+ */
 export const refuseSecretsIn = async (
   conversation: string,
   parts: () => AsyncIterable<ExportPart>,
+  withheld: ReadonlySet<number>,
 ): Promise<void> => {
   const nothing: LeftOut = { withheld: new Map() }
-  refuseSecrets(conversation, (await inspectParts(parts, nothing)).secrets)
+  const { secrets } = await inspectParts(parts, nothing)
+  const positions = new Set(withheld)
+  for (const { place } of secrets) if (place.kind === 'event') positions.add(place.position ?? 0)
+  const all = rangesText([...positions].toSorted((one, other) => one - other))
+  refuseSecrets(conversation, secrets, all === '' ? 'export' : `withhold ${all}, or export`)
 }
 
 /**
@@ -126,7 +136,12 @@ type Secrets = Awaited<ReturnType<typeof inspectParts>>['secrets']
 /** Maximum number of findings in a message. */
 const mostListed = 20
 
-const refuseSecrets = (conversation: string, found: Secrets): void => {
+/** @param advice what can be done, up to `export anyway` */
+const refuseSecrets = (
+  conversation: string,
+  found: Secrets,
+  advice = 'withhold these events or redact these texts, or export',
+): void => {
   if (found.length === 0) return
   const secrets = found.map(({ place: { kind: place, ...at }, kind, excerpt }) => ({
     in: place,
@@ -144,7 +159,7 @@ const refuseSecrets = (conversation: string, found: Secrets): void => {
       `${conversation} contains what looks like ${found.length === 1 ? 'a secret' : `${found.length} secrets`}:`,
       ...lines,
       ...more,
-      'Nothing was exported: withhold these events or redact these texts, or export anyway with force',
+      `Nothing was exported: ${advice} anyway with force`,
     ].join('\n'),
     conversation,
     secrets,
