@@ -53,6 +53,7 @@ export type {
   RetentionMethods,
   RetentionError,
   RetentionReport,
+  RetainedConversation,
 } from './api/retention.ts'
 export type { RetentionRule } from './conversation/beside/retention-log.ts'
 export type { RetentionPeriod } from './events/retention-events.ts'

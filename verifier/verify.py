@@ -7,23 +7,25 @@ def need(is_so, problem, error=Broken):
 def parse(text):  # Python itself refuses long numbers and deep nesting, each version others.
     brackets, deep = re.sub(r'"[^"]*"|[^][{}"]+', '', re.sub(r'\\.', '', text := text.decode())), 0
     for it in brackets: need((deep := deep + (1 if it in '[{' else -1)) <= 1400, 'a value is nested more than 1,400 levels deep')
-    return json.loads(text, parse_constant=int, parse_int=lambda it: int(it) if len(it) < 16 else float(it))
-def there(path): return need(path.is_file(), f'there is no {path.name}: the bundle is incomplete') or path
+    try: return json.loads(text, parse_constant=int, parse_int=lambda it: int(it) if len(it) < 16 else float(it))
+    except ValueError: raise Broken(f'{NOW["file"]} contains invalid JSON: get another copy of the bundle')
+def there(path): return NOW.update(file=path.name) or need(path.is_file(), f'there is no {path.name}: the bundle is incomplete') or path
 def look(folder):  # Mistakes are no forgeries.
     need(folder.exists(), 'there is no such folder', NotChecked)
     need(folder.is_dir(), 'this is a file: unpack it, and specify the folder inside it', NotChecked)
     if not (folder / 'bundle.json').is_file():
-        hint = 'name one of the folders in it' if any((it / 'bundle.json').is_file() for it in folder.iterdir()) else 'this is not a bundle'
+        part, one = (folder / 'events.txt').is_file(), any((it / 'bundle.json').is_file() for it in folder.iterdir())
+        hint = 'the bundle is incomplete, get another copy' if part else 'name one of the folders in it' if one else 'this is not a bundle'
         raise NotChecked(f'there is no bundle.json: {hint}')
     for path in (folder / name for name in FILES if (folder / name).is_file()):
-        with open(path, 'rb') as file: line, end, _ = file.read(2**16).partition(b'\n')
+        with open(there(path), 'rb') as file: line, end, _ = file.read(2**16).partition(b'\n')
         need(not (end and line.endswith(b'\r')), f'{path.name} has lines that end in CR LF: get an unmodified copy', NotChecked)
 def sha256(text): return hashlib.sha256(text).digest()
 def of(kind, value): return {kind: value}[type(value)]  # A value of another kind than in a bundle is a LookupError.
 def inner(value, name, missing): return missing if of(dict, value).get(name) is None else value[name]
 def number(value): return {True: int}[type(value) in (int, float) and 0 <= value < 2**53 and value % 1 == 0](value)
 ID = r'(?!\.\.?$)[A-Za-z0-9._:-]{1,200}'
-FILES = 'events.txt turns.txt parts.txt requests.jsonl entries.jsonl checkpoint.txt keys.json bundle.json'.split()
+FILES, NOW = 'events.txt turns.txt parts.txt requests.jsonl entries.jsonl checkpoint.txt keys.json bundle.json'.split(), {}  # NOW: its file
 P, L = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493  # Ed25519 (RFC 8032, 5.1)
 D, ROOT = -121665 * pow(121666, -1, P) % P, pow(2, (P - 1) // 4, P)
 def add(p, q):
@@ -95,8 +97,7 @@ def check_chain(folder, manifest):
         elif digests := receipts_in(type, data): receipts[count] = digests
         hashes.append(found)
         if time: times = [*times[:1], time]
-    head = hashes[-1] if hashes else None
-    for name, fact in {'first': first, 'last': len(hashes) - 1, 'head': head, 'withheld': left_out}.items():
+    for name, fact in {'first': first, 'last': len(hashes) - 1, 'head': hashes[-1] if hashes else None, 'withheld': left_out}.items():
         need(manifest[name] == fact, f'bundle.json contradicts events.txt: {name}')
     return hashes, receipts, times
 def check_turns(folder, turns):
@@ -159,7 +160,7 @@ def check_ledger(folder, manifest, chains, key):  # Why it is not proven, if it 
     need(note := there(folder / 'checkpoint.txt').read_bytes().decode(), 'checkpoint.txt is empty')
     tree, place, first = check_note(note, key), manifest['ledger'], manifest['first']
     if manifest['is_2']: entries = [*map(parse, lines_of(folder / 'entries.jsonl'))]
-    else: entries = [{**place, 'name': manifest['conversation'], 'position': first + place['revision']}]
+    else: NOW['file'], entries = 'bundle.json', [{**place, 'name': manifest['conversation'], 'position': first + place['revision']}]
     need(not manifest['is_2'] or place['entries'] == len(entries), 'bundle.json contradicts entries.jsonl: entries')
     proven = check_entries(entries, first, chains, tree)
     print(f'  sealed in the ledger {key[0]}, in a checkpoint of {tree[0]} entries that is signed with {key[3]}')
@@ -185,8 +186,7 @@ def show(folder, chains, proven):  # What is proven, as a transcript
             for text in texts_of(type, data) if id else (): print('      ' + clear(text).replace('\n', '\n      '))
 def manifest_in(text):  # Format 2 has what the turns of the conversation recorded, and each entry of the ledger.
     manifest = parse(text)
-    version = re.fullmatch(r'palimpsest evidence ([1-9][0-9]{0,8})', str(manifest['format']))
-    need(version, 'bundle.json names an unknown format')
+    need(version := re.fullmatch(r'palimpsest evidence ([1-9][0-9]{0,8})', str(manifest['format'])), 'bundle.json names an unknown format')
     need(int(version[1]) <= 2, f'this is {version[0]}: get a newer verify.py', NotChecked)
     is_2 = manifest['is_2'] = version[1] == '2'
     need(re.fullmatch(ID, manifest['conversation']), 'bundle.json names an invalid conversation id')
@@ -199,7 +199,7 @@ def manifest_in(text):  # Format 2 has what the turns of the conversation record
     facts = {name: number(manifest[name]) for name in ('first', 'last', 'requests')}
     withheld = [[*map(number, of(list, one['withheld']))] for one in (manifest, turns)]
     turns = {'events': number(turns['events']), 'withheld': withheld[1]}
-    return {**manifest, **facts, 'withheld': withheld[0], 'turns': turns, 'ledger': place}
+    return {**manifest, **facts, 'head': manifest['head'], 'withheld': withheld[0], 'turns': turns, 'ledger': place}
 def check(folder, key, is_shown=False):
     look(folder)
     manifest = manifest_in(there(folder / 'bundle.json').read_bytes())
@@ -221,20 +221,19 @@ def check(folder, key, is_shown=False):
 if __name__ == '__main__':
     if hasattr(signal, 'SIGPIPE'): signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     sys.setrecursionlimit(5000), sys.stdout.reconfigure(errors='backslashreplace')
-    codes, epilog = set(), 'Exit code: 0 or 3 proven, 4 not proven, 2 not checked, 1 broken'
-    parser = argparse.ArgumentParser(description=__doc__, epilog=epilog)
+    parser = argparse.ArgumentParser(description=__doc__, epilog='Exit code: 0 or 3 proven, 4 not proven, 2 not checked, 1 broken')
     parser.add_argument('bundles', nargs='+', type=pathlib.Path)
     parser.add_argument('--key', help='verifier key of the ledger, or a file with it')
     parser.add_argument('--print', action='store_true', help='print what is proven, as a transcript')
-    bundles, key, is_shown = vars(parser.parse_args()).values()
+    bundles, key, is_shown, codes = *vars(parser.parse_args()).values(), set()
     try: key = None if key is None else key_from((pathlib.Path(key).read_text('utf-8-sig') if pathlib.Path(key).is_file() else key).strip())
     except Exception: parser.error(f'--key {clear(key)} is neither a verifier key, such as a.org/log+1a2b3c4d+AZ..., nor a file with one')
     for bundle in bundles:
-        print(bundle)
+        print(bundle), NOW.update(file='the folder')
         try: code, verdict = check(bundle, key, is_shown)
         except Broken as problem: code, verdict = 1, f'BROKEN: {problem}'
         except NotChecked as problem: code, verdict = 2, f'NOT CHECKED: {problem}'
-        except OSError: code, verdict = 2, 'NOT CHECKED: a file cannot be read'
-        except Exception: code, verdict = 1, 'BROKEN: the data for the next check is missing or malformed'
+        except OSError: code, verdict = 2, f'NOT CHECKED: {NOW["file"]} cannot be read'
+        except Exception: code, verdict = 1, f'BROKEN: {NOW["file"]} is malformed: get another copy of the bundle'
         codes.add(code), print(f'  {verdict}', flush=True)
     sys.exit(next(code for code in (1, 2, 4, 3, 0) if code in codes))

@@ -7,7 +7,7 @@ import {
   type EraseError,
   type EraseOptions,
   type ErasedContent,
-  hasOlder,
+  firstOlder,
 } from '../conversation/writing/erase.ts'
 import { check } from '../events/check.ts'
 import { type EventTooLarge, type InvalidInput, invalidInput } from '../events/errors.ts'
@@ -62,12 +62,23 @@ export interface RetentionReport {
   readonly inbox: number
   /** Number of large contents removed. */
   readonly contents: number
+  /** Conversations from which content was erased, most recently active first; at most 1,000. */
+  readonly erased: readonly RetainedConversation[]
   /** Conversations with content that is due, but cannot be erased now, such as under a legal hold; at most 1,000. */
   readonly skipped: readonly { readonly conversation: string; readonly problem: string }[]
   /** Number of further such conversations. */
   readonly moreSkipped: number
   /** False if the signal ended the run early. */
   readonly isComplete: boolean
+}
+
+/** Conversation from which a run erased content, or would in a dry run. */
+export interface RetainedConversation {
+  readonly conversation: string
+  /** Number of its erased events, with those in the streams beside it. */
+  readonly events: number
+  /** Time of the first of these events (ISO 8601). */
+  readonly first: string
 }
 
 export type RetentionError = StoreError | InvalidInput | EventTooLarge
@@ -138,8 +149,8 @@ export interface RetentionContext {
 
 /** Maximum number of rules, all of which are read at once. */
 const mostRules = 1_000
-/** Maximum number of skipped conversations that a report names. */
-const mostSkipped = 1_000
+/** Maximum number of conversations that a report names as erased from, and as skipped. */
+const mostNamed = 1_000
 /** Least time between two runs that a process begins by itself, in milliseconds. */
 const day = 86_400_000
 
@@ -212,6 +223,7 @@ const nothing: RetentionReport = {
   turns: 0,
   inbox: 0,
   contents: 0,
+  erased: [],
   skipped: [],
   moreSkipped: 0,
   isComplete: true,
@@ -230,7 +242,7 @@ async function* applyRules(
   const number = dryRun ? 0 : yield* log.begin(by, least)
   if (number === undefined) return undefined
   const now = new Date()
-  const total = { ...nothing, skipped: [] as { conversation: string; problem: string }[] }
+  const total: Total = { ...nothing, erased: [], skipped: [] }
   // The log of the database is emptied once, at the end.
   const stores = { events, adapter, actor, scrub: () => TE.right(undefined) }
   for await (const found of ruled(events, rules, signal)) {
@@ -245,7 +257,7 @@ async function* applyRules(
     if (E.isRight(erased)) {
       if (erased.right) add(total, erased.right)
     } else if (!isOfConversation(erased.left)) return yield erased.left
-    else if (total.skipped.length >= mostSkipped) total.moreSkipped++
+    else if (total.skipped.length >= mostNamed) total.moreSkipped++
     else total.skipped.push({ conversation, problem: erased.left.message })
   }
   const report = { ...total, isComplete: signal?.aborted !== true }
@@ -253,7 +265,8 @@ async function* applyRules(
   // Also if nothing was erased: an earlier run may have been interrupted before it.
   yield* unwrap(scrub())
   if (report.conversations > 0) await onErased()
-  yield* log.end({ ...report, run: number, skipped: report.skipped.map(({ conversation }) => conversation) })
+  const { erased: _erased, ...counts } = report
+  yield* log.end({ ...counts, run: number, skipped: report.skipped.map(({ conversation }) => conversation) })
   return report
 }
 
@@ -289,17 +302,32 @@ async function* eraseOlder(
   stores: Parameters<typeof erase>[0],
   conversation: string,
   options: EraseOptions & { readonly before: Date },
-): Fallible<EraseError, ErasedContent | undefined> {
-  return (yield* hasOlder(stores, conversation, options.before))
-    ? yield* erase(stores, conversation, options)
-    : undefined
+): Fallible<EraseError, (ErasedContent & { readonly first: string }) | undefined> {
+  const first = yield* firstOlder(stores, conversation, options.before)
+  return first === undefined ? undefined : { ...(yield* erase(stores, conversation, options)), first }
+}
+
+/** A report to which conversations are added. */
+type Total = { -readonly [K in Exclude<keyof RetentionReport, 'erased' | 'skipped'>]: RetentionReport[K] } & {
+  readonly erased: RetainedConversation[]
+  readonly skipped: RetentionReport['skipped'][number][]
 }
 
 const add = (
-  total: { -readonly [K in keyof RetentionReport]: RetentionReport[K] },
-  { positions, notes, turns, inbox, contents }: ErasedContent,
+  total: Total,
+  {
+    conversation,
+    positions,
+    notes,
+    turns,
+    inbox,
+    contents,
+    first,
+  }: ErasedContent & { readonly first: string },
 ): void => {
-  if (positions.length + notes + turns + inbox > 0) total.conversations++
+  const events = positions.length + notes + turns + inbox
+  if (events > 0) total.conversations++
+  if (events > 0 && total.erased.length < mostNamed) total.erased.push({ conversation, events, first })
   total.events += positions.length
   total.notes += notes
   total.turns += turns

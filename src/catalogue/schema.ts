@@ -2,7 +2,7 @@
 export const keptMoves = 100_000
 
 /** Version of the tables and their contents: a file of any other version is rebuilt. */
-export const formatVersion = 13
+export const formatVersion = 14
 
 /**
  * SQL schema of the index.

@@ -24,10 +24,17 @@ const suggestion = (value: string, choices: readonly string[]): string => {
   return meant === undefined ? '' : `\n(Did you mean ${meant}?)`
 }
 
+/** Advice if words follow an argument that is a text. */
+export const quoteText = 'put a text of several words in quotes'
+
 /** Adds to a message of commander what to do next, if commander does not say it. */
 export const withUsageAdvice = (message: string): string =>
   withNearestChoice(message)
     .replace(/^(?:error: )?missing required argument 'id'(?=\n|$)/, '$&: palimpsest list shows the ids')
+    .replace(
+      /too many arguments for '[^']*'\. Expected \d+ arguments? but got \d+\.(?=\s|$)/,
+      `$& If they are one text, ${quoteText}`,
+    )
     .replace(
       /required option '--marker <position>' not specified/,
       '$&: palimpsest log shows the positions. To restore a backup of the store: palimpsest backup --restore FILE',
@@ -97,13 +104,24 @@ const ourWords: { readonly [tag: string]: readonly [library: string, ours: strin
   ImportDiverged: ['import the file under another id', 'import this file alone under another id (--id NEW)'],
   FileExists: ['overwrite it with force', 'overwrite it with --force'],
   BadLine: ['skip bad lines', 'skip it with --skip-bad-lines'],
+  KeyMismatch: [
+    'Specify the file of that key',
+    'Name the file of that key with --key (serve and work: --seal)',
+  ],
   NothingToHide: ['name a slice with covers', 'name a slice with --covers'],
   UnknownFormat: ['name its format', 'say which with --format'],
   UnsupportedFormat: ['open it with openStore', 'open it with --store'],
 }
 
 const inOurWords = (tag: string, text: string, { store, conversation }: ErrorData): string => {
-  if (tag === 'InvalidInput') return text.replace(/^(?=(?:withhold|redact): )/, '--')
+  if (tag === 'InvalidInput') return text.replace(/^(?=(?:withhold|redact|since): )/, '--')
+  // A bundle names the positions, at the end of the message.
+  if (tag === 'SecretsFound')
+    text = text.replace(
+      /(: |: withhold ([\d,-]+), or )export anyway with force$/,
+      (_, before: string, positions?: string) =>
+        `${positions === undefined ? before : `: leave them out with --withhold ${positions}, or `}export anyway with --force`,
+    )
   if (tag === 'StoreNotFound') return `there is no store at ${String(store)}`
   const message = tag === 'ImportDiverged' ? withRewind(text, String(conversation)) : text
   if (tag === 'ConversationNotFound' && message.endsWith('in this store'))

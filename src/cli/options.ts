@@ -216,8 +216,20 @@ export const fileText = async (file: string): Promise<string> => {
 }
 
 /** Reads prices from a JSON file without checking them, because the library checks them. */
-export const pricesIn = async (file: string | undefined): Promise<Prices | undefined> =>
-  file === undefined ? undefined : ((await jsonFile(file)) as Prices)
+/** Form of a file of prices. */
+export const pricesForm =
+  '{"MODEL": {"input": 5, "output": 25, "cacheRead": 0.5, "cacheWrite5m": 6.25, "cacheWrite1h": 10}}'
+
+/** Reads a file of prices. Fails with every field that is missing or wrong. */
+export const pricesIn = async (file: string | undefined): Promise<Prices | undefined> => {
+  if (file === undefined) return undefined
+  const prices = await jsonFile(file)
+  const { problemsOfPrices } = await import('../investigate/price-problems.ts')
+  const wrong = problemsOfPrices(prices)
+  if (wrong.length > 0)
+    throw toError(invalidInput(file, `must have the form ${pricesForm}: ${wrong.slice(0, 20).join(', ')}`))
+  return prices as Prices
+}
 
 export const jsonFile = async (file: string): Promise<unknown> => {
   const text = await fileText(file)

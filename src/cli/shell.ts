@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
+import { withoutSecrets } from '../api/secrets.ts'
 import type { Actor } from '../events/events.ts'
 import { meantId } from '../events/nearest.ts'
-import { openStore, type Store } from '../index.ts'
+import { isError, openStore, type Store } from '../index.ts'
 import { toError } from '../result/typed-error.ts'
 import { ambiguousId, failureOf, shortId, similarId, usage } from './errors.ts'
 import { type Host, indexFolder, patiently } from './host.ts'
@@ -103,6 +104,22 @@ export const openNamedStore = async (host: Host, url: string, access: StoreAcces
     return await patiently(host, url, openStore(url, options))
   } catch (error) {
     throw asUsage(error)
+  }
+}
+
+/**
+ * Returns a warning that a file does not exist yet, for programs that create it and run on: otherwise a mistyped path would look like a
+ * healthy store. Returns undefined for an existing file, and for other stores.
+ */
+export const missingFile = async (host: Host, url: string): Promise<string | undefined> => {
+  if (!url.startsWith('sqlite:')) return undefined
+  try {
+    await (await openNamedStore(host, url, 'existing')).close()
+    return undefined
+  } catch (error) {
+    // Any other problem is reported when the store is used.
+    if (!isError(error, 'StoreNotFound')) return undefined
+    return `there is no store at ${withoutSecrets(url)} yet, so a new one is created there: if there should be one, check the path (--store, PALIMPSEST_STORE)`
   }
 }
 

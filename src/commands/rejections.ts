@@ -111,21 +111,20 @@ export const outOfRange = (conversation: string, position: number, last: number)
   last,
 })
 
+/** @param advice sentence, after a full stop, that says why the item is not shown and what to do */
 export const notShown = (
   conversation: string,
   position: number,
   what: string,
   shown: readonly number[],
+  advice = '',
 ): NotShown => ({
   _tag: 'NotShown',
-  message: `conversation ${conversation} shows no ${what} at position ${position} now; it shows ${listed(shown)}${what === 'marker' ? markerAdvice : ''}`,
+  message: `conversation ${conversation} shows no ${what} at position ${position} now; it shows ${listed(shown)}${advice}`,
   conversation,
   position,
   shown,
 })
-
-const markerAdvice =
-  '. If the marker is on an abandoned branch, rewind to it; if another marker hides it, restore that one first; if it has been restored, nothing is left to do'
 
 const listed = (positions: readonly number[]): string => {
   if (positions.length === 0) return 'none'

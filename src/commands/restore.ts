@@ -18,5 +18,18 @@ export const restore = (
     .map(({ position }) => position)
   return markers.includes(marker)
     ? E.right([withView({ type: 'Restored', data: { marker } }, state)])
-    : E.left(notShown(state.conversation, marker, 'marker', markers))
+    : E.left(notShown(state.conversation, marker, 'marker', markers, adviceFor(marker, state)))
+}
+
+/** Returns the reasons that a marker may not be shown for, of which only those that the history allows. */
+const adviceFor = (marker: number, { effective: { items }, last }: ShownState): string => {
+  if (marker > last) return `. The conversation ends at position ${last}`
+  if (items.some(({ position }) => position === marker)) return '. That position is a message'
+  // An abandoned branch may have positions between those that a marker covers.
+  const over = items.find(
+    (item) => item.kind !== 'message' && item.covers.first <= marker && marker <= item.covers.last,
+  )
+  return over
+    ? `. The marker at ${over.position} hides that position: restore it first; or, if the position is on an abandoned branch, rewind to it`
+    : '. If it has been restored, nothing is left to do; if it is on an abandoned branch, rewind to it'
 }

@@ -143,11 +143,13 @@ const noSuchCall = (
   const numbered = calls.filter(({ receipt }) => receipt)
   const at = Number(String(name ?? '').replace('p', ''))
   const next = name === undefined ? undefined : calls.find(({ position }) => position >= at)
+  const meant = calls.find((call) => isNamed(call, `p${at}`))
   const near = next && next !== last ? `, the next one from ${at} on is ${next.name}` : ''
   const others = last
     ? `${numbered.length > 0 ? '; ' : ': '}name a reply without one by p and its position; the last is ${last.name}${near}`
     : ''
-  return callOutOfRange(conversation, name, numbered.length, others)
+  const hint = meant ? `; the reply at ${at} is call ${meant.name}` : ''
+  return callOutOfRange(conversation, name, numbered.length, others + hint)
 }
 
 interface Counted extends HistorySnapshot {

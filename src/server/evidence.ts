@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { bundleParts, refuseSecretsIn } from '../transfer/disclosure/prepare.ts'
+import { unsealedEvents } from '../transfer/disclosure/unsealed.ts'
 import { fileNameOf } from '../transfer/formats/file-name.ts'
 import { type Conversation, type Evidence, isError, type LedgerProof, type Store } from '../index.ts'
 import { bytesOf, withEnd } from './bounded.ts'
@@ -47,7 +48,8 @@ export const evidenceOf = async (
   await refuseLarge(chat, exportCommand(chat.id, wanted))
   if (!force) {
     const last = await chat.position()
-    await refuseSecretsIn(chat.id, () => bundleParts(chat.stored, new Set(wanted.withhold), last))
+    const withheld = new Set(wanted.withhold)
+    await refuseSecretsIn(chat.id, () => bundleParts(chat.stored, withheld, last), withheld)
   }
   const ledger = await proofOf(store, chat.id)
   const folder = await mkdtemp(join(tmpdir(), 'palimpsest-evidence-'))
@@ -105,12 +107,13 @@ const proofOf = async ({ audit }: Pick<Store, 'audit'>, id: string): Promise<Led
 const most = 50
 
 const told = (
-  { events, requests, omitted, withheld, tainted, repeated }: Evidence,
+  { conversation, events, requests, omitted, withheld, tainted, repeated }: Evidence,
   ledger: LedgerProof | undefined,
 ) => ({
   events,
   requests,
   isSealed: ledger !== undefined,
+  unsealed: unsealedEvents({ conversation, events }, ledger),
   omitted: omitted.length,
   withheld: withheld.length,
   tainted: tainted.slice(0, most).map(({ position }) => position),

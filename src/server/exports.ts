@@ -85,7 +85,8 @@ const within = (chat: Conversation, { isOfLog }: FormatExporter, command: string
   context: ({ at }) => readView(chat, at, command),
 })
 
-const refuseShared = async (chat: Conversation, at: number): Promise<void> => {
+/** Refuses an export that would contain only events of the conversation from which this one was forked. */
+export const refuseShared = async (chat: Conversation, at: number): Promise<void> => {
   for await (const event of chat.events({ from: at + 1 }))
     if (event.type === 'Forked')
       throw requestError(

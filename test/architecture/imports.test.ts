@@ -44,7 +44,7 @@ const layers: Readonly<Record<string, string>> = {
   ui: 'agent/receipts / server/client',
   server:
     'result events projections commands store transfer agent/models agent/receipts agent/context agent/turn agent/workers catalogue investigate / ui',
-  cli: 'result events projections commands store transfer agent/telemetry agent/context catalogue audit api investigate / server',
+  cli: 'result events projections commands store transfer agent/telemetry agent/context agent/workers catalogue audit api investigate / server',
 }
 const floors = Object.keys(layers)
 const below = (layer: string): readonly string[] => layers[layer]?.split(' ').filter(Boolean) ?? []

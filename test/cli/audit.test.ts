@@ -147,6 +147,10 @@ test('the verifier key is printed again, and a signing key is not taken for it',
     })
     expect(await says('audit key')).toMatchObject({ code: 0, stdout: key })
     const { stdout: next } = await says('audit rotate-key next.key')
+    expect((await says('audit seal')).stderr).toContain('Name the file of that key with --key')
+    expect((await says('audit verify --since yesterday')).stderr).toMatch(
+      /^error: --since: must be the checkpoint/,
+    )
     expect((await says('audit key')).stdout).toBe(next)
     expect((await says('audit verify --key next.key')).stderr).toContain('next.key is a signing key')
   }))
@@ -269,9 +273,68 @@ test('a ledger without events says that nothing is sealed, and that its store is
     const { stdout } = await shell('palimpsest audit seal --anchor X/; palimpsest audit status', directory)
     expect(stdout).toContain('nothing to seal: the anchors were given no checkpoint')
     expect(stdout).toContain('exposure  none: nothing is sealed, because there are no events')
+    const { stdout: findings } = await shell('palimpsest doctor', directory)
+    expect(findings).toMatch(/^ok\tledger\tthe ledger \S+ has no entries yet/m)
     await shell('palimpsest append a --role user --text Hi', directory)
     const again = await shell('palimpsest audit init --key new.key --again lost --force', directory)
     expect(again).toMatchObject({ code: 0, stderr: '' })
+  }))
+
+test('an anchor that cannot be used is answered with what to write or run instead', () =>
+  inDirectory(async (directory) => {
+    await shell(begin, directory)
+    const sealed = (place: string, env = {}) =>
+      shell(`palimpsest audit seal --anchor ${place}`, directory, env)
+    const bare = await sealed('elsewhere')
+    expect(bare.stderr).toContain(
+      'for a folder, write --anchor elsewhere/; for a file, --anchor elsewhere.txt',
+    )
+    expect(bare.code).toBe(2)
+    expect(existsSync(join(directory, 'elsewhere'))).toBe(false)
+    expect((await sealed('file:elsewhere')).code).toBe(0)
+    expect((await sealed('elsewhere')).code).toBe(0)
+    expect((await sealed('git:none')).stderr).toContain('create it with git init none')
+    await shell('palimpsest audit verify --anchor sqlite:gone.db', directory)
+    expect(existsSync(join(directory, 'gone.db'))).toBe(false)
+  }))
+
+test('an export with secrets names the positions to withhold, in a form that can be pasted', () =>
+  inDirectory(async (directory) => {
+    const secret = ['ghp', 'F3wJmZ8kQ2LrT6vXb0Yc9dNaEuHs1pGi4oRt'].join('_')
+    for (const text of ['A.', secret, 'B.', secret])
+      await shell(`palimpsest append a --role user --text "${text}"`, directory)
+    const { stderr } = await shell('palimpsest audit export a --withhold 0 --out e', directory)
+    expect(stderr).toContain(
+      'Nothing was exported: leave them out with --withhold 0-1,3, or export anyway with --force',
+    )
+    const { code } = await shell('palimpsest audit export a --withhold 0-1,3 --out e', directory)
+    expect(code).toBe(0)
+  }))
+
+test('serve --seal with a wrong key ends before it says anything', () =>
+  inDirectory(async (directory) => {
+    await shell(`${begin}; palimpsest audit init --store sqlite:other.db --key other.key`, directory)
+    const { stdout, stderr, code } = await shell('palimpsest serve --port 0 --seal other.key', directory)
+    expect([stdout, code]).toEqual(['', 1])
+    expect(stderr).toContain('has never signed the ledger')
+    const none = await shell('palimpsest serve --port 0 --seal other.key --store sqlite:new.db', directory)
+    expect(none).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('has no ledger') as string,
+    })
+  }))
+
+test('the refusal of a second ledger names a command that begins it', () =>
+  inDirectory(async (directory) => {
+    await shell(begin, directory)
+    const advised = async (command: string): Promise<string> => {
+      const { stderr } = await shell(command, directory)
+      return /palimpsest audit init --key .* --force/.exec(stderr)?.[0] ?? ''
+    }
+    const command = await advised('palimpsest audit init')
+    expect(await advised('palimpsest audit init --key new.key --again lost')).toBe(command)
+    expect((await shell(command, directory)).code).toBe(0)
   }))
 
 test('a forced export says that the chain is broken, in a ledger or not', () =>

@@ -48,6 +48,15 @@ describe('palimpsest copy', () => {
     expect(stdout).toContain('{"ok":true,"ledger":"example.com/a","conversations":[')
   })
 
+  test('says which retention rules stay in the source, and the commands that set them in the target', async () => {
+    const { stderr } = await after(
+      `palimpsest retention --keep 12mo --for support- --by ann --reason "policy 7" > /dev/null; ${copy}; palimpsest retention --keep 12mo --for support- --by ann --store sqlite:other.db > /dev/null; ${copy}`,
+    )
+    expect(stderr).toBe(
+      "1 retention rule of the source is not copied, because people set them for a store. To set it in the target:\n  palimpsest retention --keep 12mo --for support- --by ann --reason 'policy 7' --store sqlite:other.db\n",
+    )
+  })
+
   test('needs both stores, and a source that is there', async () => {
     const { stderr, code } = await after(
       'palimpsest copy --from sqlite:a.db --to sqlite:a.db; palimpsest copy --to memory:; palimpsest copy --from nonsense --to memory:; palimpsest copy --from sqlite:none.db --to memory:',

@@ -1,5 +1,8 @@
+import { join } from 'node:path'
+import { PassThrough, Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { timeBefore } from '../../src/cli/durations.ts'
+import { run } from '../../src/cli/run.ts'
 import { inDirectory, type Ran, shell } from './palimpsest.ts'
 
 const begin = `palimpsest append task-42 --role user --text 'My card is 4111-2222.' > /dev/null
@@ -18,9 +21,9 @@ grep -c 4111 palimpsest.db || true`,
     )
     expect(stdout.split('\n').map((line) => line.trim())).toEqual([
       'would erase from task-42: 1 event (0)',
-      'also in 1: words of 0, 4… (8 characters)',
+      'position 1 repeats words of position 0: 4… (8 characters)',
       'erased from task-42: 1 event (0)',
-      'also in 1: words of 0, 4… (8 characters)',
+      'position 1 repeats words of position 0: 4… (8 characters)',
       '0  ●  user       [erased]',
       '1  ●  assistant  Noted: 4111 2222.',
       '2  ⌫  erased     events 0 by ann: request 17',
@@ -32,6 +35,33 @@ grep -c 4111 palimpsest.db || true`,
     ])
     expect(code).toBe(0)
   })
+
+  test('asks on a terminal before it erases a whole conversation, unless it has --yes', () =>
+    inDirectory(async (directory) => {
+      await shell(begin, directory)
+      const store = `sqlite:${join(directory, 'palimpsest.db')}`
+      const answered = async (answer: string, ...options: readonly string[]): Promise<string> => {
+        const stdin = Object.assign(Readable.from([answer]), { isTTY: true })
+        const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+        const code = await run(['erase', 'task-42', '--store', store, ...options], {
+          stdin,
+          stdout,
+          stderr,
+          env: {},
+        })
+        const said = [stderr, stdout].map((stream) => String(stream.read() ?? '')).join('')
+        expect(code).toBe(0)
+        return said
+      }
+      for (const answer of ['n\n', '\n', ''])
+        expect(await answered(answer)).toMatch(
+          /whole conversation task-42 for good\?.* \[y\/N\] nothing was erased\n$/,
+        )
+      expect(await answered('', '--positions', '0')).toContain('erased from task-42: 1 event (0)')
+      expect(await answered('', '--dry-run')).toContain('would erase from task-42: 1 event (1)')
+      expect(await answered('y\n')).toMatch(/\[y\/N\] erased from task-42: 1 event \(1\)\n$/)
+      expect(await answered('', '--yes')).toBe('erased from task-42: nothing is left to erase\n')
+    }))
 
   test('names the exports that have it, as JSON, too', async () => {
     const { stdout } = await ran(
@@ -48,10 +78,12 @@ palimpsest erase task-42 --positions 0 --dry-run; palimpsest erase task-42 --pos
 
   test('refuses under a legal hold, until it is released', async () => {
     const { stdout, stderr, code } = await ran(
-      `palimpsest hold task-42 --by legal --reason 'case 7'; palimpsest erase task-42
+      `palimpsest release task-42; palimpsest hold task-42 --by legal --reason 'case 7'; palimpsest erase task-42
 palimpsest release task-42 --by legal; palimpsest erase task-42`,
     )
-    expect(stdout).toBe('task-42 is held\ntask-42 is released\nerased from task-42: 2 events (0..1)\n')
+    expect(stdout).toBe(
+      'task-42 was not held: nothing was written\ntask-42 is held\ntask-42 is released\nerased from task-42: 2 events (0..1)\n',
+    )
     expect(stderr).toMatch(
       /nothing of conversation task-42 was erased: it is under the legal hold of legal since .* \(case 7\)/,
     )

@@ -105,9 +105,14 @@ describe('import', () => {
         full.stdout.match(/^s\d {2}1 event added|^ {2}(left out|skipped):|^no messages yet/gm),
       ).toHaveLength(32)
       expect(full.stderr.trimEnd().split('\n')).toHaveLength(8)
+      const again = await shell(
+        'palimpsest import all --skip-bad-lines --verbose --store sqlite:full.db',
+        directory,
+      )
+      expect(again.stdout.match(/^s\d {2}nothing new|^ {2}(left out|skipped):/gm)).toHaveLength(24)
     }))
 
-  test('of a folder names at its end the conversations that were continued, with the way out', () =>
+  test('of a folder names at its end the conversations that were changed, with the way out', () =>
     inDirectory(async (directory) => {
       const line = (sessionId: string, uuid: string, parentUuid: string | null): string =>
         `${JSON.stringify({ sessionId, uuid, parentUuid, type: 'user', timestamp: '2026-01-01T10:00:00.000Z', message: { role: 'user', content: uuid } })}\n`
@@ -126,7 +131,7 @@ describe('import', () => {
       const [added = '', diverged = '', summary, ...rest] = ran.stdout.trimEnd().split('\n')
       expect(added).toMatch(/^b {2}\d+ events? added/)
       expect(diverged).toMatch(
-        /a\.jsonl: .*: run palimpsest rewind a --to \d+, or import this file alone under another id \(--id NEW\)$/,
+        /a\.jsonl: .*: run palimpsest rewind a --to \d+ \(fork it first to keep the changes\), or import this file alone under another id \(--id NEW\)$/,
       )
       expect(summary).toContain('1 failed')
       expect(rest).toEqual([])

@@ -418,12 +418,12 @@ describe('the body of a request', () => {
         .join('; '),
     )
     expect(JSON.parse(stdout.slice(0, stdout.indexOf('\n}\n') + 2))).toHaveProperty('model')
-    const lacks = (names: string, example: string): string =>
-      `the log has no ${names}: add to the body, or record with palimpsest configure ID ${example}`
-    const both = lacks('model, max_tokens', `--model MODEL --parameters '{"max_tokens": 8192}'`)
+    const lacks = (id: string, names: string, example: string): string =>
+      `the log has no ${names}: add to the body, or record with palimpsest configure ${id} ${example}`
+    const both = lacks('new', 'model, max_tokens', `--model MODEL --parameters '{"max_tokens": 8192}'`)
     expect(stderr.trimEnd().split('\n')).toEqual([
       'repairs: 1 roles-merged, 1 tools-unknown',
-      lacks('max_tokens', `--parameters '{"max_tokens": 8192}'`),
+      lacks(sample, 'max_tokens', `--parameters '{"max_tokens": 8192}'`),
       both,
       'there is nothing to send: append a message first',
       both,

@@ -57,6 +57,39 @@ describe('palimpsest steps', () => {
     }))
 })
 
+test('palimpsest waiting lists the calls of every conversation that workers answer', () =>
+  inDirectory(async (directory) => {
+    const events = right(await openEvents(`sqlite:${join(directory, 'palimpsest.db')}`)())
+    const store = storeOn(events, { kind: 'program' })
+    for (const [n, id] of ['a', 'b'].entries()) {
+      const chat = store.conversation(id)
+      const call = { type: 'tool_use', id: `toolu_${n}`, name: 'pay', input: { euros: n } } as const
+      right(await chat.append({ role: 'user', content: 'Pay.' }, { answer: true })())
+      right(await chat.append({ role: 'assistant', content: [call] })())
+      const step = { step: 'conversation@0', worker: 'w', at: 1 }
+      const facts = [
+        { type: 'TurnsBegun', data: { at: 0 } },
+        { type: 'TurnClaimed', data: { ...step, attempt: 1 } },
+        { type: 'CallsWaiting', data: { reply: 1, calls: [call.id], why: 'approval', at: 1 } },
+        { type: 'TurnReleased', data: { ...step, reason: 'waiting' } },
+      ] as const
+      right(await run(chat.turnLog.append(facts, -1)))
+    }
+    right(await store.close()())
+    const { stdout } = await shell('palimpsest waiting', directory)
+    expect(stdout).toBe(
+      'a      1  approve?   toolu_0  pay {"euros":0}\nb      1  approve?   toolu_1  pay {"euros":1}\n',
+    )
+    expect(await json('waiting', directory)).toMatchObject({
+      calls: [
+        { conversation: 'a', call: 'toolu_0' },
+        { conversation: 'b', call: 'toolu_1' },
+      ],
+      moreConversations: 0,
+    })
+    expect(await json('waiting --queued', directory)).toMatchObject({ error: { _tag: 'Usage' } })
+  }))
+
 test('palimpsest cancel says which worker has claimed the turn, if it is known', () =>
   inDirectory(async (directory) => {
     await withSteps(directory)
@@ -99,6 +132,25 @@ describe('palimpsest answer', () => {
     }))
 })
 
+/** The lines of `palimpsest steps` on a terminal of 80 columns. */
+const shownIn = async (directory: string): Promise<readonly string[]> => {
+  let written = ''
+  const screen = new Writable({
+    write: (chunk: Buffer, _, done) => {
+      written += chunk.toString()
+      done()
+    },
+  })
+  const code = await runCli(['--store', `sqlite:${join(directory, 'palimpsest.db')}`, 'steps'], {
+    stdin: Readable.from([]),
+    stdout: Object.assign(screen, { isTTY: true, columns: 80 }),
+    stderr: new Writable({ write: (_, __, done) => done() }),
+    env: {},
+  })
+  expect(code).toBe(0)
+  return stripVTControlCharacters(written).trimEnd().split('\n')
+}
+
 /** A step that waits a minute after a failure, and one that a worker holds. */
 const withWaiting = async (directory: string): Promise<void> => {
   const events = right(await openEvents(`sqlite:${join(directory, 'palimpsest.db')}`)())
@@ -139,21 +191,7 @@ describe('a step that waits after a failure', () => {
   test('is shown on a terminal of 80 columns with a short worker, and with its whole error below', () =>
     inDirectory(async (directory) => {
       await withWaiting(directory)
-      let written = ''
-      const screen = new Writable({
-        write: (chunk: Buffer, _, done) => {
-          written += chunk.toString()
-          done()
-        },
-      })
-      const code = await runCli(['--store', `sqlite:${join(directory, 'palimpsest.db')}`, 'steps'], {
-        stdin: Readable.from([]),
-        stdout: Object.assign(screen, { isTTY: true, columns: 80 }),
-        stderr: new Writable({ write: (_, __, done) => done() }),
-        env: {},
-      })
-      expect(code).toBe(0)
-      const lines = stripVTControlCharacters(written).trimEnd().split('\n')
+      const lines = await shownIn(directory)
       expect(lines[0]).toMatch(/^conversation +state +age +attempts +next try +worker$/)
       expect(lines[1]).toMatch(/^a +open +.* in \d+ (s|min)/)
       expect(lines[2]).toBe(`  ${error}`)
@@ -162,6 +200,24 @@ describe('a step that waits after a failure', () => {
       expect(lines).toHaveLength(5)
     }))
 })
+
+test('an error of several steps is shown once on a terminal', () =>
+  inDirectory(async (directory) => {
+    const events = right(await openEvents(`sqlite:${join(directory, 'palimpsest.db')}`)())
+    for (const id of ['a', 'b', 'c']) await parkStep(events, id, [id === 'c' ? 'ModelFailed: no' : error])
+    right(await events.close()())
+    const lines = await shownIn(directory)
+    expect(lines.slice(2, 7)).toEqual([
+      `  in 2 steps: ${error}`,
+      expect.stringMatching(/^b +parked/),
+      '  as for a',
+      expect.stringMatching(/^c +parked/),
+      '  ModelFailed: no',
+    ])
+    expect((await shell('palimpsest steps | cut -f6', directory)).stdout).toBe(
+      `${error}\n${error}\nModelFailed: no\n`,
+    )
+  }))
 
 describe('palimpsest retry', () => {
   test('opens a parked step again, with none of its attempts', () =>

@@ -354,3 +354,25 @@ test('names that are close to what is meant are taken: md, the position of a rep
   expect(one).toMatch(/^c\t0\t.*\ntotal\t/)
   expect(all).toBe(one)
 })
+
+test('export takes a position in every format, and request --list says what to ask of a session without receipts', async () => {
+  const at = await ran('export c --format md --at 0; palimpsest export c --at 0')
+  expect(at).toMatchObject({ stderr: '', code: 0 })
+  expect(at.stdout).toContain('One')
+  expect(at.stdout).not.toContain('Two')
+  const beyond = await ran('export c --format md --at 2')
+  expect(beyond).toMatchObject({ stdout: '', stderr: expect.stringContaining('it has 0 to 1'), code: 1 })
+  const list = await ran('request c --list')
+  expect(list).toMatchObject({ stdout: '', code: 0 })
+  expect(list.stderr).toContain('palimpsest request c --at N')
+})
+
+test.each([
+  ['search two words', 'got 2. If they are one text, put a text of several words in quotes\n'],
+  [
+    'append c --role user --text two words',
+    "error: put a text of several words in quotes: --text 'two words'\n",
+  ],
+])('words after a text without quotes: %s', async (command, said) => {
+  expect(await ran(command)).toMatchObject({ stdout: '', stderr: expect.stringContaining(said), code: 2 })
+})

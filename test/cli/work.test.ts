@@ -296,6 +296,34 @@ export default ({ id }) => ({ client: client[id], model: 'claude-opus-5-5', maxR
     )
   })
 
+  test('names the step during which a process died, and below the line what it waits for', async () => {
+    const folder = temporaryFolder()
+    const url = `sqlite:${join(folder, 'store.db')}`
+    const store = await openStore(url)
+    atEnd(store.close)
+    const file = join(folder, 'agent.mjs')
+    writeFileSync(
+      file,
+      `import { existsSync, writeFileSync } from 'node:fs'
+export default () => {
+  const died = ['${folder}/once', '${folder}/twice'].find((name) => !existsSync(name))
+  if (died) writeFileSync(died, '')
+  if (died) process.kill(process.pid, 'SIGKILL')
+  throw new Error('no address')
+}`,
+    )
+    await ask(store, 'c')
+    const child = startHeard(await program(), 'work', file, '--store', url)
+    endsWithTest(child, 'SIGTERM')
+    let output = ''
+    child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()))
+    await until(() => /^c {2}failed.*\n/m.test(output) && output.includes('attempt 2 of 5'))
+    expect(output).toMatch(/^ {2}c {2}its process died {2}attempt 1 of 5, step conversation@0$/m)
+    expect(output).toMatch(
+      /attempt 2 of 5, step conversation@0; 2 workers died during it: palimpsest log c shows it, palimpsest pause c keeps/,
+    )
+  })
+
   test('answers what nobody has asked for, if it is told to', async () => {
     const { store, begin, open } = await working(['--answer-all'])
     open()

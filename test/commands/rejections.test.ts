@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { ConversationCommand } from '../../src/commands/command.ts'
 import { fork } from '../../src/commands/fork.ts'
 import type { Event } from '../../src/events/events.ts'
-import { assistant, condensed, toolResult, toolUse, user } from '../support/log.ts'
+import { assistant, condensed, restored, toolResult, toolUse, user } from '../support/log.ts'
 import { given, type Refusal } from '../support/specification.ts'
 
 const talk = [user('m0'), assistant('m1'), user('m2'), assistant('m3')]
@@ -10,8 +10,8 @@ const round = [user('m0'), assistant([toolUse('a'), toolUse('b')]), user([toolRe
 const many = (length: number): readonly Event[] => Array.from({ length }, () => user('Again.'))
 const hello = { role: 'user' as const, content: 'Hello.' }
 
-const noMarker = (shown: string): string =>
-  `conversation c shows no marker at position 0 now; it shows ${shown}. If the marker is on an abandoned branch, rewind to it; if another marker hides it, restore that one first; if it has been restored, nothing is left to do`
+const noMarker = (position: number, shown: string, advice: string): string =>
+  `conversation c shows no marker at position ${position} now; it shows ${shown}. ${advice}`
 const noItem = (position: number, shown: string): string =>
   `conversation c shows no item at position ${position} now; it shows ${shown}`
 
@@ -55,13 +55,51 @@ describe('a refusal says what is wrong, and what to do next', () => {
       'no marker is shown',
       talk,
       { type: 'restore', marker: 0 },
-      { _tag: 'NotShown', message: noMarker('none'), conversation: 'c', position: 0, shown: [] },
+      {
+        _tag: 'NotShown',
+        message: noMarker(0, 'none', 'That position is a message'),
+        conversation: 'c',
+        position: 0,
+        shown: [],
+      },
     ],
     [
       'another marker is shown',
       [...talk, condensed(1, 2)],
       { type: 'restore', marker: 0 },
-      { _tag: 'NotShown', message: noMarker('4'), shown: [4] },
+      { _tag: 'NotShown', message: noMarker(0, '4', 'That position is a message'), shown: [4] },
+    ],
+    [
+      'the marker is yet to come',
+      talk,
+      { type: 'restore', marker: 7 },
+      { _tag: 'NotShown', message: noMarker(7, 'none', 'The conversation ends at position 3') },
+    ],
+    [
+      'another marker hides the marker',
+      [...talk, condensed(1, 2), condensed(0, 4)],
+      { type: 'restore', marker: 4 },
+      {
+        _tag: 'NotShown',
+        message: noMarker(
+          4,
+          '5',
+          'The marker at 5 hides that position: restore it first; or, if the position is on an abandoned branch, rewind to it',
+        ),
+      },
+    ],
+    [
+      'the marker has been restored',
+      [...talk, condensed(1, 2), restored(4)],
+      { type: 'restore', marker: 4 },
+      {
+        _tag: 'NotShown',
+        message: noMarker(
+          4,
+          'none',
+          'If it has been restored, nothing is left to do; if it is on an abandoned branch, rewind to it',
+        ),
+      },
     ],
     [
       'the first of a slice is not shown',

@@ -75,6 +75,38 @@ test.each(programs.map(({ place, code }) => [place, code] as const))(
     }),
 )
 
+test('the stand-in of the tutorial answers in its steps without a key, and calls the tools', () =>
+  inDirectory(async (directory) => {
+    await installPackage(directory)
+    await writeFile(join(directory, 'package.json'), '{ "type": "module" }')
+    await writeFile(join(directory, 'list.txt'), 'Milk, bread, tea.\n')
+    const [, code = ''] =
+      /```js\n([\s\S]*?)```/.exec(await readFile(join(root, 'docs/turns.md'), 'utf8')) ?? []
+    await writeFile(join(directory, 'stand-in.js'), code)
+    const standIn = spawn(process.execPath, ['stand-in.js'], {
+      cwd: directory,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const over = once(standIn, 'close')
+    try {
+      let printed = ''
+      while (!/OPENAI_BASE_URL=.*\n/.test(printed)) printed += String((await once(standIn.stdout, 'data'))[0])
+      const env = Object.fromEntries(printed.matchAll(/(\w+)=(\S+)/g).map(([, name, value]) => [name, value]))
+      const says = async (step: number, message: string): Promise<string> => {
+        await writeFile(join(directory, 'agent.ts'), programs[step - 1]?.code ?? '')
+        return (await shell(`"$NODE" agent.ts "${message}"`, directory, env)).stdout
+      }
+      expect(await says(1, 'What is my name?')).toBe('Your name is Kim.\n')
+      expect(await says(2, 'What is on list.txt?')).toContain("read_file { path: 'list.txt' }")
+      expect(await says(4, 'What does package.json say?')).toContain('The tool returned')
+      expect(await says(3, 'Remove the list.')).toContain('waiting for approval')
+      expect(await says(5, 'And what was on my list?')).toContain('Hello, Kim!')
+    } finally {
+      standIn.kill()
+      await over
+    }
+  }))
+
 /** Runs the tutorial's server while its page is used. */
 const withServer = async (
   cwd: string,

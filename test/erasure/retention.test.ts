@@ -96,10 +96,12 @@ describe('a rule', () => {
       moreSkipped: 0,
       isComplete: true,
     }
-    expect(await store.retention.apply({ dryRun: true })).toEqual({ ...counts, skipped: [] })
+    const first = monthsAgo(13).toISOString().slice(0, 10)
+    const erased = [{ conversation: 'support-1', events: 1, first: expect.stringContaining(first) as string }]
+    expect(await store.retention.apply({ dryRun: true })).toEqual({ ...counts, erased, skipped: [] })
     expect(await isWhole(chat)).toBe(true)
     expect(runsIn(given)).toEqual([])
-    expect(await store.retention.apply({ by: 'cron' })).toEqual({ ...counts, skipped: [] })
+    expect(await store.retention.apply({ by: 'cron' })).toEqual({ ...counts, erased, skipped: [] })
     expect(await textsOf(chat)).toEqual(['[erased]', 'New words of support-1.'])
     expect(await isWhole(other)).toBe(true)
     for await (const record of chat.events({ from: 2 }))
@@ -292,18 +294,33 @@ describe('on the command line', () => {
       code: 0,
     })
     expect(await ran('')).toEqual({ out: "'support-'\t12 months\tTIME\tann\tpolicy 7", code: 0 })
-    expect(await ran('--apply --dry-run')).toEqual({ out: 'would erase: 1 event of 1 conversation', code: 0 })
+    const which = `  support-1  1 event, the first of ${monthsAgo(13).toISOString().slice(0, 10)}`
+    expect(await ran('--apply --dry-run')).toEqual({
+      out: `would erase: 1 event of 1 conversation\n${which}`,
+      code: 0,
+    })
     await store.conversation('support-1').hold({ by: 'legal' })
     expect((await ran('--apply')).out).toMatch(
       /^erased: nothing is due\nskipped support-1: .*release it first$/,
     )
     await store.conversation('support-1').release({ by: 'legal' })
-    expect(await ran('--apply')).toEqual({ out: 'erased: 1 event of 1 conversation', code: 0 })
+    expect(await ran('--apply')).toEqual({ out: `erased: 1 event of 1 conversation\n${which}`, code: 0 })
     expect(await ran('--remove support-')).toEqual({ out: "the rule for 'support-' has ended", code: 0 })
     expect((await ran('--keep 5mo --for ""')).out).toContain('six months or more')
     expect((await ran('--keep 5mo')).out).toContain('--keep needs --for')
     expect((await ran('--keep 5h --for ""')).out).toContain('whole days')
     expect((await ran('--force')).out).toContain('need --keep')
+  })
+
+  it('a run names the first 20 conversations, and how many more there are', async () => {
+    const { store, folder } = await scene()
+    for (let n = 0; n < 22; n++) await aged(store, `task-${n}`)
+    await store.retention.set({ prefix: 'task-', keep: year, by })
+    const lines = (await shell('palimpsest retention --apply --dry-run', folder)).stdout.trim().split('\n')
+    expect(lines).toHaveLength(22)
+    expect(lines.at(-1)).toBe('  and 2 more conversations (--json names 1,000)')
+    const { stdout } = await shell('palimpsest retention --apply --dry-run --json', folder)
+    expect((JSON.parse(stdout) as { erased: unknown[] }).erased).toHaveLength(22)
   })
 
   it('serve applies the rules', async () => {

@@ -208,7 +208,7 @@ describe('bisect', () => {
       const skipped = await shell(`palimpsest bisect c --good 28 --bad 31 --run '${skipping}'`, directory)
       expect(skipped).toMatchObject({ stdout: expect.stringContaining('were skipped'), code: 1 })
       expect((await shell('palimpsest bisect c --good 0 --bad 31', directory)).stdout).toMatch(
-        /^look at (\d+) \(palimpsest show c --at \1\), then answer with --mark good, bad or skip\n$/,
+        /^look at (\d+): palimpsest show c --at \1\nthen answer with good, bad or skip: palimpsest bisect c --good 0 --bad 31 --mark good\n$/,
       )
       expect(await shell('palimpsest bisect c --good 0 --bad 31 --ask x', directory)).toMatchObject({
         code: 2,

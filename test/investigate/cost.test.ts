@@ -533,12 +533,20 @@ describe('cost', () => {
           'task:sub\t1\t1000\t0\t0\t100\t0.0060\t0.0060',
           'total\t3\t2007\t0\t0\t207\t≥ 0.0120\t≥ 0.0120\n',
         ].join('\n'),
-        stderr: '1 call without a price (home-made): give one with --prices\n',
+        stderr:
+          '1 call without a price (home-made): give one with --prices FILE, which has {"home-made": {"input": 5, "output": 25, "cacheRead": 0.5, "cacheWrite5m": 6.25, "cacheWrite1h": 10}}\n',
         code: 0,
       })
       expect((await shell('palimpsest cost --all --by model', directory)).stdout).toBe(
         'claude-opus-5-5\t2\t2000\t0\t0\t200\t0.0120\nhome-made\t1\t7\t0\t0\t7\t≥ 0.0000\ntotal\t3\t2007\t0\t0\t207\t≥ 0.0120\n',
       )
+      writeFileSync(join(directory, 'prices.json'), '{"home-made":{"input":0,"cacheRead":"0","outptu":0}}')
+      const wrong = await shell('palimpsest cost task --prices prices.json', directory)
+      expect(wrong).toMatchObject({ stdout: '', code: 1 })
+      const missing = ['output', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h'].map(
+        (field) => `home-made.${field} is missing or has another type`,
+      )
+      expect(wrong.stderr).toContain(`: ${missing.join(', ')}, home-made.outptu is unknown\n`)
       writeFileSync(
         join(directory, 'prices.json'),
         '{"home-made":{"input":0,"output":0,"cacheRead":0,"cacheWrite5m":0,"cacheWrite1h":0}}',

@@ -97,6 +97,9 @@ describe('why', () => {
         .every(({ because, event }) => because === 'rewind' && event === rewound),
     ).toBe(true)
     await expect(why(chat, { call: 6 })).rejects.toMatchObject({ _tag: 'CallOutOfRange', calls: 5 })
+    await expect(why(chat, { call: fifth.position })).rejects.toThrow(
+      `name one from 1 to 5; the reply at ${fifth.position} is call 5`,
+    )
     await expect(why(chat, { call: 0 })).rejects.toMatchObject({ _tag: 'InvalidInput' })
   })
 

@@ -162,6 +162,7 @@ describe('an archive of evidence', () => {
     expect(JSON.parse(answer.headers.get('palimpsest-evidence') ?? '')).toMatchObject({
       events: 49,
       isSealed: true,
+      unsealed: 0,
     })
     const files = unzipped(Buffer.from(await answer.arrayBuffer()))
     const folder = join(temporaryFolder(), 'bundle')
@@ -177,6 +178,16 @@ describe('an archive of evidence', () => {
       readdirSync(from).map((name) => [name, readFileSync(join(from, name), 'utf8')])
     expect(texts(folder)).toEqual(texts(again))
     const blob = await remote.evidence({ withhold: [0] })
+    await store.conversation(id).append([
+      { role: 'user', content: 'One more.' },
+      { role: 'user', content: 'Two.' },
+    ])
+    const later = await fetch(`${of}/evidence`, { json: {} })
+    await later.arrayBuffer()
+    expect(JSON.parse(later.headers.get('palimpsest-evidence') ?? '')).toMatchObject({
+      isSealed: true,
+      unsealed: 2,
+    })
     const zip = join(temporaryFolder(), 'some.zip')
     writeFileSync(zip, Buffer.from(await blob.arrayBuffer()))
     const { stdout, error } = spawnSync('python3', ['-m', 'zipfile', '-t', zip], { encoding: 'utf8' })

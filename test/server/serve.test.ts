@@ -108,6 +108,27 @@ test('a token file in the folder that the server does not use is named', () =>
     expect(await serving('--token-file', 'tokens.json')).toBe('')
   }))
 
+test('a store that does not exist yet is named, as its path may be mistyped', () =>
+  inDirectory(async (directory) => {
+    const said = async (): Promise<readonly string[]> => {
+      const args = [await program(), 'serve', '--port', '0', '--store', 'sqlite:typo.db']
+      const child = spawn(node, args, { cwd: directory, env: quiet, stdio: ['ignore', 'pipe', 'inherit'] })
+      endsWithTest(child)
+      const lines: string[] = []
+      createInterface(child.stdout).on('line', (line) => lines.push(line))
+      await once(child.stdout, 'data')
+      child.kill('SIGTERM')
+      await once(child, 'close')
+      return lines
+    }
+    expect(await said()).toEqual([
+      expect.stringContaining('is served on') as string,
+      expect.stringContaining('there is no store at sqlite:typo.db yet') as string,
+    ])
+    await (await openStore(`sqlite:${join(directory, 'typo.db')}`)).close()
+    expect(await said()).toEqual([expect.stringContaining('is served on') as string])
+  }))
+
 test('palimpsest start --web imports the sample, and serves its page until it is told to end', async () => {
   const url = `sqlite:${join(temporaryFolder(), 'store.db')}`
   const child = startHeard(await program(), 'start', '--web', '--port', '0', '--store', url, '--json')

@@ -239,7 +239,7 @@ describe('a backup', () => {
         directory,
       )
       expect(again.stdout).toMatch(
-        /^palimpsest\.db {2}1 stream, 1 event, .*, from b\.db\nthe former files are in .*\/palimpsest\.db\.replaced-\S+\nwhat was written since .*\n +0 .*Hi\n/,
+        /^palimpsest\.db {2}1 stream, 1 event, .*, from b\.db\nthe former files are in .*\/palimpsest\.db\.replaced-\S+\nwhat was written since .*legal holds.*\nto see the rules that the former store had: palimpsest retention --store sqlite:.*\/palimpsest\.db\n +0 .*Hi\n/,
       )
       expect(again.stdout).not.toContain('user       later')
       const former = readdirSync(directory).find((name) => name.includes('.replaced-')) ?? ''

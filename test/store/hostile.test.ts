@@ -149,7 +149,7 @@ describe('an import', () => {
     id: 'c',
   })
 
-  test('of a grown file is refused where the conversation has gone another way, and goes on behind markers', async () => {
+  test('of a grown file is refused where the conversation has been changed, until the change is taken back', async () => {
     const store = await opened()
     const chat = store.conversation('c')
     await store.importSession(session(4))
@@ -159,7 +159,9 @@ describe('an import', () => {
       conversation: 'c',
     })
     await chat.undo()
-    await chat.truncate({ covers: { first: 1, last: 2 } })
+    const { position: marker } = await chat.truncate({ covers: { first: 1, last: 2 } })
+    await expect(store.importSession(session(8))).rejects.toMatchObject({ _tag: 'ImportDiverged' })
+    await chat.restore({ marker })
     expect((await store.importSession(session(8))).conversations).toMatchObject([{ added: 4 }])
     await chat.append(hello)
     await expect(store.importSession(session(9))).rejects.toMatchObject({ _tag: 'ImportDiverged' })

@@ -18,7 +18,7 @@ export const requireThat = (
   if (!isSo) throw new Problem(problem)
 }
 
-/** Thrown when part of a bundle is missing or malformed. */
+/** Thrown when part of a bundle is missing or malformed. `inFile` converts it into an error that names the file. */
 export class BundleFormatError extends Error {}
 
 /** Returns `value`. Throws `BundleFormatError` if it is undefined. */
@@ -26,6 +26,31 @@ export const requireValue = <A>(value: A | undefined): A => {
   if (value === undefined) throw new BundleFormatError()
   return value
 }
+
+/**
+ * Runs a check that reads one file of a bundle. Its errors name the file: a file that cannot be read is unchecked; invalid JSON, invalid
+ * UTF-8 and malformed data are broken, because bundles contain none of them.
+ */
+export const inFile = async <A>(name: string, check: () => A | Promise<A>): Promise<A> => {
+  try {
+    return await check()
+  } catch (error) {
+    throw namedError(name, error)
+  }
+}
+
+/** Returns the error of a check with the name of the file that it has read. Returns errors of another kind unchanged. */
+export const namedError = (name: string, error: unknown): unknown => {
+  if (isSystemError(error)) return new UncheckedBundleError(`${name} cannot be read`)
+  if (error instanceof SyntaxError)
+    return new BrokenBundleError(`${name} contains invalid JSON: get another copy of the bundle`)
+  // Decoder errors have a `code`.
+  const isMalformed = error instanceof BundleFormatError || (error instanceof Error && 'code' in error)
+  return isMalformed ? new BrokenBundleError(`${name} is malformed: get another copy of the bundle`) : error
+}
+
+/** Reports whether an error is from the file system. */
+export const isSystemError = (error: unknown): boolean => error instanceof Error && 'syscall' in error
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 

@@ -12,6 +12,7 @@ import {
   field,
   listIn,
   BundleFormatError,
+  inFile,
   requireThat,
   UncheckedBundleError,
   numberIn,
@@ -64,13 +65,18 @@ export const checkLedger = async (
   const { ledger: place, first, last } = manifest
   if (place === undefined) return { proven: nothing, problem: `there is no ledger: ${anybody}` }
   if (!key) return { proven: nothing, problem: `no key was given: ${anybody}` }
-  const keys = listIn(field(parse(await bytesIn(folder, files.keys)), 'rotations'))
-  const newest = keys.reduce<VerifierKey>(replaced, key)
-  const note = textFrom(await bytesIn(folder, files.checkpoint))
-  requireThat(note !== '', `${files.checkpoint} is empty`)
-  const tree = checkNote(note, newest)
-  const entries = await entriesIn(folder, manifest, place)
-  const proven = checkEntries(entries, manifest, hashes, tree)
+  const newest = await inFile(files.keys, async () => {
+    const rotations = listIn(field(parse(await bytesIn(folder, files.keys)), 'rotations'))
+    return rotations.reduce<VerifierKey>(replaced, key)
+  })
+  const tree = await inFile(files.checkpoint, async () => {
+    const note = textFrom(await bytesIn(folder, files.checkpoint))
+    requireThat(note !== '', `${files.checkpoint} is empty`)
+    return checkNote(note, newest)
+  })
+  const proven = await inFile(manifest.isSecond ? files.entries : files.manifest, async () =>
+    checkEntries(await entriesIn(folder, manifest, place), manifest, hashes, tree),
+  )
   const { origin, size } = tree
   const made = 'sealed' in place ? { entries: place.entries, sealed: place.sealed } : { entries: 1 }
   const ledger = { origin, key: keyText(newest), size, ...made }

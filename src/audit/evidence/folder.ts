@@ -29,8 +29,15 @@ export async function* emptyFolder(folder: string): Fallible<InvalidInput | File
   )
   return names.length === 0
     ? made
-    : yield fileExists(folder, 'is not empty: name a folder that is new or empty')
+    : yield fileExists(
+        folder,
+        names.includes('events.txt') && !names.includes('bundle.json') ? unfinished : taken,
+      )
 }
+
+const taken = 'is not empty: name a folder that is new or empty'
+const unfinished =
+  'has an incomplete bundle, left by an export that was interrupted (or is still running): remove it, or name another folder'
 
 /** Paths to remove if an operation fails. */
 export interface CreatedPaths {

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { fileIn, requireThat } from './bundle-errors.ts'
+import { fileIn, inFile, requireThat } from './bundle-errors.ts'
 
 /** Maximum number of bytes read at once. */
 export const atOnce = 1024 * 1024
@@ -28,9 +28,10 @@ export async function* linesIn(path: string, problem: string): AsyncGenerator<Bu
 }
 
 /** Returns all lines of a bundle's file. */
-export const linesOf = async (folder: string, name: string): Promise<readonly Buffer[]> => {
-  const path = await fileIn(folder, name)
-  const lines: Buffer[] = []
-  for await (const line of linesIn(path, `${name} ends in the middle of a line`)) lines.push(line)
-  return lines
-}
+export const linesOf = (folder: string, name: string): Promise<readonly Buffer[]> =>
+  inFile(name, async () => {
+    const path = await fileIn(folder, name)
+    const lines: Buffer[] = []
+    for await (const line of linesIn(path, `${name} ends in the middle of a line`)) lines.push(line)
+    return lines
+  })

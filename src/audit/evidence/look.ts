@@ -1,6 +1,6 @@
 import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isFile, kindOf, requireThat, UncheckedBundleError } from './bundle-errors.ts'
+import { inFile, isFile, kindOf, requireThat, UncheckedBundleError } from './bundle-errors.ts'
 import { checkedFiles, files } from './manifest.ts'
 
 /** Number of leading bytes that are searched for a line ending. */
@@ -19,12 +19,16 @@ export const look = async (folder: string): Promise<void> => {
     UncheckedBundleError,
   )
   if (!(await isFile(join(folder, files.manifest)))) {
-    const hint = (await holdsBundles(folder)) ? 'name one of the folders in it' : 'this is not a bundle'
+    const hint = (await isFile(join(folder, files.events)))
+      ? 'the bundle is incomplete, get another copy'
+      : (await holdsBundles(folder))
+        ? 'name one of the folders in it'
+        : 'this is not a bundle'
     throw new UncheckedBundleError(`there is no ${files.manifest}: ${hint}`)
   }
   for (const name of checkedFiles)
     requireThat(
-      !(await hasOtherLineEnds(join(folder, name))),
+      !(await inFile(name, () => hasOtherLineEnds(join(folder, name)))),
       `${name} has lines that end in CR LF: get an unmodified copy`,
       UncheckedBundleError,
     )

@@ -1,4 +1,4 @@
-import { requireThat, optional, parse } from './bundle-errors.ts'
+import { namedError, requireThat, optional, parse } from './bundle-errors.ts'
 import { type ChainedEvent, chainIn } from './check-chain.ts'
 import { files } from './manifest.ts'
 import type { ProvenEvents } from './verify.ts'
@@ -28,10 +28,14 @@ export async function* transcriptOf(
     [files.turns, 'T', hashes.turns, proven.turns],
   ] as const) {
     if (count === 0) continue
-    for await (const event of chainIn(folder, name, 'event')) {
-      if (event.position === count) break
-      requireThat(event.hash === known[event.position], `${name} was changed while it was read`)
-      yield* linesOf(event, mark)
+    try {
+      for await (const event of chainIn(folder, name, 'event')) {
+        if (event.position === count) break
+        requireThat(event.hash === known[event.position], `${name} was changed while it was read`)
+        yield* linesOf(event, mark)
+      }
+    } catch (error) {
+      throw namedError(name, error)
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { VerifierKey } from '../ledger/keys.ts'
-import { BrokenBundleError, bytesIn, BundleFormatError, UncheckedBundleError } from './bundle-errors.ts'
+import { BrokenBundleError, bytesIn, inFile, isSystemError, UncheckedBundleError } from './bundle-errors.ts'
 import { checkChain, checkTurns, type EventSpan, type TurnsChain } from './check-chain.ts'
 import { checkLedger, type ChainHashes, type LedgerCheckResult, type SealedIn } from './check-ledger.ts'
 import { checkRequests } from './check-requests.ts'
@@ -57,17 +57,24 @@ const verdictOn = async (
   onProven: ((proven: ProvenEvents) => void) | undefined,
 ): Promise<Omit<EvidenceVerification, 'found'>> => {
   await look(folder)
-  const manifest = manifestFrom(await bytesIn(folder, files.manifest))
+  const manifest = await inFile(files.manifest, async () =>
+    manifestFrom(await bytesIn(folder, files.manifest)),
+  )
   const { conversation, requests, isSecond } = manifest
-  const { hashes: events, withheld, receipts, span } = await checkChain(folder, manifest)
+  const {
+    hashes: events,
+    withheld,
+    receipts,
+    span,
+  } = await inFile(files.events, () => checkChain(folder, manifest))
   found.push(`${events.length} events of ${conversation}, each with the hash of the one before it`)
   if (span) found.push(`recorded from ${span.from} to ${span.to}`)
-  const turns = isSecond ? await checkTurns(folder, manifest) : noTurns
+  const turns = isSecond ? await inFile(files.turns, () => checkTurns(folder, manifest)) : noTurns
   if (turns.hashes.length > 0)
     found.push(
       `${turns.hashes.length} events of its turns, each with the hash of the one before it; decisions on calls: ${turns.decisions}`,
     )
-  const missing = await checkRequests(folder, manifest, receipts)
+  const missing = await inFile(files.requests, () => checkRequests(folder, manifest, receipts))
   found.push(`${requests} requests, each matching its receipt`)
   if (withheld.length > 0) found.push(`left out: the events ${listOf(withheld)}`)
   if (turns.withheld.length > 0) found.push(`left out: the events of its turns ${listOf(turns.withheld)}`)
@@ -94,20 +101,13 @@ const ledgerLines = ({ origin, key, size, entries, sealed }: SealedIn): readonly
 
 const listOf = (positions: readonly number[]): string => `[${positions.join(', ')}]`
 
-/** Converts an error into a verdict. Invalid JSON and invalid UTF-8 count as broken, because bundles contain neither. */
+/** Converts an error into a verdict. */
 export const verdictOfError = (error: unknown): Pick<EvidenceVerification, 'verdict' | 'problem'> => {
   if (error instanceof BrokenBundleError) return { verdict: 'broken', problem: error.message }
   if (error instanceof UncheckedBundleError) return { verdict: 'unchecked', problem: error.message }
-  if (isOf('syscall', error)) return { verdict: 'unchecked', problem: 'a file cannot be read' }
-  const isMalformed =
-    error instanceof BundleFormatError || error instanceof SyntaxError || isOf('code', error)
-  if (isMalformed)
-    return { verdict: 'broken', problem: 'the data for the next check is missing or malformed' }
+  if (isSystemError(error)) return { verdict: 'unchecked', problem: 'the folder cannot be read' }
   throw error
 }
-
-/** Reports whether an error has the given field: file system errors have `syscall`, decoder errors have `code`. */
-const isOf = (mark: 'syscall' | 'code', error: unknown): boolean => error instanceof Error && mark in error
 
 const words: Readonly<Record<BundleVerdict, string>> = {
   proven: 'PROVEN',

@@ -80,14 +80,14 @@ export const ledgerNotFound = (store: string): LedgerNotFound => ({
  */
 export const ledgerExists = (origin: string, key?: string): LedgerExists => ({
   _tag: 'LedgerExists',
-  message: `the store already has the ledger ${origin}${key === undefined ? '' : `, with the verifier key ${key}`}: seal with its key, replace the key with palimpsest audit rotate-key, or, if the key or part of the ledger is permanently lost, begin a new ledger with --again and --force`,
+  message: `the store already has the ledger ${origin}${key === undefined ? '' : `, with the verifier key ${key}`}: seal with its key, replace the key with palimpsest audit rotate-key new.key, or, if the key or part of the ledger is permanently lost, begin a new ledger with palimpsest audit init --key new.key --again REASON --force`,
   origin,
 })
 
 /** Creates the error for an attempt to replace a ledger that is intact. */
 export const ledgerIntact = (origin: string): LedgerExists => ({
   _tag: 'LedgerExists',
-  message: `ledger ${origin} is intact, and a new ledger would end it: seal with its key, or replace the key with palimpsest audit rotate-key. If the key or later entries are permanently lost, add --force (in a program, force: true)`,
+  message: `ledger ${origin} is intact, and a new ledger would end it: seal with its key, or replace the key with palimpsest audit rotate-key new.key. If the key or later entries are permanently lost, run palimpsest audit init --key new.key --again REASON --force (in a program, force: true)`,
   origin,
 })
 

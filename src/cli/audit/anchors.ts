@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import * as E from 'fp-ts/lib/Either.js'
+import { basename } from 'node:path'
 import { openEvents } from '../../api/open.ts'
 import { toPromise } from '../../api/promises.ts'
 import type { EventStore } from '../../store/port.ts'
@@ -60,10 +61,18 @@ const anchorAt = async (place: string, stores: EventStore[]): Promise<Anchor> =>
       throw unusable(place, 'write a witness as URL#KEY, with its verifier key')
     return witnessAnchor({ url, key: known.right })
   }
-  if (!/^[a-z][a-z0-9+.-]+:/.test(place)) return fileAnchor(place)
+  if (!/^[a-z][a-z0-9+.-]+:/.test(place)) {
+    // Of a path that does not exist yet, nobody knows if it is meant as a file or a folder.
+    if (!/[./]/.test(basename(place)) && !place.endsWith('/') && !existsSync(place))
+      throw unusable(
+        place,
+        `there is no such file or folder: for a folder, write --anchor ${place}/; for a file, --anchor ${place}.txt`,
+      )
+    return fileAnchor(place)
+  }
   if (place.startsWith('memory:'))
     throw unusable(place, 'a memory: store would be lost when this command ends')
-  const store = await toPromise(openEvents(place))
+  const store = await toPromise(openEvents(place, 'late'))
   stores.push(store)
   return storeAnchor(store)
 }

@@ -1,4 +1,5 @@
-import type { Store } from '../../index.ts'
+import type { Signer } from '../../audit/ledger/keys.ts'
+import { isError, type Store } from '../../index.ts'
 import { openAnchors } from './anchors.ts'
 
 /** Options for sealing in the background: the key, and the places where checkpoints are kept. */
@@ -21,6 +22,21 @@ export interface BackgroundTask {
   readonly close: () => Promise<void>
 }
 
+/** Errors that a retry does not fix. The sealer retries all others. */
+const lasting = ['LedgerNotFound', 'LedgerDamaged', 'KeyMismatch'] as const
+
+/** Throws `KeyMismatch` if the signer does not sign the ledger, `LedgerNotFound` or `LedgerDamaged`. */
+const checkKey = async ({ audit }: Store, signer: Signer): Promise<void> => {
+  const { keyText, verifierKey } = await import('../../audit/ledger/keys.ts')
+  try {
+    const { origin, key } = await audit.status()
+    // Sealing fails, and says whether the key was replaced.
+    if (keyText(verifierKey(origin, signer.publicKey)) !== key) await audit.seal({ signer })
+  } catch (error) {
+    if (lasting.some((tag) => isError(error, tag))) throw error
+  }
+}
+
 /**
  * Returns a background task that seals conversations, or undefined if no key is given. The task logs each retried failure as one line
  * of JSON.
@@ -33,6 +49,7 @@ export const createSealTask = async (
   if (seal === undefined) return undefined
   const { keyFile } = await import('../../audit.ts')
   const signer = await keyFile(seal)
+  await checkKey(store, signer)
   const { anchors, close } = await openAnchors(anchor)
   const told = (error: object): void => void log?.write(`${JSON.stringify({ audit: 'failed', error })}\n`)
   return {

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander'
 import type { Role } from '../../events/events.ts'
 import type { WriteOptions } from '../../index.ts'
 import { change } from '../conversation.ts'
+import { quoteText } from '../errors.ts'
 import { checkId, exclusive, newOption, readGivenText, withWriteOptions } from '../options.ts'
 import type { Shell } from '../shell.ts'
 
@@ -28,7 +29,13 @@ export const addAppend = (program: Command, shell: Shell): void => {
     .option(...newOption)
     .allowExcessArguments()
     .hook('preAction', (_, { args }) => {
-      if (args.length > 1) command.error('error: the text of the message is given with --text')
+      const isCut = command.opts()['text'] !== undefined
+      if (args.length > 1)
+        command.error(
+          isCut
+            ? `error: ${quoteText}: --text 'two words'`
+            : 'error: the text of the message is given with --text',
+        )
     })
   withWriteOptions(command)
     .addHelpText(

@@ -141,8 +141,8 @@ const written = async (
     ...(force && { force }),
   })
   if (evidence.broken !== undefined) forced.push('chain')
-  const sealed = ledger?.entries?.flatMap(({ name, position }) => (name === id ? [position] : [])) ?? []
-  const unsealed = evidence.events - 1 - Math.max(-1, ...sealed)
+  const { unsealedEvents } = await import('../../transfer/disclosure/unsealed.ts')
+  const unsealed = unsealedEvents(evidence, ledger)
   return { folder: out, isSealed: ledger !== undefined, unsealed, ...evidence, ...(force && { forced }) }
 }
 
@@ -274,8 +274,9 @@ const checkContent = async (
     await import('../../transfer/disclosure/prepare.ts')
   const last = await chat.position()
   if (format === 'bundle') {
-    if (redact) await refuseRedaction(chat, redact, new Set(withhold))
-    if (!force) await refuseSecretsIn(chat.id, () => bundleParts(chat.stored, new Set(withhold), last))
+    const withheld = new Set(withhold)
+    if (redact) await refuseRedaction(chat, redact, withheld)
+    if (!force) await refuseSecretsIn(chat.id, () => bundleParts(chat.stored, withheld, last), withheld)
     return []
   }
   const wishes = { format, at: last, isWhole: true, withhold, redact, force }

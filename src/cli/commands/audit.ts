@@ -332,7 +332,9 @@ Examples:
       shell.action('existing', async ({ store, out, isJson }, file: string, { key }: Given) => {
         const signer = await signerOf(store, key)
         const made = await withNewKey(file, (to) => store.audit.rotateKey({ signer, to }))
-        await (isJson ? out.json({ ...made, file }) : out.text(`${visible(made.key)}\n`))
+        if (isJson) return out.json({ ...made, file })
+        await out.text(`${visible(made.key)}\n`)
+        await out.aside([`from now on, sign with --key ${file} (serve and work: --seal ${file})`, 'dim'])
       }),
     )
 }

@@ -1,3 +1,4 @@
+import { basename, join } from 'node:path'
 import type { Command } from 'commander'
 import { bytesText } from '../../store/diagnosis.ts'
 import { toPromise } from '../../api/promises.ts'
@@ -7,7 +8,7 @@ import { toError } from '../../result/typed-error.ts'
 import { visible } from '../../transfer/formats/visible.ts'
 import { usage } from '../errors.ts'
 import { asUsage, type CommandContext, type GlobalOptions, type Shell } from '../shell.ts'
-import { plural } from '../text.ts'
+import { plural, shellWord } from '../text.ts'
 
 interface Options {
   readonly force?: true
@@ -64,12 +65,17 @@ const restoring = async ({ out, isJson }: CommandContext, url: string, file: str
     throw asUsage(error)
   })
   if (isJson) return out.json(made)
-  await out.line([url.slice('sqlite:'.length), 'bold'], [`  ${contentOf(made)}, from ${file}`])
+  const path = url.slice('sqlite:'.length)
+  await out.line([path, 'bold'], [`  ${contentOf(made)}, from ${file}`])
   if (made.former !== undefined) await out.line([`the former files are in ${made.former}`])
   await out.line([
-    'what was written since the backup is not in it: repeat later erasures and retention rules (docs/erasure.md)',
+    'what was written since the backup is not in it: repeat later erasures (docs/erasure.md), retention rules (palimpsest retention) and legal holds (palimpsest hold)',
     'warning',
   ])
+  if (made.former !== undefined)
+    await out.line([
+      `to see the rules that the former store had: palimpsest retention --store ${shellWord(`sqlite:${join(made.former, basename(path))}`)}`,
+    ])
   if (out.isTerminal) await out.text('to check the hash chains: palimpsest verify\n')
 }
 

@@ -103,7 +103,7 @@ Examples:
         }
         const found = await bisect(chat, { ...given, onKept, onVerdict }).finally(() => said)
         if (found.result.type === 'unclear') fail()
-        return isJson ? out.json(found) : writeResult(out, chat, found)
+        return isJson ? out.json(found) : writeResult(out, chat, found, options)
       }),
     )
 }
@@ -140,11 +140,19 @@ const writeVerdict = (out: Output, { position: at, verdict, isMeasure }: KeptVer
     [`  ${verdict}${isMeasure ? '  (an end)' : ''}`, verdict === 'bad' ? 'warning' : 'dim'],
   )
 
-const writeResult = async (out: Output, chat: Conversation, { result }: BisectionState): Promise<void> => {
-  if (result.type === 'ask')
+const writeResult = async (
+  out: Output,
+  chat: Conversation,
+  { result }: BisectionState,
+  { good, bad }: Options,
+): Promise<void> => {
+  const id = shellWord(chat.id)
+  if (result.type === 'ask') {
+    await out.line([`look at ${result.position}: palimpsest show ${id} --at ${result.position}`])
     return out.line([
-      `look at ${result.position} (palimpsest show ${shellWord(chat.id)} --at ${result.position}), then answer with --mark good, bad or skip`,
+      `then answer with good, bad or skip: palimpsest bisect ${id} --good ${good} --bad ${bad} --mark good`,
     ])
+  }
   if (result.type === 'unclear') return out.line([unclearText(result), 'warning'])
   await out.line([`first bad (${Math.round(100 * result.probability)} %):`])
   for await (const event of chat.events({ from: result.position, to: result.position }))

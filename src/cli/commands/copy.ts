@@ -1,7 +1,9 @@
 import { SingleBar } from 'cli-progress'
 import * as E from 'fp-ts/lib/Either.js'
 import type { Command } from 'commander'
-import { type CopyResult, copyConversations } from '../../index.ts'
+import { type CopyResult, copyConversations, type RetentionRule } from '../../index.ts'
+import { isHalfYear } from '../../events/retention-events.ts'
+import { withoutSecrets } from '../../api/secrets.ts'
 import { openEvents } from '../../api/open.ts'
 import { toPromise } from '../../api/promises.ts'
 import { run } from '../../result/fallible.ts'
@@ -9,7 +11,7 @@ import { failureOf } from '../errors.ts'
 import type { Host } from '../host.ts'
 import type { Output } from '../output.ts'
 import { asUsage, conversationNamed, openNamedStore, type Shell } from '../shell.ts'
-import { plural } from '../text.ts'
+import { plural, shellWord } from '../text.ts'
 import { visibleLines } from '../../transfer/formats/visible.ts'
 import { writeTable } from '../views/table.ts'
 
@@ -54,23 +56,44 @@ Examples:
         host.stderr.write(
           `ledger ${visibleLines(ledger)} is not copied, because it names places in the source: seal the target with a ledger of its own (palimpsest audit init)\n`,
         )
-      const rules = await countRules(options.from, host)
-      if (rules > 0)
-        host.stderr.write(
-          `the source has ${plural(rules, 'retention rule')}, which are not copied: set them in the target (palimpsest retention)\n`,
-        )
+      await writeRules(host, options)
     })
 }
 
-/** Counts the retention rules of a store; 0 if they cannot be read. */
-const countRules = async (url: string, host: Host): Promise<number> => {
-  const store = await openNamedStore(host, url, 'existing')
+/** Maximum number of rules whose commands are shown. */
+const mostRules = 20
+
+/** Says which retention rules the source has that the target lacks, with the commands that set them there. */
+const writeRules = async (host: Host, { from, to }: Options): Promise<void> => {
+  const there = await rulesIn(host, to)
+  const missing = (await rulesIn(host, from)).filter(
+    ({ prefix }) => !there.some((rule) => rule.prefix === prefix),
+  )
+  if (missing.length === 0) return
+  const are = missing.length === 1 ? 'is' : 'are'
+  const lines = missing
+    .slice(0, mostRules)
+    .map((rule) => `  ${setting(rule)} --store ${shellWord(withoutSecrets(to))}`)
+  host.stderr.write(
+    `${plural(missing.length, 'retention rule')} of the source ${are} not copied, because people set them for a store. To set ${missing.length === 1 ? 'it' : 'them'} in the target:\n${visibleLines(lines.join('\n'))}\n`,
+  )
+  if (missing.length > mostRules) host.stderr.write('  … palimpsest retention lists the others\n')
+}
+
+/** Returns the command that sets a rule. */
+const setting = ({ prefix, keep, by, reason }: RetentionRule): string => {
+  const duration = 'months' in keep ? `${keep.months}mo` : `${keep.days}d`
+  const why = reason === undefined ? '' : ` --reason ${shellWord(reason)}`
+  return `palimpsest retention --keep ${duration} --for ${shellWord(prefix)} --by ${shellWord(by)}${why}${isHalfYear(keep) ? '' : ' --force'}`
+}
+
+/** Reads the retention rules of a store; none if they cannot be read. */
+const rulesIn = async (host: Host, url: string): Promise<readonly RetentionRule[]> => {
   try {
-    return (await store.retention.rules()).length
+    const store = await openNamedStore(host, url, 'existing')
+    return await store.retention.rules().finally(store.close)
   } catch {
-    return 0
-  } finally {
-    await store.close()
+    return []
   }
 }
 

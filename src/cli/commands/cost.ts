@@ -5,7 +5,7 @@ import { visible } from '../../transfer/formats/visible.ts'
 import { toError } from '../../result/typed-error.ts'
 import { limitHeapGrowth } from '../bounded-heap.ts'
 import { usage } from '../errors.ts'
-import { pricesIn, several } from '../options.ts'
+import { pricesForm, pricesIn, several } from '../options.ts'
 import type { Output } from '../output.ts'
 import type { CommandSession, Shell } from '../shell.ts'
 import { shortIdsIn } from '../short-ids.ts'
@@ -46,7 +46,8 @@ Counts every call of a model that has an answer, on every branch, once: the
 calls of a fork's parent count for the parent. The cost of a reply that calls
 several tools is divided among them. "≥" before an amount means that a price,
 usage or subagent is missing, or that fewer output tokens were recorded than
-the reply has.
+the reply has. With --by tool, the calls of a row are those of the tool, while
+those of the total are calls of models.
 Standard error lists what is missing, with "not counted: …" for conversations
 that cannot be read.
 
@@ -55,6 +56,9 @@ titles, and shortens ids and numbers. In a pipe, each line is name, calls (of a
 tool: how often it was called), input, cache reads, cache writes, output, US
 dollars, and of a conversation the dollars with its subagents, separated by
 tabs. The last line is the total.
+
+A file of prices has US dollars per million tokens, all five for each model:
+  ${pricesForm.replace(' "cacheWrite5m', '\n    "cacheWrite5m')}
 
 Examples:
   palimpsest cost task-42
@@ -156,8 +160,8 @@ const writeShort = async (out: Output, store: Store, { by, rows }: CostTable): P
   await writeTable(
     out,
     [by, ...headings, ...(withAll ? ['in all'] : []), ...(isTitled ? ['title'] : [])],
-    rows.map(({ name, counts, usd, inAll }) => [
-      short.get(name) ?? name,
+    rows.map(({ name, counts, usd, inAll }, index) => [
+      by === 'tool' && index === rows.length - 1 ? `${name}, of model calls` : (short.get(name) ?? name),
       ...counts.map(compact),
       amountOf(usd, decimals),
       ...(withAll && inAll ? [amountOf(inAll, decimals)] : []),
@@ -187,7 +191,9 @@ const missingIn = ({ total, problems, conversations }: Cost): readonly string[] 
   const repeated = conversations.reduce((sum, each) => sum + each.repeated, 0)
   return [
     ...(unpriced > 0
-      ? [`${plural(unpriced, 'call')} without a price (${nameless}): give one with --prices`]
+      ? [
+          `${plural(unpriced, 'call')} without a price (${nameless}): give one with --prices FILE, which has ${pricesForm.replace('MODEL', names[0]?.[0].slice(ofModel.length) ?? 'MODEL')}`,
+        ]
       : []),
     ...terms.map(([what, calls]) => `${plural(calls, 'call')} with ${what}: the price is unknown`),
     ...(cut > 0

@@ -59,12 +59,14 @@ const ledgerFindings = async (
   if (url === 'memory:' || found.some(({ status }) => status === 'problem')) return []
   const store = await openStore(url, { create: false })
   try {
-    const { exposedSince, origin } = await store.audit.status()
-    const isAnchored = exposedSince !== 'beginning'
-    const message = isAnchored
-      ? `the ledger ${origin} has checkpoints elsewhere; palimpsest audit verify checks everything`
+    const { exposedSince, origin, size } = await store.audit.status()
+    const isExposed = exposedSince === 'beginning'
+    const message = !isExposed
+      ? size === 0
+        ? `the ledger ${origin} has no entries yet, because there are no events`
+        : `the ledger ${origin} has checkpoints elsewhere; palimpsest audit verify checks everything`
       : `no checkpoint of the ledger ${origin} was ever kept elsewhere: seal with --anchor, or anyone with the key can rewrite everything unnoticed`
-    return [{ check: 'ledger', status: isAnchored ? 'ok' : 'warning', message }]
+    return [{ check: 'ledger', status: isExposed ? 'warning' : 'ok', message }]
   } catch (error) {
     if (isError(error, 'LedgerNotFound')) return []
     return [{ check: 'ledger', status: 'problem', message: failureOf(error).message }]

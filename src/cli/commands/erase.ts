@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { Conversation, ErasureReport, RecordedExport } from '../../index.ts'
 import { ago } from '../durations.ts'
+import { confirm } from '../confirm.ts'
 import { actorIn } from '../host.ts'
 import { positions } from '../options.ts'
 import type { Output } from '../output.ts'
@@ -18,6 +19,7 @@ interface Options extends Reasons {
   readonly olderThan?: Date
   readonly again?: true
   readonly dryRun?: true
+  readonly yes?: true
 }
 
 export const addErase = (program: Command, shell: Shell): void => {
@@ -34,6 +36,7 @@ export const addErase = (program: Command, shell: Shell): void => {
       ).conflicts(['positions', 'notes', 'olderThan']),
     )
     .option('--dry-run', 'only say what would be erased')
+    .option('--yes', 'erase the whole conversation without asking')
   withReasons(command, 'has it erased')
     .addHelpText(
       'after',
@@ -41,7 +44,8 @@ export const addErase = (program: Command, shell: Shell): void => {
 The content of the events goes: texts, inputs, results, names of files, reasons,
 and the copies in notes, in the inbox and in the records of turns. What stays:
 places, types, times, ids, names of tools and models, numbers of tokens, hashes.
-An event says which content was erased, by whom and why. docs/erasure.md says
+An event says which content was erased, by whom and why. On a terminal, a whole
+conversation is erased only once you confirm it. docs/erasure.md says
 what else must be done: other conversations, backups, exports, the provider.
 
 Examples:
@@ -51,7 +55,9 @@ Examples:
     )
     .action(
       shell.edit(async ({ store, out, isJson, host }, id: string, given: Options) => {
-        const { olderThan: before, by, ...options } = given
+        const { olderThan: before, by, yes, ...options } = given
+        if (!yes && host.stdin.isTTY && isWhole(given) && !(await confirm(host, question(id))))
+          return out.line(['nothing was erased'])
         const report = await store.conversation(id).erase({ ...options, before, by: actorIn(host, by) })
         const exports: RecordedExport[] = []
         for await (const one of store.audit.exports()) if (one.conversations.includes(id)) exports.push(one)
@@ -66,20 +72,35 @@ Examples:
     )
 }
 
+/** Reports whether everything in a conversation is to be erased now. */
+const isWhole = ({ positions: some, notes, olderThan, again, dryRun }: Options): boolean =>
+  !some && !notes && !olderThan && !again && !dryRun
+
+const question = (id: string): string =>
+  `Erase the content of the whole conversation ${id} for good? --dry-run shows what goes.`
+
 export const addHold = (program: Command, shell: Shell): void => {
   const command = program
     .command('hold <id>')
     .description('put a conversation under a legal hold: nothing of it is erased')
   withReasons(command, 'holds it')
     .addHelpText('after', '\nExample:\n  palimpsest hold task-42 --by legal --reason "case 7"')
-    .action(shell.edit(holding((chat, options) => chat.hold(options), 'is held')))
+    .action(shell.edit(holding((chat, options) => chat.hold(options).then(() => 'is held'))))
 }
 
 export const addRelease = (program: Command, shell: Shell): void => {
   const command = program.command('release <id>').description('end the legal hold on a conversation')
   withReasons(command, 'releases it')
     .addHelpText('after', '\nExample:\n  palimpsest release task-42 --by legal --reason "case 7 is closed"')
-    .action(shell.edit(holding((chat, options) => chat.release(options), 'is released')))
+    .action(
+      shell.edit(
+        holding(async (chat, options) => {
+          if (!(await chat.legalHold())) return 'was not held: nothing was written'
+          await chat.release(options)
+          return 'is released'
+        }),
+      ),
+    )
 }
 
 const withReasons = (command: Command, does: string): Command =>
@@ -88,10 +109,10 @@ const withReasons = (command: Command, does: string): Command =>
     .option('--reason <text>', 'reason, stored with the event')
 
 const holding =
-  (change: (chat: Conversation, options: Reasons & { readonly by: string }) => Promise<void>, done: string) =>
+  (change: (chat: Conversation, options: Reasons & { readonly by: string }) => Promise<string>) =>
   async ({ store, out, isJson, host }: CommandSession, id: string, options: Reasons): Promise<void> => {
     const by = actorIn(host, options.by)
-    await change(store.conversation(id), { ...options, by })
+    const done = await change(store.conversation(id), { ...options, by })
     if (isJson) return out.json({ conversation: id, by })
     await out.line([`${id} ${done}`])
   }
@@ -128,5 +149,8 @@ const write = async (
   // Loaded when it is needed: it knows the rules for secrets.
   const { placeText } = await import('../../transfer/disclosure/prepare.ts')
   for (const { place, of, excerpt } of repeated)
-    await out.line([`also in ${placeText(place)}: words of ${rangesText(of)}, ${excerpt}`, 'warning'])
+    await out.line([
+      `${place.kind === 'event' ? 'position ' : ''}${placeText(place)} repeats words of ${of.length === 1 ? 'position' : 'positions'} ${rangesText(of)}: ${excerpt}`,
+      'warning',
+    ])
 }

@@ -39,7 +39,7 @@ export const addExport = (program: Command, shell: Shell): void => {
       '--out <file>',
       'write to this file, overwriting an existing one; -: to standard output, even on a terminal',
     )
-    .option('--at <position>', 'html: the conversation at this position', position)
+    .option('--at <position>', 'the conversation as it was at this position (default: now)', position)
     .option('--calls', 'html: include the request of every call, as it was sent')
     .addOption(withholdOption())
     .option(
@@ -68,7 +68,7 @@ Examples:
   palimpsest export task-42 --out task-42.jsonl
   palimpsest export task-42 --format html --withhold 12,15-18 --out task-42.html
   palimpsest export task-42 --format markdown --redact 'ACME-\\d+' --out t.md
-  palimpsest export task-42 --format markdown | less`,
+  palimpsest export task-42 --format markdown --at 12 | less`,
     )
     .action(
       shell.look(async (session, id: string, options: Options) => {
@@ -76,12 +76,7 @@ Examples:
         const format = given === 'md' ? 'markdown' : given
         const exporter = format === 'html' ? htmlOf(session, options) : await exporterOf(format)
         if (!exporter) throw toError(unknownChoice('--format', format, ['html', ...writableFormats()]))
-        if (format !== 'html' && (at !== undefined || calls))
-          throw toError(
-            usage(
-              '--at and --calls are for --format html; palimpsest request ID --at N prints what the model is sent at a position',
-            ),
-          )
+        if (format !== 'html' && calls) throw toError(usage('--calls is for --format html'))
         if (session.out.isTerminal && out === undefined && (exporter.kind === 'lines' || format === 'html'))
           throw toError(
             usage(`an export in the format ${format} is for a file: --out FILE writes it, --out - prints it`),
@@ -90,7 +85,7 @@ Examples:
         // Fails with the nearest id if the conversation does not exist.
         await chat.position()
         const write = out === undefined || out === '-' ? undefined : await writerOf(session, 'out', out)
-        const left = await prepared(session, chat, options)
+        const left = { at, ...(await prepared(session, chat, options)) }
         const isCompact = session.isJson && !session.out.isTerminal
         if (write) {
           const bytes = await write(exporter.pieces(chat, { ...left, isCompact: true }))
@@ -106,7 +101,7 @@ Examples:
             { conversation: chat.id, format },
             exporter.pieces(chat, { ...left, isCompact }),
           )
-        if (format === 'anthropic' && !session.isJson) await writeNotes(session, chat)
+        if (format === 'anthropic' && !session.isJson) await writeNotes(session, chat, at)
       }),
     )
 }
@@ -120,14 +115,16 @@ const prepared = async (
   chat: Conversation,
   { format, at, withhold, redact, force }: Options,
 ): Promise<Pick<ExportOptions, 'redact' | 'withheld'>> => {
-  const [{ endOf, titleOf }, { prepareExport, placeText }, { patternRedactor }] = await Promise.all([
-    import('../../server/exports.ts'),
-    import('../../transfer/disclosure/prepare.ts'),
-    import('../../transfer/disclosure/redact.ts'),
-  ])
+  const [{ endOf, refuseShared, titleOf }, { prepareExport, placeText }, { patternRedactor }] =
+    await Promise.all([
+      import('../../server/exports.ts'),
+      import('../../transfer/disclosure/prepare.ts'),
+      import('../../transfer/disclosure/redact.ts'),
+    ])
   const end = await endOf(chat, at)
+  if (format === 'palimpsest' && at !== undefined) await refuseShared(chat, at)
   const title = format === 'html' ? await titleOf(store, chat.id) : undefined
-  const wishes = { format, at: end, isWhole: true, withhold, redact, force, title }
+  const wishes = { format, at: end, isWhole: at === undefined, withhold, redact, force, title }
   const { withheld, repeated, redacted } = await prepareExport(chat, wishes)
   if (redact && redacted === 0) stderr.write(`note: --redact: ${nothingMatched}\n`)
   for (const line of warningsOf(repeated, placeText)) stderr.write(`${line}\n`)
@@ -160,10 +157,14 @@ const warningsOf = (
   ]
 }
 
-const writeNotes = async ({ host }: CommandSession, chat: Conversation): Promise<void> => {
-  const now = await chat.context()
+const writeNotes = async (
+  { host }: CommandSession,
+  chat: Conversation,
+  at: number | undefined,
+): Promise<void> => {
+  const now = await chat.context({ at })
   const { betas } = configurationOf(now).parameters ?? {}
-  writeRequestNotes(host, anthropicRequest(now), { ...render(now), betas })
+  writeRequestNotes(host, anthropicRequest(now), { ...render(now), betas, conversation: chat.id })
 }
 
 /** Returns an exporter for the HTML page of a conversation. The modules that build the page are loaded on first use. */

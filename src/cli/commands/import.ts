@@ -91,9 +91,10 @@ const importAll = async (
       const result = { file, ...(await importFile(session, file, options)) }
       imported.push(result)
       if (isIncomplete(result)) fail()
-      if (isJson || isUnchanged(result)) continue
+      if (isJson) continue
       if (isVerbose) await writeImported(out, result)
-      else shown += await writeExamples(out, result, Math.max(0, mostExamples - shown))
+      else if (!isUnchanged(result))
+        shown += await writeExamples(out, result, Math.max(0, mostExamples - shown))
     } catch (error) {
       const failure = aboutFile(failureOf(error), file)
       if (failure['isWithoutMessages'] === true) withoutMessages.push(file)

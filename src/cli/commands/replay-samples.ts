@@ -1,6 +1,7 @@
 import { isBlock } from '../../events/blocks.ts'
 import type { Counterfactual, Sample, SamplePlan } from '../../investigate/index.ts'
 import { toError } from '../../result/typed-error.ts'
+import { confirm } from '../confirm.ts'
 import { usage } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { pricesIn } from '../options.ts'
@@ -49,15 +50,7 @@ const mayBeSent = async (host: Host, plan: SamplePlan, isYes: boolean): Promise<
   stderr.write(`${planText(plan)}\n`)
   if (isYes) return true
   if (!stdin.isTTY) throw toError(usage('nothing was sent: give --yes'))
-  const { createInterface } = await import('node:readline')
-  const asking = createInterface({ input: stdin, output: stderr, terminal: false })
-  const answer = await new Promise<string>((resolve) => {
-    asking.question('Send? [y/N] ', resolve)
-    // The end of the input means no.
-    asking.once('close', () => resolve(''))
-  })
-  asking.close()
-  return /^y(es)?$/i.test(answer.trim())
+  return confirm(host, 'Send?')
 }
 
 const planText = ({ requests, isFree, tokens, output, usd }: SamplePlan): string => {

@@ -7,6 +7,7 @@ import { isError, type ModelCall } from '../../index.ts'
 import type { CallName } from '../../investigate/index.ts'
 import { callNameHelp, callNameOrLast, exclusive, positionOrStart, several } from '../options.ts'
 import type { CommandSession, Shell } from '../shell.ts'
+import { shellWord } from '../text.ts'
 import { writeRequestNotes } from '../views/request-notes.ts'
 import { writeTable } from '../views/table.ts'
 
@@ -112,7 +113,8 @@ const writeRendered = async (
   if (isJson) return out.json(rendered)
   const body = anthropicRequest(now, options)
   await out.json(body, true)
-  writeRequestNotes(host, body, { ...rendered, betas: configurationOf(now).parameters?.['betas'] })
+  const { betas } = configurationOf(now).parameters ?? {}
+  writeRequestNotes(host, body, { ...rendered, betas, conversation: id })
 }
 
 /** Writes the request of a call, named as for `why`: as sent if the call has a receipt, otherwise as the log leads to it. */
@@ -131,7 +133,7 @@ const writeCall = async (session: CommandSession, id: string, call: CallName | u
   host.stderr.write(
     `${visible(`call ${found.call}, made at position ${found.at}, answered at ${found.position}`)}: derived from the log, not proven by a receipt\n`,
   )
-  if (!isJson) writeRequestNotes(host, body, {})
+  if (!isJson) writeRequestNotes(host, body, { conversation: id })
 }
 
 const writeSent = async (
@@ -152,13 +154,21 @@ const writeSent = async (
   host.stderr.write(
     `${visible(`call ${number}, made at position ${receipt.position}, answered at ${position}: ${verdict} (${receipt.digest})${next}`)}\n`,
   )
-  if (!isJson) writeRequestNotes(host, posted, { betas })
+  if (!isJson) writeRequestNotes(host, posted, { betas, conversation: id })
 }
 
-const writeCalls = async ({ store, out, isJson }: CommandSession, id: string): Promise<void> => {
+const writeCalls = async ({ store, out, isJson, host }: CommandSession, id: string): Promise<void> => {
   const calls = []
   for await (const each of store.conversation(id).calls()) calls.push(rowOf(each))
   if (isJson) return out.json({ conversation: id, calls })
+  if (calls.length === 0) {
+    const word = shellWord(id)
+    const instead = `palimpsest request ${word} --at N prints what the events up to N lead to, --call pN what the reply at N was sent`
+    host.stderr.write(
+      `no call has a receipt, as in every imported session: ${instead}; palimpsest log ${word} lists positions\n`,
+    )
+    return
+  }
   const rows = calls.map((row) => Object.values(row).map(String))
   await writeTable(out, ['call', 'position', 'kind', 'model', 'in', 'out', 'digest'], rows, [0, 1, 4, 5])
 }

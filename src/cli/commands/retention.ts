@@ -109,8 +109,11 @@ const namedFor = (prefix: string): string =>
 const periodText = (keep: RetentionPeriod): string =>
   'months' in keep ? plural(keep.months, 'month') : plural(keep.days, 'day')
 
+/** Maximum number of conversations erased from that are shown. */
+const mostShown = 20
+
 const write = async (out: Output, report: RetentionReport, isDry: boolean): Promise<void> => {
-  const { conversations, events, notes, turns, inbox, contents, skipped, moreSkipped } = report
+  const { conversations, events, notes, turns, inbox, contents, erased, skipped, moreSkipped } = report
   const parts = [
     plural(events, 'event'),
     ...(notes > 0 ? [plural(notes, 'note')] : []),
@@ -121,6 +124,16 @@ const write = async (out: Output, report: RetentionReport, isDry: boolean): Prom
   const what =
     conversations > 0 ? `${parts.join(', ')} of ${plural(conversations, 'conversation')}` : 'nothing is due'
   await out.line([isDry ? 'would erase' : 'erased', 'bold'], [`: ${what}`])
+  const shown = erased.slice(0, mostShown)
+  for (const one of shown)
+    await out.line([
+      `  ${one.conversation}  ${plural(one.events, 'event')}, the first of ${one.first.slice(0, 10)}`,
+    ])
+  if (conversations > shown.length)
+    await out.line([
+      `  and ${plural(conversations - shown.length, 'more conversation')} (--json names 1,000)`,
+      'dim',
+    ])
   for (const { conversation, problem } of skipped)
     await out.line([`skipped ${conversation}: ${problem}`, 'warning'])
   if (moreSkipped > 0) await out.line([`skipped ${plural(moreSkipped, 'further conversation')}`, 'warning'])

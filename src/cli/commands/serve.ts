@@ -10,7 +10,7 @@ import { usage } from '../errors.ts'
 import { createSealTask, type SealingOptions, sealOption } from '../audit/seal-task.ts'
 import { port, several } from '../options.ts'
 import { keepApplyingRetention } from '../retention-task.ts'
-import type { CommandSession, Shell } from '../shell.ts'
+import { type CommandSession, missingFile, type Shell } from '../shell.ts'
 import { addServeToken, defaultTokenFile } from './token.ts'
 import { workInside } from '../work/inside.ts'
 import { abortOnSignals } from '../work/abort-on-signals.ts'
@@ -65,23 +65,22 @@ Examples:
       if (options.anchor && options.seal === undefined && !options.patrol)
         throw toError(usage('--anchor has no effect without --seal or --patrol: add one of them'))
       let isWhole = true
-      await shell.action(
-        'created',
-        async ({ store, out, isJson, host: { stderr }, fail }: CommandSession) => {
-          const all = { ...options, names, isReadOnly, log: stderr }
-          isWhole = await serveUntilEnded(store, all, async (url) => {
-            if (isJson) await out.json({ url }, false)
-            else await out.line([`${store.url} is served on ${url} (the API: ${url}/api/v1)`])
-            if (!isJson) for (const line of tasksOf(options)) await out.line([line])
-            if (options.tokenFile !== undefined || isJson) return
-            // A person who has created tokens may believe that they are required.
-            if (existsSync(defaultTokenFile)) stderr.write(unusedTokens)
-            else
-              await out.aside(['without --token-file, every user of this machine may do everything', 'dim'])
-          })
-          if (!isWhole) fail()
-        },
-      )()
+      await shell.action('created', async ({ store, out, isJson, host, fail }: CommandSession) => {
+        const { stderr } = host
+        const missing = isJson ? undefined : await missingFile(host, store.url)
+        const all = { ...options, names, isReadOnly, log: stderr }
+        isWhole = await serveUntilEnded(store, all, async (url) => {
+          if (isJson) await out.json({ url }, false)
+          else await out.line([`${store.url} is served on ${url} (the API: ${url}/api/v1)`])
+          if (missing !== undefined) await out.line([missing, 'warning'])
+          if (!isJson) for (const line of tasksOf(options)) await out.line([line])
+          if (options.tokenFile !== undefined || isJson) return
+          // A person who has created tokens may believe that they are required.
+          if (existsSync(defaultTokenFile)) stderr.write(unusedTokens)
+          else await out.aside(['without --token-file, every user of this machine may do everything', 'dim'])
+        })
+        if (!isWhole) fail()
+      })()
       if (options.work === undefined) return
       await flush()
       // The agent may have left something open that would keep the process alive.

@@ -48,10 +48,16 @@ Examples:
         if (isJson) return out.json({ steps })
         if (steps.length === 0) return out.aside([`no ${state ?? 'open'} steps`, 'dim'])
         const workers = shortIds(steps.flatMap(({ holder }) => holder ?? []))
-        const rows = steps.map((step) => (out.isTerminal ? shownRow(step, workers) : plainRow(step)))
+        const shown = withoutRepeats(steps)
+        const rows = out.isTerminal ? shown.map((step) => shownRow(step, workers)) : steps.map(plainRow)
         await writeTable(out, headings, rows, [2, 3, 4], 'last may go below')
         if (steps.some(({ nextTry }) => nextTry !== undefined))
           await out.aside(['next try: palimpsest retry ID lets workers try a step at once', 'dim'])
+        if (options.agent === undefined && steps.some(isLeft))
+          await out.aside([
+            'open for over a minute: palimpsest workers shows who is there; --agent FILE, if the policy of that agent holds a step back, and until when',
+            'dim',
+          ])
         if (steps.some((step) => step.state === 'parked'))
           await out.aside([
             'parked: refused, or failed five times. Fix the cause; palimpsest retry ID, or --parked for all, lets workers try again',
@@ -69,16 +75,41 @@ Examples:
 
 const headings = ['conversation', 'state', 'age', 'attempts', 'next try', 'worker', 'last error']
 
+/** Reports whether a step has been open for over a minute, although nothing that can be seen here holds it back. */
+const isLeft = ({ state, held, nextTry, since }: OpenStepInfo): boolean =>
+  state === 'open' && !held && nextTry === undefined && Date.now() - Date.parse(since) > 60_000
+
+/** Replaces an error that an earlier step has, too, by the name of that step's conversation, which has the number of such steps. */
+const withoutRepeats = (steps: readonly OpenStepInfo[]): readonly OpenStepInfo[] => {
+  const having = Map.groupBy(steps, ({ errors }) => errors.at(-1))
+  return steps.map((step) => {
+    const error = step.errors.at(-1)
+    const [first = step, ...others] = having.get(error) ?? []
+    if (error === undefined || others.length === 0) return step
+    const text = first === step ? `in ${others.length + 1} steps: ${error}` : `as for ${first.conversation}`
+    return { ...step, errors: [text] }
+  })
+}
+
+/** Returns the time at which workers may try a step, after a failure or in the next period of its budget. */
+const nextOf = ({ nextTry, heldUntil }: OpenStepInfo): string | undefined =>
+  [nextTry, heldUntil]
+    .filter((time) => time !== undefined)
+    .toSorted()
+    .at(-1)
+
 const stateText = ({ state, held }: OpenStepInfo): string => (held ? `${state} (${held})` : state)
 const shownRow = (step: OpenStepInfo, workers: ReadonlyMap<string, string>): readonly string[] => {
-  const { conversation, since, attempt, nextTry, holder = '', errors } = step
+  const { conversation, since, attempt, holder = '', errors } = step
+  const nextTry = nextOf(step)
   const next = nextTry === undefined ? '' : `in ${untilText(nextTry)}`
   const age = ageText(since)
   const worker = workers.get(holder) ?? holder
   return [conversation, stateText(step), age, String(attempt), next, worker, errors.at(-1) ?? '']
 }
 const plainRow = (step: OpenStepInfo): readonly string[] => {
-  const { conversation, since, attempt, nextTry = '', holder = '', errors } = step
+  const { conversation, since, attempt, holder = '', errors } = step
+  const nextTry = nextOf(step) ?? ''
   return [conversation, stateText(step), since, String(attempt), holder, errors.at(-1) ?? '', nextTry]
 }
 

@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
+import { isDeath, maxAttempts } from '../../agent/workers/board/open-step.ts'
 import { flush } from '../../agent/telemetry/open-telemetry.ts'
 import { sealAnchorOption, createSealTask, type SealingOptions, sealOption } from '../audit/seal-task.ts'
 import { usage } from '../errors.ts'
@@ -11,8 +12,10 @@ import type { Output } from '../output.ts'
 import { secondsIn } from '../durations.ts'
 import { serverUrl, several, workerName } from '../options.ts'
 import { packageFile } from '../package.ts'
-import type { GlobalOptions, Shell } from '../shell.ts'
-import { plural, type TextSpan, untilText } from '../text.ts'
+import { type GlobalOptions, missingFile, type Shell } from '../shell.ts'
+import { cutToWidth, linesOf, type Paint, plural, type TextSpan, untilText, widthOf } from '../text.ts'
+import { visible } from '../../transfer/formats/visible.ts'
+import { mostBelow } from '../views/table.ts'
 import { type WorkerFlags, workHere } from '../work/child.ts'
 import type { News } from '../work/life.ts'
 import { nodeFlags } from '../work/node-flags.ts'
@@ -93,6 +96,8 @@ Examples:
           host.stderr.write(`${JSON.stringify({ audit: 'ended', error })}\n`),
         )
         if (!isJson) {
+          const missing = await missingFile(host, store.url)
+          if (missing !== undefined) await out.line([missing, 'warning'])
           await out.aside([`answering the conversations of ${store.url}; Ctrl-C ends it`, 'dim'])
           // A large store without a snapshot takes seconds to read, and the workers need not wait for it.
           void sayWaiting(store, out).catch(() => {})
@@ -117,8 +122,12 @@ Examples:
                   stdio: ['ignore', 2, 2, 'ipc'],
                 },
               ),
-            onNews: (news) => void (isJson ? out.json(news, false) : out.parts(newsParts(news))),
-            onDeath: (worker, reason) => report(store, given.store, out, worker, reason),
+            onNews: (news) => void (isJson ? out.json(news, false) : writeNews(out, news)),
+            onDeath: async (worker, reason) => {
+              await report(store, given.store, out, worker, reason)
+              // Others take over at once, and need not wait for this.
+              if (!isJson) void writeDeaths(store, out, worker).catch(() => {})
+            },
             ...stops,
           })
           await sealing
@@ -207,6 +216,48 @@ const nextPart = ({ conversation, outcome, waitMs }: AttemptReport): string | un
   if (waitMs === undefined) return undefined
   const again = `tried again in ${Math.ceil(waitMs / 1_000)} s`
   return outcome === 'free' ? `not counted as an attempt; ${again}` : again
+}
+
+/** Maximum number of steps of a dead process that are shown. A process may have worked on many. */
+const mostDeaths = 5
+
+/** Names the steps during which a worker died, because one of them may kill each worker that tries it. */
+const writeDeaths = async (store: Store, out: Output, worker: string): Promise<void> => {
+  const lines: string[] = []
+  for await (const { conversation, step, attempt, errors } of store.steps()) {
+    if (errors.at(-1) !== `${worker} ended`) continue
+    const deaths = errors.filter(isDeath).length
+    const known = `${conversation}  its process died  attempt ${attempt} of ${maxAttempts}, step ${step}`
+    const advice = `${deaths} workers died during it: palimpsest log ${conversation} shows it, palimpsest pause ${conversation} keeps it from workers`
+    // The first death may be due to another step of the process.
+    lines.push(deaths > 1 ? `${known}; ${advice}` : known)
+  }
+  const shown = lines.slice(0, mostDeaths)
+  for (const line of shown) await writeBelow(out, line, 'warning')
+  if (lines.length > shown.length)
+    await writeBelow(
+      out,
+      `and ${plural(lines.length - shown.length, 'further step')}: palimpsest steps lists them`,
+    )
+}
+
+/** Writes a text on a line of its own, or on a terminal on as many as it takes, as it says what happens next. */
+const writeBelow = async (out: Output, text: string, paint: Paint = 'dim'): Promise<void> => {
+  for (const line of out.columns < Infinity ? linesOf(text, out.columns - 2) : [text])
+    await out.line([`  ${line}`, paint])
+}
+
+/** Writes a line of news. If an attempt does not fit into the terminal, its error and what happens next follow below it. */
+const writeNews = async (out: Output, news: News): Promise<void> => {
+  if (news.type !== 'step') return out.line(...newsParts(news))
+  const parts = newsParts(news)
+  const [conversation, outcome, text, error, next] = parts
+  const width = parts.reduce((sum, [each]) => sum + widthOf(visible(each)), 0)
+  if (width <= out.columns || !conversation || !outcome || !text) return out.parts(parts)
+  await out.line(conversation, outcome, text)
+  if (error?.[0])
+    await writeBelow(out, cutToWidth(visible(error[0].trim()), mostBelow * out.columns), 'warning')
+  if (next?.[0]) await writeBelow(out, next[0].trim().slice(1, -1))
 }
 
 const newsParts = (news: News): readonly TextSpan[] => {

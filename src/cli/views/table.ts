@@ -22,7 +22,7 @@ const blank = {
 }
 
 /** Number of lines that a text below its row may take. */
-const mostBelow = 3
+export const mostBelow = 3
 
 /** Number of columns below which prose gets more room by narrower gaps. */
 const leastProse = 20

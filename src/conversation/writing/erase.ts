@@ -156,22 +156,23 @@ export async function* erase(
   return { conversation, ...erased, ...removed }
 }
 
-/** Reports whether a conversation has content that was recorded before a time and is not erased. */
-export async function* hasOlder(
+/** Returns the time of a conversation's first content that was recorded before a time and is not erased; undefined if there is none. */
+export async function* firstOlder(
   { events }: { readonly events: EventStore },
   conversation: string,
   before: Date,
-): Fallible<StoreError, boolean> {
+): Fallible<StoreError, string | undefined> {
   const limit = before.toISOString()
   const pace = pacer()
   for (const kind of kinds)
     for await (const page of pagesOf(events, streamsOf[kind](conversation)))
       for (const stored of yield* unwrap(page)) {
-        if (timeIn(stored.metadata) < limit && hasContent(stored)) return true
+        const time = timeIn(stored.metadata)
+        if (time < limit && hasContent(stored)) return time
         const pause = pace(stored.data.length)
         if (pause) await pause
       }
-  return false
+  return undefined
 }
 
 const cannotErase = (conversation: string, problem: string): CannotErase => ({

@@ -8,9 +8,7 @@ import { receiptsChecked } from '../../agent/receipts/audit.ts'
 import { isUnproven } from '../../agent/receipts/calls.ts'
 import type { CallFacts, EmbeddedFile } from '../../ui/source/embedded/form.ts'
 import { usdOf } from '../calls.ts'
-import { normalText } from '../../transfer/disclosure/needles.ts'
-import { textsIn } from '../../transfer/disclosure/texts.ts'
-import { withheldMark, type StubbedEvents, withStubs } from '../../transfer/disclosure/withheld.ts'
+import { exportedTitle, type StubbedEvents, withStubs } from '../../transfer/disclosure/withheld.ts'
 import { redactMatches } from '../../transfer/disclosure/redact.ts'
 
 export interface HtmlOptions {
@@ -71,13 +69,14 @@ export async function* gather(
 const answersOf = async (
   store: Store,
   chat: Conversation,
-  { at, withheld }: Required<Pick<HtmlOptions, 'withheld'>> & { readonly at: number },
+  { at, withheld }: { readonly at: number; readonly withheld: StubbedEvents },
 ): Promise<EmbeddedFile['answers']> => {
   const path = `/conversations/${encodeURIComponent(chat.id)}`
   const isIn = (noted: { readonly at: number }): boolean => noted.at <= at
+  const overview = await overviewOf(store, chat, at)
   return {
     '/conversations': {
-      items: [withoutTitle(await overviewOf(store, chat, at), withheld)],
+      items: [{ ...overview, title: exportedTitle(overview.title, withheld) }],
       total: 1,
       matching: 1,
     },
@@ -126,17 +125,6 @@ const factsOfCalls = (chat: Conversation) => {
 
 interface Overview {
   readonly title: string
-}
-
-/** Returns an overview with a mark in place of a title that was made from a withheld event. */
-const withoutTitle = (overview: Overview, withheld: StubbedEvents | undefined = new Map()): Overview =>
-  [...withheld.values()].some(({ event }) => contains(event, overview.title))
-    ? { ...overview, title: withheldMark }
-    : overview
-
-const contains = (event: ConversationEvent, title: string): boolean => {
-  const normal = normalText(title)
-  return normal !== '' && textsIn(event.data).some(({ text }) => normalText(text).includes(normal))
 }
 
 const overviewOf = async (store: Store, { id, events }: Conversation, at: number): Promise<Overview> => {

@@ -12,7 +12,7 @@ import {
   type LeftOut,
   type RepeatingPlace,
 } from './inspect.ts'
-import { readWithheld, withStubs, type StubbedEvents } from './withheld.ts'
+import { exportedTitle, readWithheld, withStubs, type StubbedEvents } from './withheld.ts'
 
 /** The content of an export contains credentials. Nothing was written. */
 export interface SecretsFound {
@@ -69,15 +69,16 @@ export interface PreparedExport {
  */
 export const prepareExport = async (
   chat: PreparedConversation,
-  { withhold = [], redact, force, ...wishes }: ExportWishes,
+  { withhold = [], redact, force, title, ...rest }: ExportWishes,
 ): Promise<PreparedExport> => {
-  const { format, at } = wishes
+  const { format, at } = rest
   if (format === 'palimpsest' && (withhold.length > 0 || redact))
     throw toError(invalidInput(redact ? 'redact' : 'withhold', verbatim))
   const withheld = await readWithheld(chat, withhold, at)
   // Nothing is looked for, so a forced export is read only once.
   if (force && withheld.size === 0 && !redact) return { withheld, repeated: [], redacted: 0 }
   const shown = withStubs(chat, withheld)
+  const wishes = { ...rest, title: title === undefined ? undefined : exportedTitle(title, withheld) }
   const { secrets, ...found } = await inspectParts(() => partsOf(shown, wishes), { withheld, redact })
   if (!force) refuseSecrets(chat.id, secrets)
   return { withheld, ...found }
@@ -86,13 +87,23 @@ export const prepareExport = async (
 const verbatim =
   'a palimpsest export is verbatim, because its events are hashed: choose another format, or a bundle, which can withhold events'
 
-/** Looks for credentials in the parts of an export. Throws `SecretsFound` unless there are none. */
+/**
+ * Looks for credentials in the parts of a bundle. Throws `SecretsFound` unless there are none; its message names the positions to
+ * withhold, because no text in a bundle can be redacted.
+ *
+ * @param withheld positions that the export already withholds
+ */
 export const refuseSecretsIn = async (
   conversation: string,
   parts: () => AsyncIterable<ExportPart>,
+  withheld: ReadonlySet<number>,
 ): Promise<void> => {
   const nothing: LeftOut = { withheld: new Map() }
-  refuseSecrets(conversation, (await inspectParts(parts, nothing)).secrets)
+  const { secrets } = await inspectParts(parts, nothing)
+  const positions = new Set(withheld)
+  for (const { place } of secrets) if (place.kind === 'event') positions.add(place.position ?? 0)
+  const all = rangesText([...positions].toSorted((one, other) => one - other))
+  refuseSecrets(conversation, secrets, all === '' ? 'export' : `withhold ${all}, or export`)
 }
 
 /**
@@ -125,7 +136,12 @@ type Secrets = Awaited<ReturnType<typeof inspectParts>>['secrets']
 /** Maximum number of findings in a message. */
 const mostListed = 20
 
-const refuseSecrets = (conversation: string, found: Secrets): void => {
+/** @param advice what can be done, up to `export anyway` */
+const refuseSecrets = (
+  conversation: string,
+  found: Secrets,
+  advice = 'withhold these events or redact these texts, or export',
+): void => {
   if (found.length === 0) return
   const secrets = found.map(({ place: { kind: place, ...at }, kind, excerpt }) => ({
     in: place,
@@ -143,7 +159,7 @@ const refuseSecrets = (conversation: string, found: Secrets): void => {
       `${conversation} contains what looks like ${found.length === 1 ? 'a secret' : `${found.length} secrets`}:`,
       ...lines,
       ...more,
-      'Nothing was exported: withhold these events or redact these texts, or export anyway with force',
+      `Nothing was exported: ${advice} anyway with force`,
     ].join('\n'),
     conversation,
     secrets,

@@ -4,9 +4,12 @@ import type { Configuration, ConversationEvent } from '../../events/events.ts'
 import { streamOf } from '../../events/ids.ts'
 import { withoutContent } from '../../events/without-content.ts'
 import { type Effective, itemIn } from '../../projections/effective.ts'
+import { titleOf } from '../../projections/titles.ts'
 import { orThrow } from '../../result/fallible.ts'
 import { toError } from '../../result/typed-error.ts'
 import type { ReadableConversation } from '../formats/readable-conversation.ts'
+import { normalText } from './needles.ts'
+import { textListOf } from './texts.ts'
 
 /** Text that stands in place of withheld content. */
 export const withheldMark = '[withheld]'
@@ -47,6 +50,18 @@ export const readWithheld = async (
     position++
   }
   return withheld
+}
+
+/** Returns a title as it is exported: with a mark in its place if it was made from a withheld event. */
+export const exportedTitle = (title: string, withheld: StubbedEvents): string =>
+  [...withheld.values()].some(({ event }) => isTitledBy(event, title)) ? withheldMark : title
+
+const isTitledBy = (event: ConversationEvent, title: string): boolean => {
+  const normal = normalText(title)
+  if (normal === '') return false
+  return (
+    titleOf([event]) === title || textListOf(event.data).some((text) => normalText(text).includes(normal))
+  )
 }
 
 /** Returns a conversation whose withheld events and items are stubs. */

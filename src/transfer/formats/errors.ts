@@ -134,7 +134,7 @@ export const importDiverged = (conversation: string, ref: string, what: string):
 /** @param last position of the last event that was imported */
 export const hasChanged = (conversation: string, ref: string, last: number): ImportDiverged => ({
   _tag: 'ImportDiverged',
-  message: `conversation ${conversation} has been continued since this file was imported, so the rest of the file (from entry ${ref}) no longer fits: rewind the conversation to ${last}, or import the file under another id`,
+  message: `conversation ${conversation} has been changed since this file was imported, so the rest of the file (from entry ${ref}) no longer fits: rewind the conversation to ${last} (fork it first to keep the changes), or import the file under another id`,
   conversation,
   ref,
 })

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as E from 'fp-ts/lib/Either.js'
 import { withoutSecretParameters } from '../../commands/configure.ts'
+import { isMarker } from '../../events/event-traits.ts'
 import { type ConversationEvent, type Event, messageOf, START } from '../../events/events.ts'
 import { lastOf, type Log, parent, resolve } from '../../projections/path.ts'
 import { sliceLength } from '../../projections/slices.ts'
@@ -28,8 +29,8 @@ export interface PlannedEvent {
  * already imported (written late, or left out by an earlier version of the importer), the conversation is rewound to that point, and
  * the entries after it are imported again. An import records the past, so a slice that separates a call from its result is not refused.
  *
- * Errors: `ImportDiverged` if the log has other messages or rewinds after the part that it shares with the file, or if a marker's slice
- * is no longer shown.
+ * Errors: `ImportDiverged` if the log has other messages, rewinds, markers or restores after the part that it shares with the file, or
+ * if a marker's slice is no longer shown.
  *
  * @param log the whole lineage of the conversation, from its first event; empty if it is not in the store
  * @returns events for the positions from `log.length`
@@ -90,20 +91,27 @@ export function* planEachEvent(
       : event
   }
 
+  function* isOfFile(from: number): SliceGenerator<boolean> {
+    return yield* areOf(log, from, { format, refs: yield* refsOf(actions, withdrawn) })
+  }
+
   let index = -1
   for (const action of actions) {
     index++
     let position = known.get(idOf(action.ref))
     if (position !== undefined && isPartOf(current.events[position], action)) {
       suffix = `~${action.ref}.${action.message.content.length}`
-      const before = { type: 'Rewound', data: { to: parent(current.events, position) } } as const
+      const part = position
+      const before = { type: 'Rewound', data: { to: parent(current.events, part) } } as const
       position = known.get(idOf(action.ref))
-      if (position === undefined) yield add(index, before, idOf(`${action.ref}:again`), action.time)
+      if (position === undefined) {
+        if (actionOf.length === 0 && !(yield* follows(log, part, format)) && !(yield* isOfFile(part + 1)))
+          return E.left(hasChanged(id, action.ref, part))
+        yield add(index, before, idOf(`${action.ref}:again`), action.time)
+      }
     }
-    if (position === undefined && actionOf.length === 0 && !(yield* follows(log, lastKnown))) {
-      const refs = yield* refsOf(actions, withdrawn)
-      if (!(yield* areOf(log, lastKnown + 1, { format, refs })))
-        return E.left(hasChanged(id, action.ref, lastKnown))
+    if (position === undefined && actionOf.length === 0 && !(yield* follows(log, lastKnown, format))) {
+      if (!(yield* isOfFile(lastKnown + 1))) return E.left(hasChanged(id, action.ref, lastKnown))
       suffix += `~${action.ref}`
       position = known.get(idOf(action.ref))
       const before = { type: 'Rewound', data: { to: lastKnown } } as const
@@ -124,18 +132,24 @@ export function* planEachEvent(
 }
 
 /**
- * Reports whether the rest of a file can continue the part already in the conversation, that is, whether no message or rewind has been
- * added since. Markers and configurations added since do not matter.
+ * Reports whether the rest of a file can continue the part already in the conversation, that is, whether nobody has added a message or a
+ * rewind since, or changed what is shown. Configurations added since do not matter, nor do markers of an import, nor those that were
+ * restored.
  */
-function* follows(log: Log, lastKnown: number): SliceGenerator<boolean> {
+function* follows(log: Log, lastKnown: number, format: Format): SliceGenerator<boolean> {
   const from = resolve(log, lastKnown)
+  const restored = new Set<number>()
   let looked = 0
   for (let at = resolve(log, lastOf(log)); at !== from; at = parent(log, at)) {
     const event = log[at]
     if (!event || event.type === 'MessageAppended' || event.type === 'Forked') return false
+    if (event.type === 'Restored') restored.add(event.data.marker)
+    // The file's next messages would seem to have been written without what a marker of somebody else hides.
+    const isOfImport = event.metadata.commandId.startsWith(`import:${format}:`)
+    if (isMarker(event) && !restored.delete(at) && !isOfImport) return false
     if (++looked % sliceLength === 0) yield
   }
-  return true
+  return restored.size === 0
 }
 
 function* refsOf(

@@ -19,6 +19,8 @@ interface Told {
   readonly events: number
   readonly requests: number
   readonly isSealed: boolean
+  /** Number of last events that the ledger does not prove yet. */
+  readonly unsealed: number
   readonly omitted: number
   readonly withheld: number
   /** Positions of summaries made from withheld content (`tainted`), and of events that repeat withheld text word for word (`repeated`). */
@@ -158,7 +160,11 @@ const Leaks = ({ told: { tainted, repeated }, withhold }: LeaksProps) => (
   </>
 )
 
-const Saved = ({ told: { events, requests, withheld, omitted, isSealed } }: { readonly told: Told }) => (
+const Saved = ({
+  told: { events, requests, withheld, omitted, isSealed, unsealed },
+}: {
+  readonly told: Told
+}) => (
   <>
     <p>
       Saved: {count(events, 'event')}
@@ -169,6 +175,9 @@ const Saved = ({ told: { events, requests, withheld, omitted, isSealed } }: { re
       <p class="warning">
         This conversation is not in a ledger: the bundle proves nothing against its operator.
       </p>
+    )}
+    {isSealed && unsealed > 0 && (
+      <p class="warning">The last {count(unsealed, 'event')} are not sealed yet: seal, and save again.</p>
     )}
   </>
 )

@@ -8,6 +8,7 @@ import type { Clock } from '../../../src/agent/workers/peers/clock.ts'
 import { listSteps } from '../../../src/agent/workers/peers/roster.ts'
 import { createSayMethod } from '../../../src/agent/turn/say/say.ts'
 import { createWorkRequester } from '../../../src/agent/workers/requests.ts'
+import type { AttemptReport } from '../../../src/agent/workers/serving/shift.ts'
 import { work } from '../../../src/agent/workers/serving/worker.ts'
 import { right } from '../../support/either.ts'
 import { scene } from '../../support/workers/scene.ts'
@@ -59,6 +60,32 @@ describe('a step whose attempts fail', () => {
     expect(given).toBe(10)
     stop.abort()
     await Promise.all(workers)
+  })
+
+  test('is reported as parked by the worker that parks it, if the last worker has died', async () => {
+    const store = memoryStore()
+    const { conversation } = storeOn(store, actor)
+    const chat = conversation('c')
+    right(await chat.append({ role: 'user', content: 'hello' }, { answer: true })())
+    const claims = [1, 2, 3, 4, 5].map((attempt) => {
+      const data = { step: 'conversation@0', worker: `dead-${attempt}`, attempt, at: 0 }
+      return { type: 'TurnClaimed', data } as const
+    })
+    right(await ended(chat.turnLog.append([{ type: 'TurnsBegun', data: { at: 0 } }, ...claims], -1)))
+    const stop = new AbortController()
+    const reported = Promise.withResolvers<AttemptReport>()
+    const give = () => Promise.resolve(E.left(refused))
+    const settings = settingsWith({ give, onStep: reported.resolve })
+    const working = work('w', settings, { store, actor, conversation, clock: quick }, stop.signal)
+    expect(await reported.promise).toEqual({
+      conversation: 'c',
+      attempt: 5,
+      outcome: 'parked',
+      ms: 0,
+      error: 'dead-5 fell silent',
+    })
+    stop.abort()
+    await working
   })
 
   test.each([true, undefined] as const)(

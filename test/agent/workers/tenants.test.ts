@@ -52,7 +52,12 @@ describe('workers with a policy', () => {
     await store.conversation('d').append(ask, { answer: true })
     await until(async () => (await roles(store.conversation('d'))).length === 2)
     expect(await steps(store, { policy })).toMatchObject([
-      { conversation: 'b', state: 'open', held: 'budget' },
+      {
+        conversation: 'b',
+        state: 'open',
+        held: 'budget',
+        heldUntil: expect.stringMatching(/T00:00:00\.000Z$/) as string,
+      },
       { conversation: 'c', state: 'open', held: 'budget' },
     ])
     expect((await steps(store))[0]).not.toHaveProperty('held')

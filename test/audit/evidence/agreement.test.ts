@@ -254,7 +254,7 @@ describe(`what is not in the form of a bundle${onlyPython}`, () => {
     async () => {
       const folder = temporaryFolder()
       const [long, other] = ['x'.repeat(200), '0'.repeat(64)]
-      const malformed = 'BROKEN: the data for the next check is missing or malformed'
+      const malformed = 'BROKEN: events.txt is malformed: get another copy of the bundle'
       const unproven =
         'NOT PROVEN: there is no ledger: anyone who can write to the store could have fabricated all of this'
       const cases: readonly (readonly [Change, string])[] = [

@@ -203,7 +203,12 @@ describe('a bundle', () => {
     rmSync(join(folder, 'bundle.json'))
     expect(await verifyEvidence(folder)).toMatchObject({
       verdict: 'unchecked',
-      problem: 'there is no bundle.json: this is not a bundle',
+      problem: 'there is no bundle.json: the bundle is incomplete, get another copy',
+    })
+    const again = await chat.evidence({ folder }).catch((error: unknown) => error)
+    expect(again).toMatchObject({
+      _tag: 'FileExists',
+      message: expect.stringContaining('left by an export that was interrupted') as string,
     })
   })
 

@@ -6,6 +6,8 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { spawnSync } from 'node:child_process'
@@ -56,6 +58,12 @@ const inFolder = (path: string): string => {
   return parent
 }
 
+const without = (name: string): string => {
+  const folder = copied()
+  rmSync(join(folder, name))
+  return folder
+}
+
 const withFormat = (format: string): string => {
   const folder = copied()
   const file = join(folder, 'bundle.json')
@@ -87,6 +95,10 @@ const mistakes: Readonly<Record<string, readonly [make: () => string, problem: R
       return folder
     },
     /^there is no bundle\.json: this is not a bundle$/,
+  ],
+  'a bundle that lost its manifest': [
+    () => without('bundle.json'),
+    /^there is no bundle\.json: the bundle is incomplete, get another copy$/,
   ],
   'all line ends converted': [
     () => {
@@ -134,6 +146,31 @@ describe(`what somebody got wrong is not checked, and never called broken${onlyP
     const { status, said } = judged([made], keyText(other))
     expect(said.get(made)).toEqual(verdictLines(ours))
     expect(status).toBe(2)
+  })
+
+  it.each([
+    ['bundle.json', 'in half', /^bundle\.json contains invalid JSON: get another copy of the bundle$/],
+    ['bundle.json', 'other JSON', /^bundle\.json is malformed: get another copy of the bundle$/],
+    ['events.txt', 'no JSON', /^events\.txt contains invalid JSON/],
+    ['requests.jsonl', 'no JSON', /^requests\.jsonl contains invalid JSON/],
+    ['entries.jsonl', 'no JSON', /^entries\.jsonl contains invalid JSON/],
+    ['entries.jsonl', 'other JSON', /^entries\.jsonl is malformed/],
+    ['entries.jsonl', 'missing', /^there is no entries\.jsonl/],
+    ['keys.json', 'in half', /^keys\.json contains invalid JSON/],
+    ['keys.json', 'other JSON', /^keys\.json is malformed/],
+    ['checkpoint.txt', 'in half', /^checkpoint\.txt is malformed/],
+  ])('a damaged file is named: %s, %s', async (name, damage, problem) => {
+    const folder = damage === 'missing' ? without(name) : copied()
+    const file = join(folder, name)
+    if (damage === 'in half') truncateSync(file, Math.floor(statSync(file).size / 2))
+    if (damage === 'other JSON') {
+      const text = readFileSync(file, 'utf8')
+      writeFileSync(file, name.endsWith('.jsonl') ? text.replaceAll(/^.+$/gm, '{"a":1}') : '{"a":1}\n')
+    }
+    if (damage === 'no JSON') writeFileSync(file, 'a\nb\nc\n{\n')
+    const ours = await verifyEvidence(folder, right(parseKey(key)))
+    expect(ours).toMatchObject({ verdict: 'broken', problem: expect.stringMatching(problem) as string })
+    if (python) expect(judged([folder], key).said.get(folder)).toEqual(verdictLines(ours))
   })
 
   it('the command line answers the same, with exit code 2, or 1 if another bundle is broken', async () => {

@@ -77,6 +77,35 @@ describe('a withheld event', () => {
   })
 })
 
+const key = `ghp_${'x7Kq2'.repeat(7)}f`
+
+test.each([
+  ['said', `My key is ${key} and it works.`],
+  [
+    'typed as a command',
+    `<command-message>login</command-message>\n<command-name>/login</command-name>\n<command-args>${key}</command-args>`,
+  ],
+])(
+  'a title that repeats a withheld message is not exported, and no secret in it is found: %s',
+  async (_, content) => {
+    const store = await openStore('memory:')
+    atEnd(store.close)
+    const chat = store.conversation('keyed')
+    await chat.append([
+      { role: 'user', content },
+      { role: 'assistant', content: 'I will not repeat it.' },
+    ])
+    let title = ''
+    for await (const info of store.conversations()) title = info.title
+    expect(title).toContain(key)
+    const wishes = { format: 'html', at: 1, isWhole: true, title }
+    await expect(prepareExport(chat, wishes)).rejects.toMatchObject({ _tag: 'SecretsFound' })
+    const { withheld, repeated } = await prepareExport(chat, { ...wishes, withhold: [0] })
+    expect(repeated).toEqual([])
+    expect(JSON.stringify(await gathered(store, 'keyed', { withheld }))).not.toContain(key)
+  },
+)
+
 describe('words of what is left out', () => {
   test('are named wherever they are exported, and only there', async () => {
     const { chat } = await scene()

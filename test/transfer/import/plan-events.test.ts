@@ -8,7 +8,15 @@ import { effective } from '../../../src/projections/effective.ts'
 import { left, right } from '../../support/either.ts'
 import type { Log } from '../../../src/projections/path.ts'
 import { importPlan, logOf } from '../../support/import-log.ts'
-import { logOf as written, restored, rewound, truncated, user } from '../../support/log.ts'
+import {
+  condensed,
+  configured,
+  logOf as written,
+  restored,
+  rewound,
+  truncated,
+  user,
+} from '../../support/log.ts'
 
 const says = (ref: string): ImportAction => ({
   type: 'message',
@@ -39,16 +47,44 @@ describe('planning events', () => {
     ])
   })
 
-  it('what follows an import lands at the head, whatever was done there since', () => {
+  it('what follows an import lands at the head, even if the conversation was configured since', () => {
     const first = importPlan(plan(says('a'), says('b')), 'pi')
-    const log = [
-      ...logOf('c', first),
-      ...written(user('x'), user('y'), truncated(0, 1))
-        .slice(2)
-        .map((event) => ({ ...event })),
-    ]
+    const log = [...logOf('c', first), ...written(user('x'), user('y'), configured({ system: 'S' })).slice(2)]
     const planned = right(planEvents(plan(says('a'), says('b'), says('d')), 'pi', log))
     expect(events(planned)).toMatchObject([{ type: 'MessageAppended', data: { content: [{ text: 'd' }] } }])
+  })
+
+  it('new entries do not follow what others hid or restored since, unless that is rewound', () => {
+    const first = logOf('c', importPlan(plan(says('a'), says('b'), hides('t', 'a', 'a'), says('c')), 'pi'))
+    const all = plan(says('a'), says('b'), hides('t', 'a', 'a'), says('c'), says('d'))
+    const before = [user('w'), user('x'), user('y'), user('z')]
+    for (const own of [truncated(2, 3), condensed(2, 3), restored(2)]) {
+      const log = [...first, ...written(...before, own).slice(4)]
+      const refused = { _tag: 'ImportDiverged', conversation: 'c', ref: 'd' }
+      expect(left(planEvents(all, 'pi', log))).toMatchObject(refused)
+      expect(left(planEvents(all, 'pi', log)).message).toContain(
+        'rewind the conversation to 3 (fork it first',
+      )
+      const nothingNew = plan(...all.actions.slice(0, -1))
+      expect(right(planEvents(nothingNew, 'pi', log))).toEqual([])
+      const back = [...first, ...written(...before, own, rewound(3)).slice(4)]
+      expect(right(planEvents(all, 'pi', back))).toHaveLength(1)
+    }
+  })
+
+  it('a message that the file has completed since does not rewind what others added', () => {
+    const reply = (...texts: readonly string[]): ImportAction => ({
+      type: 'message',
+      ref: 'b',
+      message: { role: 'assistant', content: texts.map((text) => ({ type: 'text', text })) },
+    })
+    const first = logOf('c', importPlan(plan(says('a'), reply('one')), 'pi'))
+    const whole = plan(says('a'), reply('one', 'two'))
+    for (const own of [user('mine'), truncated(0, 1)]) {
+      const log = [...first, ...written(user('x'), user('y'), own).slice(2)]
+      expect(left(planEvents(whole, 'pi', log))).toMatchObject({ _tag: 'ImportDiverged', ref: 'b' })
+    }
+    expect(right(planEvents(whole, 'pi', first))).toHaveLength(2)
   })
 
   it('a slice that is hidden already stands for the marker that hides it', () => {

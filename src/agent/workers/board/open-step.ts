@@ -189,7 +189,7 @@ export const evolveStep = (
         claimedAt: event.time,
         attempt: isTurn ? step.attempt + (holder === worker ? 0 : 1) : counted,
         claimedStep: isTurn ? step.name : undefined,
-        ...(isSilent ? { deaths: deaths + 1, errors: withError(step, `${holder} fell silent`) } : { errors }),
+        ...(isSilent ? { deaths: deaths + 1, errors: withError(step, silent(holder)) } : { errors }),
       }
     }
     case 'TurnReleased':
@@ -252,8 +252,19 @@ export const withoutHolder = (conversation: string, step: OpenStep, now: number)
     : {
         ...freed(step, now, takeoverDelay(conversation, step.attempt)),
         deaths: (step.deaths ?? 0) + 1,
-        errors: withError(step, `${step.holder} ended`),
+        errors: withError(step, ended(step.holder)),
       }
+
+/** Returns the error of the last attempt if its worker died or fell silent; undefined if the attempt ended otherwise. */
+export const deathIn = ({ holder, errors }: Pick<OpenStep, 'holder' | 'errors'>): string | undefined => {
+  if (holder !== undefined) return silent(holder)
+  const last = errors.at(-1)
+  return last !== undefined && isDeath(last) ? last : undefined
+}
+const [ended, silent] = [(holder?: string) => `${holder} ended`, (holder?: string) => `${holder} fell silent`]
+
+/** Reports whether the error of an attempt says that its worker died or fell silent. Errors of turns begin with a tag and a colon. */
+export const isDeath = (error: string): boolean => /^[^:\s]+ (?:ended|fell silent)$/.test(error)
 
 /** Number of attempts after which a step is parked. */
 export const maxAttempts = 5

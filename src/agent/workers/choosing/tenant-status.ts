@@ -10,7 +10,7 @@ import { endOf, policyFor } from './policy.ts'
 export type HoldReason = 'paused' | 'budget' | 'limit'
 
 /** Reason why a step is held back. `until` is the time at which it expires by itself, if it does, in milliseconds since 1970. */
-interface HeldBack {
+export interface HeldBack {
   readonly why: HoldReason
   readonly until?: number
 }

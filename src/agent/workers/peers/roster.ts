@@ -8,7 +8,7 @@ import type { OpenStep } from '../board/open-step.ts'
 import { restoreSnapshot } from '../board/snapshots.ts'
 import { type WorkBoard, createWorkBoard } from '../board/work-board.ts'
 import { checkPolicy, type WorkPolicy } from '../choosing/policy.ts'
-import { type HoldReason, tenantStatusOf } from '../choosing/tenant-status.ts'
+import { type HeldBack, type HoldReason, tenantStatusOf } from '../choosing/tenant-status.ts'
 
 /**
  * State of a step. `open`: available to workers; `claimed`: held by a worker; `waiting`: for approval or a result; `parked`: its
@@ -37,6 +37,8 @@ export interface OpenStepInfo {
   readonly state: StepState
   /** Reason why no worker takes the step although it is open. Tenants' limits and budgets are taken from the `policy` option. */
   readonly held?: HoldReason
+  /** Time at which the next period of the budget begins, if the budget holds the step back: ISO 8601, UTC. */
+  readonly heldUntil?: string
   /** Name of the step: the stream and the revision of the event that created it. */
   readonly step: string
   /** Time at which the event that created the step was recorded: ISO 8601, UTC. */
@@ -67,7 +69,7 @@ const stepInfo = (
   conversation: string,
   step: OpenStep,
   now: number,
-  held?: HoldReason,
+  held?: HeldBack,
 ): OpenStepInfo | undefined => {
   const state = stateOf(step)
   if (state === undefined) return undefined
@@ -75,7 +77,8 @@ const stepInfo = (
   return {
     conversation,
     state,
-    ...(state === 'open' && held && { held }),
+    ...(state === 'open' && held && { held: held.why }),
+    ...(state === 'open' && held?.until !== undefined && { heldUntil: new Date(held.until).toISOString() }),
     step: step.name,
     since: step.since,
     attempt: step.attempt - 1,
@@ -93,7 +96,7 @@ const stepInfos = (known: WorkBoard): readonly OpenStepInfo[] => {
   const now = Date.now()
   const { held } = tenantStatusOf(known, now)
   return [...known.steps]
-    .flatMap(([conversation, step]) => stepInfo(conversation, step, now, held(conversation, step)?.why) ?? [])
+    .flatMap(([conversation, step]) => stepInfo(conversation, step, now, held(conversation, step)) ?? [])
     .toSorted((one, other) => (one.since < other.since ? -1 : 1))
 }
 

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { run } from '../../../result/fallible.ts'
 import { count } from '../../telemetry/metrics.ts'
-import { isSeenWhole, type OpenStep, tenantOf } from '../board/open-step.ts'
+import { deathIn, isSeenWhole, type OpenStep, tenantOf } from '../board/open-step.ts'
 import { policyFor } from '../choosing/policy.ts'
 import { isWithinLimit } from '../choosing/tenant-status.ts'
 import { type AttemptEnd, isAskedSinceClaim, isOrMayBe, makeAttempt } from './attempt.ts'
@@ -76,6 +76,10 @@ const claimed = async (shift: Shift, its: StepRun, step: OpenStep): Promise<bool
     const taken = await run(take({ chat, worker }, step, place))
     its.claimed = E.isRight(taken) ? taken.right : undefined
     if (E.isLeft(taken) && taken.left._tag === 'Conflict') count('palimpsest.claims.refused')
+    // The attempt that failed last has reported that the step is parked, but a worker that died has not.
+    const error = deathIn(step)
+    if (E.isRight(taken) && taken.right === undefined && error !== undefined)
+      shift.settings.onStep({ conversation, attempt: step.attempt - 1, outcome: 'parked', ms: 0, error })
   }
   if (its.claimed === undefined) refused.add(conversation, seen)
   else {

@@ -21,12 +21,13 @@ export const gitAnchor = (folder: string): Anchor => {
   const git = async (...args: readonly string[]): Promise<string> => {
     const { stdout } = await run('git', ['-C', folder, ...args], {
       timeout,
-      env: { ...process.env, GIT_TERMINAL_PROMPT: '0' },
+      // The advice depends on the language of the messages.
+      env: { ...process.env, GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' },
     })
     return stdout
   }
   const tried = <A>(work: () => Promise<A>) =>
-    TE.tryCatch(work, (error) => anchorFailed(name, `failed (${problemOf(error)})`, error))
+    TE.tryCatch(work, (error) => anchorFailed(name, failure(folder, problemOf(error)), error))
   const succeeds = (...args: readonly string[]): Promise<boolean> =>
     git(...args).then(
       () => true,
@@ -70,6 +71,35 @@ const formerFileOf = (origin: string): string => `${readable(origin)}.txt`
 const added = async (file: string, checkpoint: string): Promise<void> => {
   const text = await readFile(file, 'utf8').catch(() => '')
   if (notesIn(text).at(-1) !== checkpoint) await appendFile(file, nextNote(text, checkpoint))
+}
+
+/** What to do about errors of git whose messages do not say it. */
+const advice: readonly (readonly [said: RegExp, advice: (folder: string) => string])[] = [
+  [/spawn git ENOENT/, () => 'install git'],
+  [/cannot change to|not a git repository/, (folder) => `create it with git init ${folder}, or clone it`],
+  [
+    /identity unknown|auto-detect email|empty ident|user\.(name|email)/i,
+    (folder) =>
+      `name the author: git -C ${folder} config user.name NAME; git -C ${folder} config user.email ADDRESS`,
+  ],
+  [
+    /no such ref was fetched|couldn't find remote ref/i,
+    (folder) => `create the branch there: git -C ${folder} push --set-upstream origin HEAD`,
+  ],
+  [
+    /not possible to fast-forward|\(non-fast-forward\)|\(fetch first\)/i,
+    (folder) => `run git -C ${folder} pull --rebase`,
+  ],
+  [/\[remote rejected\]|permission|denied|403/i, () => 'allow this user to push to that branch'],
+  [
+    /could not read|unable to access|does not appear to be a git repository/i,
+    (folder) => `check git -C ${folder} remote -v and its credentials`,
+  ],
+]
+
+const failure = (folder: string, problem: string): string => {
+  const [, what] = advice.find(([said]) => said.test(problem)) ?? []
+  return `failed (${problem})${what ? `: ${what(folder)}` : ''}`
 }
 
 /** Returns git's error message on one line. */
