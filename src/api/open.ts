@@ -25,7 +25,7 @@ import type { KeyStore } from '../store/seal/key-store.ts'
 import { layeredStore, type LayeredStore } from '../store/whole/layered-store.ts'
 import { readers } from './read-all.ts'
 import { foreignStore } from './foreign-store.ts'
-import { type Creation, type OpenError, openAdapter, sealed } from './schemes.ts'
+import { type Creation, type OpenError, openAdapter, addSeal } from './schemes.ts'
 import { tell } from '../conversation/beside/worker-log.ts'
 import { isConversationId } from '../events/ids.ts'
 import type { EraseError, ErasedContent } from '../conversation/writing/erase.ts'
@@ -68,7 +68,7 @@ export interface StoreOptions {
 
 /**
  * Opens a store by its URL: `memory:`, `sqlite:path/to/file.db` (created if missing), `esdb://host:2113` (docs/eventstoredb.md), or a
- * URL of a registered scheme (`registerStore`). SQLite parameters: `?synchronous=full|normal|off` (default full: an append that
+ * URL of a registered scheme (`registerStore`). With `?seal=`, content is encrypted (docs/sealing.md). SQLite parameters: `?synchronous=full|normal|off` (default full: an append that
  * returned survives a power cut), `&timeout=5000` (maximum wait for another process's lock, in milliseconds).
  *
  * An open `StoreAdapter` may be given in place of a URL; closing the returned store closes it.
@@ -140,7 +140,7 @@ const openSource = (
 ): TE.TaskEither<OpenError, EventStore> =>
   typeof source === 'string'
     ? openAdapter(source, create, keys)
-    : pipe(TE.fromEither<OpenError, EventStore>(foreignStore(source)), TE.flatMap(sealed(keys)))
+    : pipe(TE.fromEither<OpenError, EventStore>(foreignStore(source)), TE.flatMap(addSeal(keys)))
 
 /** Opens an event store from a URL or an adapter, with the layers for large content and for writes to several streams. */
 export const openEvents = (

@@ -351,5 +351,5 @@ const isSame = (one: NewRetentionRule, other: NewRetentionRule): boolean =>
 
 const cannotApply = ({ url }: EventStore): RetentionRunError => ({
   _tag: 'CannotApplyRetention',
-  message: `${url} cannot overwrite events, so retention rules cannot be applied in it: copy the conversations to an SQLite store`,
+  message: `${url} cannot overwrite events, so retention rules cannot be applied in it: copy the conversations to a store whose content is encrypted (?seal=keys/), or to an SQLite store`,
 })

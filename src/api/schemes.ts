@@ -136,13 +136,13 @@ export const openAdapter = (
       pipe(
         TE.fromEither<OpenError, Scheme<EventStore>>(schemeFor(url)),
         TE.flatMap(({ open }) => (create === 'late' ? openLate(url, open) : open(url, { create }))),
-        TE.flatMap(sealed(keys ?? own)),
+        TE.flatMap(addSeal(keys ?? own)),
       ),
     ),
   )
 
 /** Returns a function that seals a store, if there are keys. */
-export const sealed =
+export const addSeal =
   (keys: string | KeyStore | undefined) =>
   (store: EventStore): TE.TaskEither<StoreError, EventStore> =>
     keys === undefined
@@ -182,8 +182,9 @@ export const diagnose = (
       pipe(
         TE.fromEither<InvalidInput | UnknownScheme, Scheme<EventStore>>(schemeFor(url)),
         TE.flatMap((scheme) => scheme.diagnose?.(url) ?? TE.fromTask(() => diagnoseByOpening(url, scheme))),
-        TE.chainTaskK((findings) => async () =>
-          keys === undefined ? findings : [...findings, await diagnoseKeys(given)],
+        TE.chainTaskK(
+          (findings) => async () =>
+            keys === undefined ? findings : [...findings, await diagnoseKeys(given)],
         ),
       ),
     ),

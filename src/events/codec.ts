@@ -249,9 +249,7 @@ const read = <T extends string>(
   if (!acceptsData(type, newest.data)) {
     const checked = check(schemas[type], newest.data)
     if (E.isLeft(checked))
-      return isSealed(newest.data)
-        ? sealed
-        : { problem: `data: ${checked.left.message}` }
+      return isSealed(newest.data) ? sealed : { problem: `data: ${checked.left.message}` }
   }
   const { erased } = metadata as Metadata
   if (erased && !isErasedForm(type, newest.data, metadata as Metadata, erased.stub))

@@ -8,7 +8,9 @@ const ending = /[,{]"prev":(?:null|"([0-9a-f]{64})")\}$/
 const stubForm = String.raw`([0-9a-f]{64}) ([0-9]{1,15})[ \n]((?:[0-9a-f]{2}){1,138})`
 const oneStub = new RegExp(`^${stubForm}$`)
 const lines = new RegExp(`^${stubForm}\n([0-9a-f]{64})$`)
-const erasedEnd = new RegExp(String.raw`,"erased":\{"time":"(?<time>[^"]+)","stub":"(?<stub>${stubForm})"\}\}$`)
+const erasedEnd = new RegExp(
+  String.raw`,"erased":\{"time":"(?<time>[^"]+)","stub":"(?<stub>${stubForm})"\}\}$`,
+)
 
 /** Hashes of a withheld event and of the event before it. */
 export interface WithheldStub {

@@ -51,7 +51,7 @@ const below = (layer: string): readonly string[] => layers[layer]?.split(' ').fi
 
 /** Packages that only these folders may import; every folder may import the others of `dependencies`. */
 const owners: Readonly<Record<string, readonly string[]>> = {
-  'node:sqlite': ['store/sqlite', 'catalogue'],
+  'node:sqlite': ['store/sqlite', 'store/seal', 'catalogue'],
   '@eventstore/db-client': ['store/eventstoredb'],
   '@anthropic-ai/sdk': ['agent/models/anthropic'],
   '@opentelemetry/api': ['agent/telemetry'],

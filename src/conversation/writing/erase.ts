@@ -116,7 +116,11 @@ export async function* erase(
   conversation: string,
   options: EraseOptions,
 ): Fallible<EraseError, ErasedContent> {
-  if (!scrub) return yield cannotErase(conversation, `${events.url} cannot overwrite events`)
+  if (!scrub)
+    return yield cannotErase(
+      conversation,
+      `${events.url} cannot overwrite events. Copy its conversations to a store whose content is encrypted (?seal=keys/), or to an SQLite store`,
+    )
   yield* checkNotHeld(events, conversation)
   const time = new Date().toISOString()
   const { by, reason, dryRun = false } = options

@@ -20,7 +20,9 @@ export const keyFile = (path: string): KeyStore => {
     const db = new DatabaseSync(file, { timeout })
     try {
       const { application_id: own, tables } =
-        db.prepare('SELECT *, (SELECT count(*) FROM sqlite_schema) AS tables FROM pragma_application_id').get() ?? {}
+        db
+          .prepare('SELECT *, (SELECT count(*) FROM sqlite_schema) AS tables FROM pragma_application_id')
+          .get() ?? {}
       if (own !== applicationId && tables !== 0)
         throw new Error('it is a database of something else: give another path')
       db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;
@@ -45,7 +47,9 @@ export const keyFile = (path: string): KeyStore => {
       const db = (opened ??= open())
       if (before === undefined)
         return db.prepare('INSERT OR IGNORE INTO keys VALUES (?, ?)').run(id, text).changes === 1
-      const { changes } = db.prepare('UPDATE keys SET text = ? WHERE id = ? AND text = ?').run(text, id, before)
+      const { changes } = db
+        .prepare('UPDATE keys SET text = ? WHERE id = ? AND text = ?')
+        .run(text, id, before)
       // The log still has the former text.
       if (changes === 1) emptyLog(db)
       return changes === 1
@@ -59,5 +63,6 @@ export const keyFile = (path: string): KeyStore => {
 
 const emptyLog = (db: DatabaseSync): void => {
   const { busy } = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() ?? {}
-  if (busy !== 0) throw new Error('another process reads it, so its log still has destroyed keys: repeat the command')
+  if (busy !== 0)
+    throw new Error('another process reads it, so its log still has destroyed keys: repeat the command')
 }

@@ -45,10 +45,13 @@ export interface StreamKeys {
 
 /** Keys of a conversation, as they are stored. */
 interface KeyRecord {
-  readonly streams: ReadonlyMap<Prefix, { readonly nodes: readonly TreeKey[]; readonly erased: readonly Erased[] }>
+  readonly streams: ReadonlyMap<
+    Prefix,
+    { readonly nodes: readonly TreeKey[]; readonly erased: readonly ErasedRange[] }
+  >
   readonly planned: PlannedErasure | undefined
 }
-interface Erased extends Covers {
+interface ErasedRange extends Covers {
   readonly time: string
 }
 
@@ -80,9 +83,10 @@ export const createKeyring = (
   keys: KeyStore,
   wasAppended: (id: string, planned: PlannedErasure) => Promise<boolean>,
 ): Keyring => {
-  const remembered = createLruCache<{ readonly streams: ReadonlyMap<Prefix, StreamKeys>; readonly time: number }>(
-    mostRemembered,
-  )
+  const remembered = createLruCache<{
+    readonly streams: ReadonlyMap<Prefix, StreamKeys>
+    readonly time: number
+  }>(mostRemembered)
 
   const remember = (id: string, record: KeyRecord): ReadonlyMap<Prefix, StreamKeys> => {
     const streams = new Map(
@@ -91,7 +95,8 @@ export const createKeyring = (
         {
           has: (revision) => nodeOf(nodes, revision) !== undefined,
           keyOf: keyReader(nodes),
-          erasedAt: (revision) => erased.find(({ first, last }) => first <= revision && revision <= last)?.time,
+          erasedAt: (revision) =>
+            erased.find(({ first, last }) => first <= revision && revision <= last)?.time,
         },
       ]),
     )
@@ -168,8 +173,10 @@ const form = 'keys 1'
 
 /** The record as JSON: numbers are separated by spaces, to keep it short. */
 interface RecordText {
-  readonly palimpsest: typeof form
-  readonly streams: Readonly<Record<string, { readonly keys: readonly string[]; readonly erased: readonly string[] }>>
+  readonly palimpsest: string
+  readonly streams: Readonly<
+    Record<Prefix, { readonly keys: readonly string[]; readonly erased: readonly string[] }>
+  >
   readonly planned?: {
     readonly revision: number
     readonly event: string
@@ -185,7 +192,9 @@ const textOf = ({ streams, planned }: KeyRecord): string => {
       [...streams].map(([prefix, { nodes, erased }]) => [
         prefix,
         {
-          keys: nodes.map(({ level, index, key }) => `${level} ${index} ${Buffer.from(key).toString('base64url')}`),
+          keys: nodes.map(
+            ({ level, index, key }) => `${level} ${index} ${Buffer.from(key).toString('base64url')}`,
+          ),
           erased: erased.map(({ first, last, time }) => `${first} ${last} ${time}`),
         },
       ]),
@@ -194,7 +203,10 @@ const textOf = ({ streams, planned }: KeyRecord): string => {
       planned: {
         ...planned,
         ranges: Object.fromEntries(
-          [...planned.ranges].map(([prefix, ranges]) => [prefix, ranges.map(({ first, last }) => `${first} ${last}`)]),
+          [...planned.ranges].map(([prefix, ranges]) => [
+            prefix,
+            ranges.map(({ first, last }) => `${first} ${last}`),
+          ]),
         ),
       },
     }),
@@ -205,18 +217,21 @@ const textOf = ({ streams, planned }: KeyRecord): string => {
 /** Parses a record. Throws an `Error` if it has another form. */
 const recordIn = (text: string): KeyRecord => {
   const record = JSON.parse(text) as RecordText
-  if (record.palimpsest !== form) throw new Error(`keys of the form ${record.palimpsest} need a newer palimpsest`)
+  if (record.palimpsest !== form)
+    throw new Error(
+      `they have the form ${record.palimpsest}: a newer palimpsest wrote them; upgrade palimpsest`,
+    )
   const { streams, planned } = record
   return {
     streams: new Map(
       Object.entries(streams).map(([prefix, { keys, erased }]) => [
-        prefix as Prefix,
+        prefix,
         {
           nodes: keys.map((one): TreeKey => {
             const [level, index, key = ''] = one.split(' ')
             return { level: Number(level), index: Number(index), key: Buffer.from(key, 'base64url') }
           }),
-          erased: erased.map((one): Erased => {
+          erased: erased.map((one): ErasedRange => {
             const [first, last, time = ''] = one.split(' ')
             return { first: Number(first), last: Number(last), time }
           }),
@@ -227,7 +242,7 @@ const recordIn = (text: string): KeyRecord => {
       ...planned,
       ranges: new Map(
         Object.entries(planned.ranges).map(([prefix, ranges]) => [
-          prefix as Prefix,
+          prefix,
           ranges.map((one): Covers => {
             const [first, last] = one.split(' ')
             return { first: Number(first), last: Number(last) }

@@ -20,4 +20,6 @@ export const sealWith =
   }
 
 const keysAt = (path: string): KeyStore =>
-  path.endsWith('/') || statSync(path, { throwIfNoEntry: false })?.isDirectory() ? keyFolder(path) : keyFile(path)
+  path.endsWith('/') || statSync(path, { throwIfNoEntry: false })?.isDirectory()
+    ? keyFolder(path)
+    : keyFile(path)

@@ -16,8 +16,11 @@ export const splitSeal = (given: string): E.Either<InvalidInput, SealedUrl> => {
   const [whole, before = '', coded = '', after = ''] = found
   const keys = decoded(coded)
   if (keys === undefined || keys === '')
-    return E.left(invalidInput('url', 'seal must be the path of a file or a folder of keys, like ?seal=keys.db'))
-  const rest = given.slice(0, found.index) + (after === '&' ? before : '') + given.slice(found.index + whole.length)
+    return E.left(
+      invalidInput('url', 'seal must be the path of a file or a folder of keys, like ?seal=keys.db'),
+    )
+  const rest =
+    given.slice(0, found.index) + (after === '&' ? before : '') + given.slice(found.index + whole.length)
   return E.right({ url: rest, keys })
 }
 

@@ -44,7 +44,9 @@ export const sealedBlobs = (
     for await (const info of inner.list()) {
       const beginning = await beginningOf(inner.get(info.sha256))
       const head =
-        own && isSealedBlob(beginning) ? decrypt(derived(own, 'head'), beginning.subarray(markBytes)) : undefined
+        own && isSealedBlob(beginning)
+          ? decrypt(derived(own, 'head'), beginning.subarray(markBytes))
+          : undefined
       yield head ? { ...info, sha256: head.toString('hex'), bytes: info.bytes - overhead } : info
     }
   }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
 import { provableForm } from '../../events/erased-form.ts'
-import type { EventTooLarge, InvalidInput } from '../../events/errors.ts'
+import { type EventTooLarge, type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { streamOf } from '../../events/ids.ts'
 import { rangesOf } from '../../events/ranges.ts'
 import { erasedStub, erasedTime } from '../../events/withheld.ts'
@@ -10,7 +10,7 @@ import { type Fallible, orThrow, run, task, unwrap } from '../../result/fallible
 import { isTyped } from '../../result/typed-error.ts'
 import { checkAppend } from '../check-append.ts'
 import type { StoreError } from '../errors.ts'
-import { endsStream } from '../pages.ts'
+import { endsStream, pagesOf } from '../pages.ts'
 import {
   type AllPage,
   type AppendOutcome,
@@ -25,7 +25,13 @@ import {
   type StreamRange,
 } from '../port.ts'
 import type { KeyStore } from './key-store.ts'
-import { createKeyring, type KeyErasure, type SealedStream, sealedStreamOf, type StreamKeys } from './keyring.ts'
+import {
+  createKeyring,
+  type KeyErasure,
+  type SealedStream,
+  sealedStreamOf,
+  type StreamKeys,
+} from './keyring.ts'
 import { sealedBlobs } from './sealed-blobs.ts'
 import { erasedEvent, isSealedEvent, openedEvent, sealedEvent } from './sealed-event.ts'
 import { createStoreSecret } from './store-secret.ts'
@@ -50,7 +56,10 @@ export async function* sealStore(inner: EventStore, keys: KeyStore): Fallible<St
   })
 
   /** Events that were opened lately, because decrypting an event takes longer than reading it. */
-  const recent = new Map<string, { readonly sealed: string; readonly data: string; readonly metadata: string }>()
+  const recent = new Map<
+    string,
+    { readonly sealed: string; readonly data: string; readonly metadata: string }
+  >()
 
   /** Runs work with keys. What the key store throws becomes `StoreUnavailable`. */
   async function* withKeys<A>(work: () => Promise<A>): Fallible<StoreError, A> {
@@ -119,7 +128,11 @@ export async function* sealStore(inner: EventStore, keys: KeyStore): Fallible<St
     const all: RecordedEvent[] = []
     let length = 0
     let page = first
-    for (let from = start, limit = most; ; page = yield* unwrap(inner.read({ stream, from, direction, limit }))) {
+    for (
+      let from = start, limit = most;
+      ;
+      page = yield* unwrap(inner.read({ stream, from, direction, limit }))
+    ) {
       for (const event of yield* opened(page)) {
         all.push(event)
         length += event.data.length
@@ -160,6 +173,7 @@ export async function* sealStore(inner: EventStore, keys: KeyStore): Fallible<St
     const { events, expected, replaces = [] } = request
     const erasure = erasureOf(of.id, replaces)
     if (!erasure) return yield* unwrap(inner.append(sealed))
+    if (!inner.scrub) yield* checkSealed(inner, replaces)
     const planned = { ...erasure, revision: expected + 1, event: events[0]?.id ?? '' }
     yield* withKeys(() => ring.plan(of.id, planned))
     const outcome = yield* unwrap(inner.append(sealed))
@@ -171,16 +185,13 @@ export async function* sealStore(inner: EventStore, keys: KeyStore): Fallible<St
   async function* follow(options: FollowOptions): AsyncGenerator<FollowItem, void> {
     for await (const item of inner.follow(options))
       if (item.type === 'checkpoint' || !isSealedEvent(item.event)) yield item
-      else
-        for (const event of await orThrow(task(() => opened([item.event])))) yield { ...item, event }
+      else for (const event of await orThrow(task(() => opened([item.event])))) yield { ...item, event }
   }
 
   async function* keptEnd(stream: string): Fallible<StoreError, KeptEnd | undefined> {
     const kept = yield* unwrap(inner.keptEnd(stream))
     if (!kept) return undefined
-    const [event] = yield* unwrap(
-      inner.read({ stream, from: kept.last, direction: 'forwards', limit: 1 }),
-    )
+    const [event] = yield* unwrap(inner.read({ stream, from: kept.last, direction: 'forwards', limit: 1 }))
     if (!event || !isSealedEvent(event) || hashOf(event) !== kept.hash) return kept
     const [whole] = yield* opened([event])
     return { last: kept.last, hash: hashOf(whole ?? event) }
@@ -255,6 +266,27 @@ const erasureOf = (id: string, replaces: readonly EventReplacement[]): KeyErasur
   )
   return { time, ranges }
 }
+
+/** Fails if one of the events to erase was stored in the open, in a store that cannot replace events. */
+async function* checkSealed(
+  inner: EventStore,
+  replaces: readonly EventReplacement[],
+): Fallible<StoreError | InvalidInput, void> {
+  for (const [stream, of] of Map.groupBy(replaces, (one) => one.stream)) {
+    const wanted = new Set(of.map(({ revision }) => revision))
+    const [from, to] = [Math.min(...wanted), Math.max(...wanted)]
+    for await (const page of pagesOf(inner, stream, { from, to })) {
+      const open = (yield* unwrap(page)).find((event) => wanted.has(event.revision) && !isSealedEvent(event))
+      if (open) return yield storedInTheOpen(inner.url, open)
+    }
+  }
+}
+
+const storedInTheOpen = (store: string, { stream, revision }: RecordedEvent): InvalidInput =>
+  invalidInput(
+    'replaces',
+    `event ${revision} of stream ${stream} cannot be erased: it was stored in the open, and ${store} cannot overwrite events. Copy the conversations to another store with keys, and delete this one`,
+  )
 
 const keysFailed = (store: string, name: string, cause: unknown): StoreError => ({
   _tag: 'StoreUnavailable',

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { keyFile } from '../../../src/store/seal/key-file.ts'
 import { keyFolder } from '../../../src/store/seal/key-folder.ts'
 import { sealWith } from '../../../src/store/seal/open-keys.ts'
@@ -20,7 +20,7 @@ describe.each(Object.entries(keys))('sealed, %s', (name, ofKeys) => {
     const open = stores[name]
     if (!open) throw new Error(`no store ${name}`)
     const store = right(await sealWith(ofKeys())(await open())())
-    await run(namespaced(store, 'conversation-'))
+    await expect(run(namespaced(store, 'conversation-'))).resolves.toBeUndefined()
     await store.close()()
   })
 })

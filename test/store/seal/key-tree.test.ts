@@ -22,18 +22,22 @@ describe('the keys of the events of a stream', () => {
 
   it('are gone once they are destroyed, and all others are the same', () => {
     fc.assert(
-      fc.property(fc.array(range, { maxLength: 6 }), fc.array(revision, { maxLength: 40 }), (ranges, asked) => {
-        const nodes = root()
-        const left = ranges.reduce((all, one) => withoutKeys(all, one.first, one.last), nodes)
-        const [before, after] = [keyReader(nodes), keyReader(left)]
-        const edges = ranges.flatMap((one) => [one.first - 1, one.first, one.last, one.last + 1])
-        for (const one of [...asked, ...edges].filter((n) => n >= 0 && n <= last)) {
-          const isGone = ranges.some((gone) => gone.first <= one && one <= gone.last)
-          expect(after(one)).toEqual(isGone ? undefined : before(one))
-        }
-        // At most as many as two paths down the tree for each range.
-        expect(left.length).toBeLessThanOrEqual(1 + ranges.length * 64)
-      }),
+      fc.property(
+        fc.array(range, { maxLength: 6 }),
+        fc.array(revision, { maxLength: 40 }),
+        (ranges, asked) => {
+          const nodes = root()
+          const left = ranges.reduce((all, one) => withoutKeys(all, one.first, one.last), nodes)
+          const [before, after] = [keyReader(nodes), keyReader(left)]
+          const edges = ranges.flatMap((one) => [one.first - 1, one.first, one.last, one.last + 1])
+          for (const one of [...asked, ...edges].filter((n) => n >= 0 && n <= last)) {
+            const isGone = ranges.some((gone) => gone.first <= one && one <= gone.last)
+            expect(after(one)).toEqual(isGone ? undefined : before(one))
+          }
+          // At most as many as two paths down the tree for each range.
+          expect(left.length).toBeLessThanOrEqual(1 + ranges.length * 64)
+        },
+      ),
     )
   })
 })
