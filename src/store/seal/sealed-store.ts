@@ -168,17 +168,19 @@ export async function* sealStore(inner: EventStore, keys: KeyStore): Fallible<St
     of: SealedStream,
   ): Fallible<AppendError, AppendOutcome> {
     yield* withKeys(secret.create)
-    const own = ring.recent(of) ?? (yield* withKeys(() => ring.create(of)))
-    const sealed = sealedAppend(request, forms, own)
+    const keysOf = ring.recent(of) ?? (yield* withKeys(() => ring.create(of)))
+    const sealed = sealedAppend(request, forms, keysOf)
     const { events, expected, replaces = [] } = request
-    const erasure = erasureOf(of.id, replaces)
-    if (!erasure) return yield* unwrap(inner.append(sealed))
     if (!inner.scrub) yield* checkSealed(inner, replaces)
-    const planned = { ...erasure, revision: expected + 1, event: events[0]?.id ?? '' }
-    yield* withKeys(() => ring.plan(of.id, planned))
+    const erasures = erasuresOf(replaces)
+    const own = erasures.get(of.id)
+    if (own) {
+      const planned = { ...own, revision: expected + 1, event: events[0]?.id ?? '' }
+      yield* withKeys(() => ring.plan(of.id, planned))
+    }
     const outcome = yield* unwrap(inner.append(sealed))
-    yield* withKeys(() => ring.destroy(of.id, erasure))
-    recent.clear()
+    for (const [id, erasure] of erasures) yield* withKeys(() => ring.destroy(id, erasure))
+    if (erasures.size > 0) recent.clear()
     return outcome
   }
 
@@ -251,20 +253,17 @@ type AppendError = StoreError | EventTooLarge | InvalidInput
 /** Reports whether an event records an erasure. */
 const isErasure = ({ type }: RecordedEvent): boolean => type === 'Erased'
 
-/** Returns the keys to destroy for replacements of events of a conversation; undefined if there are none. */
-const erasureOf = (id: string, replaces: readonly EventReplacement[]): KeyErasure | undefined => {
-  const [first] = replaces
-  const time = first && erasedTime(first.event.metadata)
-  if (time === undefined) return undefined
-  const own = replaces.flatMap(({ stream, revision }) => {
-    const of = sealedStreamOf(stream)
-    return of?.id === id ? [{ prefix: of.prefix, revision }] : []
-  })
-  const byPrefix = Map.groupBy(own, ({ prefix }) => prefix)
-  const ranges = new Map(
-    [...byPrefix].map(([prefix, some]) => [prefix, rangesOf(some.map(({ revision }) => revision))] as const),
-  )
-  return { time, ranges }
+/** Returns the keys to destroy for the events that are replaced, by conversation. */
+const erasuresOf = (replaces: readonly EventReplacement[]): ReadonlyMap<string, KeyErasure> => {
+  const erasures = new Map<string, KeyErasure>()
+  for (const [stream, of] of Map.groupBy(replaces, (one) => one.stream)) {
+    const { id, prefix } = sealedStreamOf(stream) ?? {}
+    const time = of[0] && erasedTime(of[0].event.metadata)
+    if (id === undefined || prefix === undefined || time === undefined) continue
+    const ranges = rangesOf(of.map(({ revision }) => revision))
+    erasures.set(id, { time, ranges: new Map([...(erasures.get(id)?.ranges ?? []), [prefix, ranges]]) })
+  }
+  return erasures
 }
 
 /** Fails if one of the events to erase was stored in the open, in a store that cannot replace events. */
