@@ -1,8 +1,14 @@
 import { setImmediate as immediate } from 'node:timers/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { taskConversation, type TaskConversation } from '../../src/api/conversation.ts'
+import { storeOn } from '../../src/api/open.ts'
 import { openStore, type Store } from '../../src/index.ts'
+import { memoryStore } from '../../src/store/memory/store.ts'
+import type { EventStore } from '../../src/store/port.ts'
+import { openSqlite } from '../../src/store/sqlite/store.ts'
 import { atEnd } from '../support/at-end.ts'
+import { right } from '../support/either.ts'
 import { temporaryFolder } from '../support/stores.ts'
 
 const opened = async (file: string): Promise<Store> => {
@@ -32,5 +38,45 @@ describe('what others write during an erasure', () => {
     expect((await other.effective()).at(-1)).toMatchObject({ content: [call] })
     expect(await other.queued()).toMatchObject([{ messages: [{ content: 'Wait.' }] }])
     expect((await other.verify()).discrepancy).toBeUndefined()
+  })
+})
+
+describe.each(['memory', 'sqlite'])('a legal hold that begins during an erasure (%s)', (kind) => {
+  /** A store in which somebody holds the conversation right before the n-th part of an erasure is written. */
+  const heldBefore = async (part: number) => {
+    const file = join(temporaryFolder(), 'store.db')
+    const adapter = kind === 'memory' ? memoryStore() : right(await openSqlite(`sqlite:${file}`)())
+    let parts = 0
+    const append: EventStore['append'] = (request) => async () => {
+      if (request.replaces && ++parts === part) right(await other.hold({ by: 'legal' })())
+      return adapter.append(request)()
+    }
+    const other = taskConversation(storeOn(adapter, { kind: 'test' }).conversation('task-42'))
+    const store = storeOn({ ...adapter, append }, { kind: 'test' })
+    atEnd(async () => void (await store.close()()))
+    const chat = taskConversation(store.conversation('task-42'))
+    right(
+      await chat.append(
+        Array.from({ length: 1_500 }, (_, n) => ({ role: 'user' as const, content: `Message ${n}.` })),
+      )(),
+    )
+    return chat
+  }
+  const erasedIn = async (chat: TaskConversation) => right(await chat.verify()()).erased ?? 0
+
+  it('lets nothing more be erased, even between its last check and the write', async () => {
+    const chat = await heldBefore(1)
+    expect(await chat.erase({ by: 'ann' })()).toMatchObject({
+      left: { _tag: 'CannotErase', message: expect.stringMatching(/^nothing .*legal hold of legal/) },
+    })
+    expect(await erasedIn(chat)).toBe(0)
+  })
+
+  it('leaves the rest, and the error says that a part is gone', async () => {
+    const chat = await heldBefore(2)
+    expect(await chat.erase({ by: 'ann' })()).toMatchObject({
+      left: { _tag: 'CannotErase', message: expect.stringMatching(/^only a part .*legal hold of legal/) },
+    })
+    expect(await erasedIn(chat)).toBe(1_000)
   })
 })

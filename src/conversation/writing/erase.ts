@@ -65,7 +65,10 @@ export interface ErasedContent {
   readonly recent: number
 }
 
-/** The content cannot be erased now, or not in this store; the message says why and what to do. Nothing was erased. */
+/**
+ * The content cannot be erased now, or not in this store; the message says why and what to do. Nothing was erased, or only a part if a
+ * legal hold began meanwhile.
+ */
 export interface CannotErase {
   readonly _tag: 'CannotErase'
   readonly message: string
@@ -122,6 +125,7 @@ export async function* erase(
   const { by, reason, dryRun = false } = options
   const erased = { positions: [] as number[], notes: 0, turns: 0, inbox: 0 }
   const contents = new Set<string>()
+  let isBegun = false
   // Read before the checks: what others write from now on may be a waiting call or message, and is not what was asked to be erased.
   const ends = new Map<Kind, number>()
   for (const kind of kinds)
@@ -137,13 +141,16 @@ export async function* erase(
     const written = dryRun
       ? part
       : yield* despiteConflicts(async function* (): Fallible<EraseError, readonly Erasable[]> {
-          yield* checkNotHeld(events, conversation)
+          // Read before the hold, so that a hold that begins from here on is a conflict.
+          const notes = yield* lastOf(events, notesStreamOf(conversation))
+          yield* checkNotHeld(events, conversation, isBegun)
           const left: Erasable[] = []
           for (const one of part) if (yield* isWhole(events, one)) left.push(one)
           if (left.length > 0)
-            yield* record(events, actor, conversation, left, { ...options, by, reason, time })
+            yield* record(events, actor, conversation, left, { ...options, by, reason, time, notes })
           return left
         })
+    isBegun = true
     for (const { kind, at, contents: own } of written) {
       if (kind === 'events') erased.positions.push(at)
       else erased[kind]++
@@ -174,15 +181,16 @@ export async function* hasOlder(
   return false
 }
 
-const cannotErase = (conversation: string, problem: string): CannotErase => ({
+const cannotErase = (conversation: string, problem: string, isBegun = false): CannotErase => ({
   _tag: 'CannotErase',
-  message: `nothing of conversation ${conversation} was erased: ${problem}`,
+  message: `${isBegun ? 'only a part' : 'nothing'} of conversation ${conversation} was erased: ${problem}`,
   conversation,
 })
 
 async function* checkNotHeld(
   store: EventStore,
   conversation: string,
+  isBegun = false,
 ): Fallible<StoreError | CannotErase, void> {
   const hold = yield* readHold(store, conversation)
   if (!hold) return
@@ -191,6 +199,7 @@ async function* checkNotHeld(
   yield cannotErase(
     conversation,
     `it is under the legal hold of ${by} since ${since}${why}: release it first`,
+    isBegun,
   )
 }
 
@@ -339,13 +348,26 @@ async function* isWhole(
   return stored !== undefined && erasedStub(stored.metadata) === undefined
 }
 
+interface RecordOptions extends Omit<EraseOptions, 'notes'> {
+  readonly time: string
+  /** Last revision of the conversation's notes, in which nobody held it. */
+  readonly notes: number
+}
+
+/** Returns the last revision of a stream, -1 if it has no events. */
+async function* lastOf(store: EventStore, stream: string): Fallible<StoreError, number> {
+  const from = Number.MAX_SAFE_INTEGER
+  const [newest] = yield* unwrap(store.read({ stream, from, direction: 'backwards', limit: 1 }))
+  return newest?.revision ?? -1
+}
+
 /** Replaces events by their forms without content, and appends the event that says so. */
 async function* record(
   store: EventStore,
   actor: Actor,
   conversation: string,
   erased: readonly Erasable[],
-  { by, reason, again, time }: EraseOptions & { readonly time: string },
+  { by, reason, again, time, notes }: RecordOptions,
 ): Fallible<EraseError, void> {
   const end = yield* readChainEnd(store, conversation)
   const data: { -readonly [K in keyof EventData['Erased']]: EventData['Erased'][K] } = {}
@@ -362,6 +384,7 @@ async function* record(
       stream: streamOf(conversation),
       events: chain.events,
       expected: end.revision,
+      unchanged: [{ stream: notesStreamOf(conversation), expected: notes }],
       replaces: erased.map(({ stream, revision, event }) => ({ stream, revision, event })),
     }),
   )
