@@ -3,10 +3,11 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { taskConversation, type TaskConversation } from '../../src/api/conversation.ts'
 import { storeOn } from '../../src/api/open.ts'
-import { openStore, type Store } from '../../src/index.ts'
+import { openStore, type SealerEvent, type Store } from '../../src/index.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import type { EventStore } from '../../src/store/port.ts'
 import { openSqlite } from '../../src/store/sqlite/store.ts'
+import { newSigner, problemsIn } from '../audit/ledger/scene.ts'
 import { atEnd } from '../support/at-end.ts'
 import { right } from '../support/either.ts'
 import { temporaryFolder } from '../support/stores.ts'
@@ -38,6 +39,43 @@ describe('what others write during an erasure', () => {
     expect((await other.effective()).at(-1)).toMatchObject({ content: [call] })
     expect(await other.queued()).toMatchObject([{ messages: [{ content: 'Wait.' }] }])
     expect((await other.verify()).discrepancy).toBeUndefined()
+  })
+
+  it('is sealed in the ledger, like the records of the erasure, while the sealer finds nothing rewritten', async () => {
+    const file = join(temporaryFolder(), 'store.db')
+    const [store, sealing] = [await opened(file), await opened(file)]
+    const chat = store.conversation('task-42')
+    const signer = await newSigner()
+    await sealing.audit.init({ signer })
+    await chat.append(
+      Array.from({ length: 3_000 }, (_, n) => ({ role: 'user' as const, content: `Message ${n}.` })),
+    )
+    await sealing.audit.seal({ signer })
+    const told: SealerEvent[] = []
+    const ending = new AbortController()
+    const following = sealing.audit.follow({
+      signer,
+      every: 1,
+      quiet: 1,
+      events: 1,
+      onEvent: (event) => void told.push(event),
+      signal: ending.signal,
+    })
+    let isErased = false
+    const erasure = chat.erase({ by: 'ann' }).finally(() => (isErased = true))
+    for (let n = 0; !isErased; n++) {
+      await sealing.conversation('task-42').append({ role: 'user', content: `Meanwhile ${n}.` })
+      await immediate()
+    }
+    await erasure
+    while ((await store.audit.status()).unsealed > 0) await immediate()
+    ending.abort()
+    await following
+    expect(told.filter(({ type }) => type !== 'sealed')).toEqual([])
+    expect(told.length).toBeGreaterThan(1)
+    expect(await problemsIn(store)).toEqual([])
+    const sealed = await store.audit.proof('task-42')
+    expect(sealed.revision).toBe(await chat.position())
   })
 })
 

@@ -5,7 +5,7 @@ import { erasedEventsOf, erasedForm, formHashOf } from '../../events/erased-form
 import type { EventTooLarge, InvalidInput } from '../../events/errors.ts'
 import type { Actor, Covers, EventData } from '../../events/events.ts'
 import { inboxStreamOf, notesStreamOf, streamOf, turnsStreamOf } from '../../events/ids.ts'
-import { erasedStub } from '../../events/withheld.ts'
+import { canHaveStub, erasedStub } from '../../events/withheld.ts'
 import { erasedData } from '../../events/without-content.ts'
 import { toolCalls } from '../../projections/pairs.ts'
 import { orThrow, catchTyped, unwrap, type Fallible } from '../../result/fallible.ts'
@@ -13,10 +13,10 @@ import { toError } from '../../result/typed-error.ts'
 import { pacer } from '../../store/breath.ts'
 import { despiteConflicts } from '../../store/conflicts.ts'
 import type { ReadError, StoreError } from '../../store/errors.ts'
-import { pagesOf } from '../../store/pages.ts'
+import { eventsAt, keyOfPlace, pagesOf } from '../../store/pages.ts'
 import type { EventReplacement, EventStore, RecordedEvent } from '../../store/port.ts'
 import { readStreamEnd } from '../../store/whole/whole-writes.ts'
-import { contentsOf, removeContents } from '../../store/whole/erased-contents.ts'
+import { contentsAt, removeContents } from '../../store/whole/erased-contents.ts'
 import { holdKind, readHold } from '../beside/hold.ts'
 import { inboxOf } from '../beside/inbox.ts'
 import { lastPosition, readChainEnd } from '../reading/ends.ts'
@@ -134,7 +134,8 @@ export async function* erase(
   const choice = options.again
     ? yield* catchTyped<StoreError, Choice>(() => recordedChoice(events, conversation, offset))
     : newChoice(options, offset, time)
-  const found = erasables({ events, adapter }, conversation, offset, ends, choice)
+  const formOf = dryRun ? countedForm : erasedForm
+  const found = erasables({ events, adapter, formOf }, conversation, offset, ends, choice)
   for (;;) {
     const part = yield* catchTyped<StoreError, readonly Erasable[]>(() => upTo(mostAtOnce, found))
     if (part.length === 0) break
@@ -144,8 +145,7 @@ export async function* erase(
           // Read before the hold, so that a hold that begins from here on is a conflict.
           const notes = yield* lastOf(events, notesStreamOf(conversation))
           yield* checkNotHeld(events, conversation, isBegun)
-          const left: Erasable[] = []
-          for (const one of part) if (yield* isWhole(events, one)) left.push(one)
+          const left = yield* wholeAmong(events, part)
           if (left.length > 0)
             yield* record(events, actor, conversation, left, { ...options, by, reason, time, notes })
           return left
@@ -279,12 +279,23 @@ const recordedChoice = async (store: EventStore, conversation: string, offset: n
   }
 }
 
+interface ErasableSource {
+  readonly events: EventStore
+  readonly adapter: EventStore
+  /** Returns the form of an event without content; undefined if the event cannot be erased. */
+  readonly formOf: typeof erasedForm
+}
+
+/** Stands for the form of an event that is only counted, because computing the form takes longest. */
+const countedForm: typeof erasedForm = (stored) =>
+  canHaveStub(stored) ? { ...stored, data: '', metadata: '' } : undefined
+
 /**
  * Yields everything to erase up to the ends of the streams, stream by stream. Throws a `StoreError`, or `CannotErase` for an event of
  * another program.
  */
 async function* erasables(
-  { events, adapter }: { readonly events: EventStore; readonly adapter: EventStore },
+  { events, adapter, formOf }: ErasableSource,
   conversation: string,
   offset: number,
   ends: ReadonlyMap<Kind, number>,
@@ -293,13 +304,14 @@ async function* erasables(
   for (const kind of kinds) {
     const stream = streamsOf[kind](conversation)
     const first = kind === 'events' ? offset : 0
-    for await (const page of pagesOf(events, stream, { to: ends.get(kind) ?? -1 }))
+    for await (const page of pagesOf(events, stream, { to: ends.get(kind) ?? -1 })) {
+      const chosen: Omit<Erasable, 'contents'>[] = []
       for (const stored of await orThrow(page)) {
         const { revision } = stored
         const at = first + revision
         const time = timeFor(kind, at, stored)
         if (time === undefined || !hasContent(stored)) continue
-        const event = erasedForm(stored, time)
+        const event = formOf(stored, time)
         if (!event)
           throw toError(
             cannotErase(
@@ -307,8 +319,11 @@ async function* erasables(
               `${kind} ${at}: another program wrote it, so its hash cannot be proved later`,
             ),
           )
-        yield { kind, at, stream, revision, event, contents: await contentsOf(adapter, stream, revision) }
+        chosen.push({ kind, at, stream, revision, event })
       }
+      const contents = await contentsAt(adapter, chosen)
+      for (const one of chosen) yield { ...one, contents: contents.get(keyOfPlace(one)) ?? [] }
+    }
   }
 }
 
@@ -339,13 +354,16 @@ const upTo = async <A>(most: number, items: AsyncGenerator<A, void>): Promise<re
   return taken
 }
 
-/** Reports whether an event still has its content: another program may have erased it. */
-async function* isWhole(
+/** Returns the events that still have their content: another program may have erased the others. */
+async function* wholeAmong(
   store: EventStore,
-  { stream, revision: from }: Erasable,
-): Fallible<StoreError, boolean> {
-  const [stored] = yield* unwrap(store.read({ stream, from, direction: 'forwards', limit: 1 }))
-  return stored !== undefined && erasedStub(stored.metadata) === undefined
+  part: readonly Erasable[],
+): Fallible<StoreError, readonly Erasable[]> {
+  const whole = new Set<string>()
+  for await (const page of eventsAt(store, part))
+    for (const stored of yield* unwrap(page))
+      if (erasedStub(stored.metadata) === undefined) whole.add(keyOfPlace(stored))
+  return part.filter((one) => whole.has(keyOfPlace(one)))
 }
 
 interface RecordOptions extends Omit<EraseOptions, 'notes'> {
