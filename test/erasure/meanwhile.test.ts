@@ -1,6 +1,6 @@
 import { setImmediate as immediate } from 'node:timers/promises'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, test } from 'vitest'
 import { taskConversation, type TaskConversation } from '../../src/api/conversation.ts'
 import { storeOn } from '../../src/api/open.ts'
 import { openStore, type SealerEvent, type Store } from '../../src/index.ts'
@@ -77,6 +77,30 @@ describe('what others write during an erasure', () => {
     const sealed = await store.audit.proof('task-42')
     expect(sealed.revision).toBe(await chat.position())
   })
+})
+
+test('whatever another erasure does between two reads of this one, each event is erased and recorded once', async () => {
+  const most = 30
+  let isOver = false
+  for (let nth = 1; nth < most && !isOver; nth++) {
+    const adapter = memoryStore()
+    const other = taskConversation(storeOn(adapter, { kind: 'test' }).conversation('task-42'))
+    right(await other.append(['One.', 'Two.', 'Three.'].map((content) => ({ role: 'user', content })))())
+    let reads = 0
+    const read: EventStore['read'] = (range) => async () => {
+      const page = await adapter.read(range)()
+      if (++reads === nth) right(await other.erase({ by: 'ben' })())
+      return page
+    }
+    const store = storeOn({ ...adapter, read }, { kind: 'test' })
+    right(await taskConversation(store.conversation('task-42')).erase({ by: 'ann' })())
+    isOver = reads < nth
+    expect([nth, right(await other.verify()())]).toEqual([
+      nth,
+      { conversation: 'task-42', events: 4, erased: 3 },
+    ])
+  }
+  expect(isOver).toBe(true)
 })
 
 describe.each(['memory', 'sqlite'])('a legal hold that begins during an erasure (%s)', (kind) => {

@@ -12,7 +12,7 @@ import { orThrow, catchTyped, unwrap, type Fallible } from '../../result/fallibl
 import { toError } from '../../result/typed-error.ts'
 import { pacer } from '../../store/breath.ts'
 import { despiteConflicts } from '../../store/conflicts.ts'
-import type { ReadError, StoreError } from '../../store/errors.ts'
+import { conflict, type ReadError, type StoreError } from '../../store/errors.ts'
 import { eventsAt, keyOfPlace, pagesOf } from '../../store/pages.ts'
 import type { EventReplacement, EventStore, RecordedEvent } from '../../store/port.ts'
 import { readStreamEnd } from '../../store/whole/whole-writes.ts'
@@ -145,9 +145,10 @@ export async function* erase(
           // Read before the hold, so that a hold that begins from here on is a conflict.
           const notes = yield* lastOf(events, notesStreamOf(conversation))
           yield* checkNotHeld(events, conversation, isBegun)
+          const seen = yield* lastOf(events, streamOf(conversation))
           const left = yield* wholeAmong(events, part)
           if (left.length > 0)
-            yield* record(events, actor, conversation, left, { ...options, by, reason, time, notes })
+            yield* record(events, actor, conversation, left, { ...options, by, reason, time, seen, notes })
           return left
         })
     isBegun = true
@@ -368,6 +369,8 @@ async function* wholeAmong(
 
 interface RecordOptions extends Omit<EraseOptions, 'notes'> {
   readonly time: string
+  /** Last revision of the conversation before it was read that the events still have their content. */
+  readonly seen: number
   /** Last revision of the conversation's notes, in which nobody held it. */
   readonly notes: number
 }
@@ -385,9 +388,13 @@ async function* record(
   actor: Actor,
   conversation: string,
   erased: readonly Erasable[],
-  { by, reason, again, time, notes }: RecordOptions,
+  { by, reason, again, time, seen, notes }: RecordOptions,
 ): Fallible<EraseError, void> {
   const end = yield* readChainEnd(store, conversation)
+  for await (const page of pagesOf(store, streamOf(conversation), { from: seen + 1, to: end.revision }))
+    // Another erasure may have erased the same events since then.
+    if ((yield* unwrap(page)).some(({ type }) => type === 'Erased'))
+      return yield conflict(streamOf(conversation), seen, end.revision)
   const data: { -readonly [K in keyof EventData['Erased']]: EventData['Erased'][K] } = {}
   // What is erased again is recorded already.
   for (const [kind, of] of again ? [] : Map.groupBy(erased, (one) => one.kind))
