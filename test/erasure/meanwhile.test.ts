@@ -1,5 +1,5 @@
 import { setImmediate as immediate } from 'node:timers/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, it, test } from 'vitest'
 import { taskConversation, type TaskConversation } from '../../src/api/conversation.ts'
 import { storeOn } from '../../src/api/open.ts'
@@ -10,6 +10,7 @@ import { openSqlite } from '../../src/store/sqlite/store.ts'
 import { newSigner, problemsIn } from '../audit/ledger/scene.ts'
 import { atEnd } from '../support/at-end.ts'
 import { right } from '../support/either.ts'
+import { bytesIn } from '../support/forms.ts'
 import { temporaryFolder } from '../support/stores.ts'
 
 const opened = async (file: string): Promise<Store> => {
@@ -123,12 +124,12 @@ describe.each(['memory', 'sqlite'])('a legal hold that begins during an erasure 
         Array.from({ length: 1_500 }, (_, n) => ({ role: 'user' as const, content: `Message ${n}.` })),
       )(),
     )
-    return chat
+    return { chat, file }
   }
   const erasedIn = async (chat: TaskConversation) => right(await chat.verify()()).erased ?? 0
 
   it('lets nothing more be erased, even between its last check and the write', async () => {
-    const chat = await heldBefore(1)
+    const { chat } = await heldBefore(1)
     expect(await chat.erase({ by: 'ann' })()).toMatchObject({
       left: { _tag: 'CannotErase', message: expect.stringMatching(/^nothing .*legal hold of legal/) },
     })
@@ -136,10 +137,14 @@ describe.each(['memory', 'sqlite'])('a legal hold that begins during an erasure 
   })
 
   it('leaves the rest, and the error says that a part is gone', async () => {
-    const chat = await heldBefore(2)
+    const { chat, file } = await heldBefore(2)
     expect(await chat.erase({ by: 'ann' })()).toMatchObject({
       left: { _tag: 'CannotErase', message: expect.stringMatching(/^only a part .*legal hold of legal/) },
     })
     expect(await erasedIn(chat)).toBe(1_000)
+    if (kind === 'memory') return
+    const bytes = bytesIn(dirname(file)).map(([, one]) => one)
+    const isThere = (n: number): boolean => bytes.some((one) => one.includes(`"Message ${n}."`))
+    expect([0, 999, 1_000, 1_499].map(isThere)).toEqual([false, false, true, true])
   })
 })

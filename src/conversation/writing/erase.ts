@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import * as E from 'fp-ts/lib/Either.js'
 import { conversationNotFound, type OutOfRange, outOfRange } from '../../commands/rejections.ts'
 import type { StoredEvent } from '../../events/codec.ts'
 import { erasedEventsOf, erasedForm, formHashOf } from '../../events/erased-form.ts'
@@ -8,7 +9,7 @@ import { inboxStreamOf, notesStreamOf, streamOf, turnsStreamOf } from '../../eve
 import { canHaveStub, erasedStub } from '../../events/withheld.ts'
 import { erasedData } from '../../events/without-content.ts'
 import { toolCalls } from '../../projections/pairs.ts'
-import { orThrow, catchTyped, unwrap, type Fallible } from '../../result/fallible.ts'
+import { orThrow, catchTyped, run, unwrap, type Fallible } from '../../result/fallible.ts'
 import { toError } from '../../result/typed-error.ts'
 import { pacer } from '../../store/breath.ts'
 import { despiteConflicts } from '../../store/conflicts.ts'
@@ -139,20 +140,25 @@ export async function* erase(
   for (;;) {
     const part = yield* catchTyped<StoreError, readonly Erasable[]>(() => upTo(mostAtOnce, found))
     if (part.length === 0) break
-    const written = dryRun
-      ? part
-      : yield* despiteConflicts(async function* (): Fallible<EraseError, readonly Erasable[]> {
-          // Read before the hold, so that a hold that begins from here on is a conflict.
-          const notes = yield* lastOf(events, notesStreamOf(conversation))
-          yield* checkNotHeld(events, conversation, isBegun)
-          const seen = yield* lastOf(events, streamOf(conversation))
-          const left = yield* wholeAmong(events, part)
-          if (left.length > 0)
-            yield* record(events, actor, conversation, left, { ...options, by, reason, time, seen, notes })
-          return left
-        })
+    const writing = despiteConflicts(async function* (): Fallible<EraseError, readonly Erasable[]> {
+      if (dryRun) return part
+      // Read before the hold, so that a hold that begins from here on is a conflict.
+      const notes = yield* lastOf(events, notesStreamOf(conversation))
+      yield* checkNotHeld(events, conversation, isBegun)
+      const seen = yield* lastOf(events, streamOf(conversation))
+      const left = yield* wholeAmong(events, part)
+      if (left.length > 0)
+        yield* record(events, actor, conversation, left, { ...options, by, reason, time, seen, notes })
+      return left
+    })
+    const written = await run(writing)
+    if (E.isLeft(written)) {
+      // What is erased must not be legible in the log until somebody repeats the command.
+      if (isBegun) await scrub()()
+      return yield written.left
+    }
     isBegun = true
-    for (const { kind, at, contents: own } of written) {
+    for (const { kind, at, contents: own } of written.right) {
       if (kind === 'events') erased.positions.push(at)
       else erased[kind]++
       for (const sha256 of own) contents.add(sha256)
