@@ -36,6 +36,12 @@ export interface EventReplacement {
   readonly event: StoredEvent
 }
 
+/** Last revision of a stream as a writer read it; -1 if the stream had no events. */
+export interface ReadEnd {
+  readonly stream: string
+  readonly expected: number
+}
+
 /** Events to append to one stream. */
 export interface AppendRequest {
   readonly stream: string
@@ -59,6 +65,10 @@ export interface AppendRequest {
    * with `scrub`.
    */
   readonly replaces?: readonly EventReplacement[]
+  /**
+   * Other streams that must still end as the writer read them: if one does not, the append is a conflict. Only for stores with `scrub`.
+   */
+  readonly unchanged?: readonly ReadEnd[]
 }
 
 /**
