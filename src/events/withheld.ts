@@ -32,6 +32,9 @@ export const stubOf = ({ id, type, data, metadata }: StoredEvent): string | unde
   return `${state} ${text.length} ${text.toString('hex', before)}`
 }
 
+/** Reports whether an event can have a stub. Computes none. */
+export const canHaveStub = ({ metadata }: StoredEvent): boolean => ending.test(metadata)
+
 /** Parses a stub from `stubOf`; undefined if it is malformed. */
 const parseStub = (stub: string) => {
   const [, state = '', length, coded = ''] = oneStub.exec(stub) ?? []

@@ -13,6 +13,7 @@ export const checkAppend = ({
   expected,
   repeat,
   replaces = [],
+  unchanged,
 }: AppendRequest): E.Either<InvalidInput, AppendRequest> => {
   if (!isText(stream) || stream === '') return E.left(invalidInput('stream', 'must be the name of a stream'))
   if (!Number.isSafeInteger(expected) || expected < -1)
@@ -37,6 +38,7 @@ export const checkAppend = ({
     expected,
     ...(repeat && { repeat }),
     ...(replaced.length > 0 && { replaces: replaced }),
+    ...(unchanged && { unchanged: unchanged.map((end) => ({ ...end })) }),
   })
 }
 

@@ -40,6 +40,31 @@ export async function* pagesOf(
   }
 }
 
+/** Place of an event in a stream. */
+type StreamPlace = Pick<RecordedEvent, 'stream' | 'revision'>
+
+/** Returns a key that identifies a place. */
+export const keyOfPlace = ({ stream, revision }: StreamPlace): string => `${revision} ${stream}`
+
+/** Maximum distance of two events that are read together although the events between them are not wanted. */
+const nearby = 16
+
+/** Yields the events at these places, which ascend in each stream. A place without an event is skipped. */
+export async function* eventsAt(
+  store: Pick<EventStore, 'read'>,
+  places: readonly StreamPlace[],
+): Pages<RecordedEvent> {
+  const wanted = new Set(places.map(keyOfPlace))
+  let first = places[0]
+  for (const [index, { stream, revision: to }] of places.entries()) {
+    const next = places[index + 1]
+    if (!first || (next?.stream === stream && next.revision - to <= nearby)) continue
+    for await (const page of pagesOf(store, stream, { from: first.revision, to }))
+      yield E.map((all: readonly RecordedEvent[]) => all.filter((one) => wanted.has(keyOfPlace(one))))(page)
+    first = next
+  }
+}
+
 /** Yields the events of a stream in reverse order, starting at the last event or at `from`. */
 export async function* backwards(
   store: Pick<EventStore, 'read'>,

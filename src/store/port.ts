@@ -37,6 +37,12 @@ export interface EventReplacement {
   readonly event: StoredEvent
 }
 
+/** Last revision of a stream as a writer read it; -1 if the stream had no events. */
+export interface ReadEnd {
+  readonly stream: string
+  readonly expected: number
+}
+
 /** Events to append to one stream. */
 export interface AppendRequest {
   readonly stream: string
@@ -65,6 +71,10 @@ export interface AppendRequest {
    * changes: their hashes are those of the whole events.
    */
   readonly forms?: readonly (EventForm | undefined)[]
+  /**
+   * Other streams that must still end as the writer read them: if one does not, the append is a conflict. Only for stores with `scrub`.
+   */
+  readonly unchanged?: readonly ReadEnd[]
 }
 
 /**

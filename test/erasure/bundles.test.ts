@@ -10,12 +10,15 @@ import { right } from '../support/either.ts'
 import { exportAll, headsOf, sealedConversations } from '../support/evidence/bundles.ts'
 import type { Head } from '../support/evidence/ledger.ts'
 import { judged, onlyPython, python } from '../support/evidence/python.ts'
-import { runs } from '../support/runs.ts'
+import { runs, scale } from '../support/runs.ts'
 
 // Bundles from before an erasure stay valid, and those from after it are, too: by both verifiers, with the same ledger.
 
 /** Number of conversations whose entries, old and new, fit into a ledger of the tests. */
 const most = 40
+const bundles = scale >= 10 ? 500 : runs(120)
+/** Seeds of the groups of conversations, each with a ledger of its own. */
+const seeds = Array.from({ length: Math.ceil(bundles / most) }, (_, n) => 58 + n)
 
 const folder = mkdtempSync(join(tmpdir(), 'palimpsest-erased-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -26,12 +29,12 @@ const verdictsOf = async (folders: readonly string[], key: string) => {
 }
 
 describe(`bundles of conversations of which content is erased${onlyPython}`, () => {
-  it.skipIf(python === undefined)(
-    'are valid, from before and from after, and the ledger is the same',
+  it.skipIf(python === undefined).each(seeds)(
+    'are valid, from before and from after, and the ledger is the same (seed %d)',
     { timeout: 300_000 },
-    async () => {
-      const sealed = await sealedConversations(Math.min(most, runs(120)), 58)
-      const before = await exportAll(sealed, join(folder, 'before'))
+    async (seed) => {
+      const sealed = await sealedConversations(Math.min(most, bundles), seed)
+      const before = await exportAll(sealed, join(folder, `${seed}-before`))
       let erased = 0
       for (const [n, { chat }] of sealed.entries()) {
         const talk = taskConversation(chat)
@@ -55,7 +58,7 @@ describe(`bundles of conversations of which content is erased${onlyPython}`, () 
           !one.heads.some(({ name, revision }) => name === head.name && revision === head.revision)
         return { ...one, heads: [...one.heads, ...now.filter(isNew)] }
       })
-      const after = await exportAll(await Promise.all(resealed), join(folder, 'after'))
+      const after = await exportAll(await Promise.all(resealed), join(folder, `${seed}-after`))
       for (const { folders, key } of [before, after]) {
         const ours = await verdictsOf(folders, key)
         // What was erased is left out, so that less is proven: nothing is broken.

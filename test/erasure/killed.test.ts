@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { openStore } from '../../src/index.ts'
 import { atEnd } from '../support/at-end.ts'
 import { node, quiet } from '../support/node.ts'
-import { runs } from '../support/runs.ts'
+import { runs, scale } from '../support/runs.ts'
 import { temporaryFolder } from '../support/stores.ts'
 
 const eraser = fileURLToPath(new URL('children/eraser.ts', import.meta.url))
@@ -37,7 +37,7 @@ const startEraser = (url: string) => {
 describe('an erasure', () => {
   it(
     'that is killed at any moment has happened in part, with a record of that part; repeated, it is complete',
-    { timeout: 240_000 },
+    { timeout: 240_000 * Math.max(1, scale) },
     async () => {
       for (let round = 0; round < Math.max(2, runs(6)); round++) {
         const { folder, url, store, chat } = await filled()

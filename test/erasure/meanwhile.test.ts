@@ -1,8 +1,16 @@
 import { setImmediate as immediate } from 'node:timers/promises'
-import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
-import { openStore, type Store } from '../../src/index.ts'
+import { dirname, join } from 'node:path'
+import { describe, expect, it, test } from 'vitest'
+import { taskConversation, type TaskConversation } from '../../src/api/conversation.ts'
+import { storeOn } from '../../src/api/open.ts'
+import { openStore, type SealerEvent, type Store } from '../../src/index.ts'
+import { memoryStore } from '../../src/store/memory/store.ts'
+import type { EventStore } from '../../src/store/port.ts'
+import { openSqlite } from '../../src/store/sqlite/store.ts'
+import { newSigner, problemsIn } from '../audit/ledger/scene.ts'
 import { atEnd } from '../support/at-end.ts'
+import { right } from '../support/either.ts'
+import { bytesIn } from '../support/forms.ts'
 import { temporaryFolder } from '../support/stores.ts'
 
 const opened = async (file: string): Promise<Store> => {
@@ -32,5 +40,111 @@ describe('what others write during an erasure', () => {
     expect((await other.effective()).at(-1)).toMatchObject({ content: [call] })
     expect(await other.queued()).toMatchObject([{ messages: [{ content: 'Wait.' }] }])
     expect((await other.verify()).discrepancy).toBeUndefined()
+  })
+
+  it('is sealed in the ledger, like the records of the erasure, while the sealer finds nothing rewritten', async () => {
+    const file = join(temporaryFolder(), 'store.db')
+    const [store, sealing] = [await opened(file), await opened(file)]
+    const chat = store.conversation('task-42')
+    const signer = await newSigner()
+    await sealing.audit.init({ signer })
+    await chat.append(
+      Array.from({ length: 3_000 }, (_, n) => ({ role: 'user' as const, content: `Message ${n}.` })),
+    )
+    await sealing.audit.seal({ signer })
+    const told: SealerEvent[] = []
+    const ending = new AbortController()
+    const following = sealing.audit.follow({
+      signer,
+      every: 1,
+      quiet: 1,
+      events: 1,
+      onEvent: (event) => void told.push(event),
+      signal: ending.signal,
+    })
+    let isErased = false
+    const erasure = chat.erase({ by: 'ann' }).finally(() => (isErased = true))
+    // Fewer than the attempts of the erasure, which may lose each against a writer on a busy machine.
+    for (let n = 0; n < 90 && !isErased; n++) {
+      await sealing.conversation('task-42').append({ role: 'user', content: `Meanwhile ${n}.` })
+      await immediate()
+    }
+    await erasure
+    while ((await store.audit.status()).unsealed > 0) await immediate()
+    ending.abort()
+    await following
+    expect(told.filter(({ type }) => type !== 'sealed')).toEqual([])
+    expect(told.length).toBeGreaterThan(1)
+    expect(await problemsIn(store)).toEqual([])
+    const sealed = await store.audit.proof('task-42')
+    expect(sealed.revision).toBe(await chat.position())
+  })
+})
+
+test('whatever another erasure does between two reads of this one, each event is erased and recorded once', async () => {
+  const most = 30
+  let isOver = false
+  for (let nth = 1; nth < most && !isOver; nth++) {
+    const adapter = memoryStore()
+    const other = taskConversation(storeOn(adapter, { kind: 'test' }).conversation('task-42'))
+    right(await other.append(['One.', 'Two.', 'Three.'].map((content) => ({ role: 'user', content })))())
+    let reads = 0
+    const read: EventStore['read'] = (range) => async () => {
+      const page = await adapter.read(range)()
+      if (++reads === nth) right(await other.erase({ by: 'ben' })())
+      return page
+    }
+    const store = storeOn({ ...adapter, read }, { kind: 'test' })
+    right(await taskConversation(store.conversation('task-42')).erase({ by: 'ann' })())
+    isOver = reads < nth
+    expect([nth, right(await other.verify()())]).toEqual([
+      nth,
+      { conversation: 'task-42', events: 4, erased: 3 },
+    ])
+  }
+  expect(isOver).toBe(true)
+})
+
+describe.each(['memory', 'sqlite'])('a legal hold that begins during an erasure (%s)', (kind) => {
+  /** A store in which somebody holds the conversation right before the n-th part of an erasure is written. */
+  const heldBefore = async (part: number) => {
+    const file = join(temporaryFolder(), 'store.db')
+    const adapter = kind === 'memory' ? memoryStore() : right(await openSqlite(`sqlite:${file}`)())
+    let parts = 0
+    const append: EventStore['append'] = (request) => async () => {
+      if (request.replaces && ++parts === part) right(await other.hold({ by: 'legal' })())
+      return adapter.append(request)()
+    }
+    const other = taskConversation(storeOn(adapter, { kind: 'test' }).conversation('task-42'))
+    const store = storeOn({ ...adapter, append }, { kind: 'test' })
+    atEnd(async () => void (await store.close()()))
+    const chat = taskConversation(store.conversation('task-42'))
+    right(
+      await chat.append(
+        Array.from({ length: 1_500 }, (_, n) => ({ role: 'user' as const, content: `Message ${n}.` })),
+      )(),
+    )
+    return { chat, file }
+  }
+  const erasedIn = async (chat: TaskConversation) => right(await chat.verify()()).erased ?? 0
+
+  it('lets nothing more be erased, even between its last check and the write', async () => {
+    const { chat } = await heldBefore(1)
+    expect(await chat.erase({ by: 'ann' })()).toMatchObject({
+      left: { _tag: 'CannotErase', message: expect.stringMatching(/^nothing .*legal hold of legal/) },
+    })
+    expect(await erasedIn(chat)).toBe(0)
+  })
+
+  it('leaves the rest, and the error says that a part is gone', async () => {
+    const { chat, file } = await heldBefore(2)
+    expect(await chat.erase({ by: 'ann' })()).toMatchObject({
+      left: { _tag: 'CannotErase', message: expect.stringMatching(/^only a part .*legal hold of legal/) },
+    })
+    expect(await erasedIn(chat)).toBe(1_000)
+    if (kind === 'memory') return
+    const bytes = bytesIn(dirname(file)).map(([, one]) => one)
+    const isThere = (n: number): boolean => bytes.some((one) => one.includes(`"Message ${n}."`))
+    expect([0, 999, 1_000, 1_499].map(isThere)).toEqual([false, false, true, true])
   })
 })

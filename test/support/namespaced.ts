@@ -27,6 +27,9 @@ export const namespaced = (store: EventStore, namespace: string): EventStore => 
           ...(append.replaces && {
             replaces: append.replaces.map((one) => ({ ...one, stream: outside(one.stream) })),
           }),
+          ...(append.unchanged && {
+            unchanged: append.unchanged.map((one) => ({ ...one, stream: outside(one.stream) })),
+          }),
         }
       : append
   const hashes = new Map<string, string>()

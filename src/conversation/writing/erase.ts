@@ -1,22 +1,23 @@
 import { isDeepStrictEqual } from 'node:util'
+import * as E from 'fp-ts/lib/Either.js'
 import { conversationNotFound, type OutOfRange, outOfRange } from '../../commands/rejections.ts'
 import type { StoredEvent } from '../../events/codec.ts'
 import { erasedEventsOf, erasedForm, formHashOf } from '../../events/erased-form.ts'
 import type { EventTooLarge, InvalidInput } from '../../events/errors.ts'
 import type { Actor, Covers, EventData } from '../../events/events.ts'
 import { inboxStreamOf, notesStreamOf, streamOf, turnsStreamOf } from '../../events/ids.ts'
-import { erasedStub } from '../../events/withheld.ts'
+import { canHaveStub, erasedStub } from '../../events/withheld.ts'
 import { erasedData } from '../../events/without-content.ts'
 import { toolCalls } from '../../projections/pairs.ts'
-import { orThrow, catchTyped, unwrap, type Fallible } from '../../result/fallible.ts'
+import { orThrow, catchTyped, run, unwrap, type Fallible } from '../../result/fallible.ts'
 import { toError } from '../../result/typed-error.ts'
 import { pacer } from '../../store/breath.ts'
 import { despiteConflicts } from '../../store/conflicts.ts'
-import type { ReadError, StoreError } from '../../store/errors.ts'
-import { pagesOf } from '../../store/pages.ts'
+import { conflict, type ReadError, type StoreError } from '../../store/errors.ts'
+import { eventsAt, keyOfPlace, pagesOf } from '../../store/pages.ts'
 import type { EventReplacement, EventStore, RecordedEvent } from '../../store/port.ts'
 import { readStreamEnd } from '../../store/whole/whole-writes.ts'
-import { contentsOf, removeContents } from '../../store/whole/erased-contents.ts'
+import { contentsAt, removeContents } from '../../store/whole/erased-contents.ts'
 import { holdKind, readHold } from '../beside/hold.ts'
 import { inboxOf } from '../beside/inbox.ts'
 import { lastPosition, readChainEnd } from '../reading/ends.ts'
@@ -65,7 +66,10 @@ export interface ErasedContent {
   readonly recent: number
 }
 
-/** The content cannot be erased now, or not in this store; the message says why and what to do. Nothing was erased. */
+/**
+ * The content cannot be erased now, or not in this store; the message says why and what to do. Nothing was erased, or only a part if a
+ * legal hold began meanwhile.
+ */
 export interface CannotErase {
   readonly _tag: 'CannotErase'
   readonly message: string
@@ -126,6 +130,7 @@ export async function* erase(
   const { by, reason, dryRun = false } = options
   const erased = { positions: [] as number[], notes: 0, turns: 0, inbox: 0 }
   const contents = new Set<string>()
+  let isBegun = false
   // Read before the checks: what others write from now on may be a waiting call or message, and is not what was asked to be erased.
   const ends = new Map<Kind, number>()
   for (const kind of kinds)
@@ -134,21 +139,30 @@ export async function* erase(
   const choice = options.again
     ? yield* catchTyped<StoreError, Choice>(() => recordedChoice(events, conversation, offset))
     : newChoice(options, offset, time)
-  const found = erasables({ events, adapter }, conversation, offset, ends, choice)
+  const formOf = dryRun ? countedForm : erasedForm
+  const found = erasables({ events, adapter, formOf }, conversation, offset, ends, choice)
   for (;;) {
     const part = yield* catchTyped<StoreError, readonly Erasable[]>(() => upTo(mostAtOnce, found))
     if (part.length === 0) break
-    const written = dryRun
-      ? part
-      : yield* despiteConflicts(async function* (): Fallible<EraseError, readonly Erasable[]> {
-          yield* checkNotHeld(events, conversation)
-          const left: Erasable[] = []
-          for (const one of part) if (yield* isWhole(events, one)) left.push(one)
-          if (left.length > 0)
-            yield* record(events, actor, conversation, left, { ...options, by, reason, time })
-          return left
-        })
-    for (const { kind, at, contents: own } of written) {
+    const writing = despiteConflicts(async function* (): Fallible<EraseError, readonly Erasable[]> {
+      if (dryRun) return part
+      // Read before the hold, so that a hold that begins from here on is a conflict.
+      const notes = yield* lastOf(events, notesStreamOf(conversation))
+      yield* checkNotHeld(events, conversation, isBegun)
+      const seen = yield* lastOf(events, streamOf(conversation))
+      const left = yield* wholeAmong(events, part)
+      if (left.length > 0)
+        yield* record(events, actor, conversation, left, { ...options, by, reason, time, seen, notes })
+      return left
+    })
+    const written = await run(writing)
+    if (E.isLeft(written)) {
+      // What is erased must not be legible in the log until somebody repeats the command.
+      if (isBegun) await scrub()()
+      return yield written.left
+    }
+    isBegun = true
+    for (const { kind, at, contents: own } of written.right) {
       if (kind === 'events') erased.positions.push(at)
       else erased[kind]++
       for (const sha256 of own) contents.add(sha256)
@@ -179,15 +193,16 @@ export async function* firstOlder(
   return undefined
 }
 
-const cannotErase = (conversation: string, problem: string): CannotErase => ({
+const cannotErase = (conversation: string, problem: string, isBegun = false): CannotErase => ({
   _tag: 'CannotErase',
-  message: `nothing of conversation ${conversation} was erased: ${problem}`,
+  message: `${isBegun ? 'only a part' : 'nothing'} of conversation ${conversation} was erased: ${problem}`,
   conversation,
 })
 
 async function* checkNotHeld(
   store: EventStore,
   conversation: string,
+  isBegun = false,
 ): Fallible<StoreError | CannotErase, void> {
   const hold = yield* readHold(store, conversation)
   if (!hold) return
@@ -196,6 +211,7 @@ async function* checkNotHeld(
   yield cannotErase(
     conversation,
     `it is under the legal hold of ${by} since ${since}${why}: release it first`,
+    isBegun,
   )
 }
 
@@ -275,12 +291,23 @@ const recordedChoice = async (store: EventStore, conversation: string, offset: n
   }
 }
 
+interface ErasableSource {
+  readonly events: EventStore
+  readonly adapter: EventStore
+  /** Returns the form of an event without content; undefined if the event cannot be erased. */
+  readonly formOf: typeof erasedForm
+}
+
+/** Stands for the form of an event that is only counted, because computing the form takes longest. */
+const countedForm: typeof erasedForm = (stored) =>
+  canHaveStub(stored) ? { ...stored, data: '', metadata: '' } : undefined
+
 /**
  * Yields everything to erase up to the ends of the streams, stream by stream. Throws a `StoreError`, or `CannotErase` for an event of
  * another program.
  */
 async function* erasables(
-  { events, adapter }: { readonly events: EventStore; readonly adapter: EventStore },
+  { events, adapter, formOf }: ErasableSource,
   conversation: string,
   offset: number,
   ends: ReadonlyMap<Kind, number>,
@@ -289,13 +316,14 @@ async function* erasables(
   for (const kind of kinds) {
     const stream = streamsOf[kind](conversation)
     const first = kind === 'events' ? offset : 0
-    for await (const page of pagesOf(events, stream, { to: ends.get(kind) ?? -1 }))
+    for await (const page of pagesOf(events, stream, { to: ends.get(kind) ?? -1 })) {
+      const chosen: Omit<Erasable, 'contents'>[] = []
       for (const stored of await orThrow(page)) {
         const { revision } = stored
         const at = first + revision
         const time = timeFor(kind, at, stored)
         if (time === undefined || !hasContent(stored)) continue
-        const event = erasedForm(stored, time)
+        const event = formOf(stored, time)
         if (!event)
           throw toError(
             cannotErase(
@@ -303,8 +331,11 @@ async function* erasables(
               `${kind} ${at}: another program wrote it, so its hash cannot be proved later`,
             ),
           )
-        yield { kind, at, stream, revision, event, contents: await contentsOf(adapter, stream, revision) }
+        chosen.push({ kind, at, stream, revision, event })
       }
+      const contents = await contentsAt(adapter, chosen)
+      for (const one of chosen) yield { ...one, contents: contents.get(keyOfPlace(one)) ?? [] }
+    }
   }
 }
 
@@ -335,13 +366,31 @@ const upTo = async <A>(most: number, items: AsyncGenerator<A, void>): Promise<re
   return taken
 }
 
-/** Reports whether an event still has its content: another program may have erased it. */
-async function* isWhole(
+/** Returns the events that still have their content: another program may have erased the others. */
+async function* wholeAmong(
   store: EventStore,
-  { stream, revision: from }: Erasable,
-): Fallible<StoreError, boolean> {
-  const [stored] = yield* unwrap(store.read({ stream, from, direction: 'forwards', limit: 1 }))
-  return stored !== undefined && erasedStub(stored.metadata) === undefined
+  part: readonly Erasable[],
+): Fallible<StoreError, readonly Erasable[]> {
+  const whole = new Set<string>()
+  for await (const page of eventsAt(store, part))
+    for (const stored of yield* unwrap(page))
+      if (erasedStub(stored.metadata) === undefined) whole.add(keyOfPlace(stored))
+  return part.filter((one) => whole.has(keyOfPlace(one)))
+}
+
+interface RecordOptions extends Omit<EraseOptions, 'notes'> {
+  readonly time: string
+  /** Last revision of the conversation before it was read that the events still have their content. */
+  readonly seen: number
+  /** Last revision of the conversation's notes, in which nobody held it. */
+  readonly notes: number
+}
+
+/** Returns the last revision of a stream, -1 if it has no events. */
+async function* lastOf(store: EventStore, stream: string): Fallible<StoreError, number> {
+  const from = Number.MAX_SAFE_INTEGER
+  const [newest] = yield* unwrap(store.read({ stream, from, direction: 'backwards', limit: 1 }))
+  return newest?.revision ?? -1
 }
 
 /** Replaces events by their forms without content, and appends the event that says so. */
@@ -350,9 +399,13 @@ async function* record(
   actor: Actor,
   conversation: string,
   erased: readonly Erasable[],
-  { by, reason, again, time }: EraseOptions & { readonly time: string },
+  { by, reason, again, time, seen, notes }: RecordOptions,
 ): Fallible<EraseError, void> {
   const end = yield* readChainEnd(store, conversation)
+  for await (const page of pagesOf(store, streamOf(conversation), { from: seen + 1, to: end.revision }))
+    // Another erasure may have erased the same events since then.
+    if ((yield* unwrap(page)).some(({ type }) => type === 'Erased'))
+      return yield conflict(streamOf(conversation), seen, end.revision)
   const data: { -readonly [K in keyof EventData['Erased']]: EventData['Erased'][K] } = {}
   // What is erased again is recorded already.
   for (const [kind, of] of again ? [] : Map.groupBy(erased, (one) => one.kind))
@@ -367,6 +420,7 @@ async function* record(
       stream: streamOf(conversation),
       events: chain.events,
       expected: end.revision,
+      unchanged: [{ stream: notesStreamOf(conversation), expected: notes }],
       replaces: erased.map(({ stream, revision, event }) => ({ stream, revision, event })),
     }),
   )

@@ -9,7 +9,7 @@ import { hashOf } from '../../events/codec.ts'
 import { type Fallible, orThrow, run, task, unwrap } from '../../result/fallible.ts'
 import { isTyped } from '../../result/typed-error.ts'
 import { checkAppend } from '../check-append.ts'
-import type { StoreError } from '../errors.ts'
+import { conflict, type StoreError } from '../errors.ts'
 import { endsStream, pagesOf } from '../pages.ts'
 import {
   type AllPage,
@@ -26,12 +26,12 @@ import {
 } from '../port.ts'
 import type { KeyStore } from './key-store.ts'
 import {
-  createKeyring,
+  createConversationKeys,
   type KeyErasure,
   type SealedStream,
   sealedStreamOf,
   type StreamKeys,
-} from './keyring.ts'
+} from './conversation-keys.ts'
 import { sealedBlobs } from './sealed-blobs.ts'
 import { erasedEvent, isSealedEvent, openedEvent, sealedEvent } from './sealed-event.ts'
 import { createStoreSecret } from './store-secret.ts'
@@ -50,7 +50,7 @@ const mostKept = 8 * 1024
  */
 export async function* sealStore(inner: EventStore, keys: KeyStore): Fallible<StoreError, EventStore> {
   const secret = createStoreSecret(inner, keys)
-  const ring = createKeyring(keys, async (id, { revision: from, event }) => {
+  const ring = createConversationKeys(keys, async (id, { revision: from, event }) => {
     const found = await orThrow(inner.read({ stream: streamOf(id), from, direction: 'forwards', limit: 1 }))
     return found[0]?.id === event
   })
@@ -147,7 +147,7 @@ export async function* sealStore(inner: EventStore, keys: KeyStore): Fallible<St
 
   /** Returns an append with its events sealed. */
   const sealedAppend = (
-    { events, replaces = [], ...rest }: AppendRequest,
+    { events, replaces = [], unchanged, ...rest }: AppendRequest,
     forms: AppendRequest['forms'] = [],
     own: StreamKeys,
   ): AppendRequest => ({
@@ -159,7 +159,8 @@ export async function* sealStore(inner: EventStore, keys: KeyStore): Fallible<St
       const key = own.keyOf(rest.expected + 1 + index) ?? randomBytes(32)
       return sealedEvent(event, forms[index] ?? provableForm(event), key)
     }),
-    ...(inner.scrub && replaces.length > 0 && { replaces }),
+    // Only a store that can replace events knows the two.
+    ...(inner.scrub && { ...(replaces.length > 0 && { replaces }), ...(unchanged && { unchanged }) }),
   })
 
   async function* append(
@@ -171,7 +172,10 @@ export async function* sealStore(inner: EventStore, keys: KeyStore): Fallible<St
     const keysOf = ring.recent(of) ?? (yield* withKeys(() => ring.create(of)))
     const sealed = sealedAppend(request, forms, keysOf)
     const { events, expected, replaces = [] } = request
-    if (!inner.scrub) yield* checkSealed(inner, replaces)
+    if (!inner.scrub) {
+      yield* checkSealed(inner, replaces)
+      yield* checkUnchanged(inner, request)
+    }
     const erasures = erasuresOf(replaces)
     const own = erasures.get(of.id)
     if (own) {
@@ -264,6 +268,19 @@ const erasuresOf = (replaces: readonly EventReplacement[]): ReadonlyMap<string, 
     erasures.set(id, { time, ranges: new Map([...(erasures.get(id)?.ranges ?? []), [prefix, ranges]]) })
   }
   return erasures
+}
+
+/** Fails if one of the streams that must not have changed has. A writer that is quicker than the append is not noticed. */
+async function* checkUnchanged(
+  inner: EventStore,
+  { unchanged = [] }: AppendRequest,
+): Fallible<StoreError, void> {
+  for (const { stream, expected } of unchanged) {
+    const from = Number.MAX_SAFE_INTEGER
+    const [last] = yield* unwrap(inner.read({ stream, from, direction: 'backwards', limit: 1 }))
+    const actual = last?.revision ?? -1
+    if (actual !== expected) return yield conflict(stream, expected, actual)
+  }
 }
 
 /** Fails if one of the events to erase was stored in the open, in a store that cannot replace events. */

@@ -88,15 +88,22 @@ export const appendStatements = (db: DatabaseSync, ride: () => void, due: () => 
     ends.replace(id, revision, event)
   }
 
+  const lastIn = (id: number | undefined): number =>
+    id === undefined ? -1 : Number(statements.last.get(id)?.['revision'] ?? -1)
+
   const write = (request: AppendRequest): AppendAttempt => {
-    const { stream, expected } = request
+    const { stream, expected, unchanged = [] } = request
+    for (const { stream: other, expected: read } of unchanged) {
+      const last = lastIn(idOf(other))
+      if (last !== read) return { outcome: E.left(conflict(other, read, last)) }
+    }
     const known = streams.get(stream)
     // Events are never removed, so a revision that was seen still exists; the index shows whether another writer has the next one.
     const next = known?.last === expected ? insert(known.id, request) : undefined
     if (next !== undefined) request.replaces?.forEach(replace)
     if (known && next !== undefined) return { outcome: written, id: known.id, position: next }
     const found = known?.id ?? idOf(stream)
-    const last = found === undefined ? -1 : Number(statements.last.get(found)?.['revision'] ?? -1)
+    const last = lastIn(found)
     if (last !== expected) {
       const isDone = found !== undefined && isRepeat(found, request)
       return { outcome: isDone ? E.right('repeated') : E.left(conflict(stream, expected, last)) }

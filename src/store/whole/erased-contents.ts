@@ -4,6 +4,7 @@ import { referencesOf } from '../blobs/cut.ts'
 import { unreferencedAmong } from '../blobs/gc.ts'
 import type { StoreError } from '../errors.ts'
 import { isCut } from '../marks.ts'
+import { eventsAt, keyOfPlace } from '../pages.ts'
 import type { EventStore } from '../port.ts'
 
 // The contents that erased events had outside them, in the store beneath the layers.
@@ -13,14 +14,20 @@ const settling = 60_000
 /** The same for content of which it is not known that it belonged to an erased event. */
 const abandoned = 60 * settling
 
-/** Returns the hashes of the contents that an event has outside it. */
-export const contentsOf = async (
+/** Returns the hashes of the contents that the events at these places have outside them, by `keyOfPlace`. */
+export const contentsAt = async (
   adapter: EventStore,
-  stream: string,
-  from: number,
-): Promise<readonly string[]> => {
-  const [stored] = await orThrow(adapter.read({ stream, from, direction: 'forwards', limit: 1 }))
-  return stored && isCut(stored) ? (referencesOf(stored) ?? []).map(({ sha256 }) => sha256) : []
+  places: Parameters<typeof eventsAt>[1],
+): Promise<ReadonlyMap<string, readonly string[]>> => {
+  const contents = new Map<string, readonly string[]>()
+  for await (const page of eventsAt(adapter, places))
+    for (const stored of await orThrow(page))
+      if (isCut(stored))
+        contents.set(
+          keyOfPlace(stored),
+          (referencesOf(stored) ?? []).map(({ sha256 }) => sha256),
+        )
+  return contents
 }
 
 /**

@@ -11,7 +11,8 @@ import { type InlineLimits, maxEventBytes, planOutside } from '../blobs/plan.ts'
 import { checkAppend } from '../check-append.ts'
 import type { StoreError } from '../errors.ts'
 import { isCut, isMarked, markStart } from '../marks.ts'
-import type { AppendOutcome, AppendRequest, EventStore, EventReplacement } from '../port.ts'
+import { eventsAt, keyOfPlace } from '../pages.ts'
+import type { AppendOutcome, AppendRequest, EventStore, EventReplacement, WritePart } from '../port.ts'
 import { canBeMarked, markEvents, partOf, removeMark, withMark } from './parts.ts'
 import { withWholeWrites } from './whole-writes.ts'
 
@@ -40,14 +41,16 @@ export const layeredStore = (adapter: EventStore, threshold: number): LayeredSto
   async function* withMarksOfReplaced(
     replaces: readonly EventReplacement[],
   ): Fallible<StoreError, readonly EventReplacement[]> {
-    const all: EventReplacement[] = []
-    for (const replacement of replaces) {
-      const { stream, revision, event } = replacement
-      const [before] = yield* unwrap(read({ stream, from: revision, direction: 'forwards', limit: 1 }))
-      const { part } = before ? removeMark(before) : {}
-      all.push(part ? { stream, revision, event: withMark(event, part) } : replacement)
-    }
-    return all
+    const parts = new Map<string, WritePart>()
+    for await (const page of eventsAt({ read }, replaces))
+      for (const before of yield* unwrap(page)) {
+        const { part } = removeMark(before)
+        if (part) parts.set(keyOfPlace(before), part)
+      }
+    return replaces.map((replacement) => {
+      const part = parts.get(keyOfPlace(replacement))
+      return part ? { ...replacement, event: withMark(replacement.event, part) } : replacement
+    })
   }
 
   /**

@@ -131,7 +131,7 @@ export const writing: readonly ContractRule[] = [
   },
   {
     title:
-      'a store with scrub replaces events together with an append, in any streams, and not at all if the append is a conflict',
+      'a store with scrub replaces events together with an append, in any streams, and not at all if the append is a conflict or another stream has moved',
     run: async (store) => {
       if (!store.scrub) return
       const [written, others] = [events(3).map(erasable), events(2).map(erasable)]
@@ -142,9 +142,15 @@ export const writing: readonly ContractRule[] = [
         { stream: 'b', revision: 1, event: erased(others[1]) },
       ]
       await errorOf(store.append({ stream: 'a', events: [event()], expected: 1, replaces }))
+      const unchanged = [{ stream: 'b', expected: 0 }]
+      await errorOf(store.append({ stream: 'a', events: [event()], expected: 2, replaces, unchanged }))
       assert.deepEqual((await forwards(store, 'a')).map(texts), written)
       const more = event('more')
-      await right(store.append({ stream: 'a', events: [more], expected: 2, replaces }))
+      const ends = [
+        { stream: 'b', expected: 1 },
+        { stream: 'c', expected: -1 },
+      ]
+      await right(store.append({ stream: 'a', events: [more], expected: 2, replaces, unchanged: ends }))
       await right(store.scrub())
       const [first, , third] = written
       assert.deepEqual((await forwards(store, 'a')).map(texts), [first, replaces[0]?.event, third, more])

@@ -56,7 +56,7 @@ interface ErasedRange extends Covers {
 }
 
 /** The keys of the conversations of a store. */
-export interface Keyring {
+export interface ConversationKeys {
   /** Returns the keys of a stream; undefined if the conversation has none. */
   readonly read: (stream: SealedStream) => Promise<StreamKeys | undefined>
   /** Returns the keys of a stream if they were read less than `maxAge` ms ago. */
@@ -79,10 +79,10 @@ const mostRemembered = 10_000
 /**
  * @param wasAppended reports whether the event of a planned erasure was appended, in case the process that planned it has ended
  */
-export const createKeyring = (
+export const createConversationKeys = (
   keys: KeyStore,
   wasAppended: (id: string, planned: PlannedErasure) => Promise<boolean>,
-): Keyring => {
+): ConversationKeys => {
   const remembered = createLruCache<{
     readonly streams: ReadonlyMap<Prefix, StreamKeys>
     readonly time: number
@@ -115,7 +115,7 @@ export const createKeyring = (
     }
   }
 
-  const destroy: Keyring['destroy'] = (id, erasure) =>
+  const destroy: ConversationKeys['destroy'] = (id, erasure) =>
     change(id, (record = newRecord()) => {
       const streams = new Map(record.streams)
       for (const [prefix, ranges] of erasure.ranges) {
@@ -137,11 +137,11 @@ export const createKeyring = (
     return remembered.get(id)?.streams
   }
 
-  const recent: Keyring['recent'] = ({ id, prefix }) => {
+  const recent: ConversationKeys['recent'] = ({ id, prefix }) => {
     const found = remembered.get(id)
     return found && performance.now() - found.time < maxAge ? found.streams.get(prefix) : undefined
   }
-  const read: Keyring['read'] = async (stream) =>
+  const read: ConversationKeys['read'] = async (stream) =>
     recent(stream) ?? (await load(stream.id))?.get(stream.prefix)
 
   return {
