@@ -15,6 +15,7 @@ import { memory } from './parts/memory.ts'
 import { besides } from './parts/notes.ts'
 import { pauses } from './parts/pauses.ts'
 import { peers } from './parts/peers.ts'
+import { sealed } from './parts/sealed.ts'
 import { size } from './parts/size.ts'
 import { start } from './parts/start.ts'
 import { stretches } from './parts/stretches.ts'
@@ -37,6 +38,7 @@ const parts = {
   blob,
   pauses,
   stretches,
+  sealed,
   commands,
 }
 

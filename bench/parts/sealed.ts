@@ -1,0 +1,59 @@
+import { join } from 'node:path'
+import { openStore, type Conversation } from '../../src/index.ts'
+import { messageAt } from '../messages.ts'
+import { atMost, count, duration, type PartResult } from '../report.ts'
+import { alternate, type Contender, ratioOf, timed, timeOf } from '../rounds.ts'
+import type { Setting } from '../setting.ts'
+
+const last = 50
+
+/** Measures what it costs to encrypt content: appends, and reads of the last messages, in the same conversation with keys and without. */
+export const sealed = async ({ folder, isQuick }: Setting): Promise<PartResult> => {
+  const [messages, rounds] = isQuick ? [20, 20] : [50, 200]
+  const file = (name: string): string => `sqlite:${join(folder, name)}?synchronous=normal`
+  const stores = {
+    plain: await openStore(file('plain.db')),
+    sealed: await openStore(file('sealed.db'), { seal: join(folder, 'keys.db') }),
+  }
+  const appends = await alternate(
+    Object.entries(stores).map(([name, store]) => appending(name, store.conversation('a'), messages)),
+    rounds,
+  )
+  const loads = await alternate(
+    Object.entries(stores).map(([name, store]) => loading(name, store.conversation('a'))),
+    rounds,
+  )
+  for (const store of Object.values(stores)) await store.close()
+  return {
+    title: 'Encrypted content',
+    figures: [
+      atMost('append, sealed', ratioOf(appends, 'sealed', 'plain'), 2.5),
+      atMost(`load of ${last} messages, sealed`, ratioOf(loads, 'sealed', 'plain'), 1.5),
+    ],
+    notes: [
+      `An append takes ${duration(timeOf(appends, 'plain'))} without keys and ${duration(timeOf(appends, 'sealed'))} with them, and a load ${duration(timeOf(loads, 'plain'))} and ${duration(timeOf(loads, 'sealed'))}: medians of ${count(rounds)} rounds in turn, of ${count(messages)} appends each, with \`synchronous=normal\`. The process has read the messages before.`,
+    ],
+  }
+}
+
+const appending = (name: string, chat: Conversation, messages: number): Contender => {
+  let next = 0
+  return {
+    name,
+    round: async () =>
+      (await timed(async () => {
+        for (let n = 0; n < messages; n++) await chat.append(messageAt(next++))
+      })) / messages,
+  }
+}
+
+const loading = (name: string, chat: Conversation): Contender => ({
+  name,
+  round: () =>
+    timed(async () => {
+      const from = (await chat.position()) - last + 1
+      let read = 0
+      for await (const event of chat.events({ from })) read += Number(event.position >= from)
+      if (read !== last) throw new Error(`read ${read} messages`)
+    }),
+})
