@@ -19,7 +19,7 @@ import { readStreamEnd } from '../../store/whole/whole-writes.ts'
 import { contentsOf, removeContents } from '../../store/whole/erased-contents.ts'
 import { holdKind, readHold } from '../beside/hold.ts'
 import { inboxOf } from '../beside/inbox.ts'
-import { lastPosition, readChainEnd } from '../reading/ends.ts'
+import { lastPosition, type ChainEnd, readChainEnd } from '../reading/ends.ts'
 import { loadEffective } from '../reading/load.ts'
 import { reader } from '../reading/reader.ts'
 import { completeEnvelope, encodeChain } from './encode.ts'
@@ -142,10 +142,12 @@ export async function* erase(
       ? part
       : yield* despiteConflicts(async function* (): Fallible<EraseError, readonly Erasable[]> {
           yield* checkNotHeld(events, conversation)
+          // Read before the events: what another program erases from now on makes the append conflict.
+          const end = yield* readChainEnd(events, conversation)
           const left: Erasable[] = []
           for (const one of part) if (yield* isWhole(events, one)) left.push(one)
           if (left.length > 0)
-            yield* record(events, actor, conversation, left, { ...options, by, reason, time })
+            yield* record(events, actor, conversation, end, left, { ...options, by, reason, time })
           return left
         })
     for (const { kind, at, contents: own } of written) {
@@ -349,10 +351,10 @@ async function* record(
   store: EventStore,
   actor: Actor,
   conversation: string,
+  end: ChainEnd,
   erased: readonly Erasable[],
   { by, reason, again, time }: EraseOptions & { readonly time: string },
 ): Fallible<EraseError, void> {
-  const end = yield* readChainEnd(store, conversation)
   const data: { -readonly [K in keyof EventData['Erased']]: EventData['Erased'][K] } = {}
   // What is erased again is recorded already.
   for (const [kind, of] of again ? [] : Map.groupBy(erased, (one) => one.kind))
