@@ -9,7 +9,7 @@ import { hashOf } from '../../events/codec.ts'
 import { type Fallible, orThrow, run, task, unwrap } from '../../result/fallible.ts'
 import { isTyped } from '../../result/typed-error.ts'
 import { checkAppend } from '../check-append.ts'
-import type { StoreError } from '../errors.ts'
+import { conflict, type StoreError } from '../errors.ts'
 import { endsStream, pagesOf } from '../pages.ts'
 import {
   type AllPage,
@@ -28,6 +28,7 @@ import type { KeyStore } from './key-store.ts'
 import {
   createKeyring,
   type KeyErasure,
+  type PlannedErasure,
   type SealedStream,
   sealedStreamOf,
   type StreamKeys,
@@ -155,12 +156,29 @@ export async function* sealStore(inner: EventStore, keys: KeyStore): Fallible<St
     events: events.map((event, index) => {
       // A copied event may be erased already.
       if (erasedStub(event.metadata) !== undefined) return event
-      // Where a key was destroyed, there is an event, so the append writes nothing.
+      // Where a key was destroyed, there is an event (see `keysFor`), so the append writes nothing.
       const key = own.keyOf(rest.expected + 1 + index) ?? randomBytes(32)
       return sealedEvent(event, forms[index] ?? provableForm(event), key)
     }),
     ...(inner.scrub && replaces.length > 0 && { replaces }),
   })
+
+  const isErasedAtAnotherTime = ({ stream, revision, event }: EventReplacement): boolean => {
+    const of = sealedStreamOf(stream)
+    const own = of && ring.recent(of)
+    return own !== undefined && !own.has(revision) && own.erasedAt(revision) !== erasedTime(event.metadata)
+  }
+
+  /** Returns the keys for the events of an append. */
+  async function* keysFor(request: AppendRequest, of: SealedStream): Fallible<StoreError, StreamKeys> {
+    const { stream, expected } = request
+    const own = ring.recent(of) ?? (yield* withKeys(() => ring.create(of)))
+    if (hasKeys(own, request)) return own
+    // An older copy of the store was restored, which does not have the events whose keys were destroyed.
+    const range: StreamRange = { stream, from: expected + 1, direction: 'forwards', limit: 1 }
+    const [event] = yield* unwrap(inner.read(range))
+    return event ? own : yield* withKeys(() => ring.renew(of, expected + 1))
+  }
 
   async function* append(
     request: AppendRequest,
@@ -168,15 +186,18 @@ export async function* sealStore(inner: EventStore, keys: KeyStore): Fallible<St
     of: SealedStream,
   ): Fallible<AppendError, AppendOutcome> {
     yield* withKeys(secret.create)
-    const keysOf = ring.recent(of) ?? (yield* withKeys(() => ring.create(of)))
-    const sealed = sealedAppend(request, forms, keysOf)
-    const { events, expected, replaces = [] } = request
+    const sealed = sealedAppend(request, forms, yield* keysFor(request, of))
+    const { stream, events, expected, replaces = [] } = request
     if (!inner.scrub) yield* checkSealed(inner, replaces)
     const erasures = erasuresOf(replaces)
     const own = erasures.get(of.id)
     if (own) {
       const planned = { ...own, revision: expected + 1, event: events[0]?.id ?? '' }
+      erasures.set(of.id, planned)
       yield* withKeys(() => ring.plan(of.id, planned))
+      // The record of an erasure must not contradict the record of a former one. Keys that were remembered may have hidden that one.
+      if (!inner.scrub && replaces.some(isErasedAtAnotherTime))
+        return yield conflict(stream, expected, expected)
     }
     const outcome = yield* unwrap(inner.append(sealed))
     for (const [id, erasure] of erasures) yield* withKeys(() => ring.destroy(id, erasure))
@@ -212,7 +233,7 @@ export async function* sealStore(inner: EventStore, keys: KeyStore): Fallible<St
       if (E.isLeft(checked)) return checked
       const { forms, replaces } = request
       const own = secret.isKnown() && !replaces ? ring.recent(of) : undefined
-      return own
+      return own && hasKeys(own, checked.right)
         ? inner.append(sealedAppend(checked.right, forms, own))()
         : run(append(checked.right, forms, of))
     },
@@ -250,18 +271,25 @@ export async function* sealStore(inner: EventStore, keys: KeyStore): Fallible<St
 
 type AppendError = StoreError | EventTooLarge | InvalidInput
 
+const hasKeys = (own: StreamKeys, { events, expected }: AppendRequest): boolean =>
+  events.every((_, index) => own.has(expected + 1 + index))
+
 /** Reports whether an event records an erasure. */
 const isErasure = ({ type }: RecordedEvent): boolean => type === 'Erased'
 
 /** Returns the keys to destroy for the events that are replaced, by conversation. */
-const erasuresOf = (replaces: readonly EventReplacement[]): ReadonlyMap<string, KeyErasure> => {
-  const erasures = new Map<string, KeyErasure>()
+const erasuresOf = (replaces: readonly EventReplacement[]): Map<string, KeyErasure | PlannedErasure> => {
+  const erasures = new Map<string, KeyErasure | PlannedErasure>()
   for (const [stream, of] of Map.groupBy(replaces, (one) => one.stream)) {
     const { id, prefix } = sealedStreamOf(stream) ?? {}
-    const time = of[0] && erasedTime(of[0].event.metadata)
-    if (id === undefined || prefix === undefined || time === undefined) continue
-    const ranges = rangesOf(of.map(({ revision }) => revision))
-    erasures.set(id, { time, ranges: new Map([...(erasures.get(id)?.ranges ?? []), [prefix, ranges]]) })
+    if (id === undefined || prefix === undefined) continue
+    // Events that are erased again were erased at several times.
+    const ranges = [...Map.groupBy(of, ({ event }) => erasedTime(event.metadata))].flatMap(([time, some]) =>
+      time === undefined
+        ? []
+        : rangesOf(some.map(({ revision }) => revision)).map((one) => ({ ...one, time })),
+    )
+    erasures.set(id, { ranges: new Map([...(erasures.get(id)?.ranges ?? []), [prefix, ranges]]) })
   }
   return erasures
 }
