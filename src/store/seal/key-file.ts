@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync } from 'node:fs'
+import { closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { KeyStore } from './key-store.ts'
@@ -15,6 +15,7 @@ const timeout = 5_000
 export const keyFile = (path: string): KeyStore => {
   const file = resolve(path)
   let opened: DatabaseSync | undefined
+  let inode: number | undefined
 
   const open = (): DatabaseSync => {
     const db = new DatabaseSync(file, { timeout })
@@ -34,7 +35,16 @@ export const keyFile = (path: string): KeyStore => {
       throw error
     }
   }
-  const existing = (): DatabaseSync | undefined => (opened ??= existsSync(file) ? open() : undefined)
+  /** Returns the open database. Throws an `Error` if it is no longer the file at the path: what is written there would be lost. */
+  const same = (): DatabaseSync => {
+    opened ??= open()
+    const found = statSync(file, { throwIfNoEntry: false })?.ino
+    inode ??= found
+    if (found === undefined || found !== inode)
+      throw new Error('it was deleted or replaced while it was open: put it back, and start again')
+    return opened
+  }
+  const existing = (): DatabaseSync | undefined => (opened || existsSync(file) ? same() : undefined)
 
   return {
     name: path,
@@ -43,8 +53,8 @@ export const keyFile = (path: string): KeyStore => {
       return found && String(found['text'])
     },
     write: async (id, text, before) => {
-      if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600))
-      const db = (opened ??= open())
+      if (!opened && !existsSync(file)) closeSync(openSync(file, 'a', 0o600))
+      const db = same()
       if (before === undefined)
         return db.prepare('INSERT OR IGNORE INTO keys VALUES (?, ?)').run(id, text).changes === 1
       const { changes } = db
@@ -57,6 +67,7 @@ export const keyFile = (path: string): KeyStore => {
     close: async () => {
       opened?.close()
       opened = undefined
+      inode = undefined
     },
   }
 }

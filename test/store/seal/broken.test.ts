@@ -1,7 +1,8 @@
-import { copyFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { copyFileSync, readdirSync, rmSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type Conversation, type KeyStore, openStore, type Store } from '../../../src/index.ts'
+import { keyFile } from '../../../src/store/seal/key-file.ts'
 import { keyFolder } from '../../../src/store/seal/key-folder.ts'
 import { atEnd } from '../../support/at-end.ts'
 import { patient, temporaryFolder, temporaryServer } from '../../support/stores.ts'
@@ -126,5 +127,57 @@ describe('an older copy of a store', () => {
     expect((await again.verify()).discrepancy).toBeUndefined()
     await again.erase({ positions: [1], by: 'ann' })
     expect(await erasedIn(again)).toEqual([1])
+  })
+})
+
+describe('keys', () => {
+  it('of one store are refused for another, where they would be destroyed with those of the first', async () => {
+    const folder = temporaryFolder()
+    const seal = join(folder, 'keys.db')
+    const store = await opened(`sqlite:${join(folder, 'one.db')}`, { seal })
+    await store.conversation('a').append(user('One.'))
+    await expect(openStore(`sqlite:${join(folder, 'two.db')}`, { seal })).rejects.toMatchObject({
+      _tag: 'StoreDenied',
+      message: expect.stringContaining('another store') as string,
+    })
+    const again = (await opened(`sqlite:${join(folder, 'one.db')}`, { seal })).conversation('a')
+    expect(await erasedIn(again)).toEqual([])
+  })
+
+  it('are not written into a file that was deleted', async () => {
+    const file = join(temporaryFolder(), 'keys.db')
+    const keys = keyFile(file)
+    atEnd(keys.close)
+    await keys.write('a', 'one', undefined)
+    rmSync(file)
+    await expect(keys.write('b', 'two', undefined)).rejects.toThrow('deleted or replaced')
+    await expect(keys.read('a')).rejects.toThrow('deleted or replaced')
+  })
+
+  it('in a folder are read whole while they are replaced', async () => {
+    const keys = keyFolder(temporaryFolder())
+    let text = '0'.repeat(10_000)
+    await keys.write('a', text, undefined)
+    let isEnded = false
+    const reading = (async () => {
+      while (!isEnded) expect(await keys.read('a')).not.toContain('\0')
+    })()
+    for (let round = 1; round < 50; round++) {
+      const next = String(round % 10).repeat(10_000)
+      await keys.write('a', next, text)
+      text = next
+    }
+    isEnded = true
+    await reading
+  })
+
+  it('stay in their folder when the process changes its directory', async () => {
+    const folder = temporaryFolder()
+    const keys = keyFolder(`${relative(process.cwd(), folder)}/`)
+    const before = process.cwd()
+    atEnd(() => process.chdir(before))
+    process.chdir('/')
+    await keys.write('a', 'one', undefined)
+    expect(readdirSync(folder)).toHaveLength(1)
   })
 })
