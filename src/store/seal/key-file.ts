@@ -1,12 +1,14 @@
 import { closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { KeyStore } from './key-store.ts'
 
 /** Marks a file of keys: "PALK". */
 const applicationId = 0x50_41_4c_4b
 /** Maximum wait for another process's lock, in milliseconds. */
 const timeout = 5_000
+const pause = 5
 
 /**
  * Keeps keys in an SQLite file, which the first write creates, for its owner only. Any number of processes may use it. The methods
@@ -61,7 +63,7 @@ export const keyFile = (path: string): KeyStore => {
         .prepare('UPDATE keys SET text = ? WHERE id = ? AND text = ?')
         .run(text, id, before)
       // The log still has the former text.
-      if (changes === 1) emptyLog(db)
+      if (changes === 1) await emptyLog(db)
       return changes === 1
     },
     close: async () => {
@@ -72,8 +74,14 @@ export const keyFile = (path: string): KeyStore => {
   }
 }
 
-const emptyLog = (db: DatabaseSync): void => {
-  const { busy } = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() ?? {}
-  if (busy !== 0)
-    throw new Error('another process reads it, so its log still has destroyed keys: repeat the command')
+const emptyLog = async (db: DatabaseSync): Promise<void> => {
+  const end = performance.now() + timeout
+  // SQLite does not wait for another process that empties the log, too.
+  for (;;) {
+    const { busy } = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() ?? {}
+    if (busy === 0) return
+    if (performance.now() > end)
+      throw new Error('another process reads it, so its log still has destroyed keys: repeat the command')
+    await sleep(pause)
+  }
 }
