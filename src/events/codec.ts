@@ -220,11 +220,11 @@ const newer = (what: string): Unreadable => ({
   isNewer: true,
 })
 
+export const contentIsSealed =
+  'its content is sealed: open the store with its keys, like sqlite:palimpsest.db?seal=keys.db'
+
 /** Nothing is known about the content, as of what a newer version wrote. */
-const sealed: Unreadable = {
-  problem: 'its content is sealed: open the store with its keys, like sqlite:palimpsest.db?seal=keys.db',
-  isNewer: true,
-}
+const sealed: Unreadable = { problem: contentIsSealed, isNewer: true }
 
 /** Reads a stored event. Creates no intermediate objects, because every event passes through this function. */
 const read = <T extends string>(

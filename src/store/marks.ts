@@ -17,6 +17,12 @@ export const isMarked = (event: Partial<StoredEvent> | null | undefined): boolea
 /** Reports whether content of an event is stored outside it. */
 export const isCut = ({ metadata }: Pick<StoredEvent, 'metadata'>): boolean => metadata.startsWith(blobsMark)
 
+/** Beginning of the data of an encrypted event. */
+export const sealedStart = '{"sealed":"'
+
+/** Reports whether the content of an event is encrypted. */
+export const isSealedEvent = ({ data }: Pick<StoredEvent, 'data'>): boolean => data.startsWith(sealedStart)
+
 const sealMark = 'sealed 1'
 /** Beginning of an encrypted blob. Its name is not the hash of its bytes. */
 export const sealMarkBytes: Uint8Array = /* @__PURE__ */ new TextEncoder().encode(sealMark)

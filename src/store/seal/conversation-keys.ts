@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { inboxStreamOf, notesStreamOf, streamOf, turnsStreamOf } from '../../events/ids.ts'
 import type { Covers } from '../../events/event-types.ts'
 import { createLruCache } from '../lru.ts'
-import { keyReader, nodeOf, type TreeKey, withoutKeys } from './key-tree.ts'
+import { keyReader, nodeOf, type TreeKey, withNewKeys, withoutKeys } from './key-tree.ts'
 import type { KeyStore } from './key-store.ts'
 
 /** Beginnings of the names of the streams that are sealed. A conversation's own streams have one record of keys. */
@@ -22,10 +22,14 @@ export const sealedStreamOf = (stream: unknown): SealedStream | undefined => {
   return prefix === undefined ? undefined : { prefix, id: stream.slice(prefix.length) }
 }
 
-/** Events of a conversation's streams whose keys are to be destroyed, with the time of their erasure in ISO 8601. */
-export interface KeyErasure {
+/** Erased events, with the time of their erasure in ISO 8601. */
+export interface ErasedRange extends Covers {
   readonly time: string
-  readonly ranges: ReadonlyMap<Prefix, readonly Covers[]>
+}
+
+/** Events of a conversation's streams whose keys are to be destroyed. */
+export interface KeyErasure {
+  readonly ranges: ReadonlyMap<Prefix, readonly ErasedRange[]>
 }
 
 /** An erasure whose `Erased` event is about to be appended to the conversation: at this revision, with this id. */
@@ -49,10 +53,8 @@ interface KeyRecord {
     Prefix,
     { readonly nodes: readonly TreeKey[]; readonly erased: readonly ErasedRange[] }
   >
-  readonly planned: PlannedErasure | undefined
-}
-interface ErasedRange extends Covers {
-  readonly time: string
+  /** Erasures that were begun: by several processes, or by some that have ended. */
+  readonly planned: readonly PlannedErasure[]
 }
 
 /** The keys of the conversations of a store. */
@@ -65,8 +67,10 @@ export interface ConversationKeys {
   readonly create: (stream: SealedStream) => Promise<StreamKeys>
   /** Records that keys are to be destroyed once an event is appended. */
   readonly plan: (id: string, erasure: PlannedErasure) => Promise<void>
-  /** Destroys keys. */
-  readonly destroy: (id: string, erasure: KeyErasure) => Promise<void>
+  /** Destroys keys. If that was planned, the plan is done. */
+  readonly destroy: (id: string, erasure: KeyErasure | PlannedErasure) => Promise<void>
+  /** Creates keys for the revisions from `first` on whose keys were destroyed, and returns the keys of the stream. */
+  readonly renew: (stream: SealedStream, first: number) => Promise<StreamKeys>
   /** Drops what is remembered of a conversation. */
   readonly forget: (id: string) => void
 }
@@ -117,23 +121,27 @@ export const createConversationKeys = (
 
   const destroy: ConversationKeys['destroy'] = (id, erasure) =>
     change(id, (record = newRecord()) => {
+      const plan = 'event' in erasure ? erasure.event : undefined
+      // Another process may have carried it out.
+      if (plan !== undefined && !record.planned.some(({ event }) => event === plan)) return record
       const streams = new Map(record.streams)
       for (const [prefix, ranges] of erasure.ranges) {
         const { nodes, erased } = streams.get(prefix) ?? newKeys()
         const left = ranges.reduce((all, { first, last }) => withoutKeys(all, first, last), nodes)
-        const own = ranges.map(({ first, last }) => ({ first, last, time: erasure.time }))
         // The newest time comes first: content that came back was erased again.
-        streams.set(prefix, { nodes: left, erased: [...own, ...erased] })
+        streams.set(prefix, { nodes: left, erased: [...ranges, ...erased] })
       }
-      return { streams, planned: undefined }
+      return { streams, planned: record.planned.filter(({ event }) => event !== plan) }
     })
 
   const load = async (id: string): Promise<ReadonlyMap<Prefix, StreamKeys> | undefined> => {
     const text = await keys.read(id)
     if (text === undefined) return undefined
     const record = recordIn(text)
-    if (!record.planned || !(await wasAppended(id, record.planned))) return remember(id, record)
-    await destroy(id, record.planned)
+    const appended: PlannedErasure[] = []
+    for (const planned of record.planned) if (await wasAppended(id, planned)) appended.push(planned)
+    if (appended.length === 0) return remember(id, record)
+    for (const planned of appended) await destroy(id, planned)
     return remembered.get(id)?.streams
   }
 
@@ -156,9 +164,26 @@ export const createConversationKeys = (
     plan: async (id, planned) => {
       // Carries out what was planned before.
       await load(id)
-      await change(id, (record = newRecord()) => ({ ...record, planned }))
+      await change(id, (record = newRecord()) => ({
+        ...record,
+        // Where others were to be appended before, there are events now: what was planned there is done, or never will be.
+        planned: [...record.planned.filter(({ revision }) => revision >= planned.revision), planned],
+      }))
     },
     destroy,
+    renew: async (stream, first) => {
+      await change(stream.id, (record = newRecord()) => {
+        const { nodes, erased } = record.streams.get(stream.prefix) ?? newKeys()
+        const renewed = {
+          nodes: withNewKeys(nodes, first, randomBytes(32)),
+          erased: erased
+            .filter((range) => range.first < first)
+            .map((range) => ({ ...range, last: Math.min(range.last, first - 1) })),
+        }
+        return { ...record, streams: new Map(record.streams).set(stream.prefix, renewed) }
+      })
+      return (await read(stream)) as StreamKeys
+    },
     forget: remembered.forget,
   }
 }
@@ -166,7 +191,7 @@ export const createConversationKeys = (
 const newKeys = () => ({ nodes: [{ level: 0, index: 0, key: randomBytes(32) }], erased: [] })
 const newRecord = (): KeyRecord => ({
   streams: new Map(prefixes.map((prefix) => [prefix, newKeys()])),
-  planned: undefined,
+  planned: [],
 })
 
 const form = 'keys 1'
@@ -177,12 +202,17 @@ interface RecordText {
   readonly streams: Readonly<
     Record<Prefix, { readonly keys: readonly string[]; readonly erased: readonly string[] }>
   >
-  readonly planned?: {
+  readonly planned?: readonly {
     readonly revision: number
     readonly event: string
-    readonly time: string
     readonly ranges: Readonly<Record<string, readonly string[]>>
-  }
+  }[]
+}
+
+const textOfRange = ({ first, last, time }: ErasedRange): string => `${first} ${last} ${time}`
+const rangeIn = (text: string): ErasedRange => {
+  const [first, last, time = ''] = text.split(' ')
+  return { first: Number(first), last: Number(last), time }
 }
 
 const textOf = ({ streams, planned }: KeyRecord): string => {
@@ -195,20 +225,17 @@ const textOf = ({ streams, planned }: KeyRecord): string => {
           keys: nodes.map(
             ({ level, index, key }) => `${level} ${index} ${Buffer.from(key).toString('base64url')}`,
           ),
-          erased: erased.map(({ first, last, time }) => `${first} ${last} ${time}`),
+          erased: erased.map(textOfRange),
         },
       ]),
     ),
-    ...(planned && {
-      planned: {
-        ...planned,
+    ...(planned.length > 0 && {
+      planned: planned.map((one) => ({
+        ...one,
         ranges: Object.fromEntries(
-          [...planned.ranges].map(([prefix, ranges]) => [
-            prefix,
-            ranges.map(({ first, last }) => `${first} ${last}`),
-          ]),
+          [...one.ranges].map(([prefix, ranges]) => [prefix, ranges.map(textOfRange)]),
         ),
-      },
+      })),
     }),
   }
   return JSON.stringify(record)
@@ -221,7 +248,7 @@ const recordIn = (text: string): KeyRecord => {
     throw new Error(
       `they have the form ${record.palimpsest}: a newer palimpsest wrote them; upgrade palimpsest`,
     )
-  const { streams, planned } = record
+  const { streams, planned = [] } = record
   return {
     streams: new Map(
       Object.entries(streams).map(([prefix, { keys, erased }]) => [
@@ -231,24 +258,15 @@ const recordIn = (text: string): KeyRecord => {
             const [level, index, key = ''] = one.split(' ')
             return { level: Number(level), index: Number(index), key: Buffer.from(key, 'base64url') }
           }),
-          erased: erased.map((one): ErasedRange => {
-            const [first, last, time = ''] = one.split(' ')
-            return { first: Number(first), last: Number(last), time }
-          }),
+          erased: erased.map(rangeIn),
         },
       ]),
     ),
-    planned: planned && {
-      ...planned,
+    planned: planned.map((plan) => ({
+      ...plan,
       ranges: new Map(
-        Object.entries(planned.ranges).map(([prefix, ranges]) => [
-          prefix,
-          ranges.map((one): Covers => {
-            const [first, last] = one.split(' ')
-            return { first: Number(first), last: Number(last) }
-          }),
-        ]),
+        Object.entries(plan.ranges).map(([prefix, ranges]) => [prefix as Prefix, ranges.map(rangeIn)]),
       ),
-    },
+    })),
   }
 }

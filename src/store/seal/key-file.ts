@@ -1,12 +1,14 @@
-import { closeSync, existsSync, openSync } from 'node:fs'
+import { closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { KeyStore } from './key-store.ts'
 
 /** Marks a file of keys: "PALK". */
 const applicationId = 0x50_41_4c_4b
 /** Maximum wait for another process's lock, in milliseconds. */
 const timeout = 5_000
+const pause = 5
 
 /**
  * Keeps keys in an SQLite file, which the first write creates, for its owner only. Any number of processes may use it. The methods
@@ -15,6 +17,7 @@ const timeout = 5_000
 export const keyFile = (path: string): KeyStore => {
   const file = resolve(path)
   let opened: DatabaseSync | undefined
+  let inode: number | undefined
 
   const open = (): DatabaseSync => {
     const db = new DatabaseSync(file, { timeout })
@@ -34,7 +37,16 @@ export const keyFile = (path: string): KeyStore => {
       throw error
     }
   }
-  const existing = (): DatabaseSync | undefined => (opened ??= existsSync(file) ? open() : undefined)
+  /** Returns the open database. Throws an `Error` if it is no longer the file at the path: what is written there would be lost. */
+  const same = (): DatabaseSync => {
+    opened ??= open()
+    const found = statSync(file, { throwIfNoEntry: false })?.ino
+    inode ??= found
+    if (found === undefined || found !== inode)
+      throw new Error('it was deleted or replaced while it was open: put it back, and start again')
+    return opened
+  }
+  const existing = (): DatabaseSync | undefined => (opened || existsSync(file) ? same() : undefined)
 
   return {
     name: path,
@@ -43,26 +55,33 @@ export const keyFile = (path: string): KeyStore => {
       return found && String(found['text'])
     },
     write: async (id, text, before) => {
-      if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600))
-      const db = (opened ??= open())
+      if (!opened && !existsSync(file)) closeSync(openSync(file, 'a', 0o600))
+      const db = same()
       if (before === undefined)
         return db.prepare('INSERT OR IGNORE INTO keys VALUES (?, ?)').run(id, text).changes === 1
       const { changes } = db
         .prepare('UPDATE keys SET text = ? WHERE id = ? AND text = ?')
         .run(text, id, before)
       // The log still has the former text.
-      if (changes === 1) emptyLog(db)
+      if (changes === 1) await emptyLog(db)
       return changes === 1
     },
     close: async () => {
       opened?.close()
       opened = undefined
+      inode = undefined
     },
   }
 }
 
-const emptyLog = (db: DatabaseSync): void => {
-  const { busy } = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() ?? {}
-  if (busy !== 0)
-    throw new Error('another process reads it, so its log still has destroyed keys: repeat the command')
+const emptyLog = async (db: DatabaseSync): Promise<void> => {
+  const end = performance.now() + timeout
+  // SQLite does not wait for another process that empties the log, too.
+  for (;;) {
+    const { busy } = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() ?? {}
+    if (busy === 0) return
+    if (performance.now() > end)
+      throw new Error('another process reads it, so its log still has destroyed keys: repeat the command')
+    await sleep(pause)
+  }
 }

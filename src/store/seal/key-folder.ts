@@ -1,6 +1,6 @@
 import { hash, randomUUID } from 'node:crypto'
 import { link, open, readFile, rename, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { makeFolder } from '../make-folder.ts'
 import type { KeyStore } from './key-store.ts'
@@ -13,12 +13,16 @@ const pause = 5
  * Keeps each text in a file of its own in a folder, which the first write creates, for its owner only. Any number of processes of one
  * machine may use it. The methods reject with an `Error` of the system.
  */
-export const keyFolder = (folder: string): KeyStore => {
+export const keyFolder = (path: string): KeyStore => {
+  // The process may change its directory.
+  const folder = resolve(path)
   const fileOf = (id: string): string => join(folder, `${hash('sha256', id)}.json`)
 
   const read = async (id: string): Promise<string | undefined> => {
     try {
-      return await readFile(fileOf(id), 'utf8')
+      const text = await readFile(fileOf(id), 'utf8')
+      // A writer that has just replaced the file overwrites the former one.
+      return text.includes('\0') ? await readFile(fileOf(id), 'utf8') : text
     } catch (error) {
       if (isCode(error, 'ENOENT')) return undefined
       throw error
@@ -40,7 +44,7 @@ export const keyFolder = (folder: string): KeyStore => {
   }
 
   return {
-    name: folder,
+    name: path,
     read,
     write: async (id, text, before) => {
       await makeFolder(folder, 0o700)
@@ -51,7 +55,7 @@ export const keyFolder = (folder: string): KeyStore => {
         await writeDurably(written, text, 'wx')
         if (!(await take(written, next))) return false
         if ((await read(id)) !== before) {
-          await rm(next)
+          await rm(next, { force: true })
           return false
         }
         const former = before === undefined ? undefined : await open(file, 'r+')

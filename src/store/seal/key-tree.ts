@@ -39,6 +39,17 @@ export const withoutKeys = (nodes: readonly TreeKey[], first: number, last: numb
     return withoutKeys([childOf(node, 0), childOf(node, 1)], first, last)
   })
 
+/** Returns the nodes, with those of a new tree where keys were destroyed: for the revisions from `first` on. */
+export const withNewKeys = (
+  nodes: readonly TreeKey[],
+  first: number,
+  root: Uint8Array,
+): readonly TreeKey[] => {
+  let added: readonly TreeKey[] = withoutKeys([{ level: 0, index: 0, key: root }], 0, first - 1)
+  for (const node of nodes) added = withoutKeys(added, firstOf(node), lastOf(node))
+  return [...nodes, ...added].toSorted((one, other) => firstOf(one) - firstOf(other))
+}
+
 /**
  * Returns a function that computes the key of a revision; undefined if it was destroyed.
  *

@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, randomFillSync } from 'node:crypto'
 import { type EventForm, erasedMetadata } from '../../events/erased-form.ts'
 import type { StoredEvent } from '../../events/stored-event.ts'
+import { sealedStart } from '../marks.ts'
 
 // A sealed event shows what an erased one shows, and holds the rest encrypted: without its key, it is an erased event.
 
@@ -8,12 +9,8 @@ export const cipher = 'aes-256-gcm'
 export const ivBytes = 12
 export const tagBytes = 16
 
-const start = '{"sealed":"'
 const left = '","left":'
 const stub = ',"stub":"'
-
-/** Reports whether an event is sealed. */
-export const isSealedEvent = ({ data }: Pick<StoredEvent, 'data'>): boolean => data.startsWith(start)
 
 // Asking the system for the bytes of one IV takes longer than encrypting a message.
 const ivs = Buffer.alloc(256 * ivBytes)
@@ -65,15 +62,20 @@ export const sealedEvent = (
 ): StoredEvent => {
   const sealed = encrypt(key, `${data.length}\n${data}${metadata}`).toString('base64')
   return form
-    ? { id, type, data: `${start}${sealed}${left}${form.data}${stub}${form.stub}"}`, metadata: form.metadata }
-    : { id, type, data: `${start}${sealed}"}`, metadata: '{}' }
+    ? {
+        id,
+        type,
+        data: `${sealedStart}${sealed}${left}${form.data}${stub}${form.stub}"}`,
+        metadata: form.metadata,
+      }
+    : { id, type, data: `${sealedStart}${sealed}"}`, metadata: '{}' }
 }
 
 /** Returns a sealed event as it was before; undefined if its key is another, or the event was changed. */
 export const openedEvent = <S extends StoredEvent>(event: S, key: Uint8Array): S | undefined => {
   const { data } = event
-  const end = data.indexOf('"', start.length)
-  const bytes = decrypt(key, Buffer.from(data.slice(start.length, end), 'base64'))
+  const end = data.indexOf('"', sealedStart.length)
+  const bytes = decrypt(key, Buffer.from(data.slice(sealedStart.length, end), 'base64'))
   if (!bytes) return undefined
   const text = bytes.toString()
   const from = text.indexOf('\n') + 1
@@ -88,7 +90,7 @@ export const openedEvent = <S extends StoredEvent>(event: S, key: Uint8Array): S
  */
 export const erasedEvent = <S extends StoredEvent>(event: S, time: string): S | undefined => {
   const { data, metadata } = event
-  const from = data.indexOf('"', start.length)
+  const from = data.indexOf('"', sealedStart.length)
   const to = data.lastIndexOf(stub)
   if (!data.startsWith(left, from) || to < from || !data.endsWith('"}')) return undefined
   const form = {

@@ -10,6 +10,7 @@ import { type Fallible, orThrow, run, task, unwrap } from '../../result/fallible
 import { isTyped } from '../../result/typed-error.ts'
 import { checkAppend } from '../check-append.ts'
 import { conflict, type StoreError } from '../errors.ts'
+import { isSealedEvent } from '../marks.ts'
 import { endsStream, pagesOf } from '../pages.ts'
 import {
   type AllPage,
@@ -28,12 +29,13 @@ import type { KeyStore } from './key-store.ts'
 import {
   createConversationKeys,
   type KeyErasure,
+  type PlannedErasure,
   type SealedStream,
   sealedStreamOf,
   type StreamKeys,
 } from './conversation-keys.ts'
 import { sealedBlobs } from './sealed-blobs.ts'
-import { erasedEvent, isSealedEvent, openedEvent, sealedEvent } from './sealed-event.ts'
+import { erasedEvent, openedEvent, sealedEvent } from './sealed-event.ts'
 import { createStoreSecret } from './store-secret.ts'
 
 /** Bytes of a sealed event for each byte of the event: twice in base64 at most, with what stays readable. */
@@ -153,9 +155,9 @@ export async function* sealStore(inner: EventStore, keys: KeyStore): Fallible<St
   ): AppendRequest => ({
     ...rest,
     events: events.map((event, index) => {
-      // A copied event may be erased already.
-      if (erasedStub(event.metadata) !== undefined) return event
-      // Where a key was destroyed, there is an event, so the append writes nothing.
+      // What was erased, when and why is said without keys, too. A copied event may be erased already.
+      if (event.type === 'Erased' || erasedStub(event.metadata) !== undefined) return event
+      // Where a key was destroyed, there is an event (see `keysFor`), so the append writes nothing.
       const key = own.keyOf(rest.expected + 1 + index) ?? randomBytes(32)
       return sealedEvent(event, forms[index] ?? provableForm(event), key)
     }),
@@ -163,15 +165,31 @@ export async function* sealStore(inner: EventStore, keys: KeyStore): Fallible<St
     ...(inner.scrub && { ...(replaces.length > 0 && { replaces }), ...(unchanged && { unchanged }) }),
   })
 
+  const isErasedAtAnotherTime = ({ stream, revision, event }: EventReplacement): boolean => {
+    const of = sealedStreamOf(stream)
+    const own = of && ring.recent(of)
+    return own !== undefined && !own.has(revision) && own.erasedAt(revision) !== erasedTime(event.metadata)
+  }
+
+  /** Returns the keys for the events of an append. */
+  async function* keysFor(request: AppendRequest, of: SealedStream): Fallible<StoreError, StreamKeys> {
+    const { stream, expected } = request
+    const own = ring.recent(of) ?? (yield* withKeys(() => ring.create(of)))
+    if (hasKeys(own, request)) return own
+    // An older copy of the store was restored, which does not have the events whose keys were destroyed.
+    const range: StreamRange = { stream, from: expected + 1, direction: 'forwards', limit: 1 }
+    const [event] = yield* unwrap(inner.read(range))
+    return event ? own : yield* withKeys(() => ring.renew(of, expected + 1))
+  }
+
   async function* append(
     request: AppendRequest,
     forms: AppendRequest['forms'],
     of: SealedStream,
   ): Fallible<AppendError, AppendOutcome> {
     yield* withKeys(secret.create)
-    const keysOf = ring.recent(of) ?? (yield* withKeys(() => ring.create(of)))
-    const sealed = sealedAppend(request, forms, keysOf)
-    const { events, expected, replaces = [] } = request
+    const sealed = sealedAppend(request, forms, yield* keysFor(request, of))
+    const { stream, events, expected, replaces = [] } = request
     if (!inner.scrub) {
       yield* checkSealed(inner, replaces)
       yield* checkUnchanged(inner, request)
@@ -180,7 +198,11 @@ export async function* sealStore(inner: EventStore, keys: KeyStore): Fallible<St
     const own = erasures.get(of.id)
     if (own) {
       const planned = { ...own, revision: expected + 1, event: events[0]?.id ?? '' }
+      erasures.set(of.id, planned)
       yield* withKeys(() => ring.plan(of.id, planned))
+      // The record of an erasure must not contradict the record of a former one. Keys that were remembered may have hidden that one.
+      if (!inner.scrub && replaces.some(isErasedAtAnotherTime))
+        return yield conflict(stream, expected, expected)
     }
     const outcome = yield* unwrap(inner.append(sealed))
     for (const [id, erasure] of erasures) yield* withKeys(() => ring.destroy(id, erasure))
@@ -216,7 +238,7 @@ export async function* sealStore(inner: EventStore, keys: KeyStore): Fallible<St
       if (E.isLeft(checked)) return checked
       const { forms, replaces } = request
       const own = secret.isKnown() && !replaces ? ring.recent(of) : undefined
-      return own
+      return own && hasKeys(own, checked.right)
         ? inner.append(sealedAppend(checked.right, forms, own))()
         : run(append(checked.right, forms, of))
     },
@@ -254,18 +276,25 @@ export async function* sealStore(inner: EventStore, keys: KeyStore): Fallible<St
 
 type AppendError = StoreError | EventTooLarge | InvalidInput
 
+const hasKeys = (own: StreamKeys, { events, expected }: AppendRequest): boolean =>
+  events.every((_, index) => own.has(expected + 1 + index))
+
 /** Reports whether an event records an erasure. */
 const isErasure = ({ type }: RecordedEvent): boolean => type === 'Erased'
 
 /** Returns the keys to destroy for the events that are replaced, by conversation. */
-const erasuresOf = (replaces: readonly EventReplacement[]): ReadonlyMap<string, KeyErasure> => {
-  const erasures = new Map<string, KeyErasure>()
+const erasuresOf = (replaces: readonly EventReplacement[]): Map<string, KeyErasure | PlannedErasure> => {
+  const erasures = new Map<string, KeyErasure | PlannedErasure>()
   for (const [stream, of] of Map.groupBy(replaces, (one) => one.stream)) {
     const { id, prefix } = sealedStreamOf(stream) ?? {}
-    const time = of[0] && erasedTime(of[0].event.metadata)
-    if (id === undefined || prefix === undefined || time === undefined) continue
-    const ranges = rangesOf(of.map(({ revision }) => revision))
-    erasures.set(id, { time, ranges: new Map([...(erasures.get(id)?.ranges ?? []), [prefix, ranges]]) })
+    if (id === undefined || prefix === undefined) continue
+    // Events that are erased again were erased at several times.
+    const ranges = [...Map.groupBy(of, ({ event }) => erasedTime(event.metadata))].flatMap(([time, some]) =>
+      time === undefined
+        ? []
+        : rangesOf(some.map(({ revision }) => revision)).map((one) => ({ ...one, time })),
+    )
+    erasures.set(id, { ranges: new Map([...(erasures.get(id)?.ranges ?? []), [prefix, ranges]]) })
   }
   return erasures
 }

@@ -16,6 +16,8 @@ export interface StoreSecret {
 
 /** Id of the secret among the keys: no conversation can have it. */
 const secretId = '.'
+/** End of the text of a secret with which a store is sealed. */
+const used = ' used'
 /** Stream whose first event names the keys with which the store is sealed. */
 const stream = 'seal'
 
@@ -29,10 +31,16 @@ export const createStoreSecret = (store: EventStore, keys: KeyStore): StoreSecre
   }
   const readOwn = async (): Promise<Uint8Array | undefined> => {
     const text = await keys.read(secretId)
-    return text === undefined ? undefined : Buffer.from(text, 'base64url')
+    return text === undefined ? undefined : Buffer.from(text.replace(used, ''), 'base64url')
   }
   const compared = async (): Promise<Uint8Array | undefined> => {
     const named = await readNamed()
+    // An erasure in one store would destroy the keys of the other one's conversations with the same ids.
+    if (named === undefined && (await keys.read(secretId))?.endsWith(used)) {
+      // Another process may have begun to seal the store in between.
+      if ((await readNamed()) !== undefined) return compared()
+      throw toError(keysOfAnother(store.url, keys.name))
+    }
     const own = await readOwn()
     if (named !== undefined && named !== (own && nameOf(own))) throw toError(otherKeys(store.url, keys.name))
     return named === undefined ? undefined : own
@@ -40,7 +48,7 @@ export const createStoreSecret = (store: EventStore, keys: KeyStore): StoreSecre
   const created = async (): Promise<Uint8Array> => {
     const found = await compared()
     if (found) return found
-    await keys.write(secretId, randomBytes(32).toString('base64url'), undefined)
+    await keys.write(secretId, secretText(randomBytes(32)), undefined)
     const own = await readOwn()
     if (!own) throw new Error('the secret that was stored is not there')
     const event = {
@@ -53,6 +61,8 @@ export const createStoreSecret = (store: EventStore, keys: KeyStore): StoreSecre
     await store.append({ stream, expected: -1, events: [event] })()
     const secret = await compared()
     if (!secret) throw new Error('the store does not return what was just appended')
+    const text = secretText(secret)
+    await keys.write(secretId, text + used, text)
     return secret
   }
   const remembered = async <A extends Uint8Array | undefined>(read: () => Promise<A>): Promise<A> => {
@@ -76,11 +86,20 @@ export const createStoreSecret = (store: EventStore, keys: KeyStore): StoreSecre
   }
 }
 
+const secretText = (secret: Uint8Array): string => Buffer.from(secret).toString('base64url')
+
 const nameOf = (secret: Uint8Array): string => hash('sha256', secret)
 
 const otherKeys = (store: string, name: string) =>
   ({
     _tag: 'StoreDenied',
     message: `${store} was sealed with other keys than those in ${name}: give the keys with which it was sealed`,
+    store,
+  }) as const
+
+const keysOfAnother = (store: string, name: string) =>
+  ({
+    _tag: 'StoreDenied',
+    message: `${store} cannot be sealed with the keys in ${name}: another store is sealed with them; give each store keys of its own`,
     store,
   }) as const

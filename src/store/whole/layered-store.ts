@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
-import type { StoredEvent } from '../../events/codec.ts'
+import { contentIsSealed, type StoredEvent } from '../../events/codec.ts'
 import { type EventForm, provableForm } from '../../events/erased-form.ts'
 import { type EventTooLarge, type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { run, unwrap, type Fallible } from '../../result/fallible.ts'
@@ -10,9 +10,16 @@ import { withLargeContent } from '../blobs/large-content.ts'
 import { type InlineLimits, maxEventBytes, planOutside } from '../blobs/plan.ts'
 import { checkAppend } from '../check-append.ts'
 import type { StoreError } from '../errors.ts'
-import { isCut, isMarked, markStart } from '../marks.ts'
+import { isCut, isMarked, isSealedEvent, markStart } from '../marks.ts'
 import { eventsAt, keyOfPlace } from '../pages.ts'
-import type { AppendOutcome, AppendRequest, EventStore, EventReplacement, WritePart } from '../port.ts'
+import type {
+  AppendOutcome,
+  AppendRequest,
+  EventStore,
+  EventReplacement,
+  RecordedEvent,
+  WritePart,
+} from '../port.ts'
 import { canBeMarked, markEvents, partOf, removeMark, withMark } from './parts.ts'
 import { withWholeWrites } from './whole-writes.ts'
 
@@ -97,8 +104,17 @@ export const layeredStore = (adapter: EventStore, threshold: number): LayeredSto
       : tracked(run(appendCut({ ...checked.right, ...forms })))
   }
 
+  const whole = withWholeWrites(withLargeContent(adapter))
   return {
-    ...withWholeWrites(withLargeContent(adapter)),
+    ...whole,
+    // Without the keys nothing can follow a sealed event: its hash is not that of what is stored.
+    ...(!adapter.isSealed && {
+      read: (range) => async () => {
+        const page = await whole.read(range)()
+        const event = E.isRight(page) ? page.right.find(isSealedEvent) : undefined
+        return event ? E.left(sealedWithoutKeys(event)) : page
+      },
+    }),
     // Streams with marked events are read one by one.
     ...(beginnings && {
       beginnings: (streams, limit) =>
@@ -123,6 +139,14 @@ export const layeredStore = (adapter: EventStore, threshold: number): LayeredSto
     },
   }
 }
+
+const sealedWithoutKeys = ({ stream, revision, type }: RecordedEvent): StoreError => ({
+  _tag: 'DecodeFailed',
+  message: `event ${revision} of stream ${stream} (${type}) cannot be read: ${contentIsSealed}`,
+  stream,
+  revision,
+  isNewer: true,
+})
 
 const reserved = invalidInput('metadata.$part', 'is reserved for writes that consist of several appends')
 const unmarkable = invalidInput(

@@ -167,6 +167,10 @@ describe.each([
       _tag: 'DecodeFailed',
       message: expect.stringContaining('seal=keys.db') as string,
     })
+    // Nor is anything appended: it could not name the hash of the event before it.
+    await expect(plain.conversation('a').append(user('Hello.'))).rejects.toMatchObject({
+      _tag: 'DecodeFailed',
+    })
   })
 })
 
