@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { copyConversations, openStore, type Conversation, type Store } from '../../src/index.ts'
+import { openStore, type Conversation, type Store } from '../../src/index.ts'
 import { temporaryFolder, temporaryServer } from '../support/stores.ts'
 import { opus, start } from '../support/messages-api/client.ts'
 import { atEnd } from '../support/at-end.ts'
@@ -232,25 +232,6 @@ describe('verify', () => {
     expect(await given.chat.erase({ again: true, by })).toMatchObject({ positions: [0] })
     expect(await wrong(given)).toBeUndefined()
     expect(isAnywhere(given)).toBe(false)
-  })
-
-  it('finds it in a copy from before, which the next copy tells to erase again', async () => {
-    const given = await scene()
-    await given.chat.append([user(secret), user('Bye.')])
-    const target = await scene()
-    const copied = async () => {
-      const [result] = await copyConversations({ from: `sqlite:${given.file}`, to: `sqlite:${target.file}` })
-      return result?.error
-    }
-    expect(await copied()).toBeUndefined()
-    await given.chat.erase({ positions: [0], by })
-    expect(await copied()).toMatchObject({
-      _tag: 'CopyNotVerified',
-      message: expect.stringContaining('--again'),
-    })
-    await target.chat.erase({ again: true, by })
-    expect(await wrong(target)).toBeUndefined()
-    expect(isAnywhere(target)).toBe(false)
   })
 
   it('finds content in an event that is marked as erased', async () => {

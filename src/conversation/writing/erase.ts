@@ -40,8 +40,8 @@ export interface EraseOptions {
   readonly by?: string | undefined
   readonly reason?: string | undefined
   /**
-   * True to erase once more what the conversation's own `Erased` events record, where its content is there again: in a copy that was made
-   * before, or after somebody restored it. `positions`, `notes` and `before` are then ignored. Default false.
+   * True to erase once more what the conversation's own `Erased` events record, where its content is there again after somebody restored
+   * it. `positions`, `notes` and `before` are then ignored. Default false.
    */
   readonly again?: boolean | undefined
   /** True to count what would be erased, and to write nothing. Default false. */

@@ -21,6 +21,8 @@ type AppendError = StoreError | EventTooLarge | InvalidInput
 export interface LayeredStore extends EventStore {
   /** Checks, without accessing the store, whether the event can be appended on its own. */
   readonly check: (event: StoredEvent) => E.Either<EventTooLarge | InvalidInput, unknown>
+  /** The store beneath the layers, in which large content is apart. */
+  readonly adapter: EventStore
 }
 
 /**
@@ -95,6 +97,7 @@ export const layeredStore = (adapter: EventStore, threshold: number): LayeredSto
 
   return {
     ...withWholeWrites(withLargeContent(adapter)),
+    adapter,
     // Streams with marked events are read one by one.
     ...(beginnings && {
       beginnings: (streams, limit) =>
