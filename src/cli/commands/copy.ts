@@ -52,10 +52,10 @@ Examples:
       if (isJson) return out.json({ ok: isWhole, ledger, conversations: copied.map(plain) })
       await writeTable(out, headings, copied.map(row), [1, 2])
       for (const { error } of copied) if (error) host.stderr.write(`error: ${visibleLines(error.message)}\n`)
-      const recent = Math.max(...copied.map((one) => one.recent ?? 0))
+      const { recent = 0 } = copied.find((one) => one.recent !== undefined) ?? {}
       if (recent > 0)
         host.stderr.write(
-          `${plural(recent, 'large content')} of erased events stays in the target for now: remove it in a minute or later (palimpsest gc --older-than 1min --store ${visibleLines(shellWord(withoutSecrets(options.to)))})\n`,
+          `not removed yet: ${plural(recent, 'large content')} stored recently in the target, which no event has any more. Run palimpsest gc --older-than 1min --store ${visibleLines(shellWord(withoutSecrets(options.to)))} in a minute\n`,
         )
       if (ledger !== undefined)
         host.stderr.write(

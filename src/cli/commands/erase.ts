@@ -142,7 +142,7 @@ const write = async (
   await out.line([dryRun ? 'would erase' : 'erased', 'bold'], [` from ${conversation}: ${what}`])
   if (recent > 0)
     await out.line([
-      `${plural(recent, 'large content')} stored less than a minute ago: palimpsest gc --older-than 0 removes it later`,
+      `not removed yet: ${plural(recent, 'large content')} stored recently, which no event has any more. Run palimpsest gc --older-than 1min in a minute`,
       'warning',
     ])
   if (repeated.length === 0) return

@@ -60,8 +60,8 @@ export interface ErasedContent {
   /** Number of contents stored outside events that were removed, because no event refers to them any more. */
   readonly contents: number
   /**
-   * Number of such contents that stay for now, because they were stored less than a minute ago and may belong to an event that is being
-   * written: `gc` removes them.
+   * Number of contents that stay for now, although no event refers to them any more, because they were stored less than a minute ago
+   * (an hour, if this erasure does not know them) and may belong to an event that is being written: `gc` removes them.
    */
   readonly recent: number
 }

@@ -13,7 +13,7 @@ export const erasureShape = z
     inbox: count.describe('Number of queued messages erased'),
     contents: count.describe('Number of contents stored outside these events that were removed'),
     recent: count.describe(
-      'Number of such contents that stay for now, because they were stored less than a minute ago: `gc` removes them',
+      'Number of contents that stay for now, because they were stored recently: `gc` removes them',
     ),
     repeated: z
       .array(
