@@ -3,18 +3,21 @@ import { readHold } from '../conversation/beside/hold.ts'
 import { originOf } from '../conversation/reading/lineage.ts'
 import { decode, hashOf } from '../events/codec.ts'
 import { formHashOf, takeErased } from '../events/erased-form.ts'
+import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
 import type { ErasedEvents } from '../events/event-types.ts'
 import type { EventData } from '../events/events.ts'
 import { inboxStreamOf, notesStreamOf, streamOf, turnsStreamOf } from '../events/ids.ts'
 import { erasedStub } from '../events/withheld.ts'
-import { unwrap, type Fallible } from '../result/fallible.ts'
+import { catchTyped, unwrap, type Fallible } from '../result/fallible.ts'
 import { despiteConflicts } from '../store/conflicts.ts'
+import type { StoreError } from '../store/errors.ts'
 import { eventsAt, keyOfPlace, pagesOf } from '../store/pages.ts'
 import type { AppendRequest, EventReplacement, EventStore, RecordedEvent } from '../store/port.ts'
 import { contentsAt } from '../store/whole/erased-contents.ts'
-import type { CopyError } from './copy-stream.ts'
 
 // An erasure in the source, repeated in the target: the same events get the same forms, so that the record of the source holds there, too.
+
+type ErasureCopyError = StoreError | EventTooLarge | InvalidInput
 
 /** Stores of a copy, and what it does about erasures. */
 export interface ErasureCopy {
@@ -32,6 +35,8 @@ export interface ErasureCopy {
 export type Replacing = Required<Pick<AppendRequest, 'replaces' | 'unchanged'>> & {
   readonly contents: readonly string[]
 }
+
+type Contents = Awaited<ReturnType<typeof contentsAt>>
 
 /** Maximum number of events that one append replaces. */
 const mostAtOnce = 1_000
@@ -51,7 +56,7 @@ export async function* replacingFor(
   copy: ErasureCopy,
   id: string,
   erasures: readonly RecordedEvent[],
-): Fallible<CopyError, Replacing | undefined> {
+): Fallible<ErasureCopyError, Replacing | undefined> {
   const { to, adapter } = copy
   if (!to.scrub || erasures.length === 0) return undefined
   const notes = notesStreamOf(id)
@@ -66,7 +71,8 @@ export async function* replacingFor(
   }
   if (found.length === 0) return undefined
   const replaces = found.slice(0, mostAtOnce).toSorted(byPlace)
-  const contents = [...(await contentsAt(adapter, replaces)).values()].flat()
+  const of = yield* catchTyped<StoreError, Contents>(() => contentsAt(adapter, replaces))
+  const contents = [...of.values()].flat()
   return { replaces, contents, unchanged: [{ stream: notes, expected: newest?.revision ?? -1 }] }
 }
 
@@ -78,7 +84,7 @@ async function* wholeIn(
   { from, to }: ErasureCopy,
   id: string,
   erasure: RecordedEvent,
-): Fallible<CopyError, readonly EventReplacement[]> {
+): Fallible<ErasureCopyError, readonly EventReplacement[]> {
   const stream = streamOf(id)
   const [begin] = yield* unwrap(from.read({ stream, from: 0, direction: 'forwards', limit: 1 }))
   const origin = begin && (yield* unwrap(originOf(begin)))
@@ -113,7 +119,7 @@ async function* formsIn(
   stream: string,
   first: number,
   recorded: ErasedEvents,
-): Fallible<CopyError, ReadonlyMap<string, EventReplacement>> {
+): Fallible<ErasureCopyError, ReadonlyMap<string, EventReplacement>> {
   const forms = new Map<string, EventReplacement>()
   const hashes = new Map<number, string>()
   for (const range of recorded.ranges)
@@ -135,14 +141,18 @@ export async function* repeatErasures(
   copy: ErasureCopy,
   id: string,
   last: number,
-): Fallible<CopyError, void> {
+): Fallible<ErasureCopyError, void> {
   const stream = streamOf(id)
   for await (const page of pagesOf(copy.from, stream, { to: last }))
     for (const { type, ...rest } of yield* unwrap(page))
       if (type === 'Erased') yield* despiteConflicts(() => repeatOne(copy, id, { type, ...rest }))
 }
 
-async function* repeatOne(copy: ErasureCopy, id: string, erasure: RecordedEvent): Fallible<CopyError, void> {
+async function* repeatOne(
+  copy: ErasureCopy,
+  id: string,
+  erasure: RecordedEvent,
+): Fallible<ErasureCopyError, void> {
   const replacing = yield* replacingFor(copy, id, [erasure])
   if (!replacing) return
   const { stream, revision, id: eventId, type, data, metadata } = erasure
@@ -155,7 +165,7 @@ export async function* appendErasing(
   { to, erasing, erased }: ErasureCopy,
   request: AppendRequest,
   replacing: Replacing | undefined,
-): Fallible<CopyError, 'written' | 'repeated' | 'taken'> {
+): Fallible<ErasureCopyError, 'written' | 'repeated' | 'taken'> {
   if (!replacing) return yield* unwrap(to.append(request))
   const { contents, ...more } = replacing
   await erasing()

@@ -11,6 +11,7 @@ import { memoryStore } from '../../src/store/memory/store.ts'
 import { copyBetween } from '../../src/transfer/copy.ts'
 import { atEnd } from '../support/at-end.ts'
 import { right } from '../support/either.ts'
+import { opus, start as startApi } from '../support/messages-api/client.ts'
 import { program, start } from '../support/node.ts'
 import { temporaryFolder } from '../support/stores.ts'
 
@@ -88,6 +89,29 @@ describe('a copy of a conversation of which content was erased', () => {
     expect(await copy(source, target)).toEqual([{ id: 'c', events: 7, added: 1, erased: 3 }])
     expect(await copy(source, target)).toEqual([{ id: 'c', events: 7, added: 0 }])
     expect(await target.chat.verify()).toEqual(await source.chat.verify())
+  })
+
+  it('erases it in the inbox and in the records of turns, too', async () => {
+    const [source, target] = [await newSide(), await newSide()]
+    const { chat } = source
+    await chat.append([
+      user('Delete it.'),
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'rm', input: {} }] },
+    ])
+    await chat.say(user(card), { whileBusy: 'enqueue' })
+    await chat.append({ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c', content: 'done' }] })
+    await chat.pause({ by, reason: card })
+    await chat.resume({ by })
+    const { client } = await startApi({ reply: () => ({ content: [{ type: 'text', text: 'Done.' }] }) })
+    await chat.turn({ client, model: opus })
+    await copy(source, target)
+    const { positions, inbox, turns } = await chat.erase({ by })
+    expect(inbox).toBe(1)
+    expect(turns).toBeGreaterThan(0)
+    const erased = positions.length + inbox + turns
+    expect(await copy(source, target)).toEqual([{ id: 'c', events: positions.length + 1, added: 1, erased }])
+    expect(isAnywhere(target)).toBe(false)
+    expect(await target.chat.verify()).toEqual(await chat.verify())
   })
 
   it('erases it also if an earlier copy brought the record of it alone', async () => {
