@@ -167,7 +167,8 @@ export type {
   VerifyOptions,
 } from './conversation/reading/conversation-reader.ts'
 export type { PlacedEvent } from './conversation/reading/stored-events.ts'
-export type { LogDiscrepancy, VerificationReport } from './conversation/verify.ts'
+export type { LogDiscrepancy } from './conversation/discrepancy.ts'
+export type { VerificationReport } from './conversation/verify.ts'
 export type { WriteResult, WrittenEvent } from './conversation/writing/encode.ts'
 export type {
   AppendAfterRewind,

@@ -102,7 +102,7 @@ async function* copyPlanned(
     const reason = `${id} was copied from another store`
     yield* tell(to, actor, holder, { type: 'WorkerStopped', data: { reason } })
   }
-  const { discrepancy } = yield* verify(to, id)
+  const { discrepancy } = yield* verify(to, id, false)
   return discrepancy ? yield copyNotVerified(id, discrepancy) : events
 }
 
