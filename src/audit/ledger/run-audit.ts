@@ -267,7 +267,7 @@ const ofConversation = async (chat: ConversationHandle): Promise<Outcome> => {
     conversation,
     message,
   })
-  const verifying = await chat.verify({ file: false })()
+  const verifying = await chat.verify({ file: false, inherited: false })()
   if (E.isLeft(verifying)) return { ...nothing, problems: [problem('conversation', verifying.left)] }
   const { events, discrepancy } = verifying.right
   const changed = discrepancy
