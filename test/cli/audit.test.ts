@@ -280,6 +280,24 @@ test('a ledger without events says that nothing is sealed, and that its store is
     expect(again).toMatchObject({ code: 0, stderr: '' })
   }))
 
+test('a backup from before the key was replaced is named as an older copy', () =>
+  inDirectory(async (directory) => {
+    await shell(`${begin}; palimpsest backup old.db > b.txt`, directory)
+    await shell(
+      'palimpsest audit rotate-key next.key > c.txt; palimpsest append b --role user --text Hello. > e.txt; palimpsest audit seal --key next.key --anchor seen.txt > d.txt',
+      directory,
+    )
+    const { stderr, code } = await shell(
+      'palimpsest audit seal --store sqlite:old.db --anchor seen.txt',
+      directory,
+    )
+    expect(stderr).toContain(
+      'signed by a key that the store does not know, and the store has 1: it is an older copy',
+    )
+    expect(stderr).toContain('Restore the newest copy')
+    expect(code).not.toBe(0)
+  }))
+
 test('an anchor that cannot be used is answered with what to write or run instead', () =>
   inDirectory(async (directory) => {
     await shell(begin, directory)
