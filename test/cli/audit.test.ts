@@ -236,7 +236,9 @@ test.skipIf(!hasOpenssl)(
       })
       const status = await shell('palimpsest audit status', directory)
       expect(status.stdout).toContain(`${name} has seen 1 entry`)
-      expect(status.stdout).toContain('none: every event is sealed, and an anchor has seen the checkpoint')
+      expect(status.stdout).toContain(
+        'none, according to this store: every event is sealed, and an anchor has seen the checkpoint',
+      )
       expect(await shell(`palimpsest audit verify ${anchor}`, directory)).toMatchObject({ code: 0 })
 
       await shell('palimpsest audit export a --out e', directory)

@@ -141,7 +141,8 @@ const patrol = ({
 const exposure = ({ exposedSince, size }: LedgerStatus): string => {
   if (exposedSince === undefined && size === 0)
     return 'none: nothing is sealed, because there are no events; no anchor has a checkpoint'
-  if (exposedSince === undefined) return 'none: every event is sealed, and an anchor has seen the checkpoint'
+  if (exposedSince === undefined)
+    return 'none, according to this store: every event is sealed, and an anchor has seen the checkpoint'
   return exposedSince === 'beginning'
     ? 'everything: no checkpoint was ever kept elsewhere, so anyone with the key and the database can rewrite all of it unnoticed (--anchor)'
     : `events since ${exposedSince}: anyone with the key and the database could rewrite them unnoticed`
