@@ -132,6 +132,7 @@ export type { LedgerProof, ProofKey } from './audit/ledger/prove.ts'
 export type { SealFailure, SealedNow } from './audit/ledger/seal.ts'
 export type { SealerEvent } from './audit/ledger/sealer.ts'
 export type { SealStatus, SealedHead } from './audit/ledger/seal-status.ts'
+export type { RecordedAlarm } from './audit/ledger/patrol.ts'
 export type { AnchorStatus, LedgerStatus } from './audit/ledger/status.ts'
 export type { AuditProblem } from './audit/ledger/verify.ts'
 export type { AbandonedRange, ForkedOff } from './catalogue/branches.ts'
@@ -167,7 +168,8 @@ export type {
   VerifyOptions,
 } from './conversation/reading/conversation-reader.ts'
 export type { PlacedEvent } from './conversation/reading/stored-events.ts'
-export type { LogDiscrepancy, VerificationReport } from './conversation/verify.ts'
+export type { LogDiscrepancy } from './conversation/discrepancy.ts'
+export type { VerificationReport } from './conversation/verify.ts'
 export type { WriteResult, WrittenEvent } from './conversation/writing/encode.ts'
 export type {
   AppendAfterRewind,

@@ -8,7 +8,7 @@ import { breath } from '../store/breath.ts'
 import { despiteConflicts } from '../store/conflicts.ts'
 import { historyLost, importUnfinished, type ReadError } from '../store/errors.ts'
 import type { EventStore, RecordedEvent } from '../store/port.ts'
-import type { LogDiscrepancy } from '../conversation/verify.ts'
+import type { LogDiscrepancy } from '../conversation/discrepancy.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
 
 /** Errors of a copy that failed or is incomplete. Events already copied stay in the target, and the next copy continues after them. */

@@ -164,10 +164,10 @@ async function* copyPlanned(
     const reason = `${id} was copied from another store`
     yield* tell(to, actor, holder, { type: 'WorkerStopped', data: { reason } })
   }
-  let report = yield* verify(to, id)
+  let report = yield* verify(to, id, false)
   if (report.discrepancy?.kind === 'erased' && to.scrub) {
     yield* repeatErasures(stores, id, events - 1)
-    report = yield* verify(to, id)
+    report = yield* verify(to, id, false)
   }
   const { discrepancy, erased = 0 } = report
   if (discrepancy) return yield copyNotVerified(id, discrepancy, yield* whyItRemains(to, id))
