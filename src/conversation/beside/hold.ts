@@ -34,3 +34,7 @@ export async function* readHold(
   }
   return undefined
 }
+
+/** Describes a legal hold: whose it is, since when, and why. */
+export const holdText = ({ by, reason, since }: LegalHold): string =>
+  `the legal hold of ${by} since ${since}${reason === undefined ? '' : ` (${reason})`}`
