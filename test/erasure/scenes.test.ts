@@ -170,6 +170,36 @@ describe('nothing is erased', () => {
     ])
   })
 
+  it('until every name that holds it has released it', async () => {
+    const { chat } = await scene()
+    await chat.append(user(secret))
+    await chat.hold({ by: 'legal', reason: 'case 7' })
+    const { since = '' } = (await chat.legalHold()) ?? {}
+    await chat.hold({ by: 'tax' })
+    await chat.hold({ by: 'legal', reason: 'case 8' })
+    expect(await chat.legalHold()).toMatchObject({
+      by: 'legal',
+      reason: 'case 7',
+      since,
+      others: [{ by: 'tax' }],
+    })
+    await expect(chat.release({ by: 'ann' })).rejects.toMatchObject({
+      _tag: 'CannotRelease',
+      message: expect.stringMatching(
+        /under the legal hold of legal since .*, not of ann: palimpsest release task-42 --by legal/,
+      ),
+    })
+    await chat.release({ by: 'tax' })
+    await refused(chat, {}, /legal hold of legal .*case 7/)
+    await chat.hold({ by: 'tax' })
+    await chat.release({ by: 'legal' })
+    await refused(chat, {}, /legal hold of tax/)
+    expect(await chat.legalHold()).toEqual({ by: 'tax', since: expect.any(String) })
+    await chat.release({ by: 'tax' })
+    expect(await chat.legalHold()).toBeUndefined()
+    expect(await chat.erase({ by })).toMatchObject({ positions: [0] })
+  })
+
   it('that a fork under a legal hold shows, also a fork of a fork; what it does not show is erased', async () => {
     const { chat, store } = await scene()
     await chat.append([user(secret), user('Two.'), user('Three.')])
