@@ -44,7 +44,7 @@ export type {
 } from './agent/turn/calls/decisions.ts'
 export type { SomeOf, StepSettings, TurnOptions, WaitOptions } from './agent/turn/options.ts'
 export type { ResultReader } from './agent/turn/results/result-reader.ts'
-export type { ErasureReport, HoldOptions } from './api/erase.ts'
+export type { CannotRelease, ErasureReport, HoldOptions, ReleaseError } from './api/erase.ts'
 export type {
   RetentionRunError,
   RetentionRunOptions,
@@ -57,7 +57,7 @@ export type {
 } from './api/retention.ts'
 export type { RetentionRule } from './conversation/beside/retention-log.ts'
 export type { RetentionPeriod } from './events/retention-events.ts'
-export type { LegalHold } from './conversation/beside/hold.ts'
+export type { LegalHold, OldestLegalHold } from './conversation/beside/hold.ts'
 export type { CannotErase, EraseError, EraseOptions, ErasedContent } from './conversation/writing/erase.ts'
 export type { CancelError, CancelOptions } from './agent/turn/say/cancel.ts'
 export type { QueuedMessages, SayError, SayOptions, SayResult } from './agent/turn/say/say.ts'

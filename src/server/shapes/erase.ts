@@ -27,6 +27,11 @@ export const erasureShape = z
   })
   .meta({ id: 'Erasure' })
 
+const oneHold = { by: z.string(), reason: z.string().optional(), since: time }
+
 export const holdShape = z
-  .looseObject({ by: z.string(), reason: z.string().optional(), since: time })
+  .looseObject({
+    ...oneHold,
+    others: z.array(z.looseObject(oneHold)).optional().describe('The holds of other names, oldest first'),
+  })
   .meta({ id: 'Hold' })
