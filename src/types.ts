@@ -44,7 +44,7 @@ export type {
 } from './agent/turn/calls/decisions.ts'
 export type { SomeOf, StepSettings, TurnOptions, WaitOptions } from './agent/turn/options.ts'
 export type { ResultReader } from './agent/turn/results/result-reader.ts'
-export type { ErasureReport, HoldOptions } from './api/erase.ts'
+export type { CannotRelease, ErasureReport, HoldOptions, ReleaseError } from './api/erase.ts'
 export type {
   RetentionRunError,
   RetentionRunOptions,
@@ -57,7 +57,7 @@ export type {
 } from './api/retention.ts'
 export type { RetentionRule } from './conversation/beside/retention-log.ts'
 export type { RetentionPeriod } from './events/retention-events.ts'
-export type { LegalHold } from './conversation/beside/hold.ts'
+export type { LegalHold, OldestLegalHold } from './conversation/beside/hold.ts'
 export type { CannotErase, EraseError, EraseOptions, ErasedContent } from './conversation/writing/erase.ts'
 export type { CancelError, CancelOptions } from './agent/turn/say/cancel.ts'
 export type { QueuedMessages, SayError, SayOptions, SayResult } from './agent/turn/say/say.ts'
@@ -132,6 +132,7 @@ export type { LedgerProof, ProofKey } from './audit/ledger/prove.ts'
 export type { SealFailure, SealedNow } from './audit/ledger/seal.ts'
 export type { SealerEvent } from './audit/ledger/sealer.ts'
 export type { SealStatus, SealedHead } from './audit/ledger/seal-status.ts'
+export type { RecordedAlarm } from './audit/ledger/patrol.ts'
 export type { AnchorStatus, LedgerStatus } from './audit/ledger/status.ts'
 export type { AuditProblem } from './audit/ledger/verify.ts'
 export type { AbandonedRange, ForkedOff } from './catalogue/branches.ts'
@@ -167,7 +168,8 @@ export type {
   VerifyOptions,
 } from './conversation/reading/conversation-reader.ts'
 export type { PlacedEvent } from './conversation/reading/stored-events.ts'
-export type { LogDiscrepancy, VerificationReport } from './conversation/verify.ts'
+export type { LogDiscrepancy } from './conversation/discrepancy.ts'
+export type { VerificationReport } from './conversation/verify.ts'
 export type { WriteResult, WrittenEvent } from './conversation/writing/encode.ts'
 export type {
   AppendAfterRewind,

@@ -24,7 +24,7 @@ import type { DocumentOptions, WrittenDocument } from '../audit/evidence/documen
 import type { Evidence } from '../audit/evidence/export.ts'
 import type { EvidenceOptions } from '../audit/evidence/options.ts'
 import type { EvidenceError } from '../audit/evidence/source.ts'
-import type { LegalHold } from '../conversation/beside/hold.ts'
+import type { OldestLegalHold } from '../conversation/beside/hold.ts'
 import type { ConversationHandle, ConversationOf } from '../conversation/conversation.ts'
 import type { PositionOption } from '../conversation/reading/conversation-reader.ts'
 import type { EraseError, EraseOptions } from '../conversation/writing/erase.ts'
@@ -38,6 +38,7 @@ import {
   createNoteMethod,
   type ErasureReport,
   type HoldOptions,
+  type ReleaseError,
 } from './erase.ts'
 
 /**
@@ -98,26 +99,27 @@ export interface ConversationMethods<W extends ResultStyle, Forked>
    */
   readonly erase: (options?: EraseOptions) => MethodResult<W, EraseError, ErasureReport>
   /**
-   * Puts the conversation under a legal hold: until it is released, `erase` refuses. The hold is a note. Errors: a `NoteError`.
+   * Puts the conversation under a legal hold: until this name releases it, `erase` refuses. The hold is a note. Errors: a `NoteError`.
    *
    * @example
    * await chat.hold({ by: 'legal', reason: 'case 7' })
    */
   readonly hold: (options: HoldOptions) => MethodResult<W, NoteError, void>
   /**
-   * Ends the legal hold on the conversation, also if another person began it. Errors: a `NoteError`.
+   * Ends the legal hold of this name on the conversation; holds of other names remain. Errors: `CannotRelease` if only others hold it,
+   * a `NoteError`.
    *
    * @example
    * await chat.release({ by: 'legal', reason: 'case 7 is closed' })
    */
-  readonly release: (options: HoldOptions) => MethodResult<W, NoteError, void>
+  readonly release: (options: HoldOptions) => MethodResult<W, ReleaseError, void>
   /**
-   * Returns the legal hold on the conversation; undefined if there is none. Errors: a `StoreError`.
+   * Returns the oldest legal hold on the conversation, with the `others`; undefined if there is none. Errors: a `StoreError`.
    *
    * @example
    * const held = await chat.legalHold()
    */
-  readonly legalHold: () => MethodResult<W, StoreError, LegalHold | undefined>
+  readonly legalHold: () => MethodResult<W, StoreError, OldestLegalHold | undefined>
   /**
    * Lists the messages waiting in the inbox, in the order in which they were sent. With `at`, lists the messages that were waiting when
    * the conversation ended at that position. Errors: a `StoreError`.

@@ -7,7 +7,8 @@ import type { CopyError } from '../transfer/copy-stream.ts'
 import { checkOptions, isListOf, kinds } from '../store/options.ts'
 import type { StoreAdapter } from '../store/port.ts'
 import type { UnknownScheme } from '../store/schemes.ts'
-import { openEvents } from './open.ts'
+import { placeOf } from '../catalogue/place.ts'
+import { openEvents, renewIndexAt } from './open.ts'
 
 /**
  * Source and target of a copy: store URLs (see `openStore`) or open `StoreAdapter`s, which stay open. The source must exist; the target
@@ -21,8 +22,9 @@ export interface CopyConversations extends CopyOptions {
 const optionFields = { from: kinds.anything, to: kinds.anything, ids: kinds.anything, progress: kinds.call }
 
 /**
- * Copies conversations between two stores of any kind, byte for byte and at the same positions, and verifies the copies. The copy may
- * be interrupted at any moment: running it again continues where it stopped.
+ * Copies conversations between two stores of any kind, byte for byte and at the same positions, and verifies the copies. Content that
+ * was erased in the source since an earlier copy is erased in the target, too. The copy may be interrupted at any moment: running it
+ * again continues where it stopped.
  *
  * The result has the outcome of each conversation: check `error`. The whole copy fails if a store cannot be opened or the source cannot
  * be read.
@@ -47,7 +49,8 @@ async function* copying(
   try {
     const to = yield* unwrap(openEvents(options.to, 'late'))
     try {
-      return yield* copyBetween(from, to, options)
+      const renewIndex = (): Promise<void> => renewIndexAt(placeOf(to.url, undefined))
+      return yield* copyBetween(from, to, { ...options, adapter: to.adapter, renewIndex })
     } finally {
       if (typeof options.to === 'string') await to.close()()
     }

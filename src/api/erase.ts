@@ -1,5 +1,5 @@
 import { left, type TaskEither } from 'fp-ts/lib/TaskEither.js'
-import { holdKind, type LegalHold } from '../conversation/beside/hold.ts'
+import { holdKind, holdText, type OldestLegalHold } from '../conversation/beside/hold.ts'
 import type { NoteKeeper } from '../conversation/beside/note-keeper.ts'
 import type { ConversationHandle } from '../conversation/conversation.ts'
 import type { EraseError, EraseOptions, ErasedContent } from '../conversation/writing/erase.ts'
@@ -55,23 +55,42 @@ export interface HoldOptions {
   readonly reason?: string | undefined
 }
 
+/** The name holds nothing, but others do: nothing was released. */
+export interface CannotRelease {
+  readonly _tag: 'CannotRelease'
+  readonly message: string
+  readonly conversation: string
+}
+export type ReleaseError = NoteError | CannotRelease
+
+const cannotRelease = (conversation: string, by: string, held: OldestLegalHold): CannotRelease => ({
+  _tag: 'CannotRelease',
+  message: `nothing was released: conversation ${conversation} is under ${holdText(held)}, not of ${by}: palimpsest release ${conversation} --by ${held.by}`,
+  conversation,
+})
+
 /** Returns the methods that begin and end a legal hold on a conversation, and the one that reads it. */
 export const createHoldMethods = (chat: ConversationHandle) => {
-  const noted =
-    (more: { readonly released?: true }) =>
-    (options: HoldOptions): TaskEither<NoteError, void> =>
-      task(async function* (): Fallible<NoteError, void> {
-        const { by, reason } = yield* unwrap(
-          checkOptions<HoldOptions>(options, { by: optionKinds.by, reason: kinds.text }),
-        )
-        if (by === undefined) return yield invalidInput('by', optionKinds.by.needed)
-        const data = { by, ...(reason !== undefined && { reason }), ...more }
-        yield* unwrap(chat.note({ kind: holdKind, data }))
-      })
+  async function* note(options: HoldOptions, more: { readonly released?: true }): Fallible<NoteError, void> {
+    const { by, reason } = yield* unwrap(
+      checkOptions<HoldOptions>(options, { by: optionKinds.by, reason: kinds.text }),
+    )
+    if (by === undefined) return yield invalidInput('by', optionKinds.by.needed)
+    const data = { by, ...(reason !== undefined && { reason }), ...more }
+    yield* unwrap(chat.note({ kind: holdKind, data }))
+  }
+  async function* release(options: HoldOptions): Fallible<ReleaseError, void> {
+    const by: unknown = Object(options).by
+    const held = yield* chat.holder()
+    // A `by` that is no name is refused below.
+    if (held && optionKinds.by.is(by) && ![held, ...(held.others ?? [])].some((one) => one.by === by))
+      return yield cannotRelease(chat.id, String(by), held)
+    yield* note(options, { released: true })
+  }
   return {
-    hold: noted({}),
-    release: noted({ released: true }),
-    legalHold: (): TaskEither<StoreError, LegalHold | undefined> => task(() => chat.holder()),
+    hold: (options: HoldOptions): TaskEither<NoteError, void> => task(() => note(options, {})),
+    release: (options: HoldOptions): TaskEither<ReleaseError, void> => task(() => release(options)),
+    legalHold: (): TaskEither<StoreError, OldestLegalHold | undefined> => task(() => chat.holder()),
   }
 }
 

@@ -5,6 +5,7 @@ import type { BackupError } from '../store/backup.ts'
 import type { CopyError } from '../transfer/copy-stream.ts'
 import type { CallOutOfRange } from '../agent/receipts/errors.ts'
 import type { EraseError } from '../conversation/writing/erase.ts'
+import type { CannotRelease } from './erase.ts'
 import type { RetentionRunError } from './retention.ts'
 import type { BeginError, ProofError, SealError } from '../audit/ledger/errors.ts'
 import type { ReadError, WriteError } from '../store/errors.ts'
@@ -38,6 +39,7 @@ export type PalimpsestError =
   | SealError
   | ProofError
   | EraseError
+  | CannotRelease
   | RetentionRunError
 
 /** The error type with a given tag. */

@@ -146,11 +146,16 @@ const openSource = (
 export const openEvents = (
   source: string | StoreAdapter,
   create: Creation = true,
-): TE.TaskEither<OpenError, EventStore> =>
+): TE.TaskEither<OpenError, LayeredStore> =>
   pipe(
     openSource(source, create),
     TE.map((events) => layeredStore(events, defaultLargeContent)),
   )
+
+/** Builds the index at a place again after an erasure, because it has the words of conversations. */
+export const renewIndexAt = async (place: string | undefined): Promise<void> => {
+  if (place !== undefined) (await import('../catalogue/file.ts')).renewFile(place)
+}
 
 /** Adds the methods for agents and people to the conversations of a store. */
 export const taskStore = (store: StoreOf<'task', ConversationHandle>): TaskStore => ({
@@ -177,10 +182,7 @@ export const storeOn = (
   const { infos, infosOf, close, ...catalogue } = lateCatalogue(events, place, index)
   const commands = handler(events, actor)
   const notes = noteStore(events, actor)
-  /** Builds the index again after an erasure, because it has the words of conversations. */
-  const renewIndex = async (): Promise<void> => {
-    if (place !== undefined) (await import('../catalogue/file.ts')).renewFile(place)
-  }
+  const renewIndex = (): Promise<void> => renewIndexAt(place)
   const beside: SideStreams = {
     notes,
     turnLog: (id) => turnLog(events, actor, id),

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as E from 'fp-ts/lib/Either.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
+import { createHeldForkFinder } from '../conversation/beside/held-forks.ts'
 import { type RetentionLog, retentionLog, type RetentionRule } from '../conversation/beside/retention-log.ts'
 import {
   erase,
@@ -244,7 +245,8 @@ async function* applyRules(
   const now = new Date()
   const total: Total = { ...nothing, erased: [], skipped: [] }
   // The log of the database is emptied once, at the end.
-  const stores = { events, adapter, actor, scrub: () => TE.right(undefined) }
+  const heldFork = createHeldForkFinder(events)
+  const stores = { events, adapter, actor, scrub: () => TE.right(undefined), heldFork }
   for await (const found of ruled(events, rules, signal)) {
     const { conversation, rule } = yield* unwrap(found)
     const erasing = eraseOlder(stores, conversation, {

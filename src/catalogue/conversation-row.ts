@@ -14,7 +14,7 @@ export interface ConversationRow {
   /** Last indexed position; `from - 1` if nothing is indexed. */
   readonly last: number
   readonly updated: number
-  /** Time of the last indexed event as recorded in the event; empty if nothing is indexed. */
+  /** Time of the last indexed event that is not an erasure, as recorded in the event; empty if nothing is indexed. */
   readonly time: string
   /**
    * Beginning of the user's first words, taken from the conversation's own first events; empty if these events contain no words of the
@@ -69,19 +69,18 @@ export const take = (
   chunks.set(number, columns)
   const receipt = isCall(event) ? 1 : 0
   const { time } = event.metadata
-  const updated = Date.parse(time)
+  const at = Date.parse(time)
   if (facts.tools.length > 0) columns.tools.set(index, facts.tools)
   columns.kinds.push(facts.kind)
   columns.receipts.push(receipt)
   columns.sizes.push(size)
   columns.own.push(facts.own)
   columns.tokens.push(tokens)
-  columns.times.push(updated)
+  columns.times.push(at)
   thread.row = {
     ...row,
     last: facts.position,
-    updated,
-    time,
+    ...(event.type !== 'Erased' && { updated: at, time }),
     title: row.title === '' && facts.position < titleWithin ? titleOf([event]) : row.title,
     tokens,
     calls: row.calls + receipt,

@@ -2,15 +2,15 @@
 export const keptMoves = 100_000
 
 /** Version of the tables and their contents: a file of any other version is rebuilt. */
-export const formatVersion = 14
+export const formatVersion = 15
 
 /**
  * SQL schema of the index.
  *
  * `threads` has one row per conversation. `n` is the order in which the conversations were begun, and `from` is the position of the
  * first event in the conversation's own stream: before it, a fork has the events of its parent. All positions are positions in the
- * conversation. `last` is the last indexed position, `updated` and `time` are the time at which that event was recorded, and `title` is
- * the user's first words among the conversation's own first events. `has` contains the bits of `traits`.
+ * conversation. `last` is the last indexed position, `updated` and `time` are the time at which the last event that is not an erasure
+ * was recorded, and `title` is the user's first words among the conversation's own first events. `has` contains the bits of `traits`.
  * `chunks` has columns of own events (columns.ts), each with the number of its replies that have a receipt and the tally of its
  * messages (tally.ts). `marks` has the events that change more than the end of the effective history (weave.ts), and `contents` has the
  * segments shown after some of them. For a summary that a model wrote, `marks` also has a key that identifies the model's answer and

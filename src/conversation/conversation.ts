@@ -11,7 +11,7 @@ import type { Handler } from './writing/handle.ts'
 import { unwrap, type Fallible } from '../result/fallible.ts'
 import type { ForkError, ReadError, StoreError } from '../store/errors.ts'
 import type { Changes } from './reading/changes.ts'
-import { readHold, type LegalHold } from './beside/hold.ts'
+import { readHold, type OldestLegalHold } from './beside/hold.ts'
 import type { Inbox } from './beside/inbox.ts'
 import { later } from './reading/later.ts'
 import { type Own, rootLineage } from './reading/lineage.ts'
@@ -72,8 +72,8 @@ export interface ConversationHandle
   readonly isNoFork: () => void
   /** The program or worker that runs turns through this handle. */
   readonly party: TurnClaimant
-  /** Reads the legal hold on the conversation, if any. */
-  readonly holder: () => Fallible<StoreError, LegalHold | undefined>
+  /** Reads the oldest legal hold on the conversation, if any. */
+  readonly holder: () => Fallible<StoreError, OldestLegalHold | undefined>
   /** Erases content, without looking for its repetitions. */
   readonly erase: (options: EraseOptions) => Fallible<EraseError, ErasedContent>
 }

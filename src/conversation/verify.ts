@@ -4,7 +4,6 @@ import { unwrap, run, type Fallible } from '../result/fallible.ts'
 import { conversationNotFound } from '../commands/rejections.ts'
 import { decode, hashOf } from '../events/codec.ts'
 import { formHashOf, takeErased } from '../events/erased-form.ts'
-import type { DecodeFailed } from '../events/errors.ts'
 import { hasNoEffect, isMarker, isMarkerOrRestore } from '../events/event-traits.ts'
 import { type ConversationEvent, type Event, type EventData, START } from '../events/events.ts'
 import { streamOf } from '../events/ids.ts'
@@ -18,6 +17,7 @@ import {
   type ReadError,
   type StoreError,
 } from '../store/errors.ts'
+import { brokenChain, type LogDiscrepancy, unreadableAt } from './discrepancy.ts'
 import { slotsUnder } from './reading/gather.ts'
 import { loadEffective } from './reading/load.ts'
 import { loadLineage, type Lineage } from './reading/lineage.ts'
@@ -29,33 +29,8 @@ import { lightReader } from './reading/light-reader.ts'
 import { readRecordedAt } from './reading/reader.ts'
 import { endOf, extentOf, readStreamEnd } from '../store/whole/whole-writes.ts'
 import { noErasure, notAsErased, streamsBeside, verifyBeside } from './verify-beside.ts'
+import { verifyInherited } from './verify-inherited.ts'
 
-/** The first event of a conversation that failed verification. */
-export interface LogDiscrepancy {
-  readonly position: number
-  /**
-   * Kind of discrepancy. `newer`: a newer version of palimpsest wrote the event, so that this version can check neither it nor the
-   * events after it: upgrade; `undecodable`: the event cannot be decoded; `chain`: the event before it is missing, or its hash differs from
-   * the one recorded in this event; `view`: the event's view differs from the effective history; `marker`: the event hides or restores
-   * items that were not shown; `content`: large content of the event is missing or damaged; `end`: the last events were changed or are
-   * missing; `erased`: content is gone without a record of its erasure, what is left differs from that record, or erased content is there
-   * again; `note`, `turn`, `inbox`: a note or link, a record of a turn, or a queued message was changed, and `position` is its index
-   * in that stream.
-   */
-  readonly kind:
-    | 'newer'
-    | 'undecodable'
-    | 'chain'
-    | 'view'
-    | 'marker'
-    | 'content'
-    | 'end'
-    | 'erased'
-    | 'note'
-    | 'turn'
-    | 'inbox'
-  readonly message: string
-}
 export interface VerificationReport {
   readonly conversation: string
   /** Number of events in the conversation's own stream that passed verification. */
@@ -69,36 +44,47 @@ export interface VerificationReport {
   readonly erased?: number
   /** Number of the conversation's notes and links that passed verification; absent if it has none. */
   readonly notes?: number
+  /** For a fork, the number of events that it inherited and that passed verification, and the conversation that it has them from. */
+  readonly inherited?: { readonly events: number; readonly from: string }
   readonly discrepancy?: LogDiscrepancy
 }
 
 /**
  * Reads a conversation's own stream from its first event and recomputes every `prev` and every `view`, then verifies the conversation's
- * notes, turns and inbox. The parents of a fork are separate conversations; in them, only the event at the fork position is checked.
+ * notes, turns and inbox. For a fork, it then recomputes the chain of the events that it inherited.
  *
  * Memory: one page of events, the layout of the effective history, and the slots that each marker hides. Every event is read once,
  * however often the conversation was rewound. Events of a fork's parents are read as far back as a marker's slice reaches, once for all
  * forks.
+ *
+ * @param inherited false if the parents of a fork are verified, too, so that only the event at the fork position is checked here
  */
 export async function* verify(
   store: EventStore,
   conversation: string,
+  inherited = true,
 ): Fallible<ReadError, VerificationReport> {
-  let end: number | undefined
+  let end: string | undefined
   for (let tries = 1; ; tries++) {
-    const report = yield* verifyOnce(store, conversation)
+    const report = yield* verifyOnce(store, conversation, inherited)
     if (report.discrepancy?.kind !== 'erased' || tries === mostTries) return report
     // What is erased meanwhile is gone before, or still there after, this reader comes to the event that says so.
-    const { last } = yield* readStreamEnd(store, streamOf(conversation))
-    if (last?.revision === end) return report
-    end = last?.revision
+    const stream = streamOf(report.discrepancy.inheritedFrom ?? conversation)
+    const { last } = yield* readStreamEnd(store, stream)
+    const now = `${last?.revision} ${stream}`
+    if (now === end) return report
+    end = now
   }
 }
 
 /** Maximum number of times that a conversation is verified while its content is being erased. */
 const mostTries = 20
 
-async function* verifyOnce(all: EventStore, conversation: string): Fallible<ReadError, VerificationReport> {
+async function* verifyOnce(
+  all: EventStore,
+  conversation: string,
+  withInherited: boolean,
+): Fallible<ReadError, VerificationReport> {
   const stream = streamOf(conversation)
   const store = shortStreams(all, { own: stream, optional: streamsBeside(conversation) })
   const [lineage, extended] = await Promise.all([
@@ -122,11 +108,7 @@ async function* verifyOnce(all: EventStore, conversation: string): Fallible<Read
       const bad = page.left
       if (!isOfEvent(bad)) return yield bad
       const position = checker.offset + events
-      const discrepancy =
-        bad._tag === 'DecodeFailed'
-          ? unreadable(position, bad)
-          : { position, kind: 'content' as const, message: bad.message }
-      return { conversation, events, discrepancy }
+      return { conversation, events, discrepancy: unreadableAt(position, bad) }
     }
     for (const stored of page.right) {
       const pause = pace(stored.data.length)
@@ -144,12 +126,18 @@ async function* verifyOnce(all: EventStore, conversation: string): Fallible<Read
       return { conversation, events, discrepancy: { ...unexplained, kind: 'erased' } }
     const { erased: besides, ...beside } = yield* verifyBeside(store, conversation, erasures)
     const gone = erased + besides
+    const [, ...parents] = E.isRight(lineage) ? (lineage.right ?? []) : []
+    const [parent] = withInherited && !beside.discrepancy ? parents : []
+    const discrepancy = parent && (yield* verifyInherited(all, parents))
     return {
       conversation,
       events,
       ...(guessable > 0 && { guessable }),
       ...(gone > 0 && { erased: gone }),
       ...beside,
+      ...(discrepancy
+        ? { discrepancy }
+        : parent && { inherited: { events: checker.offset, from: parent.conversation } }),
     }
   }
   const message = `the stream ends at revision ${events - 1}, but once had revision ${last}: its end was lost`
@@ -226,7 +214,7 @@ const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefine
   async function* next(stored: RecordedEvent, revision: number): Found {
     const position = offset + revision
     const decoded = decode(stored, { stream: stored.stream, revision, position })
-    if (E.isLeft(decoded)) return unreadable(position, decoded.left)
+    if (E.isLeft(decoded)) return unreadableAt(position, decoded.left)
     const event = decoded.right
     const begun = event.type === 'Forked' ? yield* begin(event) : undefined
     if (begun) return begun
@@ -234,8 +222,7 @@ const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefine
       return {
         position,
         kind: 'chain',
-        message:
-          'the event before it does not match the recorded hash: one of the two was changed, or events between them are missing',
+        message: brokenChain,
       }
     prev = hashOf(stored)
     if (event.metadata.erased) {
@@ -264,12 +251,6 @@ const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefine
   }
   return { offset, next, end }
 }
-
-const unreadable = (position: number, { isNewer, message }: DecodeFailed): LogDiscrepancy => ({
-  position,
-  kind: isNewer ? 'newer' : 'undecodable',
-  message,
-})
 
 const contentProblem = (error: ReadError): BlobMissing | BlobDamaged | undefined =>
   error._tag === 'BlobMissing' || error._tag === 'BlobDamaged' ? error : undefined

@@ -62,7 +62,7 @@ export const prepare = async (
 /** Returns the writer of a format, limited to the memory that a server allows, or undefined if the format is unknown. */
 export const writerOf = async (format: string, source: ExportSource): Promise<FileWriter | undefined> => {
   if (format === 'html') return htmlOf(source)
-  const exporter = await exporterOf(format)
+  const exporter = await exporterOf(format === 'md' ? 'markdown' : format)
   return (
     exporter && {
       extension: exporter.extension,

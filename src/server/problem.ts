@@ -1,6 +1,6 @@
 import type { CallOutOfRange, UnknownRenderer } from '../agent/receipts/errors.ts'
 import { toError } from '../result/typed-error.ts'
-import type { EraseError, LedgerError, ProofError } from '../index.ts'
+import type { EraseError, LedgerError, ProofError, ReleaseError } from '../index.ts'
 import type { NoteError, ReadError, WriteError } from '../store/errors.ts'
 import type { DecisionError, WithdrawalError } from '../agent/turn/calls/decisions.ts'
 import type { SayError } from '../agent/turn/say/say.ts'
@@ -54,6 +54,7 @@ type LibraryError =
   | LedgerError
   | ProofError
   | EraseError
+  | ReleaseError
 /** Tag of an error of the server or of the library. */
 export type Tag = RequestTag | LibraryError['_tag']
 
@@ -98,6 +99,7 @@ const statuses: Readonly<Record<Tag, number>> = {
   Busy: 409,
   WorkerNotFound: 404,
   CannotErase: 409,
+  CannotRelease: 409,
   NotSealed: 409,
   SealContradicted: 409,
   LedgerNotFound: 404,

@@ -62,8 +62,8 @@ export interface AppendRequest {
    */
   readonly part?: WritePart
   /**
-   * Existing events, of any streams, to replace if the events of this append are written; all of it happens or nothing. Only for stores
-   * with `scrub`.
+   * Existing events, of any streams, to replace if the events of this append are written, or exist already at exactly these revisions;
+   * all of it happens or nothing. Only for stores with `scrub`.
    */
   readonly replaces?: readonly EventReplacement[]
   /**

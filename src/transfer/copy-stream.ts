@@ -3,11 +3,12 @@ import { hashOf } from '../events/codec.ts'
 import type { EventTooLarge } from '../events/errors.ts'
 import { inboxStreamOf, streamOf, turnsStreamOf } from '../events/ids.ts'
 import { batchesOf } from './batches.ts'
+import { appendErasing, type ErasureCopy, replacingFor } from './copy-erasures.ts'
 import { breath } from '../store/breath.ts'
 import { despiteConflicts } from '../store/conflicts.ts'
 import { historyLost, importUnfinished, type ReadError } from '../store/errors.ts'
-import type { EventStore } from '../store/port.ts'
-import type { LogDiscrepancy } from '../conversation/verify.ts'
+import type { EventStore, RecordedEvent } from '../store/port.ts'
+import type { LogDiscrepancy } from '../conversation/discrepancy.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
 
 /** Errors of a copy that failed or is incomplete. Events already copied stay in the target, and the next copy continues after them. */
@@ -50,10 +51,11 @@ const maxTries = 20
  *
  * @returns the number of the source's events that the target has
  */
-export const copyStream = (from: EventStore, to: EventStore, copy: StreamCopy): Fallible<CopyError, number> =>
-  despiteConflicts(() => copyOnce(from, to, copy), maxTries)
+export const copyStream = (stores: ErasureCopy, copy: StreamCopy): Fallible<CopyError, number> =>
+  despiteConflicts(() => copyOnce(stores, copy), maxTries)
 
-async function* copyOnce(from: EventStore, to: EventStore, copy: StreamCopy): Fallible<CopyError, number> {
+async function* copyOnce(stores: ErasureCopy, copy: StreamCopy): Fallible<CopyError, number> {
+  const { from, to } = stores
   const { id, stream, last } = copy
   yield* checkEnd(from, stream)
   const there = yield* readStreamEnd(to, stream)
@@ -63,7 +65,7 @@ async function* copyOnce(from: EventStore, to: EventStore, copy: StreamCopy): Fa
   if (begun >= 0) yield* checkSame(from, to, { id, stream, revision: begun })
   if (there.unfinished && begun === last) return yield importUnfinished(id)
   const first = there.unfinished?.part?.from ?? begun + 1
-  const reached = yield* appendRest(begun, first, { from, to, copy })
+  const reached = yield* appendRest(begun, first, { stores, copy })
   yield* checkSame(from, to, { id, stream, revision: reached })
   return reached + 1
 }
@@ -97,9 +99,11 @@ async function* checkSame(
 async function* appendRest(
   begun: number,
   first: number,
-  { from, to, copy }: { readonly from: EventStore; readonly to: EventStore; readonly copy: StreamCopy },
+  { stores, copy }: { readonly stores: ErasureCopy; readonly copy: StreamCopy },
 ): Fallible<CopyError, number> {
-  const { stream } = copy
+  const { from, to } = stores
+  const { id, stream } = copy
+  const erasures: RecordedEvent[] = []
   const pageAt = (revision: number) => {
     const limit = Math.min(batchEvents, copy.last + 1 - revision)
     return from.read({ stream, from: revision, direction: 'forwards', limit })()
@@ -116,6 +120,8 @@ async function* appendRest(
         `revision ${gap.revision} was found where revision ${reached + 1} was expected`,
       )
     if (page.length === 0) return yield historyLost(stream, `it ends at revision ${reached}`)
+    // A target that had nothing of the stream has nothing whole.
+    if (begun >= 0 && stream === streamOf(id)) erasures.push(...page.filter(({ type }) => type === 'Erased'))
     // The next page is read while this one is written.
     const next = reached + 1 + page.length
     ahead = next <= copy.last ? pageAt(next) : undefined
@@ -125,7 +131,9 @@ async function* appendRest(
       const isAlone = isLast && reached + 1 === first
       const part = { from: first, ...(isLast && { last: true as const }) }
       const append = { stream, events, expected: reached, repeat: 'each' as const }
-      const appended = yield* unwrap(to.append({ ...append, ...(!isAlone && { part }) }))
+      // The erasures count from the last append on.
+      const replacing = isLast ? yield* replacingFor(stores, id, erasures) : undefined
+      const appended = yield* appendErasing(stores, { ...append, ...(!isAlone && { part }) }, replacing)
       if (appended === 'written') copy.wrote(events.length)
       reached += events.length
       await breath()
@@ -147,11 +155,20 @@ const copyDiverged = (conversation: string, revision: number, stream: string): C
   revision,
 })
 
-export const copyNotVerified = (conversation: string, discrepancy: LogDiscrepancy): CopyNotVerified => ({
+/**
+ * Returns the error for a copy that fails verification.
+ *
+ * @param remains reason why content that was erased in the source remains in the target, and what to do
+ */
+export const copyNotVerified = (
+  conversation: string,
+  discrepancy: LogDiscrepancy,
+  remains: string,
+): CopyNotVerified => ({
   _tag: 'CopyNotVerified',
   message:
     discrepancy.kind === 'erased'
-      ? `content of ${conversation} was erased in the source, and the copy still has it: erase it there, too (palimpsest erase ${conversation} --again)`
+      ? `content of ${conversation} was erased in the source, and ${remains}`
       : `the copy of ${conversation} has a problem at ${discrepancy.position}, ${discrepancy.kind}: ${discrepancy.message}. Verify the source: if it has the same problem, the copy is as good as the original`,
   conversation,
   discrepancy,

@@ -236,7 +236,9 @@ test.skipIf(!hasOpenssl)(
       })
       const status = await shell('palimpsest audit status', directory)
       expect(status.stdout).toContain(`${name} has seen 1 entry`)
-      expect(status.stdout).toContain('none: every event is sealed, and an anchor has seen the checkpoint')
+      expect(status.stdout).toContain(
+        'none, according to this store: every event is sealed, and an anchor has seen the checkpoint',
+      )
       expect(await shell(`palimpsest audit verify ${anchor}`, directory)).toMatchObject({ code: 0 })
 
       await shell('palimpsest audit export a --out e', directory)
@@ -278,6 +280,24 @@ test('a ledger without events says that nothing is sealed, and that its store is
     await shell('palimpsest append a --role user --text Hi', directory)
     const again = await shell('palimpsest audit init --key new.key --again lost --force', directory)
     expect(again).toMatchObject({ code: 0, stderr: '' })
+  }))
+
+test('a backup from before the key was replaced is named as an older copy', () =>
+  inDirectory(async (directory) => {
+    await shell(`${begin}; palimpsest backup old.db > b.txt`, directory)
+    await shell(
+      'palimpsest audit rotate-key next.key > c.txt; palimpsest append b --role user --text Hello. > e.txt; palimpsest audit seal --key next.key --anchor seen.txt > d.txt',
+      directory,
+    )
+    const { stderr, code } = await shell(
+      'palimpsest audit seal --store sqlite:old.db --anchor seen.txt',
+      directory,
+    )
+    expect(stderr).toContain(
+      'signed by a key that the store does not know, and the store has 1: it is an older copy',
+    )
+    expect(stderr).toContain('Restore the newest copy')
+    expect(code).not.toBe(0)
   }))
 
 test('an anchor that cannot be used is answered with what to write or run instead', () =>

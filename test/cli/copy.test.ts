@@ -40,6 +40,16 @@ describe('palimpsest copy', () => {
     expect({ stderr, code }).toEqual({ stderr: '', code: 1 })
   })
 
+  test('says what it erased in the target, and how the large content of that is removed', async () => {
+    const { stdout, stderr } = await after(
+      `head -c 100000 /dev/zero | tr '\\0' x | palimpsest append a --role user > /dev/null; ${copy} a; palimpsest erase a --yes > /dev/null; ${copy} a; ${copy} a --json`,
+    )
+    expect(stdout).toContain('a\t2\t2\tverified\na\t3\t1\tverified, 2 erased\n')
+    expect(stderr).toContain(
+      'not removed yet: 1 large content stored recently in the target, which no event has any more. Run palimpsest gc --older-than 1min --store sqlite:other.db in a minute\n',
+    )
+  })
+
   test('says that the ledger stays in the source', async () => {
     const { stdout, stderr } = await after(
       `palimpsest audit init --origin example.com/a > /dev/null; ${copy}; ${copy} --json`,

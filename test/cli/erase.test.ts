@@ -90,6 +90,19 @@ palimpsest release task-42 --by legal; palimpsest erase task-42`,
     expect(code).toBe(0)
   })
 
+  test('is refused until everybody who holds the conversation has released it', async () => {
+    const { stdout, stderr } = await ran(
+      `palimpsest hold task-42 --by legal; palimpsest hold task-42 --by tax; palimpsest release task-42 --by ann || echo "code $?"
+palimpsest release task-42 --by tax; palimpsest release task-42 --by legal`,
+    )
+    expect(stdout).toMatch(
+      /is held\n.* is held\ncode 1\ntask-42 is released by tax, and still held by legal since .*Z\ntask-42 is released\n$/,
+    )
+    expect(stderr).toMatch(
+      /nothing was released: .*legal hold of legal .*, not of ann: palimpsest release task-42 --by legal/,
+    )
+  })
+
   test('takes only durations and positions', async () => {
     for (const [options, message] of [
       ['--older-than 5', 'must be a duration'],

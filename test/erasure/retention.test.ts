@@ -219,6 +219,26 @@ describe('a run', () => {
     })
   })
 
+  it('skips a conversation of which a fork under a legal hold shows something', async () => {
+    const { store } = await scene()
+    const [chat, other] = [await aged(store, 'c'), await aged(store, 'd')]
+    const fork = await chat.fork('f')
+    await fork.hold({ by: 'legal' })
+    await store.retention.set({ prefix: '', keep: year, by })
+    expect(await store.retention.apply()).toMatchObject({
+      conversations: 1,
+      skipped: [
+        {
+          conversation: 'c',
+          problem: expect.stringMatching(/fork f, which shows event \d, is under the legal/),
+        },
+      ],
+    })
+    expect([await isWhole(chat), await isWhole(other)]).toEqual([true, false])
+    await fork.release({ by: 'legal' })
+    expect(await store.retention.apply()).toMatchObject({ conversations: 1, skipped: [] })
+  })
+
   it('that is interrupted leaves the rest to the next one', async () => {
     const given = await scene()
     const { store } = given
@@ -301,7 +321,7 @@ describe('on the command line', () => {
     })
     await store.conversation('support-1').hold({ by: 'legal' })
     expect((await ran('--apply')).out).toMatch(
-      /^erased: nothing is due\nskipped support-1: .*release it first$/,
+      /^erased: nothing is due\nskipped support-1: it is under .*release it first$/,
     )
     await store.conversation('support-1').release({ by: 'legal' })
     expect(await ran('--apply')).toEqual({ out: `erased: 1 event of 1 conversation\n${which}`, code: 0 })

@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { copyConversations, openStore, type Conversation, type Store } from '../../src/index.ts'
+import { openStore, type Conversation, type Store } from '../../src/index.ts'
 import { temporaryFolder, temporaryServer } from '../support/stores.ts'
 import { opus, start } from '../support/messages-api/client.ts'
 import { atEnd } from '../support/at-end.ts'
@@ -170,6 +170,64 @@ describe('nothing is erased', () => {
     ])
   })
 
+  it('until every name that holds it has released it', async () => {
+    const { chat } = await scene()
+    await chat.append(user(secret))
+    await chat.hold({ by: 'legal', reason: 'case 7' })
+    const { since = '' } = (await chat.legalHold()) ?? {}
+    await chat.hold({ by: 'tax' })
+    await chat.hold({ by: 'legal', reason: 'case 8' })
+    expect(await chat.legalHold()).toMatchObject({
+      by: 'legal',
+      reason: 'case 7',
+      since,
+      others: [{ by: 'tax' }],
+    })
+    await expect(chat.release({ by: 'ann' })).rejects.toMatchObject({
+      _tag: 'CannotRelease',
+      message: expect.stringMatching(
+        /under the legal hold of legal since .*, not of ann: palimpsest release task-42 --by legal/,
+      ),
+    })
+    await chat.release({ by: 'tax' })
+    await refused(chat, {}, /legal hold of legal .*case 7/)
+    await chat.hold({ by: 'tax' })
+    await chat.release({ by: 'legal' })
+    await refused(chat, {}, /legal hold of tax/)
+    expect(await chat.legalHold()).toEqual({ by: 'tax', since: expect.any(String) })
+    await chat.release({ by: 'tax' })
+    expect(await chat.legalHold()).toBeUndefined()
+    expect(await chat.erase({ by })).toMatchObject({ positions: [0] })
+  })
+
+  it('that a fork under a legal hold shows, also a fork of a fork; what it does not show is erased', async () => {
+    const { chat, store } = await scene()
+    await chat.append([user(secret), user('Two.'), user('Three.')])
+    const fork = await chat.fork('fork', { at: 1 })
+    const nested = await fork.fork('nested', { at: 0 })
+    await fork.append(user('Own.'))
+    const held = (name: string, position: number): RegExp =>
+      new RegExp(
+        `nothing of .* task-42 .* fork ${name}, which shows event ${position}, is under the legal hold of`,
+      )
+    expect(await chat.erase({ positions: [1], by, dryRun: true })).toMatchObject({ positions: [1] })
+    await fork.hold({ by: 'legal', reason: 'case 7' })
+    await nested.hold({ by: 'tax' })
+    for (const more of [{}, { dryRun: true }]) {
+      await refused(chat, { positions: [1, 2], ...more }, held('fork', 1))
+      await refused(chat, { ...more }, held('fork', 0))
+    }
+    expect(await chat.erase({ positions: [2], by })).toMatchObject({ positions: [2] })
+    await fork.release({ by: 'legal' })
+    expect(await chat.erase({ positions: [1], by })).toMatchObject({ positions: [1] })
+    await refused(chat, { positions: [0] }, held('nested', 0))
+    // The fork has no event that the fork of it shows.
+    expect(await fork.erase({ by })).toMatchObject({ positions: [3] })
+    expect(await textsOf(nested)).toEqual([secret])
+    await store.conversation('nested').release({ by: 'tax' })
+    expect(await chat.erase({ by })).toMatchObject({ positions: [0] })
+  })
+
   it('of a conversation that it was forked from, of a call without a result, of a position that is not there', async () => {
     const { chat } = await scene()
     await chat.append([user('One.'), user('Two.')])
@@ -232,25 +290,6 @@ describe('verify', () => {
     expect(await given.chat.erase({ again: true, by })).toMatchObject({ positions: [0] })
     expect(await wrong(given)).toBeUndefined()
     expect(isAnywhere(given)).toBe(false)
-  })
-
-  it('finds it in a copy from before, which the next copy tells to erase again', async () => {
-    const given = await scene()
-    await given.chat.append([user(secret), user('Bye.')])
-    const target = await scene()
-    const copied = async () => {
-      const [result] = await copyConversations({ from: `sqlite:${given.file}`, to: `sqlite:${target.file}` })
-      return result?.error
-    }
-    expect(await copied()).toBeUndefined()
-    await given.chat.erase({ positions: [0], by })
-    expect(await copied()).toMatchObject({
-      _tag: 'CopyNotVerified',
-      message: expect.stringContaining('--again'),
-    })
-    await target.chat.erase({ again: true, by })
-    expect(await wrong(target)).toBeUndefined()
-    expect(isAnywhere(target)).toBe(false)
   })
 
   it('finds content in an event that is marked as erased', async () => {

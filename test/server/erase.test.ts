@@ -105,7 +105,10 @@ test('a client erases, holds and releases as the library does', async () => {
   await chat.hold({ reason: 'case 7' })
   expect(await chat.legalHold()).toMatchObject({ by: 'user', reason: 'case 7' })
   await expect(chat.erase()).rejects.toMatchObject({ _tag: 'CannotErase', conversation: 'a' })
+  await store.conversation('a').hold({ by: 'legal' })
   await chat.release()
+  await expect(chat.release()).rejects.toMatchObject({ _tag: 'CannotRelease', conversation: 'a' })
+  await store.conversation('a').release({ by: 'legal' })
   expect(await chat.legalHold()).toBeUndefined()
   expect(await chat.erase({ before: new Date(0) })).toMatchObject({ positions: [] })
   const refused = [{ before: new Date(NaN) }, { positions: [-1] }, { by: 'ann' }]

@@ -69,6 +69,7 @@ describe('an export over HTTP', () => {
       ['palimpsest', 'a.jsonl', await lines(store, 'a')],
       ['anthropic', 'a.json', `${JSON.stringify(anthropicRequest(await chat.context()), undefined, 2)}\n`],
       ['markdown', 'a.md', markdown('a', entries)],
+      ['md', 'a.md', markdown('a', entries)],
       ['vcon', 'a.vcon.json', [...vcon(await eventsIn(chat), 'a')].join('')],
       ['prov', 'a.jsonld', [...prov(await eventsIn(chat), 'a')].join('')],
     ]

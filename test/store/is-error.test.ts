@@ -49,6 +49,7 @@ describe('isError', () => {
       CallOutOfRange: true,
       CannotApplyRetention: true,
       CannotErase: true,
+      CannotRelease: true,
       Conflict: true,
       ContextExceeded: true,
       ContextGrew: true,

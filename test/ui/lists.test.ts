@@ -113,11 +113,13 @@ test('asked for again, a list keeps what was loaded of it, with the figures of n
 test('an event changes only its conversation, and an old one never lowers a count', () => {
   const list = listed({ items: [overview('a'), { ...overview('b'), events: 9 }] })
   const time = '2026-02-02T00:00:00.000Z'
-  expect(updateList(list, 'a', 4, time).items).toEqual([
+  const happened = (position: number, type = 'MessageAppended') => ({ type, position, metadata: { time } })
+  expect(updateList(list, 'a', happened(4)).items).toEqual([
     { ...overview('a'), events: 5, updated: time },
     list.items[1],
   ])
-  expect(updateList(list, 'b', 3, time).items[1]?.events).toBe(9)
+  expect(updateList(list, 'b', happened(3)).items[1]?.events).toBe(9)
+  expect(updateList(list, 'a', happened(4, 'Erased')).items[0]).toEqual({ ...overview('a'), events: 5 })
 })
 
 test('the rows in sight are few, and all that can be seen', () => {

@@ -25,16 +25,22 @@ export interface AnchorResult {
   readonly error?: AnchorFailed | AnchorAhead
 }
 
-/** Parses a checkpoint that is stored outside the store. Fails unless a key of the ledger signed it. */
-export async function* readHeldCheckpoint(
-  { origin, keys }: Ledger,
+/** Parses a checkpoint that an anchor holds. Fails unless a key of the ledger signed it. */
+async function* readHeldCheckpoint(
+  { origin, keys, edge }: Ledger,
+  anchor: string,
   text: string,
-): Fallible<LedgerError, LedgerCheckpoint> {
+): Fallible<LedgerError | AnchorAhead, LedgerCheckpoint> {
   const { note, checkpoint } = yield* unwrap(readCheckpoint(text))
   const verifiers = keys.map(({ key }) => key)
-  return checkpoint.origin === origin && isSignedBy(note, verifiers)
-    ? checkpoint
-    : yield ledgerDamaged(origin, 'a checkpoint stored elsewhere is not signed by any key of this ledger')
+  if (checkpoint.origin === origin && isSignedBy(note, verifiers)) return checkpoint
+  // A store restored from before its key was replaced does not know the new key.
+  if (checkpoint.origin === origin && checkpoint.size > edge.size)
+    return yield anchorAhead(anchor, checkpoint.size, edge.size, true)
+  return yield ledgerDamaged(
+    origin,
+    `the last checkpoint in ${anchor} is not signed by any key of this ledger`,
+  )
 }
 
 /** The anchors that receive checkpoints, and the store that records what they have received. */
@@ -57,7 +63,12 @@ export async function* checkAnchors(
     const notes = yield* unwrap(anchor.held(ledger.origin))
     const note = largestOf(notes)
     if (note !== undefined)
-      yield* checkHeld(context.nodes, ledger, anchor.name, yield* readHeldCheckpoint(ledger, note))
+      yield* checkHeld(
+        context.nodes,
+        ledger,
+        anchor.name,
+        yield* readHeldCheckpoint(ledger, anchor.name, note),
+      )
     yield* checkKept(context, ledger, anchor, notes)
   }
 }

@@ -150,9 +150,19 @@ export const keyMismatch = (expected: string, actual: string, wasReplaced: boole
   actual,
 })
 
-export const anchorAhead = (anchor: string, anchored: number, actual: number): AnchorAhead => ({
+/**
+ * Creates an `AnchorAhead` error.
+ *
+ * @param isOtherKey true if no key that the store knows has signed what the anchor has seen
+ */
+export const anchorAhead = (
+  anchor: string,
+  anchored: number,
+  actual: number,
+  isOtherKey = false,
+): AnchorAhead => ({
   _tag: 'AnchorAhead',
-  message: `${anchor} has seen ${anchored} entries of this ledger, and the store has ${actual}: it is an older copy, such as a restored backup, or entries were removed. Nothing is signed, because the key would then sign two different histories. Restore the newest copy; if later entries are permanently lost, begin a new ledger with palimpsest audit init --key new.key --again REASON --force`,
+  message: `${anchor} has seen ${anchored} entries of this ledger${isOtherKey ? ', signed by a key that the store does not know' : ''}, and the store has ${actual}: it is an older copy, such as a restored backup${isOtherKey ? ' from before the key was replaced' : ''}, or entries were removed. Nothing is signed, because the key would then sign two different histories. Restore the newest copy; if later entries are permanently lost, begin a new ledger with palimpsest audit init --key new.key --again REASON --force`,
   anchor,
   anchored,
   actual,

@@ -53,6 +53,8 @@ export interface PatrolContext {
 export const day = 86_400_000
 /** Milliseconds before a failed round is retried. */
 const again = 60_000
+/** Milliseconds after its start during which a patrol gives the sealer time for the first checkpoint of an anchor. */
+const newFor = 3_600_000
 
 /**
  * Audits everything at a limited rate, in rounds, until the signal aborts. After a restart, it waits until the next round is due or
@@ -64,11 +66,13 @@ export async function* patrolOn(patrolling: PatrolContext): Fallible<LedgerError
     const last = await lastRound(store)
     return last ? Date.parse(last.round.began ?? last.round.time) + every : 0
   })
+  const started = Date.now()
   for (;;) {
     await pause(Math.max(0, due - Date.now()), signal)
     if (signal.aborted) return
     const tried = Date.now()
-    const gone = await run(catchTyped<LedgerError, string>(() => round(patrolling)))
+    const mayBeNew = tried - started < newFor
+    const gone = await run(catchTyped<LedgerError, string>(() => round(patrolling, mayBeNew)))
     if (E.isLeft(gone)) tell({ type: 'failed', error: gone.left })
     due = E.isLeft(gone) ? tried + Math.min(again, every) : Date.parse(gone.right) + every
   }
@@ -79,7 +83,7 @@ export async function* patrolOn(patrolling: PatrolContext): Fallible<LedgerError
  *
  * @returns the time at which the round began
  */
-const round = async (patrolling: PatrolContext): Promise<string> => {
+const round = async (patrolling: PatrolContext, mayBeNew: boolean): Promise<string> => {
   const { store, share, signal, tell } = patrolling
   const known = await alarmsIn(store)
   const before = (await lastRound(store))?.revision ?? -1
@@ -98,7 +102,7 @@ const round = async (patrolling: PatrolContext): Promise<string> => {
   }
   try {
     let worked = performance.now()
-    for await (const finding of runAudit({ ...patrolling, progress })) {
+    for await (const finding of runAudit({ ...patrolling, progress, mayBeNew })) {
       if (finding.type === 'passed') progress = finding.progress
       if (finding.type === 'problem') await alarmed(patrolling, finding, known)
       if (finding.type === 'done') {
@@ -143,8 +147,13 @@ const alarmed = async (
   patrolling.tell({ type: 'alarm', problem })
 }
 
+/** A problem that a patrol recorded when it first found it, at `time`. */
+export interface RecordedAlarm extends Alarm {
+  readonly time: string
+}
+
 interface Alarm {
-  readonly kind: string
+  readonly kind: AuditProblem['kind']
   readonly message: string
   readonly conversation?: string | undefined
   readonly revision?: number | undefined
@@ -168,17 +177,29 @@ const interrupted = async (
 /** Maximum number of earlier events searched for alarms. */
 const most = 1_000
 
-const alarmsIn = async (store: EventStore): Promise<Set<string>> => {
-  const alarms = new Set<string>()
+/** Yields the recorded alarms, newest first, with their times. Throws a `LedgerError`. */
+async function* alarmsOf(store: EventStore): AsyncGenerator<RecordedAlarm, void> {
   let read = 0
   for await (const page of backwards(store, patrolStream)) {
     const event = await orThrow(page)
     if (event.type === 'PatrolAlarm') {
-      const { data } = await orThrow(run(dataOf(event, 'PatrolAlarm')))
-      alarms.add(nameOf(data))
+      const { data, time } = await orThrow(run(dataOf(event, 'PatrolAlarm')))
+      yield { ...data, time }
     }
-    if (++read === most) break
+    if (++read === most) return
   }
+}
+
+const alarmsIn = async (store: EventStore): Promise<Set<string>> => {
+  const alarms = new Set<string>()
+  for await (const alarm of alarmsOf(store)) alarms.add(nameOf(alarm))
+  return alarms
+}
+
+/** Returns the last alarms, at most ten, newest first. Throws a `LedgerError`. */
+export const lastAlarms = async (store: EventStore): Promise<readonly RecordedAlarm[]> => {
+  const alarms: RecordedAlarm[] = []
+  for await (const alarm of alarmsOf(store)) if (alarms.push(alarm) === 10) break
   return alarms
 }
 

@@ -41,6 +41,8 @@ export interface AuditRunOptions {
   readonly progress?: AuditProgress | undefined
   /** Number of conversations or entries checked concurrently. It does not affect the order of findings. Default 1. */
   readonly atOnce?: number | undefined
+  /** True if an anchor may lack a checkpoint that it was never given. Default false. */
+  readonly mayBeNew?: boolean | undefined
 }
 
 /** Progress of an audit: the numbers of items checked so far. */
@@ -85,6 +87,7 @@ export async function* runAudit({
   since: given,
   progress: before,
   atOnce = 1,
+  mayBeNew = false,
 }: AuditRunOptions): AsyncGenerator<AuditProblem | Passed | AuditSummary, void> {
   const reached = await reachedIn(given)
   const { place } = before ?? (await orThrow(run(streamsChangedSince(store, reached.place))))
@@ -99,7 +102,7 @@ export async function* runAudit({
   const isWhole = given === undefined && before === undefined
   const integrity = store.integrity && isWhole ? await store.integrity()() : E.right(undefined)
   if (E.isLeft(integrity)) yield told({ type: 'problem', kind: 'store', message: integrity.left.message })
-  const checking = verifyLedger({ store, anchors, key, known: progress.entries, atOnce })
+  const checking = verifyLedger({ store, anchors, key, known: progress.entries, atOnce, mayBeNew })
   let step = await checking.next()
   for (; step.done !== true; step = await checking.next())
     if (step.value.type === 'problem') yield told(step.value)
@@ -267,7 +270,7 @@ const ofConversation = async (chat: ConversationHandle): Promise<Outcome> => {
     conversation,
     message,
   })
-  const verifying = await chat.verify({ file: false })()
+  const verifying = await chat.verify({ file: false, inherited: false })()
   if (E.isLeft(verifying)) return { ...nothing, problems: [problem('conversation', verifying.left)] }
   const { events, discrepancy } = verifying.right
   const changed = discrepancy

@@ -12,7 +12,7 @@ import { lastHeads } from './heads.ts'
 import { keyText } from './keys.ts'
 import { type Ledger, loadLedger } from './log.ts'
 import { fromPlace, headOf, type ChangedStreams, streamsMovedSince } from './moved-streams.ts'
-import { lastRound, type PatrolRound } from './patrol.ts'
+import { lastAlarms, lastRound, type PatrolRound, type RecordedAlarm } from './patrol.ts'
 import { isNews } from './seal.ts'
 import { currentKey } from './sign.ts'
 
@@ -39,6 +39,11 @@ export interface LedgerStatus {
   readonly exposedSince?: string
   /** Last completed round of a patrol, with the time at which it ended; absent if no round was completed. */
   readonly patrolled?: PatrolRound & { readonly time: string }
+  /**
+   * The last ten problems that patrols have recorded, newest first; absent if the last round found none. A problem is recorded when it
+   * is first found, so the last round may have found an older one.
+   */
+  readonly alarms?: readonly RecordedAlarm[]
   /** Number of model replies without a receipt; present only if counting was requested. */
   readonly withoutReceipt?: number
 }
@@ -64,6 +69,10 @@ export async function* statusOf(store: EventStore, counts = false): Fallible<Led
   const patrolled = yield* catchTyped<LedgerError, Awaited<ReturnType<typeof lastRound>>>(() =>
     lastRound(store),
   )
+  const hasProblems = patrolled !== undefined && patrolled.round.problems > 0
+  const alarms = hasProblems
+    ? yield* catchTyped<LedgerError, readonly RecordedAlarm[]>(() => lastAlarms(store))
+    : []
   const withoutReceipt = counts ? yield* withoutReceiptIn(store) : undefined
   return {
     origin,
@@ -76,6 +85,7 @@ export async function* statusOf(store: EventStore, counts = false): Fallible<Led
     unsealed,
     ...(exposedSince !== undefined && { exposedSince }),
     ...(patrolled && { patrolled: patrolled.round }),
+    ...(alarms.length > 0 && { alarms }),
     ...(withoutReceipt !== undefined && { withoutReceipt }),
   }
 }

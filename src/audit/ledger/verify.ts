@@ -59,6 +59,8 @@ export interface LedgerCheck {
   readonly known: number
   /** Number of entries that are compared concurrently. */
   readonly atOnce: number
+  /** True if an anchor may lack a checkpoint that it was never given. */
+  readonly mayBeNew: boolean
 }
 
 /** First event of a ledger; its revision is the ledger's number. */
@@ -86,6 +88,7 @@ export async function* verifyLedger({
   key,
   known,
   atOnce,
+  mayBeNew,
 }: LedgerCheck): AsyncGenerator<AuditProblem | Passed, ReadLedger> {
   const begun: Begun[] = []
   for await (const event of backwards(store, ledgerStream)) {
@@ -108,7 +111,7 @@ export async function* verifyLedger({
       'ledger',
       `ledger ${data.origin} is not continued: ${newest.data.origin} was begun at ${newest.time} (${newest.data.reason ?? 'no reason given'}), and only that ledger covers later events`,
     )
-  const held = yield* heldBy(anchors, { store, number, origin: data.origin })
+  const held = yield* heldBy(anchors, { store, number, origin: data.origin }, mayBeNew)
   const verifier = createLedgerVerifier(data.origin, await orThrow(parseKey(data.key)), held)
   const sealed = new Map<string, number>()
   let after: StorePlace | undefined
@@ -181,8 +184,11 @@ interface Anchored {
 async function* heldBy(
   anchors: readonly Anchor[],
   of: Anchored,
+  mayBeNew: boolean,
 ): AsyncGenerator<AuditProblem, readonly HeldCheckpoint[]> {
   const all: HeldCheckpoint[] = []
+  const log = { stream: logStream(of.number), from: 0, direction: 'forwards', limit: 1 } as const
+  const isEmpty = anchors.length > 0 && (await orThrow(of.store.read(log))).length === 0
   for (const anchor of anchors) {
     const notes = await notesOf(anchor, of)
     if (E.isLeft(notes)) yield problem('anchor', notes.left.message)
@@ -206,7 +212,7 @@ async function* heldBy(
       if (E.isLeft(given))
         yield problem('anchor', `it is unknown what ${anchor.name} was given: ${given.left.message}`)
       else if (loss) yield problem('anchor', `${anchor.name} ${loss}`)
-      else if (all.length === before)
+      else if (all.length === before && !(mayBeNew && E.isRight(given) && !given.right) && !isEmpty)
         yield problem('anchor', `${anchor.name} holds no checkpoint of ledger ${of.origin}`)
     }
   }

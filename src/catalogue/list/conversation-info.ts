@@ -8,7 +8,7 @@ import type { ReadError } from '../../store/errors.ts'
 import type { Link } from '../../projections/notes.ts'
 import { titleOf, titleWithin } from '../../projections/titles.ts'
 import { lineageFrom, rootLineage, type StreamSegment } from '../../conversation/reading/lineage.ts'
-import { endsStream } from '../../store/pages.ts'
+import { backwards, endsStream } from '../../store/pages.ts'
 import type { EventStore, RecordedEvent } from '../../store/port.ts'
 import { streamEndFrom, readStreamEnd, type StreamEnd } from '../../store/whole/whole-writes.ts'
 
@@ -27,7 +27,7 @@ export interface ConversationInfo {
   readonly messages?: number
   /** Number of events in the conversation's lineage. */
   readonly events: number
-  /** Time at which the last event was recorded, ISO 8601. */
+  /** Time at which the last event was recorded, ISO 8601. Erasing is no activity: an `Erased` event does not count. */
   readonly updated: string
   /** Links of the conversation, deduplicated; absent if it has none. */
   readonly links?: readonly Link[]
@@ -84,7 +84,7 @@ export const infoOfWhole = (id: string, beginning: readonly RecordedEvent[]): Lo
     title: titleOf(events),
     messages: events.filter(({ type }) => type === 'MessageAppended').length,
     events: events.length,
-    updated: events.at(-1)?.metadata.time ?? '',
+    updated: events.findLast(({ type }) => type !== 'Erased')?.metadata.time ?? '',
   }
   return { info, isSettled: true, lineage: rootLineage(id) }
 }
@@ -108,9 +108,11 @@ export async function* readLogInfo(
   if (!stored) return undefined
   const counted = beginning.filter(({ revision }) => revision <= stored.revision)
   const { lineage, events, parent } = yield* openingOf(store, id, counted, ancestors)
-  const { stream, revision } = stored
-  const position = (lineage[0]?.offset ?? 0) + revision
-  const last = yield* unwrap(decode(stored, { stream, revision, position }))
+  const offset = lineage[0]?.offset ?? 0
+  const position = offset + stored.revision
+  const active = yield* lastActiveOf(store, stored)
+  const { stream, revision } = active
+  const last = yield* unwrap(decode(active, { stream, revision, position: offset + revision }))
   const messages = yield* messagesOf(store, lineage, position)
   const info = {
     id,
@@ -135,6 +137,16 @@ const lastOf = (
   endsStream(beginning, titleWithin)
     ? streamEndFrom(store, beginning.at(-1))
     : readStreamEnd(store, streamOf(id))
+
+/** Returns the last event up to `last` that is not an erasure. */
+async function* lastActiveOf(store: EventStore, last: RecordedEvent): Fallible<ReadError, RecordedEvent> {
+  if (last.type !== 'Erased') return last
+  for await (const read of backwards(store, last.stream, { from: last.revision - 1 })) {
+    const event = yield* unwrap(read)
+    if (event.type !== 'Erased') return event
+  }
+  return last
+}
 
 /** Streams that make up a conversation, and the first events of the conversation. */
 interface Opening {

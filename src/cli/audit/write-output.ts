@@ -79,7 +79,18 @@ export const writeSealed = async (
 }
 
 export const writeStatus = async (out: Output, status: LedgerStatus): Promise<void> => {
-  const { origin, key, again, size, sealed, anchors, unsealed, patrolled, withoutReceipt } = status
+  const {
+    origin,
+    key,
+    again,
+    size,
+    sealed,
+    anchors,
+    unsealed,
+    patrolled,
+    alarms = [],
+    withoutReceipt,
+  } = status
   const lines: readonly (readonly [name: string, value: string])[] = [
     ['ledger', origin],
     ['key', key],
@@ -95,6 +106,13 @@ export const writeStatus = async (out: Output, status: LedgerStatus): Promise<vo
       ? []
       : [['calls', `${plural(withoutReceipt, 'reply', 'replies')} without a receipt`] as const]),
     ...(patrolled ? [['patrol', patrol(patrolled)] as const] : []),
+    ...alarms.map(
+      ({ time, conversation, revision, message }) =>
+        [
+          'alarm',
+          `${time}, ${conversation ?? 'all'}: ${revision === undefined ? '' : `event ${revision}: `}${message}`,
+        ] as const,
+    ),
   ]
   for (const [name, value] of lines) {
     const label = [name.padEnd('exposure'.length), 'dim'] as const
@@ -123,7 +141,8 @@ const patrol = ({
 const exposure = ({ exposedSince, size }: LedgerStatus): string => {
   if (exposedSince === undefined && size === 0)
     return 'none: nothing is sealed, because there are no events; no anchor has a checkpoint'
-  if (exposedSince === undefined) return 'none: every event is sealed, and an anchor has seen the checkpoint'
+  if (exposedSince === undefined)
+    return 'none, according to this store: every event is sealed, and an anchor has seen the checkpoint'
   return exposedSince === 'beginning'
     ? 'everything: no checkpoint was ever kept elsewhere, so anyone with the key and the database can rewrite all of it unnoticed (--anchor)'
     : `events since ${exposedSince}: anyone with the key and the database could rewrite them unnoticed`

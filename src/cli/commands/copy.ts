@@ -31,8 +31,8 @@ export const addCopy = (program: Command, { surroundings }: Shell): void => {
       `
 Without an id, every conversation is copied; the parents of a fork are always
 included. Positions and events stay the same, to the byte. Running it again adds
-only what is new, so an interrupted copy can be resumed. Exit code 1 if a
-conversation fails.
+only what is new, so an interrupted copy can be resumed, and erases in the target
+what was erased in the source. Exit code 1 if a conversation fails.
 
 Examples:
   palimpsest copy --from sqlite:palimpsest.db --to esdb://db.example.org:2113
@@ -52,6 +52,11 @@ Examples:
       if (isJson) return out.json({ ok: isWhole, ledger, conversations: copied.map(plain) })
       await writeTable(out, headings, copied.map(row), [1, 2])
       for (const { error } of copied) if (error) host.stderr.write(`error: ${visibleLines(error.message)}\n`)
+      const { recent = 0 } = copied.find((one) => one.recent !== undefined) ?? {}
+      if (recent > 0)
+        host.stderr.write(
+          `not removed yet: ${plural(recent, 'large content')} stored recently in the target, which no event has any more. Run palimpsest gc --older-than 1min --store ${visibleLines(shellWord(withoutSecrets(options.to)))} in a minute\n`,
+        )
       if (ledger !== undefined)
         host.stderr.write(
           `ledger ${visibleLines(ledger)} is not copied, because it names places in the source: seal the target with a ledger of its own (palimpsest audit init)\n`,
@@ -146,11 +151,11 @@ const copyAll = async (
 
 const headings = ['conversation', 'events', 'added', 'outcome']
 
-const row = ({ id, events, added, error }: CopyResult): readonly string[] => [
+const row = ({ id, events, added, erased, error }: CopyResult): readonly string[] => [
   id,
   String(events),
   String(added),
-  error ? 'FAILED' : 'verified',
+  `${error ? 'FAILED' : 'verified'}${erased === undefined ? '' : `, ${erased} erased`}`,
 ]
 
 const plain = ({ error, ...copied }: CopyResult): object =>

@@ -89,7 +89,9 @@ export const addHold = (program: Command, shell: Shell): void => {
 }
 
 export const addRelease = (program: Command, shell: Shell): void => {
-  const command = program.command('release <id>').description('end the legal hold on a conversation')
+  const command = program
+    .command('release <id>')
+    .description('end your legal hold on a conversation, or that of --by')
   withReasons(command, 'releases it')
     .addHelpText('after', '\nExample:\n  palimpsest release task-42 --by legal --reason "case 7 is closed"')
     .action(
@@ -97,7 +99,10 @@ export const addRelease = (program: Command, shell: Shell): void => {
         holding(async (chat, options) => {
           if (!(await chat.legalHold())) return 'was not held: nothing was written'
           await chat.release(options)
-          return 'is released'
+          const left = await chat.legalHold()
+          return left
+            ? `is released by ${options.by}, and still held by ${left.by} since ${left.since}`
+            : 'is released'
         }),
       ),
     )
@@ -142,7 +147,7 @@ const write = async (
   await out.line([dryRun ? 'would erase' : 'erased', 'bold'], [` from ${conversation}: ${what}`])
   if (recent > 0)
     await out.line([
-      `${plural(recent, 'large content')} stored less than a minute ago: palimpsest gc --older-than 0 removes it later`,
+      `not removed yet: ${plural(recent, 'large content')} stored recently, which no event has any more. Run palimpsest gc --older-than 1min in a minute`,
       'warning',
     ])
   if (repeated.length === 0) return

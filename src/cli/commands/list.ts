@@ -30,10 +30,10 @@ the last event and title, separated by tabs. If a conversation cannot be read,
 the problem is shown instead of the title. EventStoreDB does not count messages.
 
 The last activity is the time of the last event, which an import takes from its
-file; \`begun\` is when a conversation began in this store. With --limit, the
-order by last activity comes from the index. Until every conversation is
-indexed, they are listed in the order in which they began, and a message on
-standard error says so.
+file; erasing does not count. \`begun\` is when a conversation began in this
+store. With --limit, the order by last activity comes from the index. Until
+every conversation is indexed, they are listed in the order in which they began,
+and a message on standard error says so.
 
 Examples:
   palimpsest list --limit 10

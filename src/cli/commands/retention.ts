@@ -135,6 +135,9 @@ const write = async (out: Output, report: RetentionReport, isDry: boolean): Prom
       'dim',
     ])
   for (const { conversation, problem } of skipped)
-    await out.line([`skipped ${conversation}: ${problem}`, 'warning'])
+    await out.line([
+      `skipped ${conversation}: ${problem.replace(`nothing of conversation ${conversation} was erased: `, '')}`,
+      'warning',
+    ])
   if (moreSkipped > 0) await out.line([`skipped ${plural(moreSkipped, 'further conversation')}`, 'warning'])
 }

@@ -35,7 +35,7 @@ export const addVerify = (program: Command, shell: Shell): void => {
         if (error && !isJson)
           await writeFinding(out, [['DAMAGED', 'warning'], [store.url, 'bold'], [withoutName(store, error)]])
         const verify = (each: string): Promise<Outcome> => {
-          const verifying = outcomeOf(store.conversation(each), options)
+          const verifying = outcomeOf(store.conversation(each), options, id !== undefined)
           return id === undefined ? verifying.catch(unreadable(each)) : verifying
         }
         for await (const outcome of several(id === undefined ? await idsOf(session) : [id], atOnce, verify)) {
@@ -74,8 +74,12 @@ const fileProblem = async (store: Store): Promise<CliError | undefined> => {
   }
 }
 
-const outcomeOf = async (chat: Conversation, { receipts = false }: Options): Promise<Outcome> => {
-  const verified = await chat.verify({ file: false })
+const outcomeOf = async (
+  chat: Conversation,
+  { receipts = false }: Options,
+  inherited: boolean,
+): Promise<Outcome> => {
+  const verified = await chat.verify({ file: false, inherited })
   return receipts ? { ...verified, receipts: await receiptsOf(chat) } : verified
 }
 
@@ -152,6 +156,7 @@ const firstOf = ({
   guessable,
   erased,
   notes,
+  inherited,
   discrepancy,
   error,
   receipts,
@@ -169,10 +174,11 @@ const firstOf = ({
   const unchecked = receipts?.erased === undefined ? '' : `, ${receipts.erased} not checkable: erased`
   const gone = erased === undefined ? '' : `, ${erased} erased`
   const beside = notes === undefined ? '' : `, ${plural(notes, 'note')}`
+  const parents = inherited ? ` and ${inherited.events} inherited from ${inherited.from}` : ''
   const unsalted = guessable === undefined ? '' : `, ${guessable} guessable if withheld: without a salt`
   return [
     [okLabel, 'user'],
     [conversation, 'bold'],
-    [`${plural(events, 'event')}${beside} unchanged${gone}${sent}${unchecked}${unsalted}`, 'dim'],
+    [`${plural(events, 'event')}${parents}${beside} unchanged${gone}${sent}${unchecked}${unsalted}`, 'dim'],
   ]
 }

@@ -4,9 +4,9 @@ import { isFields } from '../../events/json.ts'
 import { unwrap, type Fallible } from '../../result/fallible.ts'
 import type { StoreError } from '../../store/errors.ts'
 import { backwards } from '../../store/pages.ts'
-import type { EventStore } from '../../store/port.ts'
+import { type EventStore, streamPage } from '../../store/port.ts'
 
-// A legal hold is a note: `{ by, reason }`, or `{ by, reason, released: true }` once it has ended.
+// A legal hold is a note: `{ by, reason }`, or `{ by, reason, released: true }` once the hold of this name has ended.
 
 /** Kind of the notes that begin and end a legal hold. */
 export const holdKind = 'palimpsest/hold'
@@ -19,18 +19,35 @@ export interface LegalHold {
   readonly since: string
 }
 
-/** Reads the legal hold on a conversation; undefined if there is none. */
+/** The oldest legal hold on a conversation. */
+export interface OldestLegalHold extends LegalHold {
+  /** The holds of other names, oldest first; absent if there are none. */
+  readonly others?: readonly LegalHold[]
+}
+
+/** Reads the oldest legal hold on a conversation that its own name has not released; undefined if there is none. */
 export async function* readHold(
   store: EventStore,
   conversation: string,
-): Fallible<StoreError, LegalHold | undefined> {
-  for await (const recorded of backwards(store, notesStreamOf(conversation))) {
+): Fallible<StoreError, OldestLegalHold | undefined> {
+  const held = new Map<string, LegalHold>()
+  const released = new Set<string>()
+  for await (const recorded of backwards(store, notesStreamOf(conversation), { limit: streamPage })) {
     const stored = yield* unwrap(recorded)
     const { type, data: fact, metadata } = yield* unwrap(noteCodec.decode(stored, stored))
     if (type !== 'Noted' || fact.kind !== holdKind || !isFields(fact.data)) continue
-    const { by, reason, released } = fact.data
-    if (released === true) return undefined
-    return { by: String(by), ...(typeof reason === 'string' && { reason }), since: metadata.time }
+    const { by: name, reason, released: isReleased } = fact.data
+    const by = String(name)
+    if (isReleased === true) released.add(by)
+    if (released.has(by)) continue
+    // A name that holds once more has held since the first time: deleted first, so that the order is that of the first times.
+    held.delete(by)
+    held.set(by, { by, ...(typeof reason === 'string' && { reason }), since: metadata.time })
   }
-  return undefined
+  const [oldest, ...others] = [...held.values()].toReversed()
+  return oldest && { ...oldest, ...(others.length > 0 && { others }) }
 }
+
+/** Describes a legal hold: whose it is, since when, and why. */
+export const holdText = ({ by, reason, since }: LegalHold): string =>
+  `the legal hold of ${by} since ${since}${reason === undefined ? '' : ` (${reason})`}`

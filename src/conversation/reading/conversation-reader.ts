@@ -96,7 +96,7 @@ export interface ConversationReader<W extends ResultStyle = 'task'> {
    */
   readonly timeline: (options?: PositionOption) => Read<W, readonly TimelineEntry[]>
   /**
-   * Recomputes the hash chain and every view, and checks the whole database file. A discrepancy in the conversation is part of the
+   * Recomputes the hash chain, for a fork also that of its inherited events, and every view, and checks the whole database file. A discrepancy in the conversation is part of the
    * result. A damaged file is the error `StoreCorrupt`, because reads may then be incomplete. Errors: `ConversationNotFound`.
    *
    * @example
@@ -144,4 +144,9 @@ export interface VerifyOptions {
    * True to check the whole file as well, like the store's `check`. Default true; set it to false when verifying many conversations.
    */
   readonly file?: boolean | undefined
+  /**
+   * True to verify the events that a fork inherited as well. Default true; set it to false when verifying all conversations, because the
+   * events are then verified with the parent.
+   */
+  readonly inherited?: boolean | undefined
 }

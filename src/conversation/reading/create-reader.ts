@@ -180,11 +180,15 @@ export const createReader = (
     timeline: (options) =>
       look(options, atFields, ({ at }) => projected([at], (log) => timelineInSlices(log), decode)),
     verify: (options) =>
-      look(options, { file: kinds.flag }, async function* ({ file = true }): Reads<VerificationReport> {
-        const verified = yield* verify(store, id)
-        if (!verified.discrepancy && file && store.integrity) yield* unwrap(store.integrity())
-        return verified
-      }),
+      look(
+        options,
+        { file: kinds.flag, inherited: kinds.flag },
+        async function* ({ file = true, inherited }): Reads<VerificationReport> {
+          const verified = yield* verify(store, id, inherited)
+          if (!verified.discrepancy && file && store.integrity) yield* unwrap(store.integrity())
+          return verified
+        },
+      ),
   }
 }
 

@@ -18,7 +18,8 @@ import { eventsAt, keyOfPlace, pagesOf } from '../../store/pages.ts'
 import type { EventReplacement, EventStore, RecordedEvent } from '../../store/port.ts'
 import { readStreamEnd } from '../../store/whole/whole-writes.ts'
 import { contentsAt, removeContents } from '../../store/whole/erased-contents.ts'
-import { holdKind, readHold } from '../beside/hold.ts'
+import { createHeldForkFinder, type HeldForkFinder } from '../beside/held-forks.ts'
+import { holdKind, holdText, readHold } from '../beside/hold.ts'
 import { inboxOf } from '../beside/inbox.ts'
 import { lastPosition, type ChainEnd, readChainEnd } from '../reading/ends.ts'
 import { loadEffective } from '../reading/load.ts'
@@ -40,8 +41,8 @@ export interface EraseOptions {
   readonly by?: string | undefined
   readonly reason?: string | undefined
   /**
-   * True to erase once more what the conversation's own `Erased` events record, where its content is there again: in a copy that was made
-   * before, or after somebody restored it. `positions`, `notes` and `before` are then ignored. Default false.
+   * True to erase once more what the conversation's own `Erased` events record, where its content is there again after somebody restored
+   * it. `positions`, `notes` and `before` are then ignored. Default false.
    */
   readonly again?: boolean | undefined
   /** True to count what would be erased, and to write nothing. Default false. */
@@ -60,8 +61,8 @@ export interface ErasedContent {
   /** Number of contents stored outside events that were removed, because no event refers to them any more. */
   readonly contents: number
   /**
-   * Number of such contents that stay for now, because they were stored less than a minute ago and may belong to an event that is being
-   * written: `gc` removes them.
+   * Number of contents that stay for now, although no event refers to them any more, because they were stored less than a minute ago
+   * (an hour, if this erasure does not know them) and may belong to an event that is being written: `gc` removes them.
    */
   readonly recent: number
 }
@@ -104,6 +105,7 @@ interface Erasable extends EventReplacement {
  * @param events the store that reads events whole
  * @param adapter the store beneath it, in which large content is apart
  * @param scrub removes what was erased from everywhere in the store; default: the adapter's own
+ * @param heldFork finds a held fork that shows an event; work on many conversations shares one, because it reads the notes of the store
  */
 export async function* erase(
   {
@@ -111,11 +113,13 @@ export async function* erase(
     adapter,
     actor,
     scrub = adapter.scrub,
+    heldFork = createHeldForkFinder(events),
   }: {
     readonly events: EventStore
     readonly adapter: EventStore
     readonly actor: Actor
     readonly scrub?: EventStore['scrub']
+    readonly heldFork?: HeldForkFinder
   },
   conversation: string,
   options: EraseOptions,
@@ -146,6 +150,13 @@ export async function* erase(
     if (part.length === 0) break
 <<<<<<< HEAD
     const writing = despiteConflicts(async function* (): Fallible<EraseError, readonly Erasable[]> {
+      // The first position is the one that most forks show.
+      const shown = part.find(({ kind }) => kind === 'events')?.at
+      const fork = shown === undefined ? undefined : yield* heldFork(conversation, shown)
+      if (fork) {
+        const problem = `fork ${fork.conversation}, which shows event ${shown}, is under ${holdText(fork.hold)}: release it first`
+        return yield cannotErase(conversation, problem, isBegun)
+      }
       if (dryRun) return part
       // Read before the hold, so that a hold that begins from here on is a conflict.
       const notes = yield* lastOf(events, notesStreamOf(conversation))
@@ -221,14 +232,7 @@ async function* checkNotHeld(
   isBegun = false,
 ): Fallible<StoreError | CannotErase, void> {
   const hold = yield* readHold(store, conversation)
-  if (!hold) return
-  const { by, reason, since } = hold
-  const why = reason === undefined ? '' : ` (${reason})`
-  yield cannotErase(
-    conversation,
-    `it is under the legal hold of ${by} since ${since}${why}: release it first`,
-    isBegun,
-  )
+  if (hold) yield cannotErase(conversation, `it is under ${holdText(hold)}: release it first`, isBegun)
 }
 
 /**

@@ -93,9 +93,15 @@ export const verification = route({
   handle: ({ params: { id }, store, leaving }) =>
     inTurn(leaving, async () => {
       const chat = await openBounded(store, id, `verify ${id} --receipts`)
-      const { events, erased: gone, discrepancy } = await chat.verify({ file: false })
+      const { events, erased: gone, inherited, discrepancy } = await chat.verify({ file: false })
       const erased = gone === undefined ? {} : { erased: gone }
-      const body = { conversation: id, last: await chat.position(), events, ...erased }
+      const body = {
+        conversation: id,
+        last: await chat.position(),
+        events,
+        ...erased,
+        ...(inherited && { inherited }),
+      }
       try {
         const receipts = await receiptsOf(chat)
         return { body: { ...body, ...(discrepancy && { discrepancy }), receipts } }

@@ -66,7 +66,7 @@ export const block = route({
     if (!found)
       throw requestError(
         'NotFound',
-        `position ${position} of conversation ${id} has ${blocks.length} content blocks: there is no block ${index}`,
+        `position ${position} of conversation ${id} has ${blocks.length === 1 ? '1 content block' : `${blocks.length} content blocks`}: there is no block ${index}`,
       )
     const content = query.as === 'json' ? jsonOf(found) : contentOf(found)
     const state = event.metadata.erased ? '.erased' : ''

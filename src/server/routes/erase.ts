@@ -47,7 +47,7 @@ export const erase = route({
     }),
 })
 
-const done = { 200: z.object({}) }
+const held = { 200: z.object({ hold: holdShape.optional() }) }
 
 export const hold = route({
   ...ofErasure,
@@ -56,11 +56,12 @@ export const hold = route({
   name: 'hold',
   summary: 'Puts a conversation under a legal hold: nothing of it is erased until it is released',
   body: z.strictObject({ reason }),
-  answers: done,
+  answers: held,
   errors: ['ConversationNotFound', 'EventTooLarge'],
   handle: async ({ params: { id }, body, identity: { by }, store }) => {
-    await store.conversation(id).hold({ ...body, by })
-    return { body: {} }
+    const chat = store.conversation(id)
+    await chat.hold({ ...body, by })
+    return { body: { hold: await chat.legalHold() } }
   },
 })
 
@@ -69,13 +70,14 @@ export const release = route({
   method: 'post',
   path: '/conversations/{id}/release',
   name: 'release',
-  summary: 'Ends the legal hold on a conversation, also if another person began it',
+  summary: 'Ends the legal hold of this name on a conversation',
   body: z.strictObject({ reason }),
-  answers: done,
-  errors: ['ConversationNotFound', 'EventTooLarge'],
+  answers: held,
+  errors: ['ConversationNotFound', 'CannotRelease', 'EventTooLarge'],
   handle: async ({ params: { id }, body, identity: { by }, store }) => {
-    await store.conversation(id).release({ ...body, by })
-    return { body: {} }
+    const chat = store.conversation(id)
+    await chat.release({ ...body, by })
+    return { body: { hold: await chat.legalHold() } }
   },
 })
 
@@ -83,9 +85,9 @@ export const legalHold = route({
   method: 'get',
   path: '/conversations/{id}/hold',
   name: 'legalHold',
-  summary: 'Returns the legal hold on a conversation, if there is one',
+  summary: 'Returns the oldest legal hold on a conversation, if there is one',
   scope: 'read',
   params: ofConversation,
-  answers: { 200: z.object({ hold: holdShape.optional() }) },
+  answers: held,
   handle: async ({ params: { id }, store }) => ({ body: { hold: await store.conversation(id).legalHold() } }),
 })

@@ -92,6 +92,12 @@ export const checkedShape = z
       .optional()
       .describe('First problem found'),
     erased: count.optional().describe('Number of events whose content was erased'),
+    inherited: z
+      .object({ events: count, from: conversationIdSchema })
+      .optional()
+      .describe(
+        'For a fork: number of inherited events that are unchanged, and the conversation that it has them from',
+      ),
     receipts: z
       .object({
         verified: count.describe('Number of calls whose rebuilt request is identical to the one sent'),

@@ -13,7 +13,7 @@ export const erasureShape = z
     inbox: count.describe('Number of queued messages erased'),
     contents: count.describe('Number of contents stored outside these events that were removed'),
     recent: count.describe(
-      'Number of such contents that stay for now, because they were stored less than a minute ago: `gc` removes them',
+      'Number of contents that stay for now, because they were stored recently: `gc` removes them',
     ),
     repeated: z
       .array(
@@ -27,6 +27,11 @@ export const erasureShape = z
   })
   .meta({ id: 'Erasure' })
 
+const oneHold = { by: z.string(), reason: z.string().optional(), since: time }
+
 export const holdShape = z
-  .looseObject({ by: z.string(), reason: z.string().optional(), since: time })
+  .looseObject({
+    ...oneHold,
+    others: z.array(z.looseObject(oneHold)).optional().describe('The holds of other names, oldest first'),
+  })
   .meta({ id: 'Hold' })

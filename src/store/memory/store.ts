@@ -41,13 +41,15 @@ export const memoryStore = (url = 'memory:', mark: string = randomUUID()): Event
   }: AppendRequest): E.Either<Conflict | InvalidInput, AppendOutcome> => {
     const recorded = streams.get(stream) ?? []
     const actual = recorded.length - 1
-    if (actual !== expected) {
-      const isRepeat = events.every(({ id }, index) => recorded[expected + 1 + index]?.id === id)
-      return isRepeat ? E.right('repeated') : E.left(conflict(stream, expected, actual))
-    }
     for (const { stream: other, expected: last } of unchanged) {
       const now = (streams.get(other)?.length ?? 0) - 1
       if (now !== last) return E.left(conflict(other, last, now))
+    }
+    if (actual !== expected) {
+      const isRepeat = events.every(({ id }, index) => recorded[expected + 1 + index]?.id === id)
+      if (!isRepeat) return E.left(conflict(stream, expected, actual))
+      replaces.forEach(replace)
+      return E.right('repeated')
     }
     for (const event of events) {
       const place = { stream, revision: recorded.length, checkpoint: checkpointAt(all.length, mark) }

@@ -106,6 +106,7 @@ export const appendStatements = (db: DatabaseSync, ride: () => void, due: () => 
     const last = lastIn(found)
     if (last !== expected) {
       const isDone = found !== undefined && isRepeat(found, request)
+      if (isDone) request.replaces?.forEach(replace)
       return { outcome: isDone ? E.right('repeated') : E.left(conflict(stream, expected, last)) }
     }
     const id = found ?? Number(statements.create.get(stream)?.['id'])

@@ -29,6 +29,8 @@ type AppendError = StoreError | EventTooLarge | InvalidInput
 export interface LayeredStore extends EventStore {
   /** Checks, without accessing the store, whether the event can be appended on its own. */
   readonly check: (event: StoredEvent) => E.Either<EventTooLarge | InvalidInput, unknown>
+  /** The store beneath the layers, in which large content is apart. */
+  readonly adapter: EventStore
 }
 
 /**
@@ -107,6 +109,7 @@ export const layeredStore = (adapter: EventStore, threshold: number): LayeredSto
   const whole = withWholeWrites(withLargeContent(adapter))
   return {
     ...whole,
+    adapter,
     // Without the keys nothing can follow a sealed event: its hash is not that of what is stored.
     ...(!adapter.isSealed && {
       read: (range) => async () => {

@@ -167,4 +167,25 @@ export const writing: readonly ContractRule[] = [
       if (kept?.last === 1) assert.equal(kept.hash, hashOf(replaces[1]?.event ?? event()))
     },
   },
+  {
+    title:
+      'a store with scrub replaces events also if the append is a repeat, but not if another stream has moved',
+    run: async (store) => {
+      if (!store.scrub) return
+      const written = events(3)
+      await right(store.append({ stream: 'a', events: written, expected: -1 }))
+      const [first = event(), second = event(), third = event()] = written
+      const form = { ...first, data: '{"role":"user"}' }
+      const repeat = {
+        stream: 'a',
+        events: [second],
+        expected: 0,
+        replaces: [{ stream: 'a', revision: 0, event: form }],
+      }
+      await errorOf(store.append({ ...repeat, unchanged: [{ stream: 'b', expected: 0 }] }))
+      assert.deepEqual((await forwards(store, 'a')).map(texts), written)
+      assert.equal(await right(store.append(repeat)), 'repeated')
+      assert.deepEqual((await forwards(store, 'a')).map(texts), [form, second, third])
+    },
+  },
 ]

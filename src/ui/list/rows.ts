@@ -144,16 +144,28 @@ export const refreshList = (
     ? { ...first, items: before.items, next: before.next }
     : first
 
-/** Updates the number of events and the time of a conversation after a new event. */
+/** New event of a listed conversation, as the server sends it. */
+export interface NewEvent {
+  readonly type: string
+  readonly position: number
+  readonly metadata: { readonly time: string }
+}
+
+/** Updates the number of events of a conversation after a new event, and the time, unless the event is an erasure. */
 export const updateList = (
   list: ConversationListResponse,
   id: string,
-  position: number,
-  time: string,
+  { type, position, metadata: { time } }: NewEvent,
 ): ConversationListResponse => ({
   ...list,
   items: list.items.map((item) =>
-    item.id === id ? { ...item, events: Math.max(item.events, position + 1), updated: time } : item,
+    item.id === id
+      ? {
+          ...item,
+          events: Math.max(item.events, position + 1),
+          ...(type !== 'Erased' && { updated: time }),
+        }
+      : item,
   ),
 })
 

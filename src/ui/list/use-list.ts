@@ -4,7 +4,7 @@ import { sessionNumber } from '../acts/session.ts'
 import { isReturn } from '../router.ts'
 import type { ConversationListResponse } from '../source/answers.ts'
 import type { ConnectionState, ApiSource } from '../source/source.ts'
-import { type ListPageQuery, updateList, pathOf, refreshList, withPage } from './rows.ts'
+import { type ListPageQuery, updateList, pathOf, refreshList, withPage, type NewEvent } from './rows.ts'
 
 /** Number of conversations per request. */
 const page = 100
@@ -130,14 +130,13 @@ const useLive = (source: ApiSource, setListed: SetListed, again: () => void) => 
     if (!source.isLive) return undefined
     let timer: ReturnType<typeof setTimeout> | undefined
     const told = (data: unknown): void => {
-      const { conversation, event } = data as { readonly conversation: string; readonly event: Happened }
-      const { time } = event.metadata
+      const { conversation, event } = data as { readonly conversation: string; readonly event: NewEvent }
       setLive((before) => new Map(before).set(conversation, Date.now()))
       let isKnown = true
       setListed((before) => {
         if (!before) return before
         isKnown = before.items.some(({ id }) => id === conversation)
-        return isKnown ? updateList(before, conversation, event.position, time) : before
+        return isKnown ? updateList(before, conversation, event) : before
       })
       if (!isKnown) timer ??= setTimeout(() => ((timer = undefined), again()), pause)
     }
@@ -151,9 +150,4 @@ const useLive = (source: ApiSource, setListed: SetListed, again: () => void) => 
     }
   }, [source])
   return { connection, live }
-}
-
-interface Happened {
-  readonly position: number
-  readonly metadata: { readonly time: string }
 }

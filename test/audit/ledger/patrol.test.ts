@@ -1,3 +1,4 @@
+import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, test } from 'vitest'
@@ -14,6 +15,7 @@ import { storeOn, taskStore } from '../../../src/api/open.ts'
 import { promiseStore } from '../../../src/api/promises.ts'
 import { encodeFact } from '../../../src/audit/ledger/stored-facts.ts'
 import { memoryStore } from '../../../src/store/memory/store.ts'
+import { fileAnchor } from '../../../src/audit.ts'
 import { right } from '../../support/either.ts'
 import { atEnd } from '../../support/at-end.ts'
 import { temporaryFolder } from '../../support/stores.ts'
@@ -133,6 +135,26 @@ describe('a patrol', () => {
     expect(await patrolled(store, 1)).toEqual(['b', 'b', 'round'])
     const { patrolled: last } = await store.audit.status()
     expect(last).toMatchObject({ conversations: 2, entries: 2, problems: 4 })
+  })
+
+  it('has no alarm for an anchor that no sealer has given anything yet, and status names the problems', async () => {
+    const [store, signer] = [await storeOf('memory'), await newSigner()]
+    const folder = join(temporaryFolder(), 'new')
+    mkdirSync(folder)
+    const anchors = [fileAnchor(folder)]
+    await store.audit.init({ signer })
+    expect(await patrolled(store, 1, { anchors })).toEqual(['round'])
+    await say(store, ['a'])
+    await store.audit.seal({ signer })
+    expect(await patrolled(store, 1, { anchors })).toEqual(['round'])
+    expect((await store.audit.status()).alarms).toBeUndefined()
+    await store.audit.seal({ signer, anchors })
+    for (const name of readdirSync(folder)) rmSync(join(folder, name))
+    expect(await patrolled(store, 1, { anchors })).toEqual([undefined, 'round'])
+    const { alarms } = await store.audit.status()
+    expect(alarms).toMatchObject([
+      { kind: 'anchor', message: expect.stringContaining('holds no checkpoint') as string },
+    ])
   })
 
   it('waits until the next round is due, also after it was started anew', async () => {

@@ -1,0 +1,175 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { readHold } from '../conversation/beside/hold.ts'
+import { originOf } from '../conversation/reading/lineage.ts'
+import { decode, hashOf } from '../events/codec.ts'
+import { formHashOf, takeErased } from '../events/erased-form.ts'
+import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
+import type { ErasedEvents } from '../events/event-types.ts'
+import type { EventData } from '../events/events.ts'
+import { inboxStreamOf, notesStreamOf, streamOf, turnsStreamOf } from '../events/ids.ts'
+import { erasedStub } from '../events/withheld.ts'
+import { catchTyped, unwrap, type Fallible } from '../result/fallible.ts'
+import { despiteConflicts } from '../store/conflicts.ts'
+import type { StoreError } from '../store/errors.ts'
+import { eventsAt, keyOfPlace, pagesOf } from '../store/pages.ts'
+import type { AppendRequest, EventReplacement, EventStore, RecordedEvent } from '../store/port.ts'
+import { contentsAt } from '../store/whole/erased-contents.ts'
+
+// An erasure in the source, repeated in the target: the same events get the same forms, so that the record of the source holds there, too.
+
+type ErasureCopyError = StoreError | EventTooLarge | InvalidInput
+
+/** Stores of a copy, and what it does about erasures. */
+export interface ErasureCopy {
+  readonly from: EventStore
+  readonly to: EventStore
+  /** The target beneath its layers, in which large content is apart. */
+  readonly adapter: EventStore
+  /** Called before events are replaced in the target; waits until the index is ready for that. */
+  readonly erasing: () => Promise<void>
+  /** Called after events were replaced, with their number and the hashes of the contents that they had outside them. */
+  readonly erased: (events: number, contents: Iterable<string>) => void
+}
+
+/** Events to replace in the target, together with an append, and the contents that they have outside them. */
+export type Replacing = Required<Pick<AppendRequest, 'replaces' | 'unchanged'>> & {
+  readonly contents: readonly string[]
+}
+
+type Contents = Awaited<ReturnType<typeof contentsAt>>
+
+/** Maximum number of events that one append replaces. */
+const mostAtOnce = 1_000
+const streamsOf: Readonly<Record<'events' | 'notes' | 'turns' | 'inbox', (id: string) => string>> = {
+  events: streamOf,
+  notes: notesStreamOf,
+  turns: turnsStreamOf,
+  inbox: inboxStreamOf,
+}
+const kinds = ['events', 'notes', 'turns', 'inbox'] as const
+
+/**
+ * Returns what to replace in the target, so that it lacks what these `Erased` events of the source record: at most 1,000 events, of
+ * the first of them. Returns undefined if there is nothing to replace, or if the target cannot, or is under a legal hold.
+ */
+export async function* replacingFor(
+  copy: ErasureCopy,
+  id: string,
+  erasures: readonly RecordedEvent[],
+): Fallible<ErasureCopyError, Replacing | undefined> {
+  const { to, adapter } = copy
+  if (!to.scrub || erasures.length === 0) return undefined
+  const notes = notesStreamOf(id)
+  // Read before the hold, so that a hold that begins from here on is a conflict.
+  const range = { stream: notes, from: Number.MAX_SAFE_INTEGER, direction: 'backwards', limit: 1 } as const
+  const [newest] = yield* unwrap(to.read(range))
+  if (yield* readHold(to, id)) return undefined
+  const found: EventReplacement[] = []
+  for (const erasure of erasures) {
+    found.push(...(yield* wholeIn(copy, id, erasure)))
+    if (found.length >= mostAtOnce) break
+  }
+  if (found.length === 0) return undefined
+  const replaces = found.slice(0, mostAtOnce).toSorted(byPlace)
+  const of = yield* catchTyped<StoreError, Contents>(() => contentsAt(adapter, replaces))
+  const contents = [...of.values()].flat()
+  return { replaces, contents, unchanged: [{ stream: notes, expected: newest?.revision ?? -1 }] }
+}
+
+const byPlace = (one: EventReplacement, other: EventReplacement): number =>
+  one.stream === other.stream ? one.revision - other.revision : one.stream < other.stream ? -1 : 1
+
+/** Returns the forms of the events that an `Erased` event of the source records and that the target still has whole. */
+async function* wholeIn(
+  { from, to }: ErasureCopy,
+  id: string,
+  erasure: RecordedEvent,
+): Fallible<ErasureCopyError, readonly EventReplacement[]> {
+  const stream = streamOf(id)
+  const [begin] = yield* unwrap(from.read({ stream, from: 0, direction: 'forwards', limit: 1 }))
+  const origin = begin && (yield* unwrap(originOf(begin)))
+  const offset = origin ? origin.position + 1 : 0
+  const { revision } = erasure
+  const decoded = decode(erasure, { stream, revision, position: offset + revision })
+  // The verification of the copy reports any problem with the event.
+  if (E.isLeft(decoded) || decoded.right.type !== 'Erased') return []
+  const data: EventData['Erased'] = decoded.right.data
+  const whole: EventReplacement[] = []
+  for (const kind of kinds) {
+    const recorded = data[kind]
+    if (!recorded) continue
+    const first = kind === 'events' ? offset : 0
+    const forms = yield* formsIn(from, streamsOf[kind](id), first, recorded)
+    for await (const page of eventsAt(to, [...forms.values()]))
+      for (const stored of yield* unwrap(page)) {
+        const form = forms.get(keyOfPlace(stored))
+        const isWhole = erasedStub(stored.metadata) === undefined
+        if (form && isWhole && hashOf(stored) === hashOf(form.event)) whole.push(form)
+      }
+  }
+  return whole
+}
+
+/**
+ * Returns the forms of the events that a record of the source names, by `keyOfPlace`; none unless they are as the record says, because
+ * content in the target would be lost for nothing.
+ */
+async function* formsIn(
+  from: EventStore,
+  stream: string,
+  first: number,
+  recorded: ErasedEvents,
+): Fallible<ErasureCopyError, ReadonlyMap<string, EventReplacement>> {
+  const forms = new Map<string, EventReplacement>()
+  const hashes = new Map<number, string>()
+  for (const range of recorded.ranges)
+    for await (const page of pagesOf(from, stream, { from: range.first - first, to: range.last - first }))
+      for (const { revision, id, type, data, metadata } of yield* unwrap(page)) {
+        if (erasedStub(metadata) === undefined) continue
+        const event = { id, type, data, metadata }
+        forms.set(keyOfPlace({ stream, revision }), { stream, revision, event })
+        hashes.set(first + revision, formHashOf(event))
+      }
+  return takeErased(recorded, hashes) === undefined ? forms : new Map()
+}
+
+/**
+ * Erases in the target what `Erased` events that are already there record, up to a revision of the conversation: an earlier copy may
+ * have brought them without it. They are appended again, which writes nothing, with the events to replace.
+ */
+export async function* repeatErasures(
+  copy: ErasureCopy,
+  id: string,
+  last: number,
+): Fallible<ErasureCopyError, void> {
+  const stream = streamOf(id)
+  for await (const page of pagesOf(copy.from, stream, { to: last }))
+    for (const { type, ...rest } of yield* unwrap(page))
+      if (type === 'Erased') yield* despiteConflicts(() => repeatOne(copy, id, { type, ...rest }))
+}
+
+async function* repeatOne(
+  copy: ErasureCopy,
+  id: string,
+  erasure: RecordedEvent,
+): Fallible<ErasureCopyError, void> {
+  const replacing = yield* replacingFor(copy, id, [erasure])
+  if (!replacing) return
+  const { stream, revision, id: eventId, type, data, metadata } = erasure
+  const events = [{ id: eventId, type, data, metadata }]
+  yield* appendErasing(copy, { stream, events, expected: revision - 1, repeat: 'each' }, replacing)
+}
+
+/** Appends events, together with the replacement of others if there are any. Returns the outcome of the append. */
+export async function* appendErasing(
+  { to, erasing, erased }: ErasureCopy,
+  request: AppendRequest,
+  replacing: Replacing | undefined,
+): Fallible<ErasureCopyError, 'written' | 'repeated' | 'taken'> {
+  if (!replacing) return yield* unwrap(to.append(request))
+  const { contents, ...more } = replacing
+  await erasing()
+  const outcome = yield* unwrap(to.append({ ...request, ...more }))
+  erased(more.replaces.length, contents)
+  return outcome
+}
