@@ -44,7 +44,8 @@ Examples:
       shell.action('existing', async ({ store, out, isJson, host, fail }, text: string, options: Options) => {
         const within = options.in === undefined ? undefined : await conversationNamed(store, options.in)
         const { titles, items, next, problem } = await whole(store, text, { ...options, in: within })
-        if (problem !== undefined) fail()
+        // An index in memory finds everything, too.
+        if (problem !== undefined && !problem.startsWith('the index cannot be kept')) fail()
         if (isJson)
           return out.json({
             titles,
