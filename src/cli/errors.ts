@@ -1,3 +1,4 @@
+import { conversationOf } from '../events/ids.ts'
 import { nearest } from '../events/nearest.ts'
 import { shellWord } from './text.ts'
 
@@ -113,7 +114,11 @@ const ourWords: { readonly [tag: string]: readonly [library: string, ours: strin
   UnsupportedFormat: ['open it with openStore', 'open it with --store'],
 }
 
-const inOurWords = (tag: string, text: string, { store, conversation }: ErrorData): string => {
+const inOurWords = (
+  tag: string,
+  text: string,
+  { store, conversation, stream, isNewer }: ErrorData,
+): string => {
   if (tag === 'InvalidInput') return text.replace(/^(?=(?:withhold|redact|since): )/, '--')
   // A bundle names the positions, at the end of the message.
   if (tag === 'SecretsFound')
@@ -123,12 +128,21 @@ const inOurWords = (tag: string, text: string, { store, conversation }: ErrorDat
         `${positions === undefined ? before : `: leave them out with --withhold ${positions}, or `}export anyway with --force`,
     )
   if (tag === 'StoreNotFound') return `there is no store at ${String(store)}`
+  if (tag === 'DecodeFailed') return withVerify(text, String(stream), isNewer === true)
   const message = tag === 'ImportDiverged' ? withRewind(text, String(conversation)) : text
   if (tag === 'ConversationNotFound' && message.endsWith('in this store'))
     return `${message}: palimpsest list shows all`
   const [library = '', ours = ''] = ourWords[tag] ?? []
   const at = message.lastIndexOf(library)
   return at < 0 ? message : message.slice(0, at) + ours + message.slice(at + library.length)
+}
+
+/** Adds to the error for an event that cannot be read what says how to continue. A newer version may read it. */
+const withVerify = (message: string, stream: string, isNewer: boolean): string => {
+  const id = conversationOf(stream)
+  return id === undefined || isNewer
+    ? message
+    : `${message}. Run palimpsest verify ${shellWord(id)}, which says how to continue before it`
 }
 
 /** Fields of an error that its message may name. */
