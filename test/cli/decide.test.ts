@@ -71,8 +71,8 @@ test('a call may be named by eight characters after the beginning that all ids h
     await chat.turn({ client, model: 'claude-opus-5-5', tools, run })
     await api.close()
     await store.close()
-    const denied = async (text: string) => {
-      const { stdout, stderr } = await shell(`palimpsest deny c ${text} --by ann`, directory)
+    const denied = async (named: string) => {
+      const { stdout, stderr } = await shell(`palimpsest deny c ${named} --by ann`, directory)
       return stdout || stderr
     }
     expect(await denied('toolu_0123456')).toContain('toolu_0123456 is too short to name a call')

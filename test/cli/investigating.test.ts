@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { messagesApi } from '../../src/testing/messages-api/server.ts'
 import { atEnd } from '../support/at-end.ts'
-import { text } from '../support/log.ts'
 import { inDirectory, shell } from './palimpsest.ts'
 
 const id = 'hours-invoice'
@@ -166,7 +165,7 @@ test('why --all lists what a summary lost, and says so if it lost nothing', () =
 test('bisect --ask says how much it sends, and that it could read no answer as yes or no', () =>
   inDirectory(async (directory) => {
     await shell('palimpsest import examples/sessions/receipts.jsonl', directory)
-    const api = await messagesApi({ reply: () => ({ content: [text('I cannot tell.')] }) })
+    const api = await messagesApi({ reply: () => ({ content: [{ type: 'text', text: 'I cannot tell.' }] }) })
     atEnd(api.close)
     writeFileSync(
       join(directory, 'agent.mjs'),

@@ -107,9 +107,9 @@ Examples:
         const counting: Judge | undefined =
           judge &&
           (async (state) => {
-            const said = await judge(state)
-            unread = said.verdict === 'skip' ? unread + 1 : -Infinity
-            return said
+            const judged = await judge(state)
+            unread = judged.verdict === 'skip' ? unread + 1 : -Infinity
+            return judged
           })
         const { bisect } = await import('../../investigate/index.ts')
         const onKept = (verdicts: number, since: string): void => {
