@@ -33,8 +33,16 @@ export const withUsageAdvice = (message: string): string =>
   withNearestChoice(message)
     .replace(/^(?:error: )?missing required argument 'id'(?=\n|$)/, '$&: palimpsest list shows the ids')
     .replace(
-      /too many arguments for '[^']*'\. Expected \d+ arguments? but got \d+\.(?=\s|$)/,
+      /too many arguments for '(?!diff')[^']*'\. Expected \d+ arguments? but got \d+\.(?=\s|$)/,
       `$& If they are one text, ${quoteText}`,
+    )
+    .replace(
+      /required option '--from <position>' not specified/,
+      '$&: diff compares what the model sees at two positions of one conversation, such as palimpsest diff ID --from 4. palimpsest log ID shows the positions',
+    )
+    .replace(
+      /too many arguments for 'diff'\. Expected 1 argument but got \d+\./,
+      '$& diff compares two positions of one conversation. To see what a fork has changed: palimpsest diff FORK --from N, N being the position at which it was forked',
     )
     .replace(
       /required option '--marker <position>' not specified/,
@@ -70,6 +78,22 @@ export const shortId = (conversation: string, meant: string, least: number): Cli
   conversation,
   meant,
 })
+
+/** Makes an error for a beginning of a call's id that is too short to decide on the call. */
+export const shortCall = (
+  call: string,
+  prefix: string,
+  least: number,
+  waiting: readonly string[],
+): CliError => ({
+  _tag: 'ShortId',
+  message: `${call} is too short to name a call: type its id, or at least ${least} characters of it${prefix === '' ? '' : ` after ${prefix}`}; ${waitingText(waiting)}`,
+  call,
+  waiting,
+})
+
+/** Lists the calls that wait, as the error `NotWaiting` does. */
+export const waitingText = (calls: readonly string[]): string => `these calls wait: ${calls.join(', ')}`
 
 /** Makes an error for an id that would begin a conversation, but is probably a slip for an existing one. */
 export const similarId = (conversation: string, meant: string): CliError => ({

@@ -398,3 +398,15 @@ test.each([
 ])('words after a text without quotes: %s', async (command, said) => {
   expect(await ran(command)).toMatchObject({ stdout: '', stderr: expect.stringContaining(said), code: 2 })
 })
+
+test.each([
+  [
+    'diff c',
+    'diff compares what the model sees at two positions of one conversation, such as palimpsest diff ID --from 4',
+  ],
+  ['diff c d --from 0', 'To see what a fork has changed: palimpsest diff FORK --from N'],
+])('%s says what diff compares', async (command, said) => {
+  const { stderr, code } = await ran(command)
+  expect({ stderr, code }).toEqual({ stderr: expect.stringContaining(said), code: 2 })
+  expect(stderr).not.toContain('in quotes')
+})
