@@ -37,7 +37,7 @@ import type {
   SearchPage,
   UpTo,
 } from './port.ts'
-import { searchText, unsearchable } from './search.ts'
+import { searchText, unsearchable, unsearchedIn } from './search.ts'
 import type { ConversationRow } from './conversation-row.ts'
 import { traitNames } from './traits.ts'
 import { fateIn, viewOf } from './views.ts'
@@ -195,8 +195,11 @@ export const catalogueOf = (
     const { conversation: id, limit = 20, cursor } = yield* unwrap(checkOptions(options, searchFields))
     if (id === undefined) {
       const progress = yield* feed.catchUp(patience)
+      // Until everything is indexed, a problem would say that nothing more will be.
+      const unsearched = progress.isComplete ? feed.read((_, { db }) => unsearchedIn(db)) : undefined
       return {
         ...progress,
+        ...(unsearched !== undefined && { problem: unsearched }),
         ...(yield* searchText(store, feed, { text, conversation: undefined, limit, cursor })),
       }
     }

@@ -1,3 +1,4 @@
+import type { DatabaseSync } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
 import { decode } from '../events/codec.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
@@ -36,6 +37,16 @@ export const unsearchable = (text: unknown): InvalidInput | undefined =>
   typeof text === 'string' && isSearchable(text)
     ? undefined
     : invalidInput('text', `must have ${shortestQuery} to ${longestQuery} characters`)
+
+/** Describes the conversations that are not indexed to their end, because an event cannot be read; undefined if there are none. */
+export const unsearchedIn = (db: DatabaseSync): string | undefined => {
+  const [first, ...more] = db
+    .prepare('SELECT id, last, problem FROM threads WHERE problem IS NOT NULL ORDER BY n')
+    .all()
+  if (!first) return undefined
+  const others = more.length === 0 ? '' : ` and ${more.length} more: palimpsest verify names them`
+  return `not searched: ${String(first['id'])} from position ${Number(first['last']) + 1} (${String(first['problem'])})${others}`
+}
 
 /** Searches for a text verbatim, ignoring only case. */
 export async function* searchText(

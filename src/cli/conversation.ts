@@ -1,5 +1,6 @@
 import type { Event } from '../events/events.ts'
 import type { Conversation, ConversationEvent, WriteResult, WrittenEvent } from '../index.ts'
+import { visibleLines } from '../transfer/formats/visible.ts'
 import type { Host } from './host.ts'
 import type { Output } from './output.ts'
 import { type CommandSession, conversationToWrite, type Shell, type StoreAccess } from './shell.ts'
@@ -43,13 +44,16 @@ export const change = <O>(
 }
 
 /** Names the conversation that a command has changed, on terminals only: with a shortened id, it may be another one than was meant. */
-export const writeTitle = async ({ store, out }: CommandSession, id: string): Promise<void> => {
+export const writeTitle = async ({ store, out, host }: CommandSession, id: string): Promise<void> => {
   if (!out.isTerminal) return
-  for await (const { title } of store.conversations({ ids: [id] }))
+  for await (const { title, problem } of store.conversations({ ids: [id] })) {
+    if (problem !== undefined)
+      host.stderr.write(visibleLines(`WARNING: ${id} was written to, but cannot be read: ${problem}\n`))
     await out.parts([
       [`in ${id}`, 'dim', 'whole'],
       [`  ${title}`, 'dim'],
     ])
+  }
 }
 
 /** Number of columns after which the confirmation of a write is cut, even in a pipe: the user has the text. */

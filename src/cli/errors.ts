@@ -1,3 +1,4 @@
+import { conversationOf } from '../events/ids.ts'
 import { nearest } from '../events/nearest.ts'
 import { shellWord } from './text.ts'
 
@@ -32,8 +33,16 @@ export const withUsageAdvice = (message: string): string =>
   withNearestChoice(message)
     .replace(/^(?:error: )?missing required argument 'id'(?=\n|$)/, '$&: palimpsest list shows the ids')
     .replace(
-      /too many arguments for '[^']*'\. Expected \d+ arguments? but got \d+\.(?=\s|$)/,
+      /too many arguments for '(?!diff')[^']*'\. Expected \d+ arguments? but got \d+\.(?=\s|$)/,
       `$& If they are one text, ${quoteText}`,
+    )
+    .replace(
+      /required option '--from <position>' not specified/,
+      '$&: diff compares what the model sees at two positions of one conversation, such as palimpsest diff ID --from 4. palimpsest log ID shows the positions',
+    )
+    .replace(
+      /too many arguments for 'diff'\. Expected 1 argument but got \d+\./,
+      '$& diff compares two positions of one conversation. To see what a fork has changed: palimpsest diff FORK --from N, N being the position at which it was forked',
     )
     .replace(
       /required option '--marker <position>' not specified/,
@@ -69,6 +78,22 @@ export const shortId = (conversation: string, meant: string, least: number): Cli
   conversation,
   meant,
 })
+
+/** Makes an error for a beginning of a call's id that is too short to decide on the call. */
+export const shortCall = (
+  call: string,
+  prefix: string,
+  least: number,
+  waiting: readonly string[],
+): CliError => ({
+  _tag: 'ShortId',
+  message: `${call} is too short to name a call: type its id, or at least ${least} characters of it${prefix === '' ? '' : ` after ${prefix}`}; ${waitingText(waiting)}`,
+  call,
+  waiting,
+})
+
+/** Lists the calls that wait, as the error `NotWaiting` does. */
+export const waitingText = (calls: readonly string[]): string => `these calls wait: ${calls.join(', ')}`
 
 /** Makes an error for an id that would begin a conversation, but is probably a slip for an existing one. */
 export const similarId = (conversation: string, meant: string): CliError => ({
@@ -113,7 +138,11 @@ const ourWords: { readonly [tag: string]: readonly [library: string, ours: strin
   UnsupportedFormat: ['open it with openStore', 'open it with --store'],
 }
 
-const inOurWords = (tag: string, text: string, { store, conversation }: ErrorData): string => {
+const inOurWords = (
+  tag: string,
+  text: string,
+  { store, conversation, stream, isNewer }: ErrorData,
+): string => {
   if (tag === 'InvalidInput') return text.replace(/^(?=(?:withhold|redact|since): )/, '--')
   // A bundle names the positions, at the end of the message.
   if (tag === 'SecretsFound')
@@ -123,12 +152,21 @@ const inOurWords = (tag: string, text: string, { store, conversation }: ErrorDat
         `${positions === undefined ? before : `: leave them out with --withhold ${positions}, or `}export anyway with --force`,
     )
   if (tag === 'StoreNotFound') return `there is no store at ${String(store)}`
+  if (tag === 'DecodeFailed') return withVerify(text, String(stream), isNewer === true)
   const message = tag === 'ImportDiverged' ? withRewind(text, String(conversation)) : text
   if (tag === 'ConversationNotFound' && message.endsWith('in this store'))
     return `${message}: palimpsest list shows all`
   const [library = '', ours = ''] = ourWords[tag] ?? []
   const at = message.lastIndexOf(library)
   return at < 0 ? message : message.slice(0, at) + ours + message.slice(at + library.length)
+}
+
+/** Adds to the error for an event that cannot be read what says how to continue. A newer version may read it. */
+const withVerify = (message: string, stream: string, isNewer: boolean): string => {
+  const id = conversationOf(stream)
+  return id === undefined || isNewer
+    ? message
+    : `${message}. Run palimpsest verify ${shellWord(id)}, which says how to continue before it`
 }
 
 /** Fields of an error that its message may name. */

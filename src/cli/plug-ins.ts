@@ -13,10 +13,13 @@ export const loadPlugIns = async (files: readonly string[]): Promise<void> => {
 /** Makes the error for a file that cannot be loaded. */
 type LoadFailed = (file: string, why: string, place?: string) => CliError
 
+/** Reason why a file that does not exist cannot be loaded. */
+export const noSuchFile = 'there is no such file: check the path'
+
 /** Loads a module by path. If the module cannot be loaded, throws the error that `failed` returns for the reason. */
 export const loadModule = async (file: string, failed: LoadFailed): Promise<unknown> => {
   const path = resolve(file)
-  if (!existsSync(path)) throw toError(failed(file, 'there is no such file: check the path'))
+  if (!existsSync(path)) throw toError(failed(file, noSuchFile))
   try {
     return await import(pathToFileURL(path).href)
   } catch (error) {

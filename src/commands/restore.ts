@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { Event } from '../events/events.ts'
 import type { Command } from './command.ts'
+import type { SummaryItem, TruncationItem } from '../projections/effective.ts'
 import { withView } from './hide.ts'
 import { notShown, type CommandRejection } from './rejections.ts'
 import type { ShownState } from './state.ts'
@@ -22,14 +23,24 @@ export const restore = (
 }
 
 /** Returns the reasons that a marker may not be shown for, of which only those that the history allows. */
-const adviceFor = (marker: number, { effective: { items }, last }: ShownState): string => {
+const adviceFor = (marker: number, { effective: { items }, last, named: { event } }: ShownState): string => {
   if (marker > last) return `. The conversation ends at position ${last}`
-  if (items.some(({ position }) => position === marker)) return '. That position is a message'
+  const later = items.filter((item) => item.kind !== 'message').filter(({ position }) => position > marker)
   // An abandoned branch may have positions between those that a marker covers.
-  const over = items.find(
-    (item) => item.kind !== 'message' && item.covers.first <= marker && marker <= item.covers.last,
-  )
-  return over
-    ? `. The marker at ${over.position} hides that position: restore it first; or, if the position is on an abandoned branch, rewind to it`
-    : '. If it has been restored, nothing is left to do; if it is on an abandoned branch, rewind to it'
+  const over = later.find((item) => mayHide(item, marker))
+  if (event?.type === 'MessageAppended') {
+    const isShown = items.some(({ position }) => position === marker)
+    return `. That position is a message${over && !isShown ? `: restore the marker at ${over.position} if it hides it` : ''}`
+  }
+  if (over)
+    return `. The marker at ${over.position} hides that position: restore it first; or, if the position is on an abandoned branch, rewind to it`
+  const hidden =
+    later.length === 0
+      ? ''
+      : ` if a later marker (${later.map(({ position }) => position).join(', ')}) hides it, restore that one first;`
+  return `. If it has been restored, nothing is left to do;${hidden} if it is on an abandoned branch, rewind to it`
 }
+
+/** Reports whether a marker may hide a position. A slice that begins with a marker, such as 13..6, begins at most at its position. */
+const mayHide = ({ covers: { first, last } }: SummaryItem | TruncationItem, position: number): boolean =>
+  first > last ? position <= first : first <= position && position <= last

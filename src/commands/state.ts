@@ -37,7 +37,7 @@ export type CommandState = MoveState & ShownState
 
 /** Data about the position that a command refers to. */
 export interface CommandTarget {
-  /** Event before which the conversation continues, for a rewind with `before` or `turns`. */
+  /** Event before which the conversation continues, for a rewind with `before` or `turns`; for a refused restore, that of the marker. */
   readonly event?: ConversationEvent | undefined
   /** Head of the conversation after the command, for a rewind or an undo. */
   readonly head?: number
@@ -77,7 +77,8 @@ const hasView = (event: ConversationEvent | undefined): boolean =>
   event !== undefined && viewIn(event) !== undefined
 
 const named = (log: Log, command: ConversationCommand, positions: readonly number[]): CommandTarget => {
-  if (command.type === 'restore') return { replaced: fold(log).replaced.get(command.marker) }
+  if (command.type === 'restore')
+    return { event: log[command.marker], replaced: fold(log).replaced.get(command.marker) }
   if (command.type === 'undo') return { head: resolve(log, lastOf(log) - 1) }
   if (command.type !== 'rewind') return {}
   const { to, before, turns } = command

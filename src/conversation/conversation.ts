@@ -107,7 +107,7 @@ export const conversation = (
     fork: (target, options = {}) =>
       pipe(
         checkedId,
-        E.flatMap(() => objectOf(options)),
+        E.flatMap(() => objectOf(options, '{ at: 4 }')),
         E.flatMap((given) => splitInput('fork', { ...given, id: target })),
         TE.fromEither,
         TE.flatMap(

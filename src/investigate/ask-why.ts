@@ -11,7 +11,8 @@ import { type Why, whyCall } from './why.ts'
 export interface WhyOptions {
   /**
    * Number of the call, from 1, as in `chat.calls()`. For a reply without a receipt, such as an imported one: `p` followed by its
-   * position, or the position alone if no call has that number. Default: the last call.
+   * position, or the position alone if no call has that number. Default: the last call on the
+   * current path.
    */
   readonly call?: CallName | undefined
 }

@@ -4,7 +4,7 @@ import { countTokens } from '../agent/context/tokens/tokens.ts'
 import type { Configuration, Receipt } from '../events/events.ts'
 import { configurationOf, effective, type Item, itemOf } from '../projections/effective.ts'
 import { full } from '../projections/full.ts'
-import type { Log } from '../projections/path.ts'
+import { type Log, path } from '../projections/path.ts'
 import { isCompaction, type Repair } from '../projections/render/renderer.ts'
 import type { CallName } from '../events/call-name.ts'
 import type { ModelCall } from '../agent/receipts/calls.ts'
@@ -44,6 +44,8 @@ export interface Why {
   /** Positions of the answer and of the history for which it was requested. */
   readonly position: number
   readonly at: number
+  /** True if a rewind has abandoned the answer. */
+  readonly isAbandoned?: true
   readonly model?: string
   /**
    * Present if the call has no receipt, so that the explanation is derived from the log before the reply. `unrecorded` lists the
@@ -79,7 +81,7 @@ export interface Why {
 /**
  * Explains a call.
  *
- * @param name name of the call; undefined for the last call
+ * @param name name of the call; undefined for the last call on the current path, or the last one if all are abandoned
  */
 export const whyCall = (
   conversation: string,
@@ -87,7 +89,10 @@ export const whyCall = (
   name: CallName | undefined,
 ): E.Either<CallOutOfRange, Why> => {
   const calls = askedCallsIn(log)
-  const index = name === undefined ? calls.length - 1 : indexOf(calls, name)
+  const current = new Set(path(log))
+  const isCurrent = ({ position }: AskedCall): boolean => current.has(position)
+  const kept = calls.findLastIndex(isCurrent)
+  const index = name !== undefined ? indexOf(calls, name) : kept < 0 ? calls.length - 1 : kept
   const call = calls[index]
   if (!call) return E.left(noSuchCall(conversation, name, calls))
   const earlier = calls.slice(0, index).findLast(({ kind }) => kind === 'reply')
@@ -101,6 +106,7 @@ export const whyCall = (
     kind: call.kind,
     position: call.position,
     at: call.at,
+    ...(!isCurrent(call) && { isAbandoned: true }),
     ...(model !== undefined && { model }),
     ...(!call.receipt && { derived: { unrecorded: unrecordedIn(call, now) } }),
     tokens: now.total,

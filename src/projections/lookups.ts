@@ -42,7 +42,7 @@ export interface MessageHits {
   readonly items: readonly MessageHit[]
   /** `cursor` of the next page, if there may be another page. */
   readonly next?: string
-  /** Description of an event that may match but cannot be read. */
+  /** Description of an event that may match but cannot be read, or of conversations that are not indexed because of such events. */
   readonly problem?: string
 }
 

@@ -87,12 +87,17 @@ const within = (chat: Conversation, { isOfLog }: FormatExporter, command: string
 
 /** Refuses an export that would contain only events of the conversation from which this one was forked. */
 export const refuseShared = async (chat: Conversation, at: number): Promise<void> => {
-  for await (const event of chat.events({ from: at + 1 }))
-    if (event.type === 'Forked')
-      throw requestError(
-        'InvalidRequest',
-        `position ${at} belongs to conversation ${event.data.from.conversation}, from which ${chat.id} was forked: export that one`,
-      )
+  try {
+    for await (const event of chat.events({ from: at + 1 }))
+      if (event.type === 'Forked')
+        throw requestError(
+          'InvalidRequest',
+          `position ${at} belongs to conversation ${event.data.from.conversation}, from which ${chat.id} was forked: export that one`,
+        )
+  } catch (error) {
+    // A damaged event after the position is not exported.
+    if (!isTyped(error) || error._tag !== 'DecodeFailed') throw error
+  }
 }
 
 /** Makes the writer of a conversation's HTML page, a file that opens without a server. */

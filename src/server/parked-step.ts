@@ -20,7 +20,8 @@ export const canRetry = async (
   id: string,
 ): Promise<boolean> => {
   await store.conversation(id).position()
-  for await (const { conversation, state, nextTry } of store.steps({ conversations: [id] }))
-    if (conversation === id) return state === 'parked' || nextTry !== undefined
+  for await (const { conversation, state, nextTry, held, errors } of store.steps({ conversations: [id] }))
+    if (conversation === id)
+      return state === 'parked' || nextTry !== undefined || (held === 'paused' && errors.length > 0)
   return false
 }

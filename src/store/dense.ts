@@ -7,7 +7,7 @@ import type { StreamRange, RecordedEvent } from './port.ts'
  */
 export const eventMissing = (stream: string, revision: number, found?: number): DecodeFailed => ({
   _tag: 'DecodeFailed',
-  message: `event ${revision} of stream ${stream} cannot be read: the store returns ${found === undefined ? 'nothing' : `event ${found} in its place`}, although the stream has later ones. The database is damaged: examine it with palimpsest doctor, and restore a backup`,
+  message: `event ${revision} of stream ${stream} cannot be read: the store returns ${found === undefined ? 'nothing' : `event ${found} in its place`}, although the stream has later ones. The database is damaged: restore a backup`,
   stream,
   revision,
 })

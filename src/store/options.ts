@@ -83,7 +83,7 @@ export const checkOptions = <O extends object>(
 ): E.Either<InvalidInput, Partial<O>> => {
   if (options === undefined) return E.right({})
   if (typeof options !== 'object' || options === null || Array.isArray(options))
-    return E.left(invalidInput('options', 'must be an object, like { at: 4 }'))
+    return E.left(invalidInput('options', `must be an object with ${Object.keys(fields).join(', ')}`))
   const unknown = unknownOption(options, Object.keys(fields))
   if (unknown) return E.left(unknown)
   const checked: Partial<O> = {}

@@ -17,4 +17,6 @@ interface ImportedConversation {
   readonly notes?: number
   /** Number of messages in the file that differ from the stored ones, which stay as they are; absent if none differs. */
   readonly changed?: number
+  /** Number of messages in the file whose stored content was erased, and stays erased; absent if there are none. */
+  readonly erased?: number
 }

@@ -70,7 +70,7 @@ export async function* importSession(
   const digest = fileDigest(rest)
   const imported = yield* readAndWrite(store, { ...rest, bytes: digest.taking(bytes) }, progress)
   // A file that differs must say so each time.
-  if (imported.conversations.every(({ changed }) => changed === undefined))
+  if (imported.conversations.every(({ changed, erased }) => (changed ?? erased) === undefined))
     await noteImport(store, digest.stream(), imported)
   return imported
 }
@@ -147,7 +147,7 @@ async function* importOnce(
     added.set(stream, (added.get(stream) ?? 0) + events)
     progress?.((written += events), total)
   })
-  const conversations = prepared.map(({ id, end, events, changed }) => {
+  const conversations = prepared.map(({ id, end, events, changed, erased }) => {
     const notes = added.get(notesStreamOf(id))
     return {
       id,
@@ -155,6 +155,7 @@ async function* importOnce(
       events: lastPosition(end) + 1 + events.length,
       ...(notes !== undefined && { notes }),
       ...(changed !== undefined && { changed }),
+      ...(erased !== undefined && { erased }),
     }
   })
   return { format, report, conversations }

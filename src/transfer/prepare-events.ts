@@ -33,6 +33,8 @@ export interface PreparedAppend {
   readonly repeat?: Addition['repeat']
   /** Number of messages of the file that differ from the stored ones; absent if none does. */
   readonly changed?: number
+  /** Number of messages of the file whose stored content was erased; absent if none was. */
+  readonly erased?: number
 }
 
 type Preparing = Fallible<ImportError | WriteError, PreparedAppend>
@@ -48,16 +50,18 @@ export async function* prepare(
   const { end, open } = yield* readThere(store, id)
   const log = yield* unwrap(loadLog(reader(store, end.lineage), lastPosition(end), lightEvents(shelf)))
   let changed = 0
+  let erased = 0
   const encodings = encodePlanned(
     id,
     end.hash,
-    planEachEvent(plan, format, log, () => changed++),
+    planEachEvent(plan, format, log, (isErased) => (isErased ? erased++ : changed++)),
     format,
   )
   const places: number[] = []
   yield* checkAll(store, encodings, { id, end }, (event) => places.push(shelf.putText(textOf(event))))
   const events = listOn(places, (place) => eventIn(shelf.getText(place)))
-  return { id, stream: streamOf(id), end, open, events, ...(changed > 0 && { changed }) }
+  const differing = { ...(changed > 0 && { changed }), ...(erased > 0 && { erased }) }
+  return { id, stream: streamOf(id), end, open, events, ...differing }
 }
 
 /**

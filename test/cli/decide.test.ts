@@ -30,6 +30,11 @@ test('a call waits until somebody has decided about it on the command line', () 
     await turn()
     expect(await says('waiting c')).toBe('    2  approve?   toolu_1  pay {"euros":5}\n')
     expect(JSON.parse(await says('waiting c --json'))).toMatchObject([{ call: 'toolu_1', why: 'approval' }])
+    for (const call of ['t', 'toolu_'])
+      expect(await says(`approve c ${call}`)).toBe(
+        `1: error: ${call} is too short to name a call: type its id, or at least 8 characters of it after toolu_; these calls wait: toolu_1\n`,
+      )
+    expect(await says('deny c')).toBe('2: error: name the call: these calls wait: toolu_1\n')
     expect(await says('approve c toolu_2')).toBe(
       '1: error: call toolu_2 of c does not wait for an approval; these calls wait: toolu_1\n',
     )
@@ -52,4 +57,25 @@ test('a call waits until somebody has decided about it on the command line', () 
     expect(turns.filter(({ type }) => type === 'CallDecided')).toHaveLength(2)
     expect(await says('log c')).not.toContain('approved')
     await api.close()
+  }))
+
+test('a call may be named by eight characters after the beginning that all ids have', () =>
+  inDirectory(async (directory) => {
+    const store = await openStore(`sqlite:${join(directory, 'palimpsest.db')}`)
+    const chat = store.conversation('c')
+    await chat.append({ role: 'user', content: 'Pay.' })
+    const call = { ...toolUse('toolu_0123456789', {}), name: 'pay' }
+    const api = await messagesApi({ reply: () => ({ content: [call] }) })
+    const client = new Anthropic({ baseURL: api.url, apiKey: 'key' })
+    const run = { pay: { run: () => 'paid', approve: true } }
+    await chat.turn({ client, model: 'claude-opus-5-5', tools, run })
+    await api.close()
+    await store.close()
+    const denied = async (named: string) => {
+      const { stdout, stderr } = await shell(`palimpsest deny c ${named} --by ann`, directory)
+      return stdout || stderr
+    }
+    expect(await denied('toolu_0123456')).toContain('toolu_0123456 is too short to name a call')
+    expect(await denied('toolu_01234567')).toBe('denied toolu_0123456789 of c, by ann\n')
+    expect(await denied('')).toBe('error: no call of c waits\n')
   }))

@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { messagesApi } from '../../src/testing/messages-api/server.ts'
+import { atEnd } from '../support/at-end.ts'
 import { inDirectory, shell } from './palimpsest.ts'
 
 const id = 'hours-invoice'
@@ -61,6 +63,7 @@ test('the exit code of an investigation says what that of every command does', (
       `replay ${id} --policy right.json --compare right.json`,
       `bisect ${id} --good 10`,
       `bisect ${ends} --ask why`,
+      `bisect ${ends} --ask why --agent ${agent}`,
       `bisect ${ends} --timeout 5`,
       // Of an agent, as of diff: they cannot be compared.
       `replay ${id} --agent none.ts`,
@@ -157,4 +160,25 @@ test('why --all lists what a summary lost, and says so if it lost nothing', () =
       replies: 2,
       needed: [{ term: '/repo/src/parser.ts' }, { term: 'QX-7781' }],
     })
+  }))
+
+test('bisect --ask says how much it sends, and that it could read no answer as yes or no', () =>
+  inDirectory(async (directory) => {
+    await shell('palimpsest import examples/sessions/receipts.jsonl', directory)
+    const api = await messagesApi({ reply: () => ({ content: [{ type: 'text', text: 'I cannot tell.' }] }) })
+    atEnd(api.close)
+    writeFileSync(
+      join(directory, 'agent.mjs'),
+      `import Anthropic from '${import.meta.resolve('@anthropic-ai/sdk')}'
+const client = new Anthropic({ baseURL: '${api.url}', apiKey: 'key' })
+export default () => ({ client, model: 'claude-opus-5-5' })`,
+    )
+    const asking = `palimpsest bisect ${ends} --ask "Is it lost?" --agent agent.mjs`
+    const { stderr } = await shell(asking, directory)
+    expect(stderr).toContain('to send: at least 16 requests, 10 at the ends, 6 or more between them')
+    expect(stderr).toContain('nothing was sent: give --yes')
+    expect(api.requests).toEqual([])
+    const sent = await shell(`${asking} --yes`, directory)
+    expect(sent.code).toBe(1)
+    expect(sent.stderr).toMatch(/none of the \d+ answers could be read as yes or no/)
   }))

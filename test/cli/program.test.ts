@@ -264,7 +264,7 @@ describe('the program', () => {
     expect(stdout).toContain('\tshown\t')
     expect({ stderr, code }).toEqual({
       stderr: expect.stringMatching(/^event 5 of .* cannot be read: .*\n$/),
-      code: 0,
+      code: 1,
     })
   })
 

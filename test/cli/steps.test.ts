@@ -90,6 +90,15 @@ test('palimpsest waiting lists the calls of every conversation that workers answ
     expect(await json('waiting --queued', directory)).toMatchObject({ error: { _tag: 'Usage' } })
   }))
 
+test('palimpsest waiting without an id says how to list the calls of a conversation that only a program answers', () =>
+  inDirectory(async (directory) => {
+    await withSteps(directory)
+    const { stderr, stdout } = await shell('palimpsest waiting', directory)
+    expect(stdout + stderr).toBe('')
+    const lines = await shownIn(directory, 'waiting')
+    expect(lines.join(' ')).toContain('Of others: palimpsest waiting ID')
+  }))
+
 test('palimpsest cancel says which worker has claimed the turn, if it is known', () =>
   inDirectory(async (directory) => {
     await withSteps(directory)
@@ -132,8 +141,8 @@ describe('palimpsest answer', () => {
     }))
 })
 
-/** The lines of `palimpsest steps` on a terminal of 80 columns. */
-const shownIn = async (directory: string): Promise<readonly string[]> => {
+/** The lines of a command, by default `palimpsest steps`, on a terminal of 80 columns. */
+const shownIn = async (directory: string, command = 'steps'): Promise<readonly string[]> => {
   let written = ''
   const screen = new Writable({
     write: (chunk: Buffer, _, done) => {
@@ -141,7 +150,7 @@ const shownIn = async (directory: string): Promise<readonly string[]> => {
       done()
     },
   })
-  const code = await runCli(['--store', `sqlite:${join(directory, 'palimpsest.db')}`, 'steps'], {
+  const code = await runCli(['--store', `sqlite:${join(directory, 'palimpsest.db')}`, command], {
     stdin: Readable.from([]),
     stdout: Object.assign(screen, { isTTY: true, columns: 80 }),
     stderr: new Writable({ write: (_, __, done) => done() }),
@@ -181,8 +190,14 @@ describe('a step that waits after a failure', () => {
       const left = Date.parse(steps[0]?.nextTry ?? '') - Date.now()
       expect(left).toBeGreaterThan(0)
       expect(left).toBeLessThanOrEqual(60_000)
+      expect(await json('pause a', directory)).toMatchObject({ conversation: 'a' })
+      expect(await json('steps --open', directory)).toEqual({
+        steps: [expect.not.objectContaining({ nextTry: expect.anything() as unknown })],
+      })
+      expect((await shownIn(directory))[1]).toMatch(/^a +open \(paused\) .* when resumed/)
       expect(await json('retry b', directory)).toMatchObject({ error: { _tag: 'NotParked' } })
       expect(await json('retry a', directory)).toEqual({ conversation: 'a', by: 'ann' })
+      expect(await json('resume a', directory)).toMatchObject({ conversation: 'a' })
       expect(await json('steps --open', directory)).toEqual({
         steps: [expect.not.objectContaining({ nextTry: expect.anything() as unknown })],
       })

@@ -297,6 +297,28 @@ describe('small slips', () => {
       }
     }))
 
+  test('a message that was erased is said to be erased, not changed', () =>
+    inDirectory(async (directory) => {
+      writeFileSync(join(directory, 'a.jsonl'), readFileSync(session, 'utf8'))
+      await shell('palimpsest import a.jsonl --id a', directory)
+      await shell('palimpsest erase a --positions 0 --yes', directory)
+      const { stdout, code } = await shell('palimpsest import a.jsonl --id a', directory)
+      expect(stdout).toContain('erased: 1 message of the file was erased here, and stays erased')
+      expect(stdout).not.toContain('another conversation')
+      expect(code).toBe(0)
+    }))
+
+  test.each(['--at 22', '--call p23'])(
+    'request %s right after a compaction names the model before it',
+    (of) =>
+      inDirectory(async (directory) => {
+        await shell(`palimpsest import ${session} --id a`, directory)
+        const { stdout, stderr } = await shell(`palimpsest request a ${of}`, directory)
+        expect(JSON.parse(stdout)).toMatchObject({ model: expect.stringMatching(/^claude-/) as string })
+        expect(stderr).not.toMatch(/the log has no model/)
+      }),
+  )
+
   test('skipped lines of a broken chain are counted, and the import says that it is incomplete', () =>
     inDirectory(async (directory) => {
       for (let n = 0; n < 20; n++) await shell(`palimpsest append c --role user --text Text${n}`, directory)
@@ -375,4 +397,16 @@ test.each([
   ],
 ])('words after a text without quotes: %s', async (command, said) => {
   expect(await ran(command)).toMatchObject({ stdout: '', stderr: expect.stringContaining(said), code: 2 })
+})
+
+test.each([
+  [
+    'diff c',
+    'diff compares what the model sees at two positions of one conversation, such as palimpsest diff ID --from 4',
+  ],
+  ['diff c d --from 0', 'To see what a fork has changed: palimpsest diff FORK --from N'],
+])('%s says what diff compares', async (command, said) => {
+  const { stderr, code } = await ran(command)
+  expect({ stderr, code }).toEqual({ stderr: expect.stringContaining(said), code: 2 })
+  expect(stderr).not.toContain('in quotes')
 })

@@ -296,6 +296,16 @@ export default ({ id }) => ({ client: client[id], model: 'claude-opus-5-5', maxR
     )
   })
 
+  test('refuses a mistyped agent before it says that it creates a store', () =>
+    inDirectory(async (directory) => {
+      expect(await shell('palimpsest work agnt.ts', directory)).toEqual({
+        stdout: '',
+        stderr: 'error: the agent agnt.ts cannot be loaded: there is no such file: check the path\n',
+        code: 1,
+      })
+      expect(existsSync(join(directory, 'palimpsest.db'))).toBe(false)
+    }))
+
   test('names the step during which a process died, and below the line what it waits for', async () => {
     const folder = temporaryFolder()
     const url = `sqlite:${join(folder, 'store.db')}`
@@ -320,7 +330,7 @@ export default () => {
     await until(() => /^c {2}failed.*\n/m.test(output) && output.includes('attempt 2 of 5'))
     expect(output).toMatch(/^ {2}c {2}its process died {2}attempt 1 of 5, step conversation@0$/m)
     expect(output).toMatch(
-      /attempt 2 of 5, step conversation@0; 2 workers died during it: palimpsest log c shows it, palimpsest pause c keeps/,
+      /attempt 2 of 5, step conversation@0; 2 workers died during it: palimpsest log c --turns shows it, palimpsest pause c keeps/,
     )
   })
 

@@ -89,6 +89,41 @@ describe('a refusal says what is wrong, and what to do next', () => {
       },
     ],
     [
+      'another marker hides the marker, as the first item of its slice',
+      [...talk, condensed(0, 1), condensed(4, 2)],
+      { type: 'restore', marker: 4 },
+      {
+        _tag: 'NotShown',
+        message: noMarker(
+          4,
+          '5',
+          'The marker at 5 hides that position: restore it first; or, if the position is on an abandoned branch, rewind to it',
+        ),
+      },
+    ],
+    [
+      'another marker hides the marker in the middle of its slice',
+      [...talk, condensed(1, 2), condensed(0, 3)],
+      { type: 'restore', marker: 4 },
+      {
+        _tag: 'NotShown',
+        message: noMarker(
+          4,
+          '5',
+          'If it has been restored, nothing is left to do; if a later marker (5) hides it, restore that one first; if it is on an abandoned branch, rewind to it',
+        ),
+      },
+    ],
+    [
+      'the position is a hidden message',
+      [...talk, condensed(1, 2)],
+      { type: 'restore', marker: 1 },
+      {
+        _tag: 'NotShown',
+        message: noMarker(1, '4', 'That position is a message: restore the marker at 4 if it hides it'),
+      },
+    ],
+    [
       'the marker has been restored',
       [...talk, condensed(1, 2), restored(4)],
       { type: 'restore', marker: 4 },

@@ -7,6 +7,7 @@ import { termsIn, wordsOf } from '../../src/investigate/terms.ts'
 import { logOf } from '../../src/investigate/log.ts'
 import { askedCallsIn } from '../../src/investigate/replies.ts'
 import { effective } from '../../src/projections/effective.ts'
+import { path } from '../../src/projections/path.ts'
 import { full } from '../../src/projections/full.ts'
 import { countsIn, inputOf } from '../../src/agent/models/usage.ts'
 import { atEnd } from '../support/at-end.ts'
@@ -103,6 +104,19 @@ describe('why', () => {
     await expect(why(chat, { call: 0 })).rejects.toMatchObject({ _tag: 'InvalidInput' })
   })
 
+  test('explains the last call on the current path, and says of an abandoned answer that it is one', async () => {
+    const { chat, at, turn } = await player()
+    await turn('One?')
+    await turn('Two?')
+    expect(await why(chat)).not.toHaveProperty('isAbandoned')
+    await chat.rewind({ to: 1, ...at() })
+    expect(await why(chat)).toMatchObject({ call: 1 })
+    expect(await why(chat)).not.toHaveProperty('isAbandoned')
+    expect(await why(chat, { call: 2 })).toMatchObject({ call: 2, isAbandoned: true })
+    await chat.rewind({ to: 0, ...at() })
+    expect(await why(chat)).toMatchObject({ call: 2, isAbandoned: true })
+  })
+
   test('names of several rewinds the one that did it', async () => {
     const { chat, at, turn } = await player()
     await chat.configure({ system: 'Be brief.', ...at() })
@@ -192,7 +206,9 @@ describe('why', () => {
           const sum = found.shown.reduce((all, { tokens }) => all + tokens, 0)
           expect(sum).toBeLessThanOrEqual(found.tokens)
         }
-        expect((await why(chat)).call).toBe(calls.at(-1)?.name)
+        const current = new Set(path(log))
+        const last = calls.findLast(({ position }) => current.has(position))
+        expect((await why(chat)).call).toBe(last?.name)
       },
     )
 

@@ -16,15 +16,20 @@ interface Given {
 export const separate = <G extends Given>(options: G): E.Either<InvalidInput, G> => {
   if (!Array.isArray(options?.tools)) return E.right(options)
   const { tools, own } = taken(options.tools)
-  if (own.length === 0) return E.right(options)
   const names = tools.map((each) => (isFields(each) ? each['name'] : undefined))
+  // A name that makes the set no larger is in it already.
+  const seen = new Set<unknown>()
+  const second = names.findIndex((name) => name !== undefined && seen.size === seen.add(name).size)
+  if (second >= 0)
+    return E.left(
+      invalidInput(
+        `tools[${second}]`,
+        `has the same name as another tool, ${String(names[second])}: rename one of them`,
+      ),
+    )
+  if (own.length === 0) return E.right(options)
   const run: unknown = options.run === undefined ? {} : options.run
   for (const [name] of own) {
-    const last = names.lastIndexOf(name)
-    if (names.indexOf(name) < last)
-      return E.left(
-        invalidInput(`tools[${last}]`, `has the same name as another tool, ${name}: rename one of them`),
-      )
     if (isFields(run) && Object.hasOwn(run, name))
       return E.left(invalidInput(`run.${name}`, 'belongs to a tool that is already in tools: remove it here'))
   }

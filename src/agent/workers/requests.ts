@@ -105,7 +105,8 @@ const requestMethod =
   (chat: ConversationHandle, type: 'TurnUnparked' | 'TurnsPaused' | 'TurnsResumed') =>
   (options: RetryOptions | PauseOptions | ResumeOptions): TaskEither<RequestError, void> =>
     task(async function* (): Fallible<RequestError, void> {
-      const who = yield* unwrap(checkJson(whoSchema, options))
+      const fields = yield* unwrap(objectOf(options, "{ by: 'ann' }"))
+      const who = yield* unwrap(checkJson(whoSchema, fields))
       yield* recordFact(chat, (at) => ({ type, data: { ...who, at } }))
     })
 
@@ -113,7 +114,9 @@ const requestMethod =
 export const createWorkRequester = (chat: ConversationHandle): WorkRequester => ({
   request: (options = {}) =>
     task(async function* (): Fallible<RequestError, void> {
-      const { input, envelope } = yield* unwrap(E.flatMap(splitEnvelope)(objectOf(options)))
+      const { input, envelope } = yield* unwrap(
+        E.flatMap(splitEnvelope)(objectOf(options, "{ tenant: 'acme' }")),
+      )
       const asking = yield* unwrap(checkJson(z.strictObject(askingShape), input))
       yield* recordFact(chat, (at) => ({ type: 'TurnRequested', data: { ...asking, at } }), envelope)
     }),
@@ -149,7 +152,8 @@ export const createPauseMethods = (store: EventStore, actor: Actor) => {
     (type: 'WorkerPaused' | 'WorkerResumed') =>
     (worker: string, options: PauseOptions | ResumeOptions): TaskEither<WorkerError, void> =>
       task(async function* (): Fallible<WorkerError, void> {
-        const data = yield* unwrap(checkJson(whoSchema, options))
+        const fields = yield* unwrap(objectOf(options, "{ by: 'ann' }"))
+        const data = yield* unwrap(checkJson(whoSchema, fields))
         const last = yield* lastEvent(store, workerStreamOf(worker))
         if (!last || last.type === 'WorkerStopped') return yield workerNotFound(worker)
         yield* tell(store, actor, worker, { type, data })

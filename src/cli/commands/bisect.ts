@@ -3,6 +3,7 @@ import type { Conversation } from '../../index.ts'
 import type { BisectionState, BisectOptions, Judge, KeptVerdict, Verdict } from '../../investigate/index.ts'
 import { toError } from '../../result/typed-error.ts'
 import { usage } from '../errors.ts'
+import { confirm } from '../confirm.ts'
 import type { Host } from '../host.ts'
 import { secondsIn } from '../durations.ts'
 import { exclusive, position, positionOrStart } from '../options.ts'
@@ -23,6 +24,7 @@ interface Options {
   readonly reliability?: number
   readonly again?: true
   readonly timeout?: number
+  readonly yes?: true
 }
 
 const reliability = (text: string): number => {
@@ -62,6 +64,7 @@ export const addBisect = (program: Command, shell: Shell): void => {
       `with --run: how long a command may take: 90s, 10min, or seconds (default: ${defaultTimeout}s)`,
       secondsIn,
     )
+    .option('--yes', 'with --ask: send without asking')
     .option('--again', 'start again, ignoring earlier verdicts')
     .addHelpText(
       'after',
@@ -79,7 +82,9 @@ same command line continues the search, and reports how many verdicts were
 kept. Markers, rewinds, configurations and repairs are suspected first.
 
 With --ask, the model is first asked five times at each end, to find out how
-often it is right. Exit code 1 if the search ends without a result.
+often it is right. The number of requests is printed and must be confirmed;
+without a terminal, nothing is sent unless --yes is given. Exit code 1 if the
+search ends without a result.
 
 Examples:
   palimpsest bisect task-42 --good 4 --bad 31 --run 'grep -q src/parser.ts'
@@ -96,13 +101,27 @@ Examples:
           if (!isJson) said = said.then(() => writeVerdict(out, verdict))
         }
         const given = await asked(chat, options, host)
+        if (options.ask !== undefined && !(await mayAsk(host, options))) return
+        let unread = 0
+        const { judge } = given
+        const counting: Judge | undefined =
+          judge &&
+          (async (state) => {
+            const judged = await judge(state)
+            unread = judged.verdict === 'skip' ? unread + 1 : -Infinity
+            return judged
+          })
         const { bisect } = await import('../../investigate/index.ts')
         const onKept = (verdicts: number, since: string): void => {
           if (!isJson)
             host.stderr.write(`${plural(verdicts, 'verdict')} kept since ${since}: --again ignores them\n`)
         }
-        const found = await bisect(chat, { ...given, onKept, onVerdict }).finally(() => said)
+        const found = await bisect(chat, { ...given, judge: counting, onKept, onVerdict }).finally(() => said)
         if (found.result.type === 'unclear') fail()
+        if (options.ask !== undefined && unread > 0)
+          host.stderr.write(
+            `none of the ${plural(unread, 'answer')} could be read as yes or no: ask a question that is answered with one of them, or another model. --again asks again\n`,
+          )
         return isJson ? out.json(found) : writeResult(out, chat, found, options)
       }),
     )
@@ -125,6 +144,23 @@ const asked = async (chat: Conversation, options: Options, host: Host): Promise<
     throw toError(usage('--ask needs --agent: the module whose client and model to ask'))
   const judge = await agentJudge(chat, ask, agent)
   return { ...own, question: ask, judge, reliability: options.reliability ?? 'measure' }
+}
+
+/** Number of questions with which the reliability of a model is measured: five at each end. */
+const measuring = 10
+
+/** Says how many requests will be sent, and asks for confirmation. */
+const mayAsk = async (host: Host, { good, bad, reliability: given, yes }: Options): Promise<boolean> => {
+  const { stdin, stderr } = host
+  const searching = Math.ceil(Math.log2(Math.max(2, bad - good)))
+  const first = given === undefined ? `${measuring} at the ends, ` : ''
+  const least = searching + (given === undefined ? measuring : 0)
+  stderr.write(
+    `to send: at least ${plural(least, 'request')}, ${first}${searching} or more between them; those with a verdict are not sent again\n`,
+  )
+  if (yes) return true
+  if (!stdin.isTTY) throw toError(usage('nothing was sent: give --yes'))
+  return confirm(host, 'Send?')
 }
 
 const agentJudge = async (chat: Conversation, question: string, file: string): Promise<Judge> => {

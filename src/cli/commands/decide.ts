@@ -1,14 +1,18 @@
 import type { Command } from 'commander'
 import type { Approval, CallDecision, Denial, CallWithdrawal } from '../../index.ts'
 import { jsonText } from '../options.ts'
+import { toError } from '../../result/typed-error.ts'
+import { shortCall, usage, waitingText } from '../errors.ts'
 import { actorIn } from '../host.ts'
 import { onlyBeginningWith, type Shell } from '../shell.ts'
+import { shortest } from '../short-ids.ts'
 
 const byOption = ['--by <name>', 'who decides (default: $USER)'] as const
 
 export const addApprove = (program: Command, shell: Shell): void => {
   program
-    .command('approve <id> <call>')
+    .command('approve <id> [call]')
+    .usage('[options] <id> <call>')
     .description('approve a waiting tool call')
     .option(...byOption)
     .option('--note <text>', 'reason, stored with the decision')
@@ -28,7 +32,8 @@ Examples:
 
 export const addDeny = (program: Command, shell: Shell): void => {
   program
-    .command('deny <id> <call>')
+    .command('deny <id> [call]')
+    .usage('[options] <id> <call>')
     .description('deny a waiting tool call')
     .option(...byOption)
     .option('--reason <text>', 'reason, given to the model')
@@ -74,7 +79,7 @@ const deciding = <O extends { readonly by: string }>(
   done: string,
   decide: (chat: Chat, call: string, options: O) => Promise<CallDecision>,
 ) =>
-  shell.edit(async ({ store, out, isJson, host }, id: string, given: string, options: O) => {
+  shell.edit(async ({ store, out, isJson, host }, id: string, given: string | undefined, options: O) => {
     const by = actorIn(host, options.by)
     const chat = store.conversation(id)
     const call = await callNamed(chat, given)
@@ -83,14 +88,22 @@ const deciding = <O extends { readonly by: string }>(
     await out.line([`${done} ${call} of ${id}, by ${decided.by}`])
   })
 
+/** Matches the beginning that most ids of calls have: `toolu_`, `call_`. It does not tell them apart. */
+const commonPrefix = /^[a-z]+_/i
+
 /**
  * Returns the id of the waiting call whose id alone begins with this text. Returns any other text unchanged, because the error for it
- * lists the calls that wait.
+ * lists the calls that wait. Throws `ShortId` if the text is not the whole id and has fewer than `shortest` characters of its own.
  */
-const callNamed = async (chat: Chat, text: string): Promise<string> => {
-  const waiting = await chat.waiting()
-  return onlyBeginningWith(
-    waiting.map(({ call }) => call),
-    text,
-  )
+const callNamed = async (chat: Chat, text: string | undefined): Promise<string> => {
+  const waiting = (await chat.waiting()).map(({ call }) => call)
+  if (text === undefined)
+    throw toError(
+      usage(waiting.length === 0 ? `no call of ${chat.id} waits` : `name the call: ${waitingText(waiting)}`),
+    )
+  const call = onlyBeginningWith(waiting, text)
+  const prefix = commonPrefix.exec(call)?.[0] ?? ''
+  if (call !== text && text.length < prefix.length + shortest)
+    throw toError(shortCall(text, prefix, shortest, waiting))
+  return call
 }

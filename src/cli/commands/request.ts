@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander'
 import { visible } from '../../transfer/formats/visible.ts'
 import { render } from '../../core.ts'
-import { anthropicRequest } from '../../transfer/formats/write-anthropic.ts'
-import { configurationOf } from '../../projections/effective.ts'
-import { isError, type ModelCall } from '../../index.ts'
+import { anthropicRequest, lastModel } from '../../transfer/formats/write-anthropic.ts'
+import { configurationOf, type Effective } from '../../projections/effective.ts'
+import { type Conversation, isError, type ModelCall } from '../../index.ts'
 import type { CallName } from '../../investigate/index.ts'
 import { callNameHelp, callNameOrLast, exclusive, positionOrStart, several } from '../options.ts'
 import type { CommandSession, Shell } from '../shell.ts'
@@ -71,6 +71,13 @@ Examples:
     )
 }
 
+/** Maximum number of entries among which a hidden reply is looked for. */
+const mostLooked = 1_000
+
+/** Returns the model of the last reply if a summary or truncation hides all replies; undefined if one is shown, or none is found. */
+const earlierModel = async (chat: Conversation, { at, items }: Effective): Promise<string | undefined> =>
+  at < 0 || lastModel(items) !== undefined ? undefined : lastModel(await chat.full({ at, last: mostLooked }))
+
 /** Adds the former name of `request`. */
 export const addRender = (program: Command, shell: Shell): void => {
   withRenderOptions(program.command('render <id>', { hidden: true }))
@@ -108,10 +115,11 @@ const writeRendered = async (
   id: string,
   { at, ...options }: RequestViewOptions,
 ): Promise<void> => {
-  const now = await store.conversation(id).context({ at })
+  const chat = store.conversation(id)
+  const now = await chat.context({ at })
   const rendered = render(now, options)
   if (isJson) return out.json(rendered)
-  const body = anthropicRequest(now, options)
+  const body = anthropicRequest(now, options, await earlierModel(chat, now))
   await out.json(body, true)
   const { betas } = configurationOf(now).parameters ?? {}
   writeRequestNotes(host, body, { ...rendered, betas, conversation: id })
@@ -128,7 +136,9 @@ const writeCall = async (session: CommandSession, id: string, call: CallName | u
   const found = await why(session.store.conversation(id), { call })
   if (typeof found.call === 'number') return writeSent(session, id, found.call)
   const { store, out, isJson, host } = session
-  const body = anthropicRequest(await store.conversation(id).context({ at: found.at }), {})
+  const chat = store.conversation(id)
+  const now = await chat.context({ at: found.at })
+  const body = anthropicRequest(now, {}, await earlierModel(chat, now))
   await out.json(body, !isJson || out.isTerminal)
   host.stderr.write(
     `${visible(`call ${found.call}, made at position ${found.at}, answered at ${found.position}`)}: derived from the log, not proven by a receipt\n`,

@@ -1,7 +1,9 @@
 import type { Command } from 'commander'
-import type { RewindInput } from '../../index.ts'
+import type { Conversation, RewindInput } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
-import { usage } from '../errors.ts'
+import { isOfEvent } from '../../store/errors.ts'
+import { visibleLines } from '../../transfer/formats/visible.ts'
+import { failureOf, usage } from '../errors.ts'
 import { change } from '../conversation.ts'
 import { exclusive, position, positionOrStart, several, withWriteOptions } from '../options.ts'
 import type { Shell } from '../shell.ts'
@@ -30,5 +32,28 @@ export const addRewind = (program: Command, shell: Shell): void => {
       if ([to, before, turns].every((given) => given === undefined))
         throw toError(usage('give exactly one of --to, --before and --turns'))
     })
-    .action(change(shell, (chat, options: RewindInput) => chat.rewind(options)))
+    .action(
+      change(shell, async (chat, options: RewindInput, { stderr }) => {
+        const problem = await unreadable(chat)
+        const written = await chat.rewind(options)
+        if (problem !== undefined)
+          stderr.write(
+            visibleLines(
+              `WARNING: the rewind is recorded, but ${chat.id} still cannot be read: ${problem}\n`,
+            ),
+          )
+        return written
+      }),
+    )
+}
+
+/** Returns the message of the error with which the conversation cannot be read; undefined if it can. */
+const unreadable = async (chat: Conversation): Promise<string | undefined> => {
+  try {
+    await chat.effective()
+    return undefined
+  } catch (thrown) {
+    const { _tag, message } = failureOf(thrown)
+    return isOfEvent({ _tag }) ? message : undefined
+  }
 }

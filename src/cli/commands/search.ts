@@ -41,9 +41,11 @@ Examples:
   palimpsest search "leaves a string open" --in task-42`,
     )
     .action(
-      shell.action('existing', async ({ store, out, isJson, host }, text: string, options: Options) => {
+      shell.action('existing', async ({ store, out, isJson, host, fail }, text: string, options: Options) => {
         const within = options.in === undefined ? undefined : await conversationNamed(store, options.in)
         const { titles, items, next, problem } = await whole(store, text, { ...options, in: within })
+        // An index in memory finds everything, too.
+        if (problem !== undefined && !problem.startsWith('the index cannot be kept')) fail()
         if (isJson)
           return out.json({
             titles,
@@ -72,11 +74,13 @@ const whole = async (
   const isWanted = ({ now }: MessageHit): boolean => !hidden || now.state !== 'shown'
   const titles = hidden ? [] : page.titles
   const items = page.items.filter(isWanted)
+  let { problem } = page
   while (page.next !== undefined && items.length < limit) {
     page = await catalogue.search(text, { conversation, limit: limit - items.length, cursor: page.next })
     items.push(...page.items.filter(isWanted))
+    problem ??= page.problem
   }
-  return { ...page, titles, items }
+  return { ...page, titles, items, ...(problem !== undefined && { problem }) }
 }
 
 const kinds: Readonly<Record<string, string>> = {

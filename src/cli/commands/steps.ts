@@ -102,7 +102,8 @@ const stateText = ({ state, held }: OpenStepInfo): string => (held ? `${state} (
 const shownRow = (step: OpenStepInfo, workers: ReadonlyMap<string, string>): readonly string[] => {
   const { conversation, since, attempt, holder = '', errors } = step
   const nextTry = nextOf(step)
-  const next = nextTry === undefined ? '' : `in ${untilText(nextTry)}`
+  const next =
+    step.held === 'paused' ? 'when resumed' : nextTry === undefined ? '' : `in ${untilText(nextTry)}`
   const age = ageText(since)
   const worker = workers.get(holder) ?? holder
   return [conversation, stateText(step), age, String(attempt), next, worker, errors.at(-1) ?? '']

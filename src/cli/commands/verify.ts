@@ -3,7 +3,7 @@ import type { Conversation, ReceiptFinding, Store, VerificationReport } from '..
 import { several } from '../../result/several.ts'
 import { type CliError, failureOf } from '../errors.ts'
 import { type CommandSession, conversationNamed, type Shell } from '../shell.ts'
-import { plural, type TextSpan } from '../text.ts'
+import { plural, shellWord, type TextSpan } from '../text.ts'
 import { type FindingParts, writeFinding } from '../views/write-finding.ts'
 
 /** Result of verifying a conversation; `error` is set if the conversation could not be read at all. */
@@ -148,6 +148,12 @@ const totalOf = (conversations: readonly Outcome[], error: CliError | undefined)
   return [`${size}: ${[...problems].map(([label, count]) => `${count} ${label}`).join(', ')}`, 'warning']
 }
 
+/** Says how to continue a conversation with an event that cannot be read. */
+const wayOut = (id: string, position: number): string =>
+  position === 0
+    ? '. Restore a backup'
+    : `. Restore a backup, or continue before it: palimpsest fork ${shellWord(id)} NEW --at ${position - 1}`
+
 const okLabel = 'ok     '
 
 const firstOf = ({
@@ -167,7 +173,7 @@ const firstOf = ({
     return [
       [kind === 'newer' ? 'NEWER' : 'CHANGED', 'warning'],
       [conversation, 'bold'],
-      [`at ${position}, ${kind}: ${message}`],
+      [`at ${position}, ${kind}: ${message}${kind === 'undecodable' ? wayOut(conversation, position) : ''}`],
     ]
   }
   const sent = receipts ? `, ${plural(receipts.verified, 'request')} verified` : ''

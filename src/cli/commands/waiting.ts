@@ -17,7 +17,8 @@ export const addWaiting = (program: Command, shell: Shell): void => {
       'after',
       `
 Without an id, lists those of every conversation that workers answer, the
-longest waiting first. \`palimpsest approve ID CALL\` and \`deny ID CALL\` decide.
+longest waiting first; those of a conversation that only a program answers need
+its id. \`palimpsest approve ID CALL\` and \`deny ID CALL\` decide.
 
 Examples:
   palimpsest waiting
@@ -63,13 +64,19 @@ const writeAllWaiting = async ({ store, out, isJson }: CommandSession): Promise<
   const more = Math.max(0, conversations - mostListed)
   if (isJson) return out.json({ calls, moreConversations: more })
   if (calls.length === 0)
-    await out.aside(['No call is waiting in a conversation that workers answer.', 'dim'])
+    await out.aside([
+      'No call is waiting in a conversation that workers answer. Of others: palimpsest waiting ID',
+      'dim',
+    ])
   for (const { conversation, ...call } of calls)
     await out.parts([[`${conversation}  `, 'bold', 'whole'], ...awaitedParts(call)])
   if (more > 0)
     await out.line([`and in ${plural(more, 'further conversation')}: decide on these first`, 'dim'])
   if (calls.length > 0)
-    await out.aside(['palimpsest approve ID CALL and palimpsest deny ID CALL decide on them', 'dim'])
+    await out.aside([
+      'palimpsest approve ID CALL and palimpsest deny ID CALL decide on them. Conversations that only programs answer: palimpsest waiting ID',
+      'dim',
+    ])
 }
 
 const writeQueued = async ({ store, out, isJson }: CommandSession, id: string): Promise<void> => {

@@ -65,6 +65,8 @@ const write = async (out: Output, found: Why): Promise<void> => {
     [`call ${call}`, 'bold'],
     [`: the ${kind} at ${position}, to the context at ${at}${model === undefined ? '' : `, by ${model}`}`],
   )
+  if (found.isAbandoned)
+    await out.line(['abandoned: a rewind has taken this answer from the path', 'warning'])
   const beside = shown.reduce((left, item) => left - item.tokens, tokens)
   if (derived) await writeDerived(out, derived, beside)
   // Without a record of the system prompt and the tools, the size of everything that is not recorded has its own line.

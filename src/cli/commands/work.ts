@@ -20,6 +20,7 @@ import { type WorkerFlags, workHere } from '../work/child.ts'
 import type { News } from '../work/life.ts'
 import { nodeFlags } from '../work/node-flags.ts'
 import { relayTokenName } from '../work/relay-client.ts'
+import { checkAgentFile } from '../work/agent.ts'
 import { abortOnSignals } from '../work/abort-on-signals.ts'
 import { supervise } from '../work/supervise.ts'
 
@@ -79,6 +80,7 @@ Examples:
               'worker processes share no memory, so a memory: store cannot be used: name another store with --store',
             ),
           )
+        checkAgentFile(agent)
         const given = program.opts<GlobalOptions>()
         const args = [
           childCommand,
@@ -224,11 +226,12 @@ const mostDeaths = 5
 /** Names the steps during which a worker died, because one of them may kill each worker that tries it. */
 const writeDeaths = async (store: Store, out: Output, worker: string): Promise<void> => {
   const lines: string[] = []
-  for await (const { conversation, step, attempt, errors } of store.steps()) {
+  for await (const { conversation, step, errors } of store.steps()) {
     if (errors.at(-1) !== `${worker} ended`) continue
     const deaths = errors.filter(isDeath).length
-    const known = `${conversation}  its process died  attempt ${attempt} of ${maxAttempts}, step ${step}`
-    const advice = `${deaths} workers died during it: palimpsest log ${conversation} shows it, palimpsest pause ${conversation} keeps it from workers`
+    // Each attempt leaves an error. The number of attempts may already include the next one.
+    const known = `${conversation}  its process died  attempt ${errors.length} of ${maxAttempts}, step ${step}`
+    const advice = `${deaths} workers died during it: palimpsest log ${conversation} --turns shows it, palimpsest pause ${conversation} keeps it from workers`
     // The first death may be due to another step of the process.
     lines.push(deaths > 1 ? `${known}; ${advice}` : known)
   }

@@ -14,7 +14,8 @@ const mostSkipped = 10
 export const isUnchanged = ({ conversations, report }: ImportResult): boolean =>
   report.badLines.length === 0 &&
   conversations.every(
-    ({ added, notes, changed }) => added === 0 && notes === undefined && changed === undefined,
+    ({ added, notes, changed, erased }) =>
+      added === 0 && notes === undefined && changed === undefined && erased === undefined,
   )
 
 /**
@@ -46,6 +47,8 @@ export const writeSums = async (out: Output, files: readonly ImportedFile[]): Pr
     await out.line([`${plural(others.length, 'more conversation')}: --verbose lists all`, 'dim'])
   const changed = others.reduce((sum, one) => sum + (one.changed ?? 0), 0)
   if (changed > 0) await writeChanged(out, changed, 'the files')
+  const erased = others.reduce((sum, one) => sum + (one.erased ?? 0), 0)
+  if (erased > 0) await writeErased(out, erased, 'the files')
   const leftOut = news.flatMap(({ report }) => report.leftOut)
   for (const [reason, entries] of Map.groupBy(leftOut, (entry) => entry.reason)) {
     const kinds = [...Map.groupBy(entries, ({ kind }) => kind)].map(
@@ -93,7 +96,7 @@ export const writeFiles = async (
 const writeConversation = async (
   out: Output,
   { file, format }: ImportedFile,
-  { id, added, events, notes, changed }: ImportResult['conversations'][number],
+  { id, added, events, notes, changed, erased }: ImportResult['conversations'][number],
 ): Promise<void> => {
   const news = [
     ...(added > 0 ? [plural(added, 'event')] : []),
@@ -102,7 +105,14 @@ const writeConversation = async (
   const what = news.length > 0 ? `${news.join(', ')} added` : `nothing new, ${plural(events, 'event')}`
   await out.line([id, 'bold'], [`  ${what}  from ${file} (${format})`])
   if (changed !== undefined) await writeChanged(out, changed, 'the file')
+  if (erased !== undefined) await writeErased(out, erased, 'the file')
 }
+
+const writeErased = (out: Output, erased: number, whose: 'the file' | 'the files'): Promise<void> =>
+  out.line([
+    `  erased: ${plural(erased, 'message')} of ${whose} ${erased === 1 ? 'was' : 'were'} erased here, and ${erased === 1 ? 'stays' : 'stay'} erased; ${whose} still ${whose === 'the file' ? 'has' : 'have'} the content`,
+    'warning',
+  ])
 
 const writeChanged = (out: Output, changed: number, whose: 'the file' | 'the files'): Promise<void> =>
   out.line([

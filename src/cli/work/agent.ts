@@ -1,9 +1,10 @@
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { isFields } from '../../events/json.ts'
 import type { Conversation, WorkerOptions } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
 import type { CliError } from '../errors.ts'
-import { loadModule } from '../plug-ins.ts'
+import { loadModule, noSuchFile } from '../plug-ins.ts'
 
 /** Worker options, the default export of a module for `palimpsest work`. */
 export type Agent = WorkerOptions<Conversation>
@@ -27,6 +28,11 @@ const wanted = 'export default a function that returns the options of a turn, or
 const lacksDefault = async (file: string): Promise<boolean> => {
   const text = await readFile(file, 'utf8').catch(() => undefined)
   return text !== undefined && !/\bdefault\b|\bexports\b/.test(text)
+}
+
+/** Throws `AgentFailed` if there is no such file, so that a mistyped path is refused before anything is said about the store. */
+export const checkAgentFile = (file: string): void => {
+  if (!existsSync(file)) throw toError(agentFailed(file, noSuchFile))
 }
 
 /** Loads the agent that a module exports by default. Throws `AgentFailed`. */

@@ -65,7 +65,10 @@ export async function* gatherShownState(
   const state = { ...tail, ...loaded, effective }
   if (command.type !== 'restore') return { ...state, named: {} }
   const item = effective.items.find(({ position }) => position === command.marker)
-  if (!item || item.kind === 'message') return { ...state, named: {} }
+  if (!item || item.kind === 'message') {
+    const isThere = command.marker <= tail.last
+    return { ...state, named: isThere ? { event: yield* unwrap(eventAt(reading, command.marker)) } : {} }
+  }
   const replaced = loaded.replaced.get(item.position) ?? (yield* slotsUnder(reading, item))
   return { ...state, named: { replaced } }
 }

@@ -51,8 +51,15 @@ export const splitEnvelope = ({
     })),
   )
 
-/** Checks that options are an object, because JavaScript callers may pass anything, and returns a copy. */
-export const objectOf = (options: unknown): E.Either<InvalidInput, Record<string, unknown>> =>
+/**
+ * Checks that options are an object, because JavaScript callers may pass anything, and returns a copy.
+ *
+ * @param example options of the method, for the error
+ */
+export const objectOf = (
+  options: unknown,
+  example = "{ commandId: 'c-1' }",
+): E.Either<InvalidInput, Record<string, unknown>> =>
   typeof options === 'object' && options !== null
     ? E.right({ ...options })
-    : E.left(invalidInput('options', 'must be an object, like { at: 4 }'))
+    : E.left(invalidInput('options', `must be an object, like ${example}`))

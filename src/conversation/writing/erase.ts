@@ -21,7 +21,7 @@ import { contentsAt, removeContents } from '../../store/whole/erased-contents.ts
 import { createHeldForkFinder, type HeldForkFinder } from '../beside/held-forks.ts'
 import { holdKind, holdText, readHold } from '../beside/hold.ts'
 import { inboxOf } from '../beside/inbox.ts'
-import { lastPosition, type ChainEnd, readChainEnd } from '../reading/ends.ts'
+import { lastPosition, readChainEnd } from '../reading/ends.ts'
 import { loadEffective } from '../reading/load.ts'
 import { reader } from '../reading/reader.ts'
 import { completeEnvelope, encodeChain } from './encode.ts'
@@ -148,7 +148,6 @@ export async function* erase(
   for (;;) {
     const part = yield* catchTyped<StoreError, readonly Erasable[]>(() => upTo(mostAtOnce, found))
     if (part.length === 0) break
-<<<<<<< HEAD
     const writing = despiteConflicts(async function* (): Fallible<EraseError, readonly Erasable[]> {
       // The first position is the one that most forks show.
       const shown = part.find(({ kind }) => kind === 'events')?.at
@@ -175,21 +174,6 @@ export async function* erase(
     }
     isBegun = true
     for (const { kind, at, contents: own } of written.right) {
-=======
-    const written = dryRun
-      ? part
-      : yield* despiteConflicts(async function* (): Fallible<EraseError, readonly Erasable[]> {
-          yield* checkNotHeld(events, conversation)
-          // Read before the events: what another program erases from now on makes the append conflict.
-          const end = yield* readChainEnd(events, conversation)
-          const left: Erasable[] = []
-          for (const one of part) if (yield* isWhole(events, one)) left.push(one)
-          if (left.length > 0)
-            yield* record(events, actor, conversation, end, left, { ...options, by, reason, time })
-          return left
-        })
-    for (const { kind, at, contents: own } of written) {
->>>>>>> w-brk
       if (kind === 'events') erased.positions.push(at)
       else erased[kind]++
       for (const sha256 of own) contents.add(sha256)
@@ -418,18 +402,14 @@ async function* record(
   store: EventStore,
   actor: Actor,
   conversation: string,
-  end: ChainEnd,
   erased: readonly Erasable[],
   { by, reason, again, time, seen, notes }: RecordOptions,
 ): Fallible<EraseError, void> {
-<<<<<<< HEAD
   const end = yield* readChainEnd(store, conversation)
   for await (const page of pagesOf(store, streamOf(conversation), { from: seen + 1, to: end.revision }))
     // Another erasure may have erased the same events since then.
     if ((yield* unwrap(page)).some(({ type }) => type === 'Erased'))
       return yield conflict(streamOf(conversation), seen, end.revision)
-=======
->>>>>>> w-brk
   const data: { -readonly [K in keyof EventData['Erased']]: EventData['Erased'][K] } = {}
   // What is erased again is recorded already.
   for (const [kind, of] of again ? [] : Map.groupBy(erased, (one) => one.kind))

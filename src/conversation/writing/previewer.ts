@@ -8,7 +8,7 @@ import type { WriteError } from '../../store/errors.ts'
 import type { EventStore } from '../../store/port.ts'
 import { objectOf } from './envelope.ts'
 import type { CommandInput } from './inputs.ts'
-import { parseCommand } from './writer.ts'
+import { commandExample, parseCommand } from './writer.ts'
 
 /** The method that previews commands. */
 export interface CommandPreviewer<W extends ResultStyle = 'task'> {
@@ -29,7 +29,7 @@ export const createPreviewer = (
   checkedId: E.Either<InvalidInput, string>,
 ): CommandPreviewer => ({
   preview: (input) => {
-    const given = E.flatMap(parseCommand)(objectOf(input))
+    const given = E.flatMap(parseCommand)(objectOf(input, commandExample))
     const work = task(async function* (): Fallible<WriteError, Preview> {
       const { command } = yield* unwrap(given)
       yield* unwrap(checkedId)

@@ -201,6 +201,18 @@ export const parseCommand = ({
   )
 }
 
+/** Options of each method, as an example in the error for anything else. */
+const examples: Readonly<Partial<Record<DataType, string>>> = {
+  append: "{ commandId: 'c-1' }",
+  configure: "{ model: 'claude-opus-5-5' }",
+  condense: "{ summary: 'The parser was examined.' }",
+  truncate: '{ fraction: 0.5 }',
+  restore: '{ marker: 6 }',
+  rewind: '{ to: 4 }',
+}
+/** A command, as an example in the error for anything else. */
+export const commandExample = "{ type: 'rewind', to: 4 }"
+
 export const createWriter = (
   handler: Handler,
   id: string,
@@ -211,11 +223,12 @@ export const createWriter = (
     <T extends DataType>(
       input: unknown,
       parse: (options: Record<string, unknown>) => E.Either<InvalidInput, CommandOrder<T>>,
+      example?: string,
     ): MethodResult<'task', StoreError | CommandRejection<T>, WriteResult> =>
     () => {
       const given = pipe(
         checkedId,
-        E.flatMap(() => objectOf(input)),
+        E.flatMap(() => objectOf(input, example)),
         E.flatMap(parse),
       )
       return E.isLeft(given)
@@ -223,7 +236,7 @@ export const createWriter = (
         : handler.handle(id, given.right.command, given.right.envelope)
     }
   const run = <T extends DataType>(type: T, input: unknown, own?: object) =>
-    carryOut(input, (options) => splitInput(type, options, own))
+    carryOut(input, (options) => splitInput(type, options, own), examples[type])
 
   const appending =
     (checked: Checked): ConversationWriter['append'] =>
@@ -256,6 +269,6 @@ export const createWriter = (
     restore: (input) => run('restore', input),
     rewind: (input) => run('rewind', input),
     undo: (input = {}) => run('undo', input),
-    execute: (command) => carryOut(command, parseCommand),
+    execute: (command) => carryOut(command, parseCommand, commandExample),
   }
 }

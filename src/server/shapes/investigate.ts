@@ -84,6 +84,7 @@ export const whyShape = z
     call: callName,
     position,
     at: position,
+    isAbandoned: z.literal(true).optional().describe('Present if a rewind has abandoned the answer'),
     derived: z
       .object({ unrecorded: z.array(z.string()) })
       .optional()

@@ -91,7 +91,11 @@ const journal = (db: DatabaseSync): DiagnosisFinding => {
 const integrity = async ({ url, path }: SqliteSettings): Promise<DiagnosisFinding> => {
   const problems = await integrityProblems(path)
   return problems.length === 0
-    ? findingOf('integrity', 'ok', 'integrity_check finds nothing; palimpsest verify checks every hash')
+    ? findingOf(
+        'integrity',
+        'ok',
+        'integrity_check finds nothing; whether conversations can be read and are unchanged, palimpsest verify checks',
+      )
     : findingOf('integrity', 'problem', damagedError(url, problems).message)
 }
 

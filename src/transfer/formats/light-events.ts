@@ -19,7 +19,8 @@ class Said implements ConversationEvent<'MessageAppended'> {
 
   constructor({ position, metadata, data }: ConversationEvent<'MessageAppended'>, shelf: Shelf) {
     this.position = position
-    this.metadata = { ...unimportant, commandId: metadata.commandId }
+    const { commandId, erased } = metadata
+    this.metadata = { ...unimportant, commandId, ...(erased && { erased }) }
     this.#shelf = shelf
     this.#place = shelf.put(data)
   }

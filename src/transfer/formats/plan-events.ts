@@ -55,13 +55,14 @@ export type PlanGenerator = Generator<PlannedEvent | void, E.Either<ImportError,
 /**
  * Like `planEvents`, but yields one event at a time, so that the events need not all be in memory.
  *
- * @param onChanged called for each message of the file whose content differs from the recorded message
+ * @param onChanged called for each message of the file whose content differs from the recorded message, or whose recorded content was
+ *   erased
  */
 export function* planEachEvent(
   { id, actions, withdrawn = [] }: ConversationPlan,
   format: Format,
   log: Log,
-  onChanged: () => void = () => undefined,
+  onChanged: (isErased: boolean) => void = () => undefined,
 ): PlanGenerator {
   const known = new Map<string, number>()
   for (const { metadata, position } of log) {
@@ -122,7 +123,7 @@ export function* planEachEvent(
       if (E.isLeft(event)) return event
       yield add(index, event.right, idOf(action.ref), action.time)
     } else {
-      if (isChanged(current.events[position], action)) onChanged()
+      if (isChanged(current.events[position], action)) onChanged(log[position]?.metadata.erased !== undefined)
       yield
     }
     lastKnown = position ?? lastKnown

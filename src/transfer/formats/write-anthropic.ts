@@ -39,11 +39,18 @@ export interface AnthropicRequest extends Pick<RenderResult, 'system' | 'tools' 
 
 /**
  * Returns the effective history as the body of a Messages API request, with the configured model and parameters. Without a configured
- * model, the body names the model of the last reply.
+ * model, the body names the model of the last shown reply, or else `earlier`.
+ *
+ * @param earlier model of the last reply that a summary may hide
  */
-export const anthropicRequest = (effective: Effective, options: RenderOptions = {}): AnthropicRequest => {
+export const anthropicRequest = (
+  effective: Effective,
+  options: RenderOptions = {},
+  earlier?: string,
+): AnthropicRequest => {
   const { system, tools, tool_choice, messages } = render(effective, options)
-  const { model = lastModel(effective), parameters = {} }: Configuration = configurationOf(effective)
+  const { model = lastModel(effective.items) ?? earlier, parameters = {} }: Configuration =
+    configurationOf(effective)
   const known = Object.entries(parameters).filter(([name]) => parameterNames.has(name))
   return {
     ...(model !== undefined && { model }),
@@ -56,7 +63,7 @@ export const anthropicRequest = (effective: Effective, options: RenderOptions = 
 }
 
 /** Returns the model of the last reply. Names such as `<synthetic>` are those of programs. */
-const lastModel = ({ items }: Effective): string | undefined => {
+export const lastModel = (items: readonly Item[]): string | undefined => {
   const isOfModel = (item: Item): item is MessageItem =>
     isReply(item) && item.origin?.model?.startsWith('<') === false
   return items.findLast(isOfModel)?.origin?.model

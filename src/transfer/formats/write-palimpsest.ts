@@ -1,4 +1,8 @@
+import * as E from 'fp-ts/lib/Either.js'
 import type { PlacedEvent } from '../../conversation/reading/stored-events.ts'
+import type { DecodeFailed } from '../../events/errors.ts'
+import { notesStreamOf, streamOf } from '../../events/ids.ts'
+import { toError } from '../../result/typed-error.ts'
 import type { FormatExporter } from './exporter.ts'
 import type { ReadableConversation } from './readable-conversation.ts'
 
@@ -12,12 +16,23 @@ export const palimpsestLine = ({ conversation, revision, id, type, data, metadat
 
 /**
  * Yields the lines of events, each with its newline. Only one event is held at a time, so a conversation of any length takes little
- * memory.
+ * memory. Throws `DecodeFailed` for an event whose text is not JSON, because the line would be broken.
  */
 export async function* palimpsestLines(
   events: AsyncIterable<PlacedEvent> | Iterable<PlacedEvent>,
 ): AsyncGenerator<string, void> {
-  for await (const event of events) yield `${palimpsestLine(event)}\n`
+  for await (const event of events) {
+    if (!isJson(event.data) || !isJson(event.metadata)) throw toError(notJson(event))
+    yield `${palimpsestLine(event)}\n`
+  }
+}
+
+const isJson = (text: string): boolean => E.isRight(E.tryCatch(() => JSON.parse(text) as unknown, String))
+
+const notJson = ({ conversation, revision, type }: PlacedEvent): DecodeFailed => {
+  const stream = (type === 'Noted' || type === 'Linked' ? notesStreamOf : streamOf)(conversation)
+  const message = `event ${revision} of stream ${stream} (${type}) cannot be read: its text is not JSON, so an export with it could not be imported. Restore a backup, or export the conversation as it was before that event`
+  return { _tag: 'DecodeFailed', message, stream, revision }
 }
 
 /**
@@ -45,7 +60,10 @@ const forkedAt = ({ data }: PlacedEvent): number => (JSON.parse(data) as Placing
 const positionOf = ({ type, data, revision }: PlacedEvent, start: number): number =>
   type === 'Noted' || type === 'Linked' ? ((JSON.parse(data) as Placing).at ?? -1) : start + revision
 
-/** An exporter that writes every event as it is stored. If no position is given, this includes events that cannot be decoded. */
+/**
+ * An exporter that writes every event as it is stored. If no position is given, this includes events that this version
+ * cannot decode, if their text is JSON.
+ */
 export const palimpsestExporter: FormatExporter = {
   extension: 'jsonl',
   kind: 'lines',

@@ -315,6 +315,12 @@ describe('tools with the same name', () => {
       {},
       'tools[1]: has the same name as another tool, weather',
     ],
+    [
+      'two definitions',
+      ['a', 'b', 'a'].map((name) => ({ name, input_schema: { type: 'object' } })),
+      {},
+      'tools[2]: has the same name as another tool, a',
+    ],
     ['a tool and a function', [weather], { weather: () => '' }, 'run.weather: belongs to a tool'],
   ])('are refused before anything is written: %s', async (_, tools, run, message) => {
     const { api, chat, turn } = await scene([yes])

@@ -274,6 +274,8 @@ it('what is no message of the user is refused', async () => {
     [{ role: 'assistant', content: 'Yes.' }, 'messages[0]'],
     [{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a' }] }, 'messages[0]'],
     [[], 'messages'],
+    [{ role: 'user', content: '' }, 'messages[0].content'],
+    [{ role: 'user', content: ' \n' }, 'messages[0].content'],
   ] as const)
     await expect(chat.say(message as never)).rejects.toMatchObject({ _tag: 'InvalidInput', path })
   await expect(chat.say(user('So?'), { whileBusy: 'later' as never })).rejects.toMatchObject({

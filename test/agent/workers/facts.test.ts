@@ -33,6 +33,28 @@ describe('the facts of turns', () => {
     await expect(wrong.next()).rejects.toMatchObject({ _tag: 'InvalidInput', path: 'after' })
   })
 
+  test('are not recorded without a name, and the error shows the options of the method', async () => {
+    const chat = (await opened('memory:')).conversation('a')
+    await chat.append(ask)
+    const messageOf = (made: Promise<unknown>): Promise<unknown> =>
+      made.then(
+        () => 'nothing was refused',
+        ({ _tag, message }: { _tag: string; message: string }) => `${_tag} ${message}`,
+      )
+    const wrong = chat as unknown as Record<string, (...given: readonly unknown[]) => Promise<unknown>>
+    for (const [method, given, example] of [
+      ['pause', [], "{ by: 'ann' }"],
+      ['approve', ['x'], "{ by: 'ann' }"],
+      ['rewind', [], '{ to: 4 }'],
+      ['condense', [], "{ summary: 'The parser was examined.' }"],
+      ['fork', ['b', 4], '{ at: 4 }'],
+    ] as const)
+      expect(await messageOf(wrong[method]?.(...given) ?? Promise.resolve())).toBe(
+        `InvalidInput options: must be an object, like ${example}`,
+      )
+    expect(await messageOf(chat.pause({} as never))).toBe('InvalidInput by: is missing: it must be a string')
+  })
+
   test('have a request once, however often it is made under one id', async () => {
     const chat = (await opened('memory:')).conversation('a')
     await chat.append(ask)

@@ -109,6 +109,22 @@ describe('the wait of a step that a worker has released', () => {
       expect(left(readAt(5, noon + passed), 5)).toBe(rest)
   })
 
+  test('counts after the second death from when the death was recorded, so that it ends for every reader', () => {
+    const held = { step: 'conversation@0', worker: 'w', attempt: 2 }
+    const diedAt = (time?: number): WorkBoard => {
+      const known = createWorkBoard(() => true)
+      known.see(event('conversation-a', 'MessageAppended', { role: 'user' }, { answer: true }), 5, time)
+      known.see(event('turns-a', 'TurnClaimed', held), 5, time)
+      known.see(event('worker-w', 'WorkerStopped', { reason: 'killed' }), 5, time)
+      return known
+    }
+    const delay = takeoverDelay('a', 3)
+    expect(delay).toBeGreaterThan(0)
+    expect(left(diedAt(), 5)).toBe(delay)
+    expect(left(diedAt(noon + 10), 5)).toBe(Math.max(0, delay - 10))
+    expect(left(diedAt(noon + minute), 5)).toBe(0)
+  })
+
   test('is carried by snapshots, as what is left when they are recorded, less their age', () => {
     const carried = readAt(5, noon + 20_000).carried(5 + 10_000)
     expect(carried.steps).toMatchObject([{ waitMs: 30_000 }])

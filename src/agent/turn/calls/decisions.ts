@@ -262,7 +262,7 @@ export const createApprovalMethods = (chat: ConversationHandle): ApprovalMethods
     then: (input: z.infer<S>) => Fallible<Err, CallDecision>,
   ) =>
     task(async function* (): Fallible<Err | InvalidInput, CallDecision> {
-      const fields = yield* unwrap(objectOf(given))
+      const fields = yield* unwrap(objectOf(given, "{ by: 'ann' }"))
       return yield* then(yield* unwrap(checkJson(schema, { ...fields, call })))
     })
 

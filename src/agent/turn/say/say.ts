@@ -162,7 +162,7 @@ const checkedSay = (message: unknown, options: unknown): E.Either<InvalidInput, 
   const messages = given.right
   const sized = withoutOversized(messages)
   if (E.isLeft(sized)) return sized
-  const split = E.flatMap(splitEnvelope)(objectOf(options))
+  const split = E.flatMap(splitEnvelope)(objectOf(options, "{ whileBusy: 'interrupt' }"))
   if (E.isLeft(split)) return split
   const { input, envelope } = split.right
   const own = check(optionsSchema, input)
@@ -171,8 +171,13 @@ const checkedSay = (message: unknown, options: unknown): E.Either<InvalidInput, 
 
 const spoken = z
   .array(
-    newMessage.refine((message) => isTurn({ ...message, content: blocksOf(message.content) }), {
-      error: 'must be a user message: for replies and tool results, use append',
-    }),
+    newMessage
+      .refine((message) => isTurn({ ...message, content: blocksOf(message.content) }), {
+        error: 'must be a user message: for replies and tool results, use append',
+      })
+      .refine(({ content }) => typeof content !== 'string' || content.trim() !== '', {
+        error: 'is empty: nothing was written',
+        path: ['content'],
+      }),
   )
   .min(1)

@@ -245,12 +245,21 @@ const withError = ({ errors, attempt }: OpenStep, error: string): readonly strin
   error,
 ]
 
-/** Returns a step whose holder is known to have ended; undefined if nothing is left to do. */
-export const withoutHolder = (conversation: string, step: OpenStep, now: number): OpenStep | undefined =>
+/**
+ * Returns a step whose holder is known to have ended; undefined if nothing is left to do.
+ *
+ * @param age milliseconds since the end was recorded, which are no longer to be waited
+ */
+export const withoutHolder = (
+  conversation: string,
+  step: OpenStep,
+  now: number,
+  age = 0,
+): OpenStep | undefined =>
   step.isCancelled
     ? undefined
     : {
-        ...freed(step, now, takeoverDelay(conversation, step.attempt)),
+        ...freed(step, now, Math.max(0, takeoverDelay(conversation, step.attempt) - age)),
         deaths: (step.deaths ?? 0) + 1,
         errors: withError(step, ended(step.holder)),
       }

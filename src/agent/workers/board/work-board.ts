@@ -5,6 +5,7 @@ import { createUsageTracker, policyFor, type UsageTracker, type WorkPolicy } fro
 import { type TenantFairness, fairness, type Lanes, lanes } from './lanes.ts'
 import { evolveStep, type OpenStep, tenantOf, withoutHolder } from './open-step.ts'
 import {
+  ageOf,
   beginsSample,
   conversationIn,
   fieldsIn,
@@ -148,7 +149,12 @@ export const createWorkBoard = (
     workers.set(worker, { ...(isTurn && { slots: 0 }), ...workers.get(worker), heard, heardAt: now })
   }
 
-  const seeWorker = (worker: string, { type, data, metadata }: RecordedEvent, now: number): void => {
+  const seeWorker = (
+    worker: string,
+    { type, data, metadata }: RecordedEvent,
+    now: number,
+    time?: number,
+  ): void => {
     const heard = String(fieldsIn(metadata)['time'])
     const { slots, standby } = fieldsIn(data)
     const { isPaused, ...known } = workers.get(worker) ?? { heard, heardAt: now }
@@ -159,13 +165,15 @@ export const createWorkBoard = (
       case 'WorkerResumed':
         workers.set(worker, known)
         return
-      case 'WorkerStopped':
+      case 'WorkerStopped': {
         if (known.isStandby) standbyLeft = now
         workers.delete(worker)
+        const age = time === undefined ? 0 : ageOf(heard, time)
         for (const [conversation, step] of steps)
-          if (step.holder === worker) setStep(conversation, withoutHolder(conversation, step, now))
+          if (step.holder === worker) setStep(conversation, withoutHolder(conversation, step, now, age))
         for (const [conversation, { holder }] of others) if (holder === worker) others.delete(conversation)
         return
+      }
       default:
         // Recorded by the worker itself, which is therefore alive.
         if (known.isStandby && standby !== true) standbyLeft = now
@@ -225,7 +233,7 @@ export const createWorkBoard = (
     see: (event, now, time) => {
       const conversation = conversationIn(event.stream)
       const worker = workerOf(event.stream)
-      if (worker !== undefined) seeWorker(worker, event, now)
+      if (worker !== undefined) seeWorker(worker, event, now, time)
       else if (conversation !== undefined && serves(conversation))
         seeConversation(conversation, event, now, time)
     },

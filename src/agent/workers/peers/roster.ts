@@ -45,7 +45,7 @@ export interface OpenStepInfo {
   readonly since: string
   /** Number of attempts begun. */
   readonly attempt: number
-  /** Time at which workers may try the open step again, if it still waits after a failure: ISO 8601, UTC. */
+  /** Time at which workers may try the open step again, if it still waits after a failure and is not paused: ISO 8601, UTC. */
   readonly nextTry?: string
   /** Worker that holds the step; it may have died since. */
   readonly holder?: string
@@ -83,6 +83,7 @@ const stepInfo = (
     since: step.since,
     attempt: step.attempt - 1,
     ...(state === 'open' &&
+      held?.why !== 'paused' &&
       step.notBefore > now && { nextTry: new Date(Math.min(step.notBefore, latest)).toISOString() }),
     ...(step.holder !== undefined && { holder: step.holder }),
     errors: step.errors,
