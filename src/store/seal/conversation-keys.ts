@@ -264,9 +264,7 @@ const recordIn = (text: string): KeyRecord => {
     ),
     planned: planned.map((plan) => ({
       ...plan,
-      ranges: new Map(
-        Object.entries(plan.ranges).map(([prefix, ranges]) => [prefix as Prefix, ranges.map(rangeIn)]),
-      ),
+      ranges: new Map(Object.entries(plan.ranges).map(([prefix, ranges]) => [prefix, ranges.map(rangeIn)])),
     })),
   }
 }
