@@ -332,7 +332,11 @@ test('a process that imports is killed at random moments: another sees nothing o
     expect([[], ['fork', 'large']]).toContainEqual(ids)
     await store.importSession({ text, file })
     expect(await store.conversation('large').verify()).toEqual({ conversation: 'large', events: 3_000 })
-    expect(await store.conversation('fork').verify()).toEqual({ conversation: 'fork', events: 1_001 })
+    expect(await store.conversation('fork').verify()).toEqual({
+      conversation: 'fork',
+      events: 1_001,
+      inherited: { events: 3_000, from: 'large' },
+    })
     await store.close()
   }
   expect(partial).toBeGreaterThan(0)

@@ -7,7 +7,6 @@ import { check, checkJson } from '../../events/check.ts'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { dataSchemas } from '../../events/events.ts'
 import { copyJson } from '../../events/json.ts'
-import { nearest } from '../../events/nearest.ts'
 import { referencesIn, secretsIn, withoutSecrets } from '../../events/secrets.ts'
 import type { Model } from '../models/model.ts'
 import { wellFormed } from '../../projections/render/renderer.ts'
@@ -72,8 +71,6 @@ export const settle = (given: TurnOptions): E.Either<SettleError, ResolvedTurnOp
   if (E.isLeft(lists)) return E.left(invalidInput(lists.left.path, lists.left.problem))
   const checked = check(optionsSchema, options)
   if (E.isLeft(checked)) return checked
-  const unknown = unknownEnding(options)
-  if (unknown) return E.left(unknown)
   const { model, system, tools, parameters = {} } = options
   const copied = checkJson(dataSchemas.Configured, { model, system, tools, parameters })
   if (E.isLeft(copied)) return copied
@@ -126,22 +123,6 @@ export const settle = (given: TurnOptions): E.Either<SettleError, ResolvedTurnOp
       return E.isLeft(checkedStep) ? checkedStep : under('prepareStep', settle({ ...again, ...own }))
     },
   })
-}
-
-/**
- * Returns the error for a name in `stopWhen` that no tool has. Checks nothing if other tools may be used: those of the configuration, of
- * `prepareStep`, or of a set without names.
- */
-const unknownEnding = ({ tools, stopWhen, prepareStep }: TurnOptions): InvalidInput | undefined => {
-  if (!tools || prepareStep || !Array.isArray(stopWhen)) return undefined
-  const names = tools.map((tool) => ('name' in tool && typeof tool.name === 'string' ? tool.name : undefined))
-  const known = names.filter((name) => name !== undefined)
-  const at = known.length < names.length ? -1 : stopWhen.findIndex((name: string) => !known.includes(name))
-  if (at < 0) return undefined
-  const meant = nearest(stopWhen[at], known)
-  const others = known.length === 0 ? 'there are no tools' : `the tools are ${known.join(', ')}`
-  const hint = meant === undefined ? others : `did you mean ${meant}?`
-  return invalidInput(`stopWhen[${at}]`, `no tool is called ${stopWhen[at]}: ${hint}`)
 }
 
 /** Returns functions for the tools that end the turn. Their calls need a result, but most of these tools have nothing to do. */
