@@ -48,7 +48,11 @@ describe.each(Object.entries(urls))('a conversation in the %s store', (_, url) =
         'Forked',
         'MessageAppended',
       ])
-      expect(await fork.verify()).toEqual({ conversation: 'f', events: 2 })
+      expect(await fork.verify()).toEqual({
+        conversation: 'f',
+        events: 2,
+        inherited: { events: 2, from: 'c' },
+      })
     })
 
     test('can be forked, also at a position that it has from its parent, and rewound to before its own beginning', async () => {
