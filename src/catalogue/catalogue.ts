@@ -37,7 +37,7 @@ import type {
   SearchPage,
   UpTo,
 } from './port.ts'
-import { searchText, unsearchable, unsearchedIn } from './search.ts'
+import { searchText, unsearchable, noteOfUnread } from './search.ts'
 import type { ConversationRow } from './conversation-row.ts'
 import { traitNames } from './traits.ts'
 import { fateIn, viewOf } from './views.ts'
@@ -196,7 +196,7 @@ export const catalogueOf = (
     if (id === undefined) {
       const progress = yield* feed.catchUp(patience)
       // Until everything is indexed, a problem would say that nothing more will be.
-      const unsearched = progress.isComplete ? feed.read((_, { db }) => unsearchedIn(db)) : undefined
+      const unsearched = progress.isComplete ? feed.read((_, { db }) => noteOfUnread(db)) : undefined
       return {
         ...progress,
         ...(unsearched !== undefined && { problem: unsearched }),

@@ -39,7 +39,7 @@ export const unsearchable = (text: unknown): InvalidInput | undefined =>
     : invalidInput('text', `must have ${shortestQuery} to ${longestQuery} characters`)
 
 /** Describes the conversations that are not indexed to their end, because an event cannot be read; undefined if there are none. */
-export const unsearchedIn = (db: DatabaseSync): string | undefined => {
+export const noteOfUnread = (db: DatabaseSync): string | undefined => {
   const [first, ...more] = db
     .prepare('SELECT id, last, problem FROM threads WHERE problem IS NOT NULL ORDER BY n')
     .all()

@@ -14,3 +14,5 @@ endIfUnwritable(process.stderr)
 
 const { run } = await import('./run.ts')
 process.exitCode = await run(process.argv.slice(2), process)
+const { hasLoadedAgent } = await import('./work/agent.ts')
+if (hasLoadedAgent()) process.stdout.write('', () => process.exit())

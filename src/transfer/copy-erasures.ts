@@ -32,7 +32,7 @@ export interface ErasureCopy {
 }
 
 /** Events to replace in the target, together with an append, and the contents that they have outside them. */
-export type Replacing = Required<Pick<AppendRequest, 'replaces' | 'unchanged'>> & {
+export type AppendReplacement = Required<Pick<AppendRequest, 'replaces' | 'unchanged'>> & {
   readonly contents: readonly string[]
 }
 
@@ -56,7 +56,7 @@ export async function* replacingFor(
   copy: ErasureCopy,
   id: string,
   erasures: readonly RecordedEvent[],
-): Fallible<ErasureCopyError, Replacing | undefined> {
+): Fallible<ErasureCopyError, AppendReplacement | undefined> {
   const { to, adapter } = copy
   if (!to.scrub || erasures.length === 0) return undefined
   const notes = notesStreamOf(id)
@@ -164,7 +164,7 @@ async function* repeatOne(
 export async function* appendErasing(
   { to, erasing, erased }: ErasureCopy,
   request: AppendRequest,
-  replacing: Replacing | undefined,
+  replacing: AppendReplacement | undefined,
 ): Fallible<ErasureCopyError, 'written' | 'repeated' | 'taken'> {
   if (!replacing) return yield* unwrap(to.append(request))
   const { contents, ...more } = replacing

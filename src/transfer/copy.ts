@@ -38,7 +38,7 @@ export interface CopyResult {
 interface StoreCopyOptions extends CopyOptions {
   /** The target beneath its layers. Default: the target, which has none. */
   readonly adapter?: EventStore
-  /** Begins the index of the target anew, because it has words of conversations. */
+  /** Builds the index of the target again, because it has words of conversations. */
   readonly renewIndex?: (() => Promise<void>) | undefined
 }
 

@@ -129,8 +129,10 @@ describe('palimpsest answer', () => {
   test('asks workers to answer what was appended without a request, unless there is nothing to answer', () =>
     inDirectory(async (directory) => {
       await shell('palimpsest append a --role user --text hello', directory)
-      expect(await json('answer a', directory)).toEqual({ conversation: 'a' })
-      expect(await json('steps', directory)).toMatchObject({ steps: [{ conversation: 'a', state: 'open' }] })
+      expect(await json('answer a --tenant acme --priority 1', directory)).toEqual({ conversation: 'a' })
+      expect(await json('steps', directory)).toMatchObject({
+        steps: [{ conversation: 'a', state: 'open', tenant: 'acme', priority: 1 }],
+      })
       await shell('palimpsest append b --role user --text hello', directory)
       await shell('palimpsest append b --role assistant --text Hello.', directory)
       expect(await json('answer b', directory)).toMatchObject({ error: { _tag: 'NothingToAnswer' } })

@@ -206,7 +206,11 @@ describe('an import', () => {
       conversation: 'p',
     })
     await to.importSession({ text: lines.join('\n'), file: 'f.jsonl' })
-    expect(await to.conversation('f').verify()).toEqual({ conversation: 'f', events: 1 })
+    expect(await to.conversation('f').verify()).toEqual({
+      conversation: 'f',
+      events: 1,
+      inherited: { events: 1, from: 'p' },
+    })
   })
 
   test('of a time that no event can have takes the time of the import', async () => {

@@ -1,13 +1,17 @@
 import type { Command } from 'commander'
 import type { AnswerRequest } from '../../index.ts'
 import type { CliError } from '../errors.ts'
-import { withEnvelope } from '../options.ts'
+import { position, withEnvelope } from '../options.ts'
 import { toError } from '../../result/typed-error.ts'
 import type { Shell } from '../shell.ts'
 
 export const addAnswer = (program: Command, shell: Shell): void => {
   withEnvelope(
-    program.command('answer <id>').description('ask workers to answer a conversation as it is now'),
+    program
+      .command('answer <id>')
+      .description('ask workers to answer a conversation as it is now')
+      .option('--tenant <name>', 'tenant whose limits and budget apply')
+      .option('--priority <n>', 'class of the step, 0 (first) to 9', position),
   )
     .addHelpText(
       'after',
@@ -17,7 +21,7 @@ appended: \`palimpsest work\` answers the last message.
 
 Examples:
   palimpsest answer task-42
-  palimpsest answer task-42 --command-id nightly-1`,
+  palimpsest answer task-42 --tenant acme --priority 1`,
     )
     .action(
       shell.edit(async ({ store, out, isJson }, id: string, options: AnswerRequest) => {

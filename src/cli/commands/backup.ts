@@ -69,7 +69,7 @@ const restoring = async ({ out, isJson }: CommandContext, url: string, file: str
   await out.line([path, 'bold'], [`  ${contentOf(made)}, from ${file}`])
   if (made.former !== undefined) await out.line([`the former files are in ${made.former}`])
   await out.line([
-    'what was written since the backup is not in it: repeat later erasures (docs/erasure.md), retention rules (palimpsest retention) and legal holds (palimpsest hold)',
+    'what was written since the backup is not in it: repeat later erasures (docs/erasure.md), retention rules (palimpsest retention) and legal holds (palimpsest hold). If a ledger seals the store, run palimpsest audit status --anchor with an anchor of it, which notices what is missing',
     'warning',
   ])
   if (made.former !== undefined)

@@ -31,8 +31,8 @@ export const addCopy = (program: Command, { surroundings }: Shell): void => {
       `
 Without an id, every conversation is copied; the parents of a fork are always
 included. Positions and events stay the same, to the byte. Running it again adds
-only what is new, so an interrupted copy can be resumed, and erases in the target
-what was erased in the source. Exit code 1 if a conversation fails.
+only what is new, so an interrupted copy can be resumed, and erases in the
+target what was erased in the source. Exit code 1 if a conversation fails.
 
 Examples:
   palimpsest copy --from sqlite:palimpsest.db --to esdb://db.example.org:2113

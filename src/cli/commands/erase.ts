@@ -91,7 +91,7 @@ export const addHold = (program: Command, shell: Shell): void => {
 export const addRelease = (program: Command, shell: Shell): void => {
   const command = program
     .command('release <id>')
-    .description('end your legal hold on a conversation, or that of --by')
+    .description('end your legal hold on a conversation, or the one of --by')
   withReasons(command, 'releases it')
     .addHelpText('after', '\nExample:\n  palimpsest release task-42 --by legal --reason "case 7 is closed"')
     .action(

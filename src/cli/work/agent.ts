@@ -35,8 +35,14 @@ export const checkAgentFile = (file: string): void => {
   if (!existsSync(file)) throw toError(agentFailed(file, noSuchFile))
 }
 
+let isLoaded = false
+
+/** Reports whether an agent was loaded in this process: it may have left something open that keeps the process alive. */
+export const hasLoadedAgent = (): boolean => isLoaded
+
 /** Loads the agent that a module exports by default. Throws `AgentFailed`. */
 export const loadAgent = async (file: string): Promise<Agent> => {
+  isLoaded = true
   if (await lacksDefault(file)) throw toError(agentFailed(file, `it has no default export: ${wanted}`))
   const loaded = await loadModule(file, agentFailed)
   const exported = isFields(loaded) ? loaded['default'] : undefined

@@ -40,7 +40,7 @@ export async function* readHold(
     const by = String(name)
     if (isReleased === true) released.add(by)
     if (released.has(by)) continue
-    // A name that holds once more has held since the first time: deleted first, so that the order is that of the first times.
+    // A name that holds once more has held since the first time: deleted first, so that the first times give the order.
     held.delete(by)
     held.set(by, { by, ...(typeof reason === 'string' && { reason }), since: metadata.time })
   }

@@ -96,7 +96,7 @@ export interface ConversationReader<W extends ResultStyle = 'task'> {
    */
   readonly timeline: (options?: PositionOption) => Read<W, readonly TimelineEntry[]>
   /**
-   * Recomputes the hash chain, for a fork also that of its inherited events, and every view, and checks the whole database file. A discrepancy in the conversation is part of the
+   * Recomputes the hash chain, for a fork also the chain of its inherited events, and every view, and checks the whole database file. A discrepancy in the conversation is part of the
    * result. A damaged file is the error `StoreCorrupt`, because reads may then be incomplete. Errors: `ConversationNotFound`.
    *
    * @example

@@ -9,7 +9,7 @@ import { keyFolder } from './key-folder.ts'
 import type { KeyStore } from './key-store.ts'
 import { sealStore } from './sealed-store.ts'
 
-/** Seals a store with keys in a file, in a folder if the path ends with a slash or is that of a folder, or in a store of one's own. */
+/** Seals a store with keys in a file, in a folder if the path ends with a slash or names a folder, or in a store of one's own. */
 export const sealWith =
   (keys: string | KeyStore) =>
   (store: EventStore): TaskEither<StoreError, EventStore> =>

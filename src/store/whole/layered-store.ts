@@ -110,7 +110,7 @@ export const layeredStore = (adapter: EventStore, threshold: number): LayeredSto
   return {
     ...whole,
     adapter,
-    // Without the keys nothing can follow a sealed event: its hash is not that of what is stored.
+    // Without the keys nothing can follow a sealed event: what is stored has another hash.
     ...(!adapter.isSealed && {
       read: (range) => async () => {
         const page = await whole.read(range)()
