@@ -105,7 +105,12 @@ describe.each(Object.entries(stores))('the notes of a conversation in the %s sto
     expect(await store.conversation('p').links()).toEqual([])
     await store.importSession({ text, file: 'f.jsonl' })
     expect(await store.conversation('c').notes()).toHaveLength(2)
-    expect(await store.conversation('f').verify()).toEqual({ conversation: 'f', events: 1, notes: 1 })
+    expect(await store.conversation('f').verify()).toEqual({
+      conversation: 'f',
+      events: 1,
+      notes: 1,
+      inherited: { events: 2, from: 'c' },
+    })
   })
 })
 
