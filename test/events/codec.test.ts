@@ -98,7 +98,11 @@ describe('decode', () => {
     ['an event type that is not known', { type: 'Shredded' }, /event type.*upgrade/],
     ['an event type that every object has', { type: 'toString' }, /event type/],
     ['data of another shape', { data: '{"role":"tool","content":[]}' }, /data: role/],
-    ['sealed data', { data: '{"role":"user","content":[],"sealed":{}}' }, /sealed: open the store with its keys/],
+    [
+      'sealed data',
+      { data: '{"role":"user","content":[],"sealed":{}}' },
+      /sealed: open the store with its keys/,
+    ],
   ])('stops at %s and names stream and revision', (_, change, problem) => {
     const failed = decode({ ...stored, ...change }, place)
     expect(failed).toMatchObject({ left: { _tag: 'DecodeFailed', stream: 'conversation-a', revision: 3 } })
