@@ -125,10 +125,11 @@ describe.skipIf(noBrowser !== '')(`a sheet${noBrowser}`, () => {
   })
 
   test('offers to hide up to the last message, also after a marker', async () => {
-    const { page, chat } = await opened()
+    const { page, chat, shows } = await opened()
     await chat.truncate({ covers: { first: 38, last: 44 } })
     await page.keyboard.press('G')
     await page.getByRole('heading', { name: '49 truncated' }).waitFor()
+    await shows(49)
     await page.keyboard.press('T')
     expect(await sheet(page, 'Truncate').getByLabel('through').inputValue()).toBe('48')
   })
