@@ -20,7 +20,8 @@ import { openStore as openTask, type StoreOptions } from './api/open.ts'
 /**
  * Opens a store by its URL: `memory:`, `sqlite:path/to/file.db` (created if missing), `esdb://host:2113` (docs/eventstoredb.md), or a
  * URL of a registered scheme (`registerStore`). SQLite parameters: `?synchronous=full|normal|off` (default full: an append that
- * returned survives a power cut), `&timeout=5000` (maximum wait for another process's lock, in milliseconds).
+ * returned survives a power cut), `&timeout=5000` (maximum wait for another process's lock, in milliseconds). With `?seal=`, content
+ * is encrypted (docs/sealing.md).
  *
  * An open `StoreAdapter` may be given in place of a URL; closing the returned store closes it.
  *

@@ -7,8 +7,7 @@ import type { CopyError } from '../transfer/copy-stream.ts'
 import { checkOptions, isListOf, kinds } from '../store/options.ts'
 import type { StoreAdapter } from '../store/port.ts'
 import type { UnknownScheme } from '../store/schemes.ts'
-import { placeOf } from '../catalogue/place.ts'
-import { openEvents, renewIndexAt } from './open.ts'
+import { indexPlaceOf, openEvents, renewIndexAt } from './open.ts'
 
 /**
  * Source and target of a copy: store URLs (see `openStore`) or open `StoreAdapter`s, which stay open. The source must exist; the target
@@ -49,7 +48,7 @@ async function* copying(
   try {
     const to = yield* unwrap(openEvents(options.to, 'late'))
     try {
-      const renewIndex = (): Promise<void> => renewIndexAt(placeOf(to.url, undefined))
+      const renewIndex = (): Promise<void> => renewIndexAt(indexPlaceOf(to.adapter))
       return yield* copyBetween(from, to, { ...options, adapter: to.adapter, renewIndex })
     } finally {
       if (typeof options.to === 'string') await to.close()()

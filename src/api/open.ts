@@ -68,8 +68,9 @@ export interface StoreOptions {
 
 /**
  * Opens a store by its URL: `memory:`, `sqlite:path/to/file.db` (created if missing), `esdb://host:2113` (docs/eventstoredb.md), or a
- * URL of a registered scheme (`registerStore`). With `?seal=`, content is encrypted (docs/sealing.md). SQLite parameters: `?synchronous=full|normal|off` (default full: an append that
- * returned survives a power cut), `&timeout=5000` (maximum wait for another process's lock, in milliseconds).
+ * URL of a registered scheme (`registerStore`). SQLite parameters: `?synchronous=full|normal|off` (default full: an append that
+ * returned survives a power cut), `&timeout=5000` (maximum wait for another process's lock, in milliseconds). With `?seal=`, content
+ * is encrypted (docs/sealing.md).
  *
  * An open `StoreAdapter` may be given in place of a URL; closing the returned store closes it.
  */
@@ -152,6 +153,10 @@ export const openEvents = (
     TE.map((events) => layeredStore(events, defaultLargeContent)),
   )
 
+/** Returns the path of a store's index; undefined for an index in memory, as that of a sealed store is unless a folder is given. */
+export const indexPlaceOf = ({ url, isSealed }: EventStore, folder?: string): string | undefined =>
+  isSealed && folder === undefined ? undefined : placeOf(url, folder)
+
 /** Builds the index at a place again after an erasure, because it has the words of conversations. */
 export const renewIndexAt = async (place: string | undefined): Promise<void> => {
   if (place !== undefined) (await import('../catalogue/file.ts')).renewFile(place)
@@ -178,7 +183,7 @@ export const storeOn = (
   index?: string,
 ): StoreOf<'task', ConversationHandle> => {
   const events = layeredStore(adapter, largeContent)
-  const place = adapter.isSealed && index === undefined ? undefined : placeOf(events.url, index)
+  const place = indexPlaceOf(adapter, index)
   const { infos, infosOf, close, ...catalogue } = lateCatalogue(events, place, index)
   const commands = handler(events, actor)
   const notes = noteStore(events, actor)

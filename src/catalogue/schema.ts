@@ -41,6 +41,7 @@ export const schema = `
   CREATE INDEX threads_by_time ON threads (updated, n);
   CREATE INDEX threads_by_tokens ON threads (tokens, n);
   CREATE INDEX threads_by_parent ON threads (parent, n);
+  CREATE INDEX threads_with_problem ON threads (n) WHERE problem IS NOT NULL;
   CREATE TABLE moves (number INTEGER PRIMARY KEY AUTOINCREMENT, thread INTEGER NOT NULL, was INTEGER NOT NULL) STRICT;
   CREATE TRIGGER moved AFTER UPDATE OF updated ON threads WHEN OLD.updated <> NEW.updated BEGIN
     INSERT INTO moves (thread, was) VALUES (OLD.n, OLD.updated);

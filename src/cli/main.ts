@@ -12,7 +12,6 @@ process.emitWarning = (warning: string | Error, ...rest: readonly unknown[]): vo
 endIfUnwritable(process.stdout)
 endIfUnwritable(process.stderr)
 
-const { run } = await import('./run.ts')
+const { hasLoadedAgent, run } = await import('./run.ts')
 process.exitCode = await run(process.argv.slice(2), process)
-const { hasLoadedAgent } = await import('./work/agent.ts')
 if (hasLoadedAgent()) process.stdout.write('', () => process.exit())

@@ -12,6 +12,8 @@ import { loadPlugIns } from './plug-ins.ts'
 import { type GlobalOptions, shellOf, type CommandContext } from './shell.ts'
 import { version } from './package.ts'
 
+export { hasLoadedAgent } from './work/agent.ts'
+
 /**
  * Runs the command line.
  *

@@ -6,7 +6,7 @@ import { rangesOf } from './ranges.ts'
 import { stubOf } from './withheld.ts'
 import { erasedData } from './without-content.ts'
 
-/** What is left of a stored event without its content. */
+/** Form of a stored event without its content. */
 export interface EventForm {
   readonly data: string
   readonly metadata: string

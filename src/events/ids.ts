@@ -33,6 +33,17 @@ export const [turnsStreamOf, turnedIn] = streams('turns-')
  * conversation.
  */
 export const [inboxStreamOf, queuedIn] = streams('inbox-')
+/** Names of the streams of a conversation that have content, from its id. Its own comes first: what is erased there decides the rest. */
+export const contentStreams = {
+  events: streamOf,
+  notes: notesStreamOf,
+  turns: turnsStreamOf,
+  inbox: inboxStreamOf,
+} as const
+/** Kind of a stream that has content, as `Erased` events name it. */
+export type ContentKind = keyof typeof contentStreams
+export const contentKinds = /* @__PURE__ */ Object.keys(contentStreams) as readonly ContentKind[]
+
 /** Conversions between a worker id and the stream in which the worker reports that it is alive. */
 export const [workerStreamOf, workerOf] = streams('worker-')
 /** Stream of the rules about how long content is kept, and stream of the runs that apply them. */

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { InvalidInput } from '../events/errors.ts'
+import { type Fallible, unwrap } from '../result/fallible.ts'
 import { breath } from './breath.ts'
 import { isOfEvent, type StoreError } from './errors.ts'
 import { type AllRange, type EventStore, largePage, type RecordedEvent, streamPage } from './port.ts'
@@ -38,6 +39,16 @@ export async function* pagesOf(
     yield page
     next += page.right.length
   }
+}
+
+/** Returns the last revision of a stream; -1 if it has no events. */
+export async function* lastRevision(
+  store: Pick<EventStore, 'read'>,
+  stream: string,
+): Fallible<StoreError, number> {
+  const from = Number.MAX_SAFE_INTEGER
+  const [newest] = yield* unwrap(store.read({ stream, from, direction: 'backwards', limit: 1 }))
+  return newest?.revision ?? -1
 }
 
 /** Place of an event in a stream. */

@@ -67,7 +67,7 @@ export interface AppendRequest {
    */
   readonly replaces?: readonly EventReplacement[]
   /**
-   * What is left of each event without its content, for a store with `isSealed`. `layeredStore` adds it to events whose content it
+   * Form of each event without its content, for a store with `isSealed`. `layeredStore` adds it to events whose content it
    * changes: their hashes are those of the whole events.
    */
   readonly forms?: readonly (EventForm | undefined)[]
@@ -98,6 +98,8 @@ export interface StreamRange {
 
 /** Maximum number of events that one read returns. */
 export const maxPage = 1_000
+/** Maximum number of events that one append replaces. */
+export const maxReplaced = 1_000
 /** Number of events read at a time when reading everything: few enough to be freed before the garbage collector promotes them. */
 export const streamPage = 200
 /** Data size, in characters, above which a page may have fewer events than requested. */

@@ -6,13 +6,19 @@ import { formHashOf, takeErased } from '../events/erased-form.ts'
 import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
 import type { ErasedEvents } from '../events/event-types.ts'
 import type { EventData } from '../events/events.ts'
-import { inboxStreamOf, notesStreamOf, streamOf, turnsStreamOf } from '../events/ids.ts'
+import { contentKinds, contentStreams, notesStreamOf, streamOf } from '../events/ids.ts'
 import { erasedStub } from '../events/withheld.ts'
 import { catchTyped, unwrap, type Fallible } from '../result/fallible.ts'
 import { despiteConflicts } from '../store/conflicts.ts'
 import type { StoreError } from '../store/errors.ts'
-import { eventsAt, keyOfPlace, pagesOf } from '../store/pages.ts'
-import type { AppendRequest, EventReplacement, EventStore, RecordedEvent } from '../store/port.ts'
+import { eventsAt, keyOfPlace, lastRevision, pagesOf } from '../store/pages.ts'
+import {
+  type AppendRequest,
+  type EventReplacement,
+  type EventStore,
+  maxReplaced,
+  type RecordedEvent,
+} from '../store/port.ts'
 import { contentsAt } from '../store/whole/erased-contents.ts'
 
 // An erasure in the source, repeated in the target: the same events get the same forms, so that the record of the source holds there, too.
@@ -38,16 +44,6 @@ export type AppendReplacement = Required<Pick<AppendRequest, 'replaces' | 'uncha
 
 type Contents = Awaited<ReturnType<typeof contentsAt>>
 
-/** Maximum number of events that one append replaces. */
-const mostAtOnce = 1_000
-const streamsOf: Readonly<Record<'events' | 'notes' | 'turns' | 'inbox', (id: string) => string>> = {
-  events: streamOf,
-  notes: notesStreamOf,
-  turns: turnsStreamOf,
-  inbox: inboxStreamOf,
-}
-const kinds = ['events', 'notes', 'turns', 'inbox'] as const
-
 /**
  * Returns what to replace in the target, so that it lacks what these `Erased` events of the source record: at most 1,000 events, of
  * the first of them. Returns undefined if there is nothing to replace, or if the target cannot, or is under a legal hold.
@@ -61,19 +57,18 @@ export async function* replacingFor(
   if (!to.scrub || erasures.length === 0) return undefined
   const notes = notesStreamOf(id)
   // Read before the hold, so that a hold that begins from here on is a conflict.
-  const range = { stream: notes, from: Number.MAX_SAFE_INTEGER, direction: 'backwards', limit: 1 } as const
-  const [newest] = yield* unwrap(to.read(range))
+  const expected = yield* lastRevision(to, notes)
   if (yield* readHold(to, id)) return undefined
   const found: EventReplacement[] = []
   for (const erasure of erasures) {
     found.push(...(yield* wholeIn(copy, id, erasure)))
-    if (found.length >= mostAtOnce) break
+    if (found.length >= maxReplaced) break
   }
   if (found.length === 0) return undefined
-  const replaces = found.slice(0, mostAtOnce).toSorted(byPlace)
+  const replaces = found.slice(0, maxReplaced).toSorted(byPlace)
   const of = yield* catchTyped<StoreError, Contents>(() => contentsAt(adapter, replaces))
   const contents = [...of.values()].flat()
-  return { replaces, contents, unchanged: [{ stream: notes, expected: newest?.revision ?? -1 }] }
+  return { replaces, contents, unchanged: [{ stream: notes, expected }] }
 }
 
 const byPlace = (one: EventReplacement, other: EventReplacement): number =>
@@ -95,11 +90,11 @@ async function* wholeIn(
   if (E.isLeft(decoded) || decoded.right.type !== 'Erased') return []
   const data: EventData['Erased'] = decoded.right.data
   const whole: EventReplacement[] = []
-  for (const kind of kinds) {
+  for (const kind of contentKinds) {
     const recorded = data[kind]
     if (!recorded) continue
     const first = kind === 'events' ? offset : 0
-    const forms = yield* formsIn(from, streamsOf[kind](id), first, recorded)
+    const forms = yield* formsIn(from, contentStreams[kind](id), first, recorded)
     for await (const page of eventsAt(to, [...forms.values()]))
       for (const stored of yield* unwrap(page)) {
         const form = forms.get(keyOfPlace(stored))

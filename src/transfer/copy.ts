@@ -55,7 +55,8 @@ export interface CopyOptions {
 /**
  * Copies conversations from one store to another: the events byte for byte, at the same revisions, and the parents of a fork before the
  * fork. Nothing is written twice: of the events already in the target, only the last one is compared with the source. Content that was
- * erased in the source is erased in the target, too. Then every copy is verified. Events appended to the source in the meantime are copied now or by the next copy. If one conversation fails, the error
+ * erased in the source is erased in the target, too. Then every copy is verified. Events appended to the source in the meantime are
+ * copied now or by the next copy. If one conversation fails, the error
  * is returned in its `error` and affects only its forks; if a store itself fails, all remaining conversations have that error.
  *
  * @returns the conversations in copying order, parents before their forks

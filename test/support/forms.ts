@@ -84,7 +84,7 @@ const magics: readonly (readonly [name: string, start: Buffer, open: (bytes: Buf
   ['zstd', Buffer.of(0x28, 0xb5, 0x2f, 0xfd), (bytes) => zstdDecompressSync(bytes, { maxOutputLength })],
 ]
 const maxOutputLength = 2 ** 26
-/** What follows a compressed stream is not part of it; a stream that is cut off has at least its beginning. */
+/** Options of the decompression: text after a stream is no part of it, and a stream that is cut off has at least its beginning. */
 const lenient = { maxOutputLength, finishFlush: 2 }
 
 /** Returns bytes, and the contents of the compressed streams in them. Streams without a magic number are found only at the beginning. */

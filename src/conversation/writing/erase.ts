@@ -5,7 +5,7 @@ import type { StoredEvent } from '../../events/codec.ts'
 import { erasedEventsOf, erasedForm, formHashOf } from '../../events/erased-form.ts'
 import type { EventTooLarge, InvalidInput } from '../../events/errors.ts'
 import type { Actor, Covers, EventData } from '../../events/events.ts'
-import { inboxStreamOf, notesStreamOf, streamOf, turnsStreamOf } from '../../events/ids.ts'
+import { type ContentKind, contentKinds, contentStreams, notesStreamOf, streamOf } from '../../events/ids.ts'
 import { canHaveStub, erasedStub } from '../../events/withheld.ts'
 import { erasedData } from '../../events/without-content.ts'
 import { toolCalls } from '../../projections/pairs.ts'
@@ -14,8 +14,8 @@ import { toError } from '../../result/typed-error.ts'
 import { pacer } from '../../store/breath.ts'
 import { despiteConflicts } from '../../store/conflicts.ts'
 import { conflict, type ReadError, type StoreError } from '../../store/errors.ts'
-import { eventsAt, keyOfPlace, pagesOf } from '../../store/pages.ts'
-import type { EventReplacement, EventStore, RecordedEvent } from '../../store/port.ts'
+import { eventsAt, keyOfPlace, lastRevision, pagesOf } from '../../store/pages.ts'
+import { type EventReplacement, type EventStore, maxReplaced, type RecordedEvent } from '../../store/port.ts'
 import { readStreamEnd } from '../../store/whole/whole-writes.ts'
 import { contentsAt, removeContents } from '../../store/whole/erased-contents.ts'
 import { createHeldForkFinder, type HeldForkFinder } from '../beside/held-forks.ts'
@@ -78,21 +78,9 @@ export interface CannotErase {
 }
 export type EraseError = ReadError | InvalidInput | EventTooLarge | OutOfRange | CannotErase
 
-/** Maximum number of events that one `Erased` event covers. */
-const mostAtOnce = 1_000
-/** The streams of a conversation with content: `events` is its own. Its own comes first, because the others depend on what is chosen there. */
-const streamsOf = {
-  events: streamOf,
-  notes: notesStreamOf,
-  turns: turnsStreamOf,
-  inbox: inboxStreamOf,
-} as const
-type Kind = keyof typeof streamsOf
-const kinds = Object.keys(streamsOf) as readonly Kind[]
-
 /** An event to erase, with its form without content. */
 interface Erasable extends EventReplacement {
-  readonly kind: Kind
+  readonly kind: ContentKind
   /** Position of the event, or its revision in a stream beside the conversation. */
   readonly at: number
   readonly contents: readonly string[]
@@ -136,9 +124,9 @@ export async function* erase(
   const contents = new Set<string>()
   let isBegun = false
   // Read before the checks: what others write from now on may be a waiting call or message, and is not what was asked to be erased.
-  const ends = new Map<Kind, number>()
-  for (const kind of kinds)
-    ends.set(kind, (yield* readStreamEnd(events, streamsOf[kind](conversation))).last?.revision ?? -1)
+  const ends = new Map<ContentKind, number>()
+  for (const kind of contentKinds)
+    ends.set(kind, (yield* readStreamEnd(events, contentStreams[kind](conversation))).last?.revision ?? -1)
   const offset = yield* checkAtRest(events, actor, conversation, options)
   const choice = options.again
     ? yield* catchTyped<StoreError, Choice>(() => recordedChoice(events, conversation, offset))
@@ -146,7 +134,7 @@ export async function* erase(
   const formOf = dryRun ? countedForm : erasedForm
   const found = erasables({ events, adapter, formOf }, conversation, offset, ends, choice)
   for (;;) {
-    const part = yield* catchTyped<StoreError, readonly Erasable[]>(() => upTo(mostAtOnce, found))
+    const part = yield* catchTyped<StoreError, readonly Erasable[]>(() => upTo(maxReplaced, found))
     if (part.length === 0) break
     const writing = despiteConflicts(async function* (): Fallible<EraseError, readonly Erasable[]> {
       // The first position is the one that most forks show.
@@ -158,9 +146,9 @@ export async function* erase(
       }
       if (dryRun) return part
       // Read before the hold, so that a hold that begins from here on is a conflict.
-      const notes = yield* lastOf(events, notesStreamOf(conversation))
+      const notes = yield* lastRevision(events, notesStreamOf(conversation))
       yield* checkNotHeld(events, conversation, isBegun)
-      const seen = yield* lastOf(events, streamOf(conversation))
+      const seen = yield* lastRevision(events, streamOf(conversation))
       const left = yield* wholeAmong(events, part)
       if (left.length > 0)
         yield* record(events, actor, conversation, left, { ...options, by, reason, time, seen, notes })
@@ -193,8 +181,8 @@ export async function* firstOlder(
 ): Fallible<StoreError, string | undefined> {
   const limit = before.toISOString()
   const pace = pacer()
-  for (const kind of kinds)
-    for await (const page of pagesOf(events, streamsOf[kind](conversation)))
+  for (const kind of contentKinds)
+    for await (const page of pagesOf(events, contentStreams[kind](conversation)))
       for (const stored of yield* unwrap(page)) {
         const time = timeIn(stored.metadata)
         if (time < limit && hasContent(stored)) return time
@@ -260,7 +248,7 @@ async function* checkAtRest(
 }
 
 /** Returns the time of an event's erasure, in ISO 8601; undefined if the event is not to be erased. */
-type Choice = (kind: Kind, at: number, stored: RecordedEvent) => string | undefined
+type Choice = (kind: ContentKind, at: number, stored: RecordedEvent) => string | undefined
 
 /** Chooses events by the options, to be erased at a time. The events of the conversation must be chosen first. */
 const newChoice = ({ positions, notes, before }: EraseOptions, offset: number, time: string): Choice => {
@@ -268,7 +256,7 @@ const newChoice = ({ positions, notes, before }: EraseOptions, offset: number, t
   const wantedNotes = notes && new Set(notes)
   const limit = before?.toISOString()
   const commands = new Set<unknown>()
-  const isChosen = (kind: Kind, at: number, { data, metadata }: RecordedEvent): boolean => {
+  const isChosen = (kind: ContentKind, at: number, { data, metadata }: RecordedEvent): boolean => {
     if (kind === 'notes') return wantedNotes ? wantedNotes.has(at) : !wanted
     if (!wanted) return true
     if (kind === 'turns') return wanted.has(replyIn(data))
@@ -314,11 +302,11 @@ async function* erasables(
   { events, adapter, formOf }: ErasableSource,
   conversation: string,
   offset: number,
-  ends: ReadonlyMap<Kind, number>,
+  ends: ReadonlyMap<ContentKind, number>,
   timeFor: Choice,
 ): AsyncGenerator<Erasable, void> {
-  for (const kind of kinds) {
-    const stream = streamsOf[kind](conversation)
+  for (const kind of contentKinds) {
+    const stream = contentStreams[kind](conversation)
     const first = kind === 'events' ? offset : 0
     for await (const page of pagesOf(events, stream, { to: ends.get(kind) ?? -1 })) {
       const chosen: Omit<Erasable, 'contents'>[] = []
@@ -388,13 +376,6 @@ interface RecordOptions extends Omit<EraseOptions, 'notes'> {
   readonly seen: number
   /** Last revision of the conversation's notes, in which nobody held it. */
   readonly notes: number
-}
-
-/** Returns the last revision of a stream, -1 if it has no events. */
-async function* lastOf(store: EventStore, stream: string): Fallible<StoreError, number> {
-  const from = Number.MAX_SAFE_INTEGER
-  const [newest] = yield* unwrap(store.read({ stream, from, direction: 'backwards', limit: 1 }))
-  return newest?.revision ?? -1
 }
 
 /** Replaces events by their forms without content, and appends the event that says so. */

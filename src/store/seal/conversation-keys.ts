@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { inboxStreamOf, notesStreamOf, streamOf, turnsStreamOf } from '../../events/ids.ts'
+import { contentKinds, contentStreams } from '../../events/ids.ts'
 import type { Covers } from '../../events/event-types.ts'
 import { createLruCache } from '../lru.ts'
 import { keyReader, nodeOf, type TreeKey, withNewKeys, withoutKeys } from './key-tree.ts'
 import type { KeyStore } from './key-store.ts'
 
 /** Beginnings of the names of the streams that are sealed. A conversation's own streams have one record of keys. */
-const prefixes = [streamOf(''), notesStreamOf(''), turnsStreamOf(''), inboxStreamOf('')] as const
-type Prefix = (typeof prefixes)[number]
+const prefixes = contentKinds.map((kind) => contentStreams[kind](''))
+type Prefix = string
 
 /** A sealed stream: the kind of its name, and the conversation. */
 export interface SealedStream {

@@ -11,7 +11,7 @@ import { isTyped } from '../../result/typed-error.ts'
 import { checkAppend } from '../check-append.ts'
 import { conflict, type StoreError } from '../errors.ts'
 import { isSealedEvent } from '../marks.ts'
-import { endsStream, pagesOf } from '../pages.ts'
+import { endsStream, lastRevision, pagesOf } from '../pages.ts'
 import {
   type AllPage,
   type AppendOutcome,
@@ -305,9 +305,7 @@ async function* checkUnchanged(
   { unchanged = [] }: AppendRequest,
 ): Fallible<StoreError, void> {
   for (const { stream, expected } of unchanged) {
-    const from = Number.MAX_SAFE_INTEGER
-    const [last] = yield* unwrap(inner.read({ stream, from, direction: 'backwards', limit: 1 }))
-    const actual = last?.revision ?? -1
+    const actual = yield* lastRevision(inner, stream)
     if (actual !== expected) return yield conflict(stream, expected, actual)
   }
 }

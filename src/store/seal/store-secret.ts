@@ -29,19 +29,16 @@ export const createStoreSecret = (store: EventStore, keys: KeyStore): StoreSecre
     const [event] = await orThrow(store.read({ stream, from: 0, direction: 'forwards', limit: 1 }))
     return event && (JSON.parse(event.data) as { readonly keys: string }).keys
   }
-  const readOwn = async (): Promise<Uint8Array | undefined> => {
-    const text = await keys.read(secretId)
-    return text === undefined ? undefined : Buffer.from(text.replace(used, ''), 'base64url')
-  }
   const compared = async (): Promise<Uint8Array | undefined> => {
     const named = await readNamed()
     // An erasure in one store would destroy the keys of the other one's conversations with the same ids.
-    if (named === undefined && (await keys.read(secretId))?.endsWith(used)) {
+    const text = await keys.read(secretId)
+    if (named === undefined && text?.endsWith(used)) {
       // Another process may have begun to seal the store in between.
       if ((await readNamed()) !== undefined) return compared()
       throw toError(keysOfAnother(store.url, keys.name))
     }
-    const own = await readOwn()
+    const own = text === undefined ? undefined : secretIn(text)
     if (named !== undefined && named !== (own && nameOf(own))) throw toError(otherKeys(store.url, keys.name))
     return named === undefined ? undefined : own
   }
@@ -49,8 +46,9 @@ export const createStoreSecret = (store: EventStore, keys: KeyStore): StoreSecre
     const found = await compared()
     if (found) return found
     await keys.write(secretId, secretText(randomBytes(32)), undefined)
-    const own = await readOwn()
-    if (!own) throw new Error('the secret that was stored is not there')
+    const stored = await keys.read(secretId)
+    if (stored === undefined) throw new Error('the secret that was stored is not there')
+    const own = secretIn(stored)
     const event = {
       id: randomUUID(),
       type: 'Sealed',
@@ -86,6 +84,7 @@ export const createStoreSecret = (store: EventStore, keys: KeyStore): StoreSecre
   }
 }
 
+const secretIn = (text: string): Uint8Array => Buffer.from(text.replace(used, ''), 'base64url')
 const secretText = (secret: Uint8Array): string => Buffer.from(secret).toString('base64url')
 
 const nameOf = (secret: Uint8Array): string => hash('sha256', secret)

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
-import { contentIsSealed, type StoredEvent } from '../../events/codec.ts'
+import type { StoredEvent } from '../../events/codec.ts'
 import { type EventForm, provableForm } from '../../events/erased-form.ts'
 import { type EventTooLarge, type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { run, unwrap, type Fallible } from '../../result/fallible.ts'
@@ -10,16 +10,9 @@ import { withLargeContent } from '../blobs/large-content.ts'
 import { type InlineLimits, maxEventBytes, planOutside } from '../blobs/plan.ts'
 import { checkAppend } from '../check-append.ts'
 import type { StoreError } from '../errors.ts'
-import { isCut, isMarked, isSealedEvent, markStart } from '../marks.ts'
+import { isCut, isMarked, markStart } from '../marks.ts'
 import { eventsAt, keyOfPlace } from '../pages.ts'
-import type {
-  AppendOutcome,
-  AppendRequest,
-  EventStore,
-  EventReplacement,
-  RecordedEvent,
-  WritePart,
-} from '../port.ts'
+import type { AppendOutcome, AppendRequest, EventStore, EventReplacement, WritePart } from '../port.ts'
 import { canBeMarked, markEvents, partOf, removeMark, withMark } from './parts.ts'
 import { withWholeWrites } from './whole-writes.ts'
 
@@ -106,18 +99,9 @@ export const layeredStore = (adapter: EventStore, threshold: number): LayeredSto
       : tracked(run(appendCut({ ...checked.right, ...forms })))
   }
 
-  const whole = withWholeWrites(withLargeContent(adapter))
   return {
-    ...whole,
+    ...withWholeWrites(withLargeContent(adapter)),
     adapter,
-    // Without the keys nothing can follow a sealed event: what is stored has another hash.
-    ...(!adapter.isSealed && {
-      read: (range) => async () => {
-        const page = await whole.read(range)()
-        const event = E.isRight(page) ? page.right.find(isSealedEvent) : undefined
-        return event ? E.left(sealedWithoutKeys(event)) : page
-      },
-    }),
     // Streams with marked events are read one by one.
     ...(beginnings && {
       beginnings: (streams, limit) =>
@@ -142,14 +126,6 @@ export const layeredStore = (adapter: EventStore, threshold: number): LayeredSto
     },
   }
 }
-
-const sealedWithoutKeys = ({ stream, revision, type }: RecordedEvent): StoreError => ({
-  _tag: 'DecodeFailed',
-  message: `event ${revision} of stream ${stream} (${type}) cannot be read: ${contentIsSealed}`,
-  stream,
-  revision,
-  isNewer: true,
-})
 
 const reserved = invalidInput('metadata.$part', 'is reserved for writes that consist of several appends')
 const unmarkable = invalidInput(

@@ -1,9 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { unwrap, run, type Fallible, task } from '../../result/fallible.ts'
-import { hashOf } from '../../events/codec.ts'
+import { contentIsSealed, hashOf } from '../../events/codec.ts'
 import { gapIn } from '../dense.ts'
 import { isOfEvent, type StoreError } from '../errors.ts'
-import { isMarked } from '../marks.ts'
+import { isMarked, isSealedEvent } from '../marks.ts'
 import { partsCompletedBy, isRecord, type RevisionRange, removeMark } from './parts.ts'
 import { type EventStore, type KeptEnd, maxPage, type RecordedEvent } from '../port.ts'
 import { inWholeWrites } from './order.ts'
@@ -20,10 +20,21 @@ export const withWholeWrites = (store: EventStore): EventStore => ({
     if (E.isLeft(page)) return page
     const gap = gapIn(range, page.right)
     if (gap) return E.left(gap)
+    // Without the keys nothing can follow a sealed event: what is stored has another hash.
+    const sealed = store.isSealed ? undefined : page.right.find(isSealedEvent)
+    if (sealed) return E.left(sealedWithoutKeys(sealed))
     return page.right.some(isMarked) ? E.right(page.right.map(removeMark)) : page
   },
   keptEnd: (stream) => task(() => keptEndOf(store, stream)),
   ...inWholeWrites(store),
+})
+
+const sealedWithoutKeys = ({ stream, revision, type }: RecordedEvent): StoreError => ({
+  _tag: 'DecodeFailed',
+  message: `event ${revision} of stream ${stream} (${type}) cannot be read: ${contentIsSealed}`,
+  stream,
+  revision,
+  isNewer: true,
 })
 
 /**

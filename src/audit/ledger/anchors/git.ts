@@ -73,7 +73,7 @@ const added = async (file: string, checkpoint: string): Promise<void> => {
   if (notesIn(text).at(-1) !== checkpoint) await appendFile(file, nextNote(text, checkpoint))
 }
 
-/** What to do about errors of git whose messages do not say it. */
+/** Advice on errors of git whose messages do not say what to do. */
 const advice: readonly (readonly [said: RegExp, advice: (folder: string) => string])[] = [
   [/spawn git ENOENT/, () => 'install git'],
   [/cannot change to|not a git repository/, (folder) => `create it with git init ${folder}, or clone it`],
