@@ -33,14 +33,14 @@ describe('import', () => {
     inDirectory(async (directory) => {
       await sample(directory, 'pi.jsonl')
       await sample(directory, 'claude-code.jsonl')
-      await writeFile(join(directory, 'codex.jsonl'), '{"type":"session_meta","payload":{}}\n')
+      await writeFile(join(directory, 'codex.jsonl'), '{"record_type":"state"}\n')
       await writeFile(join(directory, 'young.jsonl'), young)
       await writeFile(join(directory, 'empty.jsonl'), '')
       const files = 'codex.jsonl pi.jsonl gone.jsonl young.jsonl empty.jsonl claude-code.jsonl'
       const ran = await shell(`palimpsest import ${files}`, directory)
       expect(ran.code).toBe(1)
       expect(ran.stderr.trimEnd().split('\n')).toEqual([
-        expect.stringMatching(/^error: codex\.jsonl: this is a Codex rollout: not supported yet; /),
+        expect.stringMatching(/^error: codex\.jsonl: this is a Codex rollout of before September 2025: not supported yet; /),
         expect.stringMatching(/^error: gone\.jsonl cannot be read \(it does not exist\)/),
       ])
       expect(ran.stdout.trimEnd().split('\n').slice(-3)).toEqual([
@@ -56,7 +56,7 @@ describe('import', () => {
           { file: 'claude-code.jsonl', conversations: expect.any(Array) },
         ],
         failed: [
-          { file: 'codex.jsonl', _tag: 'UnsupportedFormat', found: 'a Codex rollout' },
+          { file: 'codex.jsonl', _tag: 'UnsupportedFormat', found: 'a Codex rollout of before September 2025' },
           { file: 'gone.jsonl', _tag: 'FileUnreadable' },
         ],
         withoutMessages: ['young.jsonl', 'empty.jsonl'],
@@ -79,7 +79,7 @@ describe('import', () => {
           writeFile(join(directory, `all/${name}${n}.jsonl`), text)
         await write('session', `{"type":"progress","sessionId":"s${n}"}\n${entry(`s${n}`)}torn\n`)
         await write('young', young)
-        await write('other', '{"type":"session_meta","payload":{}}\n')
+        await write('other', '{"record_type":"state"}\n')
       }
       const [brief, full] = [
         await shell('palimpsest import all --skip-bad-lines', directory),
@@ -238,7 +238,7 @@ describe('import', () => {
       )
       expect(stderr.trimEnd().split('\n')).toEqual([
         'error: empty.jsonl: the file is empty',
-        'error: notes.txt: not a session in any known format; if it is one, say which with --format (claude-code, pi, roo, openai, anthropic or palimpsest)',
+        'error: notes.txt: not a session in any known format; if it is one, say which with --format (claude-code, codex, pi, roo, openai, anthropic or palimpsest)',
         expect.stringMatching(
           /^error: torn\.jsonl, line 2: .*; fix the line, or skip it with --skip-bad-lines$/,
         ),

@@ -1,5 +1,6 @@
 import { anthropic } from './anthropic.ts'
 import { claudeCode } from './claude-code.ts'
+import { codex } from './codex.ts'
 import { documents } from './documents.ts'
 import type { DocumentFormat, LineFormat } from './format.ts'
 import { openAi } from './openai.ts'
@@ -7,7 +8,7 @@ import { pi } from './pi.ts'
 import { roo } from './roo.ts'
 
 /** The library's formats that are recognised by a single line, in the order in which they are tried. */
-export const lineFormats: readonly LineFormat[] = [pi, claudeCode]
+export const lineFormats: readonly LineFormat[] = [codex, pi, claudeCode]
 
 /**
  * The library's formats that are recognised by their messages, in the order in which they are tried. The last one accepts messages that

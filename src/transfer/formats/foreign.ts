@@ -17,7 +17,6 @@ interface Foreign {
   readonly isAlike?: true
 }
 
-const rollout = new Set<unknown>(['session_meta', 'response_item', 'event_msg', 'turn_context', 'compacted'])
 const responseItems = new Set<unknown>([
   'function_call',
   'function_call_output',
@@ -45,11 +44,8 @@ const isDroidMessage = ({ type, id, message }: Fields): boolean =>
 /** Unsupported formats in the order in which they are tried: more specific ones first. */
 const foreign: readonly Foreign[] = [
   {
-    name: 'a Codex rollout',
-    shows: (fields) =>
-      (rollout.has(fields['type']) && hasAll(fields, 'payload')) ||
-      hasAll(fields, 'record_type') ||
-      hasAll(fields, 'id', 'instructions', 'git'),
+    name: 'a Codex rollout of before September 2025',
+    shows: (fields) => hasAll(fields, 'record_type') || hasAll(fields, 'id', 'instructions', 'git'),
   },
   {
     name: 'the output of codex exec',

@@ -45,7 +45,7 @@ export const callsOf = (
 }
 
 /** Returns the arguments of a call as JSON, or as text if the model wrote invalid JSON. */
-const inputOf = (text: unknown): unknown => {
+export const inputOf = (text: unknown): unknown => {
   if (typeof text !== 'string') return text ?? {}
   if (text.trim() === '') return {}
   const parsed = parseJson(text)

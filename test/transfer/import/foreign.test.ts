@@ -8,14 +8,7 @@ import { jsonl } from '../../support/import-log.ts'
 
 const foreign = [
   [
-    'a Codex rollout',
-    jsonl(
-      { timestamp: '2026-01-01T00:00:00.000Z', type: 'session_meta', payload: { id: 'x' } },
-      { type: 'response_item', payload: { type: 'message', role: 'user', content: [] } },
-    ),
-  ],
-  [
-    'a Codex rollout',
+    'a Codex rollout of before September 2025',
     jsonl(
       { id: 'x', timestamp: 't', instructions: null, git: {} },
       { type: 'message', role: 'user', content: [] },
@@ -69,7 +62,6 @@ const files = [
   ['claude-sdk-stream.jsonl', 'Claude Code’s stream-json output'],
   ['claudeai.json', 'a Claude.ai export'],
   ['codex-exec.jsonl', 'the output of codex exec'],
-  ['codex.jsonl', 'a Codex rollout'],
   ['copilot-chat-v4.jsonl', 'a Copilot chat'],
   ['copilot-chat.json', 'a Copilot chat'],
   ['cursor-composer.json', 'a Cursor composer'],
