@@ -40,7 +40,9 @@ describe('import', () => {
       const ran = await shell(`palimpsest import ${files}`, directory)
       expect(ran.code).toBe(1)
       expect(ran.stderr.trimEnd().split('\n')).toEqual([
-        expect.stringMatching(/^error: codex\.jsonl: this is a Codex rollout of before September 2025: not supported yet; /),
+        expect.stringMatching(
+          /^error: codex\.jsonl: this is a Codex rollout of before September 2025: not supported yet; /,
+        ),
         expect.stringMatching(/^error: gone\.jsonl cannot be read \(it does not exist\)/),
       ])
       expect(ran.stdout.trimEnd().split('\n').slice(-3)).toEqual([
@@ -56,7 +58,11 @@ describe('import', () => {
           { file: 'claude-code.jsonl', conversations: expect.any(Array) },
         ],
         failed: [
-          { file: 'codex.jsonl', _tag: 'UnsupportedFormat', found: 'a Codex rollout of before September 2025' },
+          {
+            file: 'codex.jsonl',
+            _tag: 'UnsupportedFormat',
+            found: 'a Codex rollout of before September 2025',
+          },
           { file: 'gone.jsonl', _tag: 'FileUnreadable' },
         ],
         withoutMessages: ['young.jsonl', 'empty.jsonl'],
@@ -238,7 +244,7 @@ describe('import', () => {
       )
       expect(stderr.trimEnd().split('\n')).toEqual([
         'error: empty.jsonl: the file is empty',
-        'error: notes.txt: not a session in any known format; if it is one, say which with --format (claude-code, codex, pi, roo, openai, anthropic or palimpsest)',
+        'error: notes.txt: not a session in any known format; if it is one, say which with --format (claude-code, codex, copilot, pi, roo, openai, responses, anthropic or palimpsest)',
         expect.stringMatching(
           /^error: torn\.jsonl, line 2: .*; fix the line, or skip it with --skip-bad-lines$/,
         ),

@@ -8,7 +8,7 @@ import { stringOf } from './source.ts'
 export type ItemMessage = { readonly message: Message } | { readonly leftOut: string }
 
 /**
- * Converts an item of the Responses API, as a rollout holds it, to a message: calls and their outputs become blocks of the Messages API.
+ * Converts an item of the Responses API, to a message: calls and their outputs become blocks of the Messages API.
  * Items that other APIs do not know, such as `compaction`, are kept unchanged in a block of type `responses_item`.
  */
 export const messageOfItem = (item: Fields): ItemMessage => {
@@ -55,6 +55,12 @@ export const messageOfItem = (item: Fields): ItemMessage => {
   }
 }
 
+/** Joins two messages of the model, which are parts of one reply; undefined if not both are. */
+export const joinReplies = (first: Message, second: Message): Message | undefined =>
+  first.role === 'assistant' && second.role === 'assistant'
+    ? { ...first, content: [...first.content, ...second.content] }
+    : undefined
+
 /** Converts a list of items to messages. Consecutive items of the model become one message. */
 export const messagesOfItems = (items: readonly unknown[]): readonly Message[] => {
   const messages: Message[] = []
@@ -62,9 +68,8 @@ export const messagesOfItems = (items: readonly unknown[]): readonly Message[] =
     const mapped = messageOfItem(item)
     if ('leftOut' in mapped) continue
     const last = messages.at(-1)
-    const { role, content } = mapped.message
-    if (role === 'assistant' && last?.role === role)
-      messages.splice(-1, 1, { role, content: [...last.content, ...content] })
+    const joined = last && joinReplies(last, mapped.message)
+    if (joined) messages.splice(-1, 1, joined)
     else messages.push(mapped.message)
   }
   return messages

@@ -51,7 +51,16 @@ export const documents =
 
 export const textOf = (lines: readonly FileLine[]): string => lines.map(({ text }) => text).join('\n')
 
-const messagesIn = (owner: Fields): unknown => owner['messages'] ?? owner['traj']
+/** Returns the messages of an object that contains them: a request, a response, or a record of either. */
+export const messagesIn = ({ messages, traj, input, output, object, model }: Fields): unknown => {
+  if (messages !== undefined || traj !== undefined) return messages ?? traj
+  // A call and its output have these fields, too.
+  const items = object === 'response' ? [input, output] : model === undefined ? [] : [input]
+  const list = items.flatMap((each): unknown[] =>
+    typeof each === 'string' ? [{ role: 'user', content: each }] : Array.isArray(each) ? each : [],
+  )
+  return list.length > 0 ? list : undefined
+}
 const hasMessages = (value: unknown): value is Fields => isFields(value) && Array.isArray(messagesIn(value))
 
 /** Reports whether a line contains a whole conversation. No single line of a multi-line document does. */

@@ -17,12 +17,6 @@ interface Foreign {
   readonly isAlike?: true
 }
 
-const responseItems = new Set<unknown>([
-  'function_call',
-  'function_call_output',
-  'custom_tool_call',
-  'custom_tool_call_output',
-])
 const kimiMarks = new Set<unknown>(['_checkpoint', '_usage', '_system_prompt'])
 
 const isText = (value: unknown): value is string => typeof value === 'string'
@@ -30,8 +24,6 @@ const beginsWith = (value: unknown, beginning: string): boolean =>
   isText(value) && value.startsWith(beginning)
 const objectsIn = (list: unknown): readonly Fields[] => (Array.isArray(list) ? list.filter(isFields) : [])
 const areLists = (...values: readonly unknown[]): boolean => values.every(Array.isArray)
-const hasTyped = (list: unknown, ...types: readonly unknown[]): boolean =>
-  objectsIn(list).some(({ type }) => types.includes(type))
 
 /** Reports whether a line is a message of a Factory Droid session. Messages of pi look the same but contain a time. */
 const isDroidMessage = ({ type, id, message }: Fields): boolean =>
@@ -88,10 +80,6 @@ const foreign: readonly Foreign[] = [
       isText(role) && isFields(message) && type === undefined && content === undefined,
   },
   { name: 'a Cursor composer', shows: (fields) => hasAll(fields, 'composerId', 'conversationMap') },
-  {
-    name: 'a Copilot CLI session',
-    shows: ({ type, data }) => beginsWith(type, 'session.') && data !== undefined,
-  },
   {
     name: 'a Copilot chat',
     shows: ({ requests, responderUsername, kind, v, k }) =>
@@ -153,14 +141,6 @@ const foreign: readonly Foreign[] = [
       typeof v === 'number' && objectsIn(messages).some((message) => hasAll(message, 'role', 'messageId')),
   },
   { name: 'the context of a Kimi session', shows: (fields) => kimiMarks.has(fields['role']) },
-  {
-    name: 'a conversation of the OpenAI Responses API',
-    shows: ({ object, type, call_id, content, input }) =>
-      object === 'response' ||
-      (responseItems.has(type) && isText(call_id)) ||
-      hasTyped(content, 'input_text', 'output_text', 'input_image') ||
-      objectsIn(input).some((item) => hasAll(item, 'role', 'content') || responseItems.has(item['type'])),
-  },
   { name: 'a ShareGPT list', shows: (fields) => Array.isArray(fields['conversations']) },
 ]
 

@@ -5,7 +5,17 @@ import type { NoteFact } from '../../events/notes.ts'
 import type { LazyList } from './shelf.ts'
 
 /** The library's own import formats. */
-export const formats = ['claude-code', 'codex', 'pi', 'roo', 'openai', 'anthropic', 'palimpsest'] as const
+export const formats = [
+  'claude-code',
+  'codex',
+  'copilot',
+  'pi',
+  'roo',
+  'openai',
+  'responses',
+  'anthropic',
+  'palimpsest',
+] as const
 export type BuiltInFormat = (typeof formats)[number]
 /** Name of a format: one of the library's own, or a registered one. */
 export type Format = BuiltInFormat | (string & Record<never, never>)

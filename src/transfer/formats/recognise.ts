@@ -8,9 +8,11 @@ import {
 } from './errors.ts'
 import { alikeIn, foreignIn, foreignText } from './foreign.ts'
 import { documentFormats, lineFormats } from './built-in.ts'
+import { messagesIn } from './documents.ts'
 import { palimpsest } from './palimpsest.ts'
 import type { BuiltInFormat as Format } from './plan.ts'
 import { type Fields, isFields } from '../../events/json.ts'
+import { isItem } from './responses.ts'
 import { linesOf, parseJson, valuesOf } from './source.ts'
 
 type Recognised = E.Either<UnknownFormat | UnsupportedFormat, Format>
@@ -53,14 +55,18 @@ const formatOfLine = (fields: Fields): { readonly name: Format } | undefined =>
   [palimpsest, ...lineFormats].find(({ recognises }) => recognises(fields))
 
 const formatOfDocument = (document: unknown): Format | undefined => {
-  if (isFields(document))
-    return Array.isArray(document['messages']) ? formatOfRequest(document, document['messages']) : undefined
+  if (isFields(document)) return formatOfOwner(document)
   if (!Array.isArray(document)) return undefined
   const list = document.filter(isFields)
   if (list.some((item) => Array.isArray(item['traj']))) return 'openai'
-  const owner = list.find((item) => Array.isArray(item['messages']))
-  if (owner) return formatOfDocument(owner)
-  return list.some((item) => 'role' in item) ? formatOfRequest({}, list) : undefined
+  const owner = list.find((item) => formatOfOwner(item) !== undefined)
+  if (owner) return formatOfOwner(owner)
+  return list.some((item) => 'role' in item || isItem(item)) ? formatOfRequest({}, list) : undefined
+}
+
+const formatOfOwner = (owner: Fields): Format | undefined => {
+  const messages = messagesIn(owner)
+  return Array.isArray(messages) && !('traj' in owner) ? formatOfRequest(owner, messages) : undefined
 }
 
 const formatOfRequest = (owner: Fields, list: readonly unknown[]): Format | undefined => {
