@@ -264,7 +264,7 @@ export async function* sealStore(inner: EventStore, keys: KeyStore): Fallible<St
           return all
         }),
     }),
-    blobs: sealedBlobs(inner.blobs, secret, withKeys),
+    blobs: sealedBlobs(inner.blobs, { secret, keys, withKeys }),
     scrub: inner.scrub ?? (() => async () => E.right(undefined)),
     close: () => async () => {
       const closed = await inner.close()()

@@ -4,7 +4,7 @@ import { toError } from '../../result/typed-error.ts'
 import type { EventStore } from '../port.ts'
 import type { KeyStore } from './key-store.ts'
 
-/** The secret of a store: the name of each large content, and its key, are derived from it. */
+/** The secret of a store: the name of each large content, and the id of its key, are derived from it. */
 export interface StoreSecret {
   /** Returns the secret. Rejects with `StoreDenied` if the store was sealed with other keys. Creates the secret if there is none. */
   readonly create: () => Promise<Uint8Array>
