@@ -120,6 +120,8 @@ export const sealedBlobs = (inner: BlobStore, { secret, keys, withKeys }: Sealin
     const id = keyIdOf(own, sha256)
     for (;;) {
       const given = yield* withKeys(() => blobKeys.read(id))
+      // What destroyed it may have failed before nothing was left of the key.
+      if (given && !given.key) yield* withKeys(async () => keys.scrub?.())
       if (!given?.key) return { last: given?.number ?? -1, isKept: false }
       const { number } = given
       const isRecent = async function* (): Fallible<StoreError, boolean> {

@@ -265,7 +265,11 @@ export async function* sealStore(inner: EventStore, keys: KeyStore): Fallible<St
         }),
     }),
     blobs: sealedBlobs(inner.blobs, { secret, keys, withKeys }),
-    scrub: inner.scrub ?? (() => async () => E.right(undefined)),
+    scrub: () =>
+      task(async function* (): Fallible<StoreError, void> {
+        if (inner.scrub) yield* unwrap(inner.scrub())
+        yield* withKeys(async () => keys.scrub?.())
+      }),
     close: () => async () => {
       const closed = await inner.close()()
       await keys.close()

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { type KeyStore, openStore, type Store } from '../../../src/index.ts'
@@ -311,6 +313,44 @@ describe('large content in EventStoreDB', () => {
     expect([...before.values()].map((one) => JSON.parse(one) as object)).toEqual([
       { palimpsest: 'blob key 1', number: 0, erased: expect.any(String) as string },
     ])
+  })
+})
+
+describe('an erasure that could not empty the log of a key file', () => {
+  it('leaves no key there once it is repeated', async () => {
+    const [folder, file] = [temporaryFolder(), join(temporaryFolder(), 'keys.db')]
+    const keys = keyFile(file)
+    const reader = new DatabaseSync(file)
+    atEnd(() => reader.close())
+    const removed = new Set<string>()
+    const read: KeyStore = {
+      ...keys,
+      write: async (id, next, former) => {
+        const isDestroyed = /"erased":\["/.test(next)
+        if (isDestroyed) {
+          for (const key of former?.match(/[\w-]{43}(?=")/g) ?? []) if (!next.includes(key)) removed.add(key)
+          reader.exec('BEGIN')
+          reader.prepare('SELECT * FROM keys').all()
+        }
+        return keys.write(id, next, former)
+      },
+    }
+    const store = await opened(`sqlite:${join(folder, 'store.db')}`, { seal: read })
+    await store.conversation('a').append([user('One.'), user('Two.')])
+    await expect(store.conversation('a').erase({ by: 'ann' })).rejects.toMatchObject({
+      _tag: 'StoreUnavailable',
+      message: expect.stringContaining('repeat the command') as string,
+    })
+    reader.exec('COMMIT')
+    const left = (): readonly string[] =>
+      [file, `${file}-wal`].flatMap((one) => {
+        const bytes = readFileSync(one, 'latin1')
+        return [...removed].filter((key) => bytes.includes(key))
+      })
+    expect(left().length).toBeGreaterThan(0)
+    await store.conversation('a').erase({ by: 'ann' })
+    expect(left()).toEqual([])
+    expect(await store.conversation('a').verify()).toMatchObject({ erased: 2 })
   })
 })
 
