@@ -99,7 +99,9 @@ export const blobs = (
   async function* list(): AsyncGenerator<BlobInfo, void> {
     const names = await orThrow(run(directory.newest([''], undefined, Infinity)))
     for (let next = 0; next < names.length; next += atOnce) {
-      const looks = names.slice(next, next + atOnce).map((name) => run(infoOf(name.slice(streamOf('').length))))
+      const looks = names
+        .slice(next, next + atOnce)
+        .map((name) => run(infoOf(name.slice(streamOf('').length))))
       for (const look of await Promise.all(looks)) {
         const info = await orThrow(look)
         if (info) yield info

@@ -35,7 +35,7 @@ export const keyFolder = (path: string): KeyStore => {
       try {
         await writeDurably(written, text)
         if (!(await isLinked(written, next))) return false
-        // So many writers have come since that the number was free again.
+        // Since then, others have written more often than emptied files stay: the number was free again.
         if (((await numbersIn(own))[0] ?? 0) - number > mostEmptied) {
           await discard(next)
           return false

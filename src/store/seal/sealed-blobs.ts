@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHmac, type DecipherGCM, randomFillSync } from 'node:crypto'
 import { type Fallible, orThrow, task, unwrap } from '../../result/fallible.ts'
-import { blobInfo } from '../blobs/blob-info.ts'
+import { blobInfo } from '../blob-info.ts'
 import type { StoreError } from '../errors.ts'
 import { isSealedBlob, sealMarkBytes } from '../marks.ts'
 import type { BlobInfo, BlobStore } from '../port.ts'
