@@ -4,6 +4,7 @@ import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import type { InvalidInput } from '../events/errors.ts'
 import { toError } from '../result/typed-error.ts'
+import { blobInfo } from '../store/blob-info.ts'
 import { completeStore } from '../store/complete-store.ts'
 import { outcomeUnknown, type StoreError, storeFaulty } from '../store/errors.ts'
 import type { AppendRequest, AppendOutcome, EventStore, StoreAdapter } from '../store/port.ts'
@@ -87,6 +88,7 @@ const checkedAdapter = (store: StoreAdapter): StoreAdapter => {
         get: (sha256) => iterated(() => blobs.get(sha256), faulty('blobs.get')),
         list: () => iterated(() => blobs.list(), faulty('blobs.list')),
         remove: (sha256, before) => asked('blobs.remove', () => blobs.remove(sha256, before)),
+        info: (sha256) => asked('blobs.info', () => blobInfo(blobs, sha256)),
       },
     }),
     ...(integrity && { integrity: () => asked('integrity', () => integrity()) }),

@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import { lazily } from '../result/lazily.ts'
+import { blobInfo } from '../store/blob-info.ts'
 import { type StoreError, storeClosed } from '../store/errors.ts'
 import { memoryStore } from '../store/memory/store.ts'
 import type { BlobStore, EventStore } from '../store/port.ts'
@@ -57,6 +58,7 @@ export const lateStore = (
     blobs: {
       ...lazily(blobsIn(created), ['put']),
       ...lazily(blobsIn(found), ['remove'], ['get', 'list']),
+      info: (sha256) => TE.flatMap((blobs: BlobStore) => blobInfo(blobs, sha256))(blobsIn(found)),
     },
     integrity: () => TE.flatMap(({ integrity }: EventStore) => integrity?.() ?? TE.right(undefined))(found),
     backup: (file, options) =>

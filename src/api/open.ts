@@ -132,7 +132,8 @@ const openOptions = (options: unknown): E.Either<InvalidInput, StoreOptions> => 
 const isKeys = (value: unknown): value is string | KeyStore =>
   typeof value === 'string'
     ? value !== ''
-    : ['read', 'write', 'close'].every((name) => typeof Reflect.get(Object(value), name) === 'function')
+    : ['read', 'write', 'close'].every((name) => typeof Reflect.get(Object(value), name) === 'function') &&
+      ['function', 'undefined'].includes(typeof Reflect.get(Object(value), 'scrub'))
 
 const openSource = (
   source: string | StoreAdapter,

@@ -91,13 +91,18 @@ export const blobsInStreams = (log: EventLog, index: StreamIndex): BlobStore => 
     }
   }
 
+  async function* infoOf(sha256: string): Fallible<StoreError, BlobInfo | undefined> {
+    const seal = yield* liveSeal(sha256)
+    return seal && { sha256, bytes: seal.bytes, time: new Date(seal.time) }
+  }
+
   async function* list(): AsyncGenerator<BlobInfo, void> {
     const pages = namePages((last) => index.streams(blobPrefix, last ?? '', pageOfNames))
     for await (const page of pages)
       for (const name of await orThrow(page)) {
         const sha256 = name.slice(blobPrefix.length)
-        const seal = await orThrow(run(liveSeal(sha256)))
-        if (seal) yield { sha256, bytes: seal.bytes, time: new Date(seal.time) }
+        const info = await orThrow(run(infoOf(sha256)))
+        if (info) yield info
       }
   }
 
@@ -117,6 +122,7 @@ export const blobsInStreams = (log: EventLog, index: StreamIndex): BlobStore => 
     get,
     list,
     remove: (sha256, before) => task(() => remove(sha256, before)),
+    info: (sha256) => task(() => infoOf(sha256)),
   }
 }
 

@@ -77,5 +77,8 @@ const lackIn = (store: unknown): InvalidInput | undefined => {
           `must be at least ${leastForBlobs} in a store that does not provide blobs`,
         )
   const blobMethod = blobMethods.find((name) => !isObject(blobs) || typeof blobs[name] !== 'function')
-  return blobMethod && invalidInput(`store.blobs.${blobMethod}`, 'must be a method: every BlobStore has it')
+  if (blobMethod) return invalidInput(`store.blobs.${blobMethod}`, 'must be a method: every BlobStore has it')
+  return ['function', 'undefined'].includes(typeof Reflect.get(Object(blobs), 'info'))
+    ? undefined
+    : invalidInput('store.blobs.info', 'must be a method, or omitted')
 }

@@ -188,6 +188,13 @@ export interface BlobStore {
   readonly list: () => AsyncIterable<BlobInfo>
   /** Removes the blob, unless it was put at or after `before`. */
   readonly remove: (sha256: string, before: Date) => TaskEither<StoreError, void>
+  /** Returns the size and time of a blob; undefined if it does not exist. For stores that find it faster than by listing all blobs. */
+  readonly info?: (sha256: string) => TaskEither<StoreError, BlobInfo | undefined>
+  /**
+   * Returns why a blob that does not exist cannot be read, and what to do, as the end of a sentence about it; undefined if that is
+   * unknown. For stores with `isSealed`.
+   */
+  readonly whyAbsent?: (sha256: string) => TaskEither<StoreError, string | undefined>
 }
 
 export interface BlobInfo {

@@ -3,6 +3,7 @@ import { streamOf } from '../events/ids.ts'
 import { tell } from '../conversation/beside/worker-log.ts'
 import { run, unwrap, type Fallible } from '../result/fallible.ts'
 import type { EventStore } from '../store/port.ts'
+import { checkHasKeys } from '../store/seal/store-secret.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
 import { withNearest } from '../conversation/reading/nearest-conversation.ts'
 import { idsOf, isOfStore, type PlannedCopy, planOf } from './copy-plan.ts'
@@ -66,6 +67,7 @@ export async function* copyBetween(
   to: EventStore,
   { ids, progress, adapter = to, renewIndex = async () => {} }: StoreCopyOptions = {},
 ): Fallible<CopyError, readonly CopyResult[]> {
+  for (const store of [from, to]) yield* checkHasKeys(store)
   const plan = yield* planOf(from, ids ?? (yield* idsOf(from)), ids !== undefined)
   const total = [...plan.values()].reduce((sum, planned) => sum + eventsOf(planned), 0)
   const outcomes = new Map<string, CopyResult>()

@@ -9,7 +9,8 @@ import { restoreLiterals, type Reference, referencesOf } from './cut.ts'
 /** Number of blobs read concurrently. */
 const readers = 4
 
-type Read = E.Either<StoreError, ReadContent>
+/** A blob as read. If it is absent, `why` may say why. */
+type Read = E.Either<StoreError, ReadContent & { readonly why?: string | undefined }>
 
 /**
  * Returns a page of events with the content stored outside restored. Each blob is read once and checked against its hash. Errors:
@@ -52,7 +53,9 @@ const readAll = async (
 
 const readOne = async (blobs: BlobStore, { sha256, raw }: Reference): Promise<Read> => {
   try {
-    return E.right(await readContent(blobs.get(sha256), raw === true))
+    const read = await readContent(blobs.get(sha256), raw === true)
+    if (read.bytes > 0 || !blobs.whyAbsent) return E.right(read)
+    return E.map((why: string | undefined) => ({ ...read, why }))(await blobs.whyAbsent(sha256)())
   } catch (error) {
     if (isStoreError(error)) return E.left(error)
     throw error
@@ -75,7 +78,7 @@ const restoredWith = (
   for (const reference of references) {
     const read = contents.get(keyOf(reference))
     if (!read || E.isLeft(read)) return read ?? E.left(missing(event, reference))
-    if (read.right.bytes === 0) return E.left(missing(event, reference))
+    if (read.right.bytes === 0) return E.left(missing(event, reference, read.right.why))
     const isWhole = read.right.sha256 === reference.sha256 && read.right.bytes === reference.bytes
     if (!isWhole) return E.left(damaged(event, reference, 'does not match its hash'))
   }
@@ -90,9 +93,13 @@ const restoredWith = (
 
 const advice = 'restore a backup, or import the session again'
 
-const missing = ({ stream, revision, id: event }: RecordedEvent, { sha256 }: Reference): BlobMissing => ({
+const missing = (
+  { stream, revision, id: event }: RecordedEvent,
+  { sha256 }: Reference,
+  why?: string,
+): BlobMissing => ({
   _tag: 'BlobMissing',
-  message: `content of event ${revision} of stream ${stream} (${event}) is missing: blob ${sha256}; ${advice}`,
+  message: `content of event ${revision} of stream ${stream} (${event}) ${why === undefined ? `is missing: blob ${sha256}; ${advice}` : `cannot be read: blob ${sha256} ${why}`}`,
   stream,
   revision,
   event,

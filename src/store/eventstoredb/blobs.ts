@@ -91,8 +91,7 @@ export const blobs = (
   /**
    * Returns the hash, size and time of a blob; undefined if the blob was removed or never written. The directory also lists such blobs.
    */
-  async function* infoOf(name: string): Fallible<StoreError, BlobInfo | undefined> {
-    const sha256 = name.slice(streamOf('').length)
+  async function* infoOf(sha256: string): Fallible<StoreError, BlobInfo | undefined> {
     const seal = yield* newestSeal(sha256)
     return seal && { sha256, bytes: sealOf(seal).bytes, time: new Date(seal.created) }
   }
@@ -100,7 +99,9 @@ export const blobs = (
   async function* list(): AsyncGenerator<BlobInfo, void> {
     const names = await orThrow(run(directory.newest([''], undefined, Infinity)))
     for (let next = 0; next < names.length; next += atOnce) {
-      const looks = names.slice(next, next + atOnce).map((name) => run(infoOf(name)))
+      const looks = names
+        .slice(next, next + atOnce)
+        .map((name) => run(infoOf(name.slice(streamOf('').length))))
       for (const look of await Promise.all(looks)) {
         const info = await orThrow(look)
         if (info) yield info
@@ -130,5 +131,6 @@ export const blobs = (
     get,
     list,
     remove: (sha256, before) => task(() => remove(sha256, before)),
+    info: (sha256) => task(() => infoOf(sha256)),
   }
 }

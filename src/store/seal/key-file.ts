@@ -66,6 +66,10 @@ export const keyFile = (path: string): KeyStore => {
       if (changes === 1) await emptyLog(db)
       return changes === 1
     },
+    scrub: async () => {
+      const db = existing()
+      if (db) await emptyLog(db)
+    },
     close: async () => {
       opened?.close()
       opened = undefined

@@ -1,13 +1,17 @@
 import { hash, randomUUID } from 'node:crypto'
-import { link, open, readFile, rename, rm, stat } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { link, open, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
 import { makeFolder } from '../make-folder.ts'
 import type { KeyStore } from './key-store.ts'
 
-/** Time in milliseconds after which a write that another process began counts as abandoned. */
+// The texts of an id are the files `0.json`, `1.json` … of a folder of its own; the one with the highest number counts. A writer links
+// its file under the next number, which only one writer can, and empties the former ones. They stay for a while, so that a writer that
+// was stopped in between, for however long, does not take a number of the past.
+
+/** Number of emptied files that stay. */
+const mostEmptied = 16
+/** Time in milliseconds after which a file that a writer has not linked counts as abandoned. */
 const abandoned = 10_000
-const pause = 5
 
 /**
  * Keeps each text in a file of its own in a folder, which the first write creates, for its owner only. Any number of processes of one
@@ -16,71 +20,113 @@ const pause = 5
 export const keyFolder = (path: string): KeyStore => {
   // The process may change its directory.
   const folder = resolve(path)
-  const fileOf = (id: string): string => join(folder, `${hash('sha256', id)}.json`)
-
-  const read = async (id: string): Promise<string | undefined> => {
-    try {
-      const text = await readFile(fileOf(id), 'utf8')
-      // A writer that has just replaced the file overwrites the former one.
-      return text.includes('\0') ? await readFile(fileOf(id), 'utf8') : text
-    } catch (error) {
-      if (isCode(error, 'ENOENT')) return undefined
-      throw error
-    }
-  }
-
-  /** Takes the place of the next version of a file, which one writer can have at a time. Returns false if another one has it. */
-  const take = async (written: string, next: string): Promise<boolean> => {
-    try {
-      await link(written, next)
-      return true
-    } catch (error) {
-      if (!isCode(error, 'EEXIST')) throw error
-    }
-    const { mtimeMs } = await stat(next).catch(() => ({ mtimeMs: Infinity }))
-    if (Date.now() - mtimeMs > abandoned) await rm(next, { force: true })
-    else await sleep(pause)
-    return false
-  }
+  const folderOf = (id: string): string => join(folder, hash('sha256', id))
 
   return {
     name: path,
-    read,
+    read: async (id) => (await newest(folderOf(id)))?.text,
     write: async (id, text, before) => {
-      await makeFolder(folder, 0o700)
-      const file = fileOf(id)
-      const written = `${file}.${randomUUID()}`
-      const next = `${file}.next`
+      const own = folderOf(id)
+      for (const made of await makeFolder(own, 0o700)) await syncFolder(dirname(made))
+      const found = await newest(own)
+      if (found?.text !== before) return false
+      const number = (found?.number ?? -1) + 1
+      const [written, next] = [join(own, randomUUID()), fileOf(own, number)]
       try {
-        await writeDurably(written, text, 'wx')
-        if (!(await take(written, next))) return false
-        if ((await read(id)) !== before) {
-          await rm(next, { force: true })
+        await writeDurably(written, text)
+        if (!(await isLinked(written, next))) return false
+        // Since then, others have written more often than emptied files stay: the number was free again.
+        if (((await numbersIn(own))[0] ?? 0) - number > mostEmptied) {
+          await discard(next)
           return false
         }
-        const former = before === undefined ? undefined : await open(file, 'r+')
-        try {
-          await rename(next, file)
-          await syncFolder(folder)
-          // The name is gone, but the bytes would stay on the disk.
-          if (former && before !== undefined) {
-            await former.write(Buffer.alloc(Buffer.byteLength(before)), 0, undefined, 0)
-            await former.sync()
-          }
-        } finally {
-          await former?.close()
-        }
+        await syncFolder(own)
+        await emptyFormer(own)
         return true
       } finally {
-        await rm(written, { force: true })
+        await discard(written)
+      }
+    },
+    scrub: async () => {
+      for (const name of (await namesIn(folder)).filter((one) => /^[0-9a-f]{64}$/.test(one))) {
+        const own = join(folder, name)
+        await emptyFormer(own)
+        for (const left of (await namesIn(own)).filter((one) => !isText(one)))
+          if (Date.now() - (await timeOf(join(own, left))) > abandoned) await discard(join(own, left))
       }
     },
     close: async () => undefined,
   }
 }
 
-const writeDurably = async (path: string, text: string, flags: string): Promise<void> => {
-  const file = await open(path, flags, 0o600)
+const fileOf = (own: string, number: number): string => join(own, `${number}.json`)
+const isText = (name: string): boolean => /^\d+\.json$/.test(name)
+
+/** Returns the numbers of the texts in a folder, the highest first. */
+const numbersIn = async (own: string): Promise<readonly number[]> =>
+  (await namesIn(own))
+    .filter(isText)
+    .map((name) => Number.parseInt(name, 10))
+    .toSorted((one, other) => other - one)
+
+const newest = async (
+  own: string,
+): Promise<{ readonly number: number; readonly text: string } | undefined> => {
+  for (;;) {
+    const [number] = await numbersIn(own)
+    if (number === undefined) return undefined
+    const text = await ifThere(readFile(fileOf(own, number), 'utf8'))
+    // A writer that has just replaced it empties it.
+    if ((await numbersIn(own))[0] === number) return { number, text: text ?? '' }
+  }
+}
+
+/** Overwrites the texts that were replaced: without their names, the bytes would stay on the disk. */
+const emptyFormer = async (own: string): Promise<void> => {
+  const [last = 0, ...former] = await numbersIn(own)
+  for (const number of former) {
+    const file = await ifThere(open(fileOf(own, number), 'r+'))
+    try {
+      const { size = 0 } = (await file?.stat()) ?? {}
+      if (size > 0) {
+        await file?.write(Buffer.alloc(size), 0, undefined, 0)
+        await file?.sync()
+        await file?.truncate()
+      }
+    } finally {
+      await file?.close()
+    }
+    if (last - number > mostEmptied) await rm(fileOf(own, number), { force: true })
+  }
+}
+
+/** Removes a file, and overwrites it unless it has another name. */
+const discard = async (path: string): Promise<void> => {
+  const file = await ifThere(open(path, 'r+'))
+  try {
+    await rm(path, { force: true })
+    const { nlink = 1, size = 0 } = (await file?.stat()) ?? {}
+    if (nlink > 0) return
+    await file?.write(Buffer.alloc(size), 0, undefined, 0)
+    await file?.sync()
+  } finally {
+    await file?.close()
+  }
+}
+
+/** Gives a file a second name. Returns false if another file has that name, or the first name is gone. */
+const isLinked = async (written: string, next: string): Promise<boolean> => {
+  try {
+    await link(written, next)
+    return true
+  } catch (error) {
+    if (isCode(error, 'EEXIST') || isCode(error, 'ENOENT')) return false
+    throw error
+  }
+}
+
+const writeDurably = async (path: string, text: string): Promise<void> => {
+  const file = await open(path, 'wx', 0o600)
   try {
     await file.writeFile(text)
     await file.sync()
@@ -95,6 +141,19 @@ const syncFolder = async (folder: string): Promise<void> => {
     await opened.sync()
   } finally {
     await opened.close()
+  }
+}
+
+const namesIn = async (folder: string): Promise<readonly string[]> => (await ifThere(readdir(folder))) ?? []
+const timeOf = async (path: string): Promise<number> => (await ifThere(stat(path)))?.mtimeMs ?? Infinity
+
+/** Returns undefined if there is no such file. */
+const ifThere = async <A>(work: Promise<A>): Promise<A | undefined> => {
+  try {
+    return await work
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) return undefined
+    throw error
   }
 }
 

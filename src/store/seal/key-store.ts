@@ -9,10 +9,13 @@ export interface KeyStore {
   readonly read: (id: string) => Promise<string | undefined>
   /**
    * Stores a text under an id if `before` is the text stored there, and returns true; otherwise changes nothing and returns false. A
-   * stored text survives a power cut. Nobody can read a replaced text again: not in a log, and not in a former version of a file.
+   * stored text survives a power cut. Nobody can read a replaced text again: not in a log, and not in a former version of a file. If
+   * that fails after the text was stored, `write` throws, and `scrub` does the rest.
    *
    * @param before undefined if nothing must be stored under the id
    */
   readonly write: (id: string, text: string, before: string | undefined) => Promise<boolean>
+  /** Removes what is left of replaced texts, in case a `write` has failed or was interrupted. For places where that can happen. */
+  readonly scrub?: () => Promise<void>
   readonly close: () => Promise<void>
 }

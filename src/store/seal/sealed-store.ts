@@ -264,8 +264,12 @@ export async function* sealStore(inner: EventStore, keys: KeyStore): Fallible<St
           return all
         }),
     }),
-    blobs: sealedBlobs(inner.blobs, secret, withKeys),
-    scrub: inner.scrub ?? (() => async () => E.right(undefined)),
+    blobs: sealedBlobs(inner.blobs, { secret, keys, withKeys }),
+    scrub: () =>
+      task(async function* (): Fallible<StoreError, void> {
+        if (inner.scrub) yield* unwrap(inner.scrub())
+        yield* withKeys(async () => keys.scrub?.())
+      }),
     close: () => async () => {
       const closed = await inner.close()()
       await keys.close()

@@ -1,10 +1,11 @@
 import { hash, randomBytes, randomUUID } from 'node:crypto'
-import { orThrow } from '../../result/fallible.ts'
+import { type Fallible, orThrow, unwrap } from '../../result/fallible.ts'
 import { toError } from '../../result/typed-error.ts'
-import type { EventStore } from '../port.ts'
+import type { StoreError } from '../errors.ts'
+import type { EventStore, StreamRange } from '../port.ts'
 import type { KeyStore } from './key-store.ts'
 
-/** The secret of a store: the name of each large content, and its key, are derived from it. */
+/** The secret of a store: the name of each large content, and the id of its key, are derived from it. */
 export interface StoreSecret {
   /** Returns the secret. Rejects with `StoreDenied` if the store was sealed with other keys. Creates the secret if there is none. */
   readonly create: () => Promise<Uint8Array>
@@ -21,12 +22,24 @@ const used = ' used'
 /** Stream whose first event names the keys with which the store is sealed. */
 const stream = 'seal'
 
+const firstOf = (name: string): StreamRange => ({ stream: name, from: 0, direction: 'forwards', limit: 1 })
+
+/** Fails with `StoreDenied` if a store is sealed and was opened without keys. */
+export async function* checkHasKeys(store: EventStore): Fallible<StoreError, void> {
+  if (store.isSealed || (yield* unwrap(store.read(firstOf(stream)))).length === 0) return
+  yield {
+    _tag: 'StoreDenied',
+    message: `${store.url} is sealed, and was opened without its keys: add them to its URL, like sqlite:palimpsest.db?seal=keys.db`,
+    store: store.url,
+  }
+}
+
 export const createStoreSecret = (store: EventStore, keys: KeyStore): StoreSecret => {
   let known: Promise<Uint8Array | undefined> | undefined
   let isKnown = false
 
   const readNamed = async (): Promise<string | undefined> => {
-    const [event] = await orThrow(store.read({ stream, from: 0, direction: 'forwards', limit: 1 }))
+    const [event] = await orThrow(store.read(firstOf(stream)))
     return event && (JSON.parse(event.data) as { readonly keys: string }).keys
   }
   const compared = async (): Promise<Uint8Array | undefined> => {

@@ -1,8 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
+import { catchTyped, task } from '../../result/fallible.ts'
 import { toError } from '../../result/typed-error.ts'
 import { type StoreError, storeClosed } from '../errors.ts'
-import { type BlobStore, maxPage } from '../port.ts'
+import { type BlobInfo, type BlobStore, maxPage } from '../port.ts'
 import { storeError } from './errors.ts'
 import type { Guard } from './guard.ts'
 import { once } from '../../result/once.ts'
@@ -30,6 +31,7 @@ export const sqliteBlobs = (
       `SELECT sha256, bytes, time FROM blobs
        WHERE sha256 > ? AND sha256 NOT GLOB '*[^0-9a-f]*' AND typeof(sha256) = 'text' ORDER BY sha256 LIMIT ?`,
     ),
+    info: db.prepare('SELECT sha256, bytes, time FROM blobs WHERE sha256 = ?'),
     remove: db.prepare('DELETE FROM blobs WHERE sha256 = ? AND time < ?'),
     removeChunks: db.prepare('DELETE FROM blob_chunks WHERE sha256 = ?'),
   }))
@@ -94,8 +96,7 @@ export const sqliteBlobs = (
     list: async function* () {
       for (let after = ''; ;) {
         const page = reading(() => statements().list.all(after, maxPage))
-        for (const { sha256, bytes, time } of page)
-          yield { sha256: String(sha256), bytes: Number(bytes), time: new Date(String(time)) }
+        for (const row of page) yield infoIn(row)
         const last = page.at(-1)
         if (!last) return
         after = String(last['sha256'])
@@ -108,5 +109,18 @@ export const sqliteBlobs = (
             statements().removeChunks.run(sha256)
         }),
       ),
+    info: (sha256) =>
+      task(() =>
+        catchTyped<StoreError, BlobInfo | undefined>(async () => {
+          const row = reading(() => statements().info.get(sha256))
+          return row && infoIn(row)
+        }),
+      ),
   }
 }
+
+const infoIn = ({ sha256, bytes, time }: Readonly<Record<string, unknown>>): BlobInfo => ({
+  sha256: String(sha256),
+  bytes: Number(bytes),
+  time: new Date(String(time)),
+})

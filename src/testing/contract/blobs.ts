@@ -19,6 +19,7 @@ export const blobs: readonly ContractRule[] = [
     run: async (store) => {
       assert.equal((await bytesOf(store, blobOf(1).sha256)).length, 0)
       assert.deepEqual(await infosOf(store), [])
+      if (store.blobs.info) assert.equal(await right(store.blobs.info(blobOf(1).sha256)), undefined)
       await right(store.blobs.remove(blobOf(1).sha256, new Date()))
     },
   },
@@ -43,6 +44,7 @@ export const blobs: readonly ContractRule[] = [
       for (const [index, { sha256, time }] of second.entries()) {
         const before = first[index]?.time.getTime() ?? Infinity
         assert.equal(time.getTime() > before, sha256 === large.sha256)
+        if (store.blobs.info) assert.deepEqual(await right(store.blobs.info(sha256)), second[index])
       }
       assert.ok((await bytesOf(store, large.sha256)).equals(Buffer.concat(large.chunks)))
     },
@@ -57,6 +59,7 @@ export const blobs: readonly ContractRule[] = [
       assert.equal((await infosOf(store)).length, 1)
       await right(store.blobs.remove(blob.sha256, await later()))
       assert.deepEqual(await infosOf(store), [])
+      if (store.blobs.info) assert.equal(await right(store.blobs.info(blob.sha256)), undefined)
       assert.equal((await bytesOf(store, blob.sha256)).length, 0)
       await right(store.blobs.put(blob.sha256, blob.chunks))
       assert.ok((await bytesOf(store, blob.sha256)).equals(Buffer.concat(blob.chunks)))

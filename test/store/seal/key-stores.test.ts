@@ -1,4 +1,5 @@
-import { existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -85,18 +86,44 @@ describe('keys', () => {
     await expect(keyFile(file).read('a')).rejects.toThrow('not a database')
   })
 
-  it('in a folder are written again after a writer has died', async () => {
+  it('in a folder are written again after a writer has died, and nothing is left of what it wrote', async () => {
     const folder = temporaryFolder()
     const keys = keyFolder(folder)
-    await keys.write('a', 'one', undefined)
+    await keys.write('a', 'former text', undefined)
     const [name = ''] = readdirSync(folder)
-    const next = join(folder, `${name}.next`)
-    writeFileSync(next, 'two')
-    expect(await keys.write('a', 'three', 'one')).toBe(false)
+    const own = join(folder, name)
+    // One writer died before it had linked its text, another one before it had emptied the former one.
+    const [written, linked] = [join(own, randomUUID()), join(own, '1.json')]
+    writeFileSync(written, 'text of the dead')
+    writeFileSync(linked, 'newest text')
+    expect(await keys.read('a')).toBe('newest text')
+    await keys.scrub?.()
+    expect(bytesIn(folder)).not.toContain('former')
+    expect(bytesIn(folder)).toContain('text of the dead')
     const longAgo = new Date(Date.now() - 60_000)
-    utimesSync(next, longAgo, longAgo)
-    expect(await keys.write('a', 'three', 'one')).toBe(false)
-    expect(existsSync(next)).toBe(false)
-    expect(await keys.write('a', 'three', 'one')).toBe(true)
+    utimesSync(written, longAgo, longAgo)
+    await keys.scrub?.()
+    expect(bytesIn(folder)).not.toContain('text of the dead')
+    expect(await keys.read('a')).toBe('newest text')
+    expect(await keys.write('a', 'three', 'newest text')).toBe(true)
+    expect(await keys.read('a')).toBe('three')
+  })
+
+  it('in a file are legible nowhere after a scrub, if somebody has read the file while they were replaced', async () => {
+    const folder = temporaryFolder()
+    const file = join(folder, 'keys.db')
+    const keys = keyFile(file)
+    atEnd(keys.close)
+    await keys.write('a', 'former', undefined)
+    const reader = new DatabaseSync(file)
+    reader.exec('BEGIN')
+    reader.prepare('SELECT * FROM keys').all()
+    await expect(keys.write('a', 'next', 'former')).rejects.toThrow('repeat the command')
+    expect(await keys.read('a')).toBe('next')
+    reader.exec('COMMIT')
+    expect(bytesIn(folder)).toContain('former')
+    await keys.scrub?.()
+    expect(bytesIn(folder)).not.toContain('former')
+    reader.close()
   })
 })

@@ -155,18 +155,33 @@ describe.each([
   it('is refused with other keys, and says so without any', async () => {
     const given = await scene()
     await talked(await given.open())
-    const other = join(temporaryFolder(), 'other.db')
-    await expect(openStore(given.url, { seal: other })).rejects.toMatchObject({
+    const otherKeys = join(temporaryFolder(), 'other.db')
+    await expect(openStore(given.url, { seal: otherKeys })).rejects.toMatchObject({
       _tag: 'StoreDenied',
       message: expect.stringContaining('was sealed with other keys') as string,
     })
-    expect(existsSync(other)).toBe(false)
+    expect(existsSync(otherKeys)).toBe(false)
     const plain = await openStore(given.url.replace(/[?&]seal=.*/, ''))
     atEnd(plain.close)
     await expect(plain.conversation('a').effective()).rejects.toMatchObject({
       _tag: 'DecodeFailed',
       message: expect.stringContaining('seal=keys.db') as string,
     })
+    // Nor is anything copied, in either direction.
+    const without = given.url.replace(/[?&]seal=.*/, '')
+    const folder = temporaryFolder()
+    const other = `sqlite:${join(folder, 'other-store.db')}`
+    for (const [from, to] of [
+      [without, `sqlite:${join(folder, 'copy.db')}`],
+      [other, without],
+    ] as const) {
+      if (from === other) await (await openStore(other)).close()
+      await expect(copyConversations({ from, to })).rejects.toMatchObject({
+        _tag: 'StoreDenied',
+        message: expect.stringContaining('opened without its keys') as string,
+      })
+    }
+    expect(readdirSync(folder).filter((name) => name.startsWith('copy'))).toEqual([])
     // Nor is anything appended: it could not name the hash of the event before it.
     await expect(plain.conversation('a').append(user('Hello.'))).rejects.toMatchObject({
       _tag: 'DecodeFailed',
