@@ -13,7 +13,7 @@ import { fileFinding, network, oldWal, permissions, room, wal } from './files.ts
 import { checkColumns, markAll, notAsWritten } from './columns.ts'
 import { damagedError, integrityProblems } from './integrity.ts'
 import { openFailure } from './open.ts'
-import { hasTables, unusable, versionOf } from './schema.ts'
+import { tablesVersion, unusable, versionOf } from './schema.ts'
 import { sqliteSettings, type SqliteSettings } from './settings.ts'
 import { openSqlite } from './store.ts'
 
@@ -68,7 +68,7 @@ const schema = (db: DatabaseSync, url: string): DiagnosisFinding => {
       'problem',
       'the database is empty: check the path; an import or an append creates the store',
     )
-  if (!hasTables(version))
+  if (Number(version) < tablesVersion)
     return findingOf(
       'schema',
       'warning',

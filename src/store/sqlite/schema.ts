@@ -52,17 +52,13 @@ const migrations: readonly string[] = [
 ]
 
 /** Version of the newest tables. */
-const tablesVersion = migrations.length
+export const tablesVersion = migrations.length
 
 /**
  * Version of a file in which removed content is never left legible: a file that was begun by a version that overwrites what it frees
  * (`secure_delete`), or was rewritten since. It has the tables of version 2; 0.1.0, which does not overwrite what it frees, refuses it.
  */
 export const currentVersion = 3
-
-/** Reports whether a file of this version has the newest tables. */
-export const hasTables = (version: unknown): boolean =>
-  version === tablesVersion || version === currentVersion
 
 /** Queries for the additions of each version. A query can be prepared only on a file that has the tables and the index that it uses. */
 const shapes: readonly string[] = [
@@ -124,7 +120,7 @@ const corrupt = (store: string, problem: string): StoreError => ({
  * version only once it is rewritten (rewrite.ts).
  */
 export const migrate = (db: DatabaseSync, from: Version): void => {
-  if (hasTables(from)) return
+  if (typeof from === 'number' && from >= tablesVersion) return
   db.exec('BEGIN IMMEDIATE')
   try {
     const version = versionOf(db)
