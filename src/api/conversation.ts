@@ -166,7 +166,8 @@ export interface ConversationMethods<W extends ResultStyle, Forked>
   readonly verifyReceipts: () => MethodResult<W, ReadError, ReceiptVerification>
   /**
    * Exports the conversation to a folder, with the evidence that others need to verify it and a program that checks this evidence.
-   * docs/evidence.md. Errors: a `ReadError`, or `FileExists` if the folder is not empty.
+   * docs/evidence.md. Errors: a `ReadError`; `FileExists` if the folder is not empty; `SecretsFound` if the content has what looks
+   * like secrets, unless `force` is set.
    *
    * @example
    * const { events, requests } = await chat.evidence({ folder: 'evidence' })
@@ -174,7 +175,7 @@ export interface ConversationMethods<W extends ResultStyle, Forked>
   readonly evidence: (options: EvidenceOptions) => MethodResult<W, EvidenceError, Evidence>
   /**
    * Exports the conversation to a new file in a format for other programs: vCon or W3C PROV. docs/interchange.md. Errors: a
-   * `ReadError`, or `FileExists`.
+   * `ReadError`; `FileExists`; `SecretsFound` if the content has what looks like secrets, unless `force` is set.
    *
    * @example
    * const { events } = await chat.document({ file: 'task-42.vcon.json', format: 'vcon' })

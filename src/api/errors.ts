@@ -7,6 +7,7 @@ import type { CallOutOfRange } from '../agent/receipts/errors.ts'
 import type { EraseError } from '../conversation/writing/erase.ts'
 import type { CannotRelease } from './erase.ts'
 import type { RetentionRunError } from './retention.ts'
+import type { EvidenceError } from '../audit/evidence/source.ts'
 import type { BeginError, ProofError, SealError } from '../audit/ledger/errors.ts'
 import type { ReadError, WriteError } from '../store/errors.ts'
 import type { SchemeTaken } from '../store/schemes.ts'
@@ -38,6 +39,7 @@ export type PalimpsestError =
   | BeginError
   | SealError
   | ProofError
+  | EvidenceError
   | EraseError
   | CannotRelease
   | RetentionRunError

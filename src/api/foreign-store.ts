@@ -37,7 +37,7 @@ export const foreignStore = (store: StoreAdapter): E.Either<InvalidInput, EventS
 
 const checkedAdapter = (store: StoreAdapter): StoreAdapter => {
   const { url, blobs, maxAppendBytes, find, count, keptEnd, streams, newest, neverBegun, changed } = store
-  const { integrity, backup, scrub, liveness } = store
+  const { integrity, backup, scrub, rewrite, liveness } = store
   const faulty = (method: string) => (what: string, answer: unknown) => storeFaulty(url, method, what, answer)
   const asked = <Err, A>(
     method: string,
@@ -96,6 +96,7 @@ const checkedAdapter = (store: StoreAdapter): StoreAdapter => {
       backup: (file, options) => asked('backup', () => backup(file, options)),
     }),
     ...(scrub && { scrub: () => asked('scrub', () => scrub()) }),
+    ...(rewrite && { rewrite: (options) => asked('rewrite', () => rewrite(options)) }),
     ...(liveness && { liveness }),
     close: () => asked('close', () => store.close()),
   }

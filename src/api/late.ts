@@ -67,6 +67,8 @@ export const lateStore = (
         TE.flatMap(({ backup }) => backup?.(file, options) ?? TE.left(storeClosed(url))),
       ),
     scrub: () => TE.flatMap(({ scrub }: EventStore) => scrub?.() ?? TE.right(undefined))(found),
+    rewrite: (options) =>
+      TE.flatMap(({ rewrite }: EventStore) => rewrite?.(options) ?? TE.right(undefined))(found),
     liveness: {
       hold: (name) => {
         if (store !== empty) return store.liveness?.hold(name)

@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { bundleParts, refuseSecretsIn } from '../transfer/disclosure/prepare.ts'
 import { unsealedEvents } from '../transfer/disclosure/unsealed.ts'
 import { fileNameOf } from '../transfer/formats/file-name.ts'
 import { type Conversation, type Evidence, isError, type LedgerProof, type Store } from '../index.ts'
@@ -46,11 +45,6 @@ export const evidenceOf = async (
   by: string,
 ): Promise<Flow> => {
   await refuseLarge(chat, exportCommand(chat.id, wanted))
-  if (!force) {
-    const last = await chat.position()
-    const withheld = new Set(wanted.withhold)
-    await refuseSecretsIn(chat.id, () => bundleParts(chat.stored, withheld, last), withheld)
-  }
   const ledger = await proofOf(store, chat.id)
   const folder = await mkdtemp(join(tmpdir(), 'palimpsest-evidence-'))
   const end = (): Promise<void> => rm(folder, { recursive: true, force: true })

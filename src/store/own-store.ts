@@ -20,6 +20,7 @@ const optional = [
   'integrity',
   'backup',
   'scrub',
+  'rewrite',
 ] as const satisfies readonly (keyof StoreAdapter)[]
 const blobMethods = ['put', 'get', 'list', 'remove'] as const satisfies readonly (keyof BlobStore)[]
 

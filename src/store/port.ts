@@ -332,6 +332,12 @@ export interface StoreAbilities {
    * (`AppendRequest.replaces`). It may fail with `StoreBusy` while others read, and can be repeated at any time.
    */
   readonly scrub?: () => TaskEither<StoreError, void>
+  /**
+   * Rewrites the store's files, once, if an earlier version may have left removed content in their unused parts; called before content
+   * is erased. Returns the size of what was rewritten, or in a dry run would be, in bytes; undefined if nothing had to be. Fails before
+   * anything is written if there is no room for it. If it was interrupted, the next call repeats it. For stores with `scrub`.
+   */
+  readonly rewrite?: (options: { readonly dryRun: boolean }) => TaskEither<StoreError, number | undefined>
   /** True if the store encrypts the content of conversations: then nothing of it is written elsewhere, such as in an index file. */
   readonly isSealed?: boolean
   /** Liveness of the processes that work on the store. For stores whose processes all run on one machine. */

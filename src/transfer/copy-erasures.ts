@@ -157,12 +157,13 @@ async function* repeatOne(
 
 /** Appends events, together with the replacement of others if there are any. Returns the outcome of the append. */
 export async function* appendErasing(
-  { to, erasing, erased }: ErasureCopy,
+  { to, adapter, erasing, erased }: ErasureCopy,
   request: AppendRequest,
   replacing: AppendReplacement | undefined,
 ): Fallible<ErasureCopyError, 'written' | 'repeated' | 'taken'> {
   if (!replacing) return yield* unwrap(to.append(request))
   const { contents, ...more } = replacing
+  if (adapter.rewrite) yield* unwrap(adapter.rewrite({ dryRun: false }))
   await erasing()
   const outcome = yield* unwrap(to.append({ ...request, ...more }))
   erased(more.replaces.length, contents)

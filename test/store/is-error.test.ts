@@ -90,6 +90,7 @@ describe('isError', () => {
       SchemeTaken: true,
       SealContradicted: true,
       SecretMissing: true,
+      SecretsFound: true,
       StaleContext: true,
       StoreBusy: true,
       StoreClosed: true,

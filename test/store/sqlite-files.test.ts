@@ -341,7 +341,7 @@ describe('what cannot be a store is a typed error', () => {
     const store = await opened(path)
     const chat = store.conversation('c')
     await chat.append(hello)
-    change(path, 'PRAGMA user_version = 3')
+    change(path, 'PRAGMA user_version = 4')
     const large = { role: 'user', content: 'x'.repeat(100_000) } as const
     for (const act of [
       () => chat.append(hello),
@@ -356,7 +356,7 @@ describe('what cannot be a store is a typed error', () => {
         _tag: 'StoreTooNew',
         message: expect.stringContaining('upgrade'),
       })
-    change(path, 'PRAGMA user_version = 2')
+    change(path, 'PRAGMA user_version = 3')
     expect(await chat.append(hello)).toMatchObject({ position: 1 })
   })
 })

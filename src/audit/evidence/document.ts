@@ -26,6 +26,8 @@ export interface DocumentOptions {
   readonly withhold?: readonly number[] | undefined
   /** Pattern of texts to replace with `[redacted]`. Default: none. */
   readonly redact?: RegExp | undefined
+  /** True to write a document although its content has what looks like secrets. Default false. */
+  readonly force?: boolean | undefined
   /**
    * Called after all checks have passed and before any of the conversation is written, for example to record the export. If it throws,
    * the export stops.
@@ -38,6 +40,7 @@ const fields = {
   format: kinds.text,
   withhold: kinds.anything,
   redact: kinds.anything,
+  force: kinds.flag,
   onReady: kinds.call,
 }
 
@@ -52,7 +55,7 @@ export interface WrittenDocument {
 
 /**
  * Exports a conversation to a file in a format that other programs read (docs/interchange.md). Holds the whole log in memory. Errors:
- * `FileExists`.
+ * `FileExists`; `SecretsFound` if the content has what looks like secrets, unless `force` is set.
  */
 export const exportDocument = (
   chat: EvidenceSource,
@@ -68,6 +71,7 @@ async function* exported(
     format = '',
     withhold = [],
     redact,
+    force = false,
     onReady,
   } = yield* unwrap(checkOptions(options, fields))
   if (file === '' || file.includes('\0')) return yield invalidInput('file', 'must be the path of a new file')
@@ -79,6 +83,11 @@ async function* exported(
   const withheld = yield* positionsIn(withhold, last)
   return yield* catchTyped(async () => {
     const { instead: hashes, hidden } = await checkExport(chat, { withheld, lastCall: 0, last }, hashOf)
+    if (!force) {
+      // Loaded when it is needed: it knows the rules for secrets.
+      const { refuseSecretsInDocument } = await import('../../transfer/disclosure/prepare.ts')
+      await refuseSecretsInDocument(chat, last, { withheld, redact })
+    }
     const { log, ...told } = await gathered(chat, { hidden, redact, last })
     const made = await onDisk(() => makeFolder(dirname(file)))
     const out = await orNothing({ made, files: [] }, () => createFile(dirname(file), basename(file), onReady))

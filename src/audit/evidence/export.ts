@@ -78,7 +78,7 @@ export interface Evidence {
  *
  * Memory: the effective history, a key for each distinct part of the requests, and the receipts. A failed export leaves no files.
  * Errors: `FileExists` if the folder is not empty; `CallOutOfRange` if one of the calls does not exist; `SealContradicted` if an event
- * does not contain the hash of the one before it, unless `force` is set.
+ * does not contain the hash of the one before it, and `SecretsFound` if the content has what looks like secrets, unless `force` is set.
  */
 export const exportEvidence = (
   chat: EvidenceSource,
@@ -90,7 +90,12 @@ async function* exported(chat: EvidenceSource, options: EvidenceOptions): Fallib
   const chosen = yield* resolveOptions(options, last)
   return yield* catchTyped(async () => {
     const withheld = await checkExport(chat, { ...chosen, last }, withheldText)
-    const { folder, onReady } = chosen
+    const { folder, onReady, force } = chosen
+    if (!force) {
+      // Loaded when it is needed: it knows the rules for secrets.
+      const { refuseSecretsInBundle } = await import('../../transfer/disclosure/prepare.ts')
+      await refuseSecretsInBundle(chat, last, chosen.withheld)
+    }
     const made = await orThrow(run(emptyFolder(folder)))
     const events = await orNothing({ made, files: [] }, () => createFile(folder, files.events, onReady))
     const all = Object.values(files).flatMap((name) => [join(folder, name), join(folder, draftOf(name))])

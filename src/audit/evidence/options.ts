@@ -17,7 +17,10 @@ export interface EvidenceOptions {
    * proves nothing against people who can write to the store.
    */
   readonly ledger?: BundleProof | undefined
-  /** True to write a bundle although an event was changed: the bundle will be BROKEN. Default false. */
+  /**
+   * True to write a bundle although its content has what looks like secrets, or although an event was changed: the bundle will then be
+   * BROKEN. Default false.
+   */
   readonly force?: boolean | undefined
   /**
    * Called after all checks have passed and before any of the conversation is written, for example to record the export. If it throws,

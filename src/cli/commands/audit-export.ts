@@ -104,11 +104,15 @@ const written = async (
   const chat = store.conversation(id)
   const forced: Forced[] = []
   const checking = { format, withhold, redact }
-  const repeated = await checkContent(host, chat, checking).catch((error: unknown) => {
-    if (!force || failureOf(error)._tag !== 'SecretsFound') throw error
-    forced.push('secrets')
-    return checkContent(host, chat, { ...checking, force })
-  })
+  // A forced export is looked through here, because it says what was overruled.
+  const isChecked = format !== 'bundle' || force === true
+  const repeated = await checkContent(host, chat, { ...checking, force: !isChecked }).catch(
+    (error: unknown) => {
+      if (!force || failureOf(error)._tag !== 'SecretsFound') throw error
+      forced.push('secrets')
+      return checkContent(host, chat, { ...checking, force })
+    },
+  )
   const onReady = (): Promise<void> =>
     store.audit.recordExport({
       conversations: [id],
@@ -119,7 +123,7 @@ const written = async (
       calls: chosen,
     })
   if (format !== 'bundle') {
-    const document = await chat.document({ file: out, format, withhold, redact, onReady })
+    const document = await chat.document({ file: out, format, withhold, redact, force: true, onReady })
     return { file: out, ...document, repeated, ...(force && { forced }) }
   }
   const proof = (compare: boolean) =>
@@ -258,7 +262,7 @@ const inPresentWords = (
 
 interface ContentOptions extends Pick<PresentOptions, 'format' | 'redact'> {
   readonly withhold: readonly number[] | undefined
-  readonly force?: true
+  readonly force: boolean
 }
 
 /**
@@ -270,13 +274,13 @@ const checkContent = async (
   chat: Conversation,
   { format, withhold = [], redact, force }: ContentOptions,
 ): Promise<Evidence['repeated']> => {
-  const { bundleParts, prepareExport, refuseRedaction, refuseSecretsIn } =
+  const { prepareExport, refuseRedaction, refuseSecretsInBundle } =
     await import('../../transfer/disclosure/prepare.ts')
   const last = await chat.position()
   if (format === 'bundle') {
     const withheld = new Set(withhold)
     if (redact) await refuseRedaction(chat, redact, withheld)
-    if (!force) await refuseSecretsIn(chat.id, () => bundleParts(chat.stored, withheld, last), withheld)
+    if (!force) await refuseSecretsInBundle(chat, last, withheld)
     return []
   }
   const wishes = { format, at: last, isWhole: true, withhold, redact, force }

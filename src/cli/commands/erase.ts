@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { Conversation, ErasureReport, RecordedExport } from '../../index.ts'
+import { bytesText } from '../../store/diagnosis.ts'
 import { ago } from '../durations.ts'
 import { confirm } from '../confirm.ts'
 import { actorIn } from '../host.ts'
@@ -130,7 +131,17 @@ const write = async (
   report: ErasureReport,
   { dryRun, again, olderThan }: Options,
 ): Promise<void> => {
-  const { conversation, positions: erased, notes, turns, inbox, contents, recent, repeated } = report
+  const {
+    conversation,
+    positions: erased,
+    notes,
+    turns,
+    inbox,
+    contents,
+    recent,
+    rewritten,
+    repeated,
+  } = report
   const parts = [
     ...(erased.length > 0 ? [`${plural(erased.length, 'event')} (${rangesText(erased)})`] : []),
     ...(notes > 0 ? [plural(notes, 'note')] : []),
@@ -145,6 +156,12 @@ const write = async (
       : 'nothing is left to erase'
   const what = parts.length > 0 ? parts.join(', ') : nothing
   await out.line([dryRun ? 'would erase' : 'erased', 'bold'], [` from ${conversation}: ${what}`])
+  if (rewritten !== undefined)
+    await out.line([
+      dryRun
+        ? `would first rewrite the store's file (${bytesText(rewritten)}), because 0.1.0 left removed content in its unused parts; nobody can write meanwhile`
+        : `the store's file was rewritten first (${bytesText(rewritten)}), because 0.1.0 had left removed content in its unused parts`,
+    ])
   if (recent > 0)
     await out.line([
       `not removed yet: ${plural(recent, 'large content')} stored recently, which no event has any more. Run palimpsest gc --older-than 1min in a minute`,

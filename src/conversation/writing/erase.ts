@@ -65,6 +65,11 @@ export interface ErasedContent {
    * (an hour, if this erasure does not know them) and may belong to an event that is being written: `gc` removes them.
    */
   readonly recent: number
+  /**
+   * Size of the store's file, in bytes, if it was rewritten first: 0.1.0 did not overwrite what it removed, so the unused parts of a file
+   * that it wrote may have old copies of content. Absent if this was not necessary.
+   */
+  readonly rewritten?: number
 }
 
 /**
@@ -131,6 +136,8 @@ export async function* erase(
   const choice = options.again
     ? yield* catchTyped<StoreError, Choice>(() => recordedChoice(events, conversation, offset))
     : newChoice(options, offset, time)
+  const size = adapter.rewrite && (yield* unwrap(adapter.rewrite({ dryRun })))
+  const rewritten = size === undefined ? {} : { rewritten: size }
   const formOf = dryRun ? countedForm : erasedForm
   const found = erasables({ events, adapter, formOf }, conversation, offset, ends, choice)
   for (;;) {
@@ -167,10 +174,10 @@ export async function* erase(
       for (const sha256 of own) contents.add(sha256)
     }
   }
-  if (dryRun) return { conversation, ...erased, contents: contents.size, recent: 0 }
+  if (dryRun) return { conversation, ...erased, contents: contents.size, recent: 0, ...rewritten }
   const removed = yield* removeContents(adapter, contents)
   yield* unwrap(scrub())
-  return { conversation, ...erased, ...removed }
+  return { conversation, ...erased, ...removed, ...rewritten }
 }
 
 /** Returns the time of a conversation's first content that was recorded before a time and is not erased; undefined if there is none. */

@@ -15,6 +15,11 @@ export const erasureShape = z
     recent: count.describe(
       'Number of contents that stay for now, because they were stored recently: `gc` removes them',
     ),
+    rewritten: count
+      .optional()
+      .describe(
+        "Size of the store's file, in bytes, if it was rewritten first, because 0.1.0 had left removed content in its unused parts",
+      ),
     repeated: z
       .array(
         z.looseObject({

@@ -13,7 +13,7 @@ import { fileFinding, network, oldWal, permissions, room, wal } from './files.ts
 import { checkColumns, markAll, notAsWritten } from './columns.ts'
 import { damagedError, integrityProblems } from './integrity.ts'
 import { openFailure } from './open.ts'
-import { currentVersion, unusable, versionOf } from './schema.ts'
+import { tablesVersion, unusable, versionOf } from './schema.ts'
 import { sqliteSettings, type SqliteSettings } from './settings.ts'
 import { openSqlite } from './store.ts'
 
@@ -68,11 +68,11 @@ const schema = (db: DatabaseSync, url: string): DiagnosisFinding => {
       'problem',
       'the database is empty: check the path; an import or an append creates the store',
     )
-  if (version !== currentVersion)
+  if (Number(version) < tablesVersion)
     return findingOf(
       'schema',
       'warning',
-      `version ${version}: the next command that opens the store upgrades it to ${currentVersion}; an older palimpsest cannot open it afterwards`,
+      `version ${version}: the next command that opens the store upgrades it; an older palimpsest cannot open it afterwards`,
     )
   return findingOf('schema', 'ok', `version ${version}`)
 }

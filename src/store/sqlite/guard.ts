@@ -2,7 +2,7 @@ import { realpathSync, statSync, type Stats } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import type { StoreError } from '../errors.ts'
-import { currentVersion, unusable, versionOf } from './schema.ts'
+import { currentVersion, tablesVersion, unusable, versionOf } from './schema.ts'
 
 /** Set of checks that the open file is still the store that was opened. */
 export interface Guard {
@@ -54,7 +54,8 @@ export const guardOf = (
   let lookedAt = performance.now()
   const schemaProblem = (): StoreError | undefined => {
     const row: unknown = version.get()
-    if (Array.isArray(row) && row[0] === currentVersion) return undefined
+    const found: unknown = Array.isArray(row) ? row[0] : undefined
+    if (found === currentVersion || found === tablesVersion) return undefined
     return unusable(url, versionOf(db)) ?? unusable(url, 'misshapen')
   }
   const fileProblem = (): StoreError | undefined => {

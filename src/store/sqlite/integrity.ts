@@ -1,5 +1,5 @@
-import { once } from 'node:events'
 import type { StoreError } from '../errors.ts'
+import { inThread } from './in-thread.ts'
 
 /** Maximum number of problems to report. */
 const mostProblems = 3
@@ -23,46 +23,30 @@ export const countAndCheck = async (
   path: string,
   tables: readonly string[] = [],
 ): Promise<{ readonly problems: readonly string[]; readonly rows: Rows }> => {
-  // Imported here, because otherwise opening a store would wait for the import.
-  const { Worker } = await import('node:worker_threads')
-  const program = `require('node:worker_threads').parentPort.postMessage((${check.toString()})(...require('node:worker_threads').workerData))`
-  const worker = new Worker(program, { eval: true, workerData: [path, mostProblems, tables] })
-  const [answer] = (await once(worker, 'message')) as [ReturnType<typeof check>]
-  if ('error' in answer)
-    throw Object.assign(new Error(answer.error.message), { errcode: answer.error.errcode })
-  return { ...answer, problems: answer.problems.slice(0, mostProblems) }
+  const { problems, rows } = await inThread(check, path, mostProblems, tables)
+  return { rows, problems: problems.slice(0, mostProblems) }
 }
 
-/**
- * Checks a file. The source of this function is sent to the thread as text, so it uses no imports. A separate file would have to be
- * included in the sources, the build and the bundles.
- */
+/** Checks a file; called in a separate thread. */
 const check = (
   path: string,
   most: number,
   tables: readonly string[],
-):
-  | { readonly problems: readonly string[]; readonly rows: Rows }
-  | { readonly error: { readonly message: string; readonly errcode: unknown } } => {
+): { readonly problems: readonly string[]; readonly rows: Rows } => {
+  const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
+  const db = new DatabaseSync(path, { readOnly: true })
   try {
-    const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
-    const db = new DatabaseSync(path, { readOnly: true })
-    try {
-      const found = db.prepare(`PRAGMA integrity_check(${most})`).all()
-      const count = (table: string): number =>
-        db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(table)
-          ? Number(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n'])
-          : 0
-      const problems = found.flatMap((row) => String(Object.values(row)[0]).split('\n'))
-      return problems.length === 1 && problems[0] === 'ok'
-        ? { problems: [], rows: Object.fromEntries(tables.map((table) => [table, count(table)])) }
-        : { problems, rows: {} }
-    } finally {
-      db.close()
-    }
-  } catch (thrown) {
-    const { message, errcode } = thrown as { readonly message: string; readonly errcode?: unknown }
-    return { error: { message, errcode } }
+    const found = db.prepare(`PRAGMA integrity_check(${most})`).all()
+    const count = (table: string): number =>
+      db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(table)
+        ? Number(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n'])
+        : 0
+    const problems = found.flatMap((row) => String(Object.values(row)[0]).split('\n'))
+    return problems.length === 1 && problems[0] === 'ok'
+      ? { problems: [], rows: Object.fromEntries(tables.map((table) => [table, count(table)])) }
+      : { problems, rows: {} }
+  } finally {
+    db.close()
   }
 }
 

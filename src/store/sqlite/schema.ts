@@ -6,7 +6,7 @@ import { codeOf, sqlError } from './errors.ts'
 export const applicationId = 0x50414c49
 
 /**
- * Migrations from an empty file to the newest schema, one per version; a released migration is never changed. `events.position` is the
+ * Migrations from an empty file to the newest tables, one per version; a released migration is never changed. `events.position` is the
  * global order. Every write takes the lock first, so positions are committed in order: a reader that has seen one position has seen all
  * earlier ones. `findable` marks the events that `find` can look for; only these events are in the index by id. `streams.last` and
  * `hash` describe an event at or near the stream's end (see ends.ts).
@@ -51,7 +51,14 @@ const migrations: readonly string[] = [
    ) STRICT, WITHOUT ROWID;`,
 ]
 
-export const currentVersion = migrations.length
+/** Version of the newest tables. */
+export const tablesVersion = migrations.length
+
+/**
+ * Version of a file in which removed content is never left legible: a file that was begun by a version that overwrites what it frees
+ * (`secure_delete`), or was rewritten since. It has the tables of version 2; 0.1.0, which does not overwrite what it frees, refuses it.
+ */
+export const currentVersion = 3
 
 /** Queries for the additions of each version. A query can be prepared only on a file that has the tables and the index that it uses. */
 const shapes: readonly string[] = [
@@ -108,16 +115,20 @@ const corrupt = (store: string, problem: string): StoreError => ({
   store,
 })
 
-/** Migrates the schema to the newest version in one transaction; several processes may do so at once. */
+/**
+ * Creates or migrates the tables in one transaction; several processes may do so at once. A file that exists becomes one of the current
+ * version only once it is rewritten (rewrite.ts).
+ */
 export const migrate = (db: DatabaseSync, from: Version): void => {
-  if (from === currentVersion) return
+  if (typeof from === 'number' && from >= tablesVersion) return
   db.exec('BEGIN IMMEDIATE')
   try {
     const version = versionOf(db)
     // Another process may have migrated the file in the meantime.
-    if (typeof version === 'number' && version < currentVersion) {
+    if (typeof version === 'number' && version < tablesVersion) {
       for (const step of migrations.slice(version)) db.exec(step)
-      db.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${currentVersion}`)
+      const reached = version === 0 ? currentVersion : tablesVersion
+      db.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${reached}`)
     }
     db.exec('COMMIT')
   } catch (error) {

@@ -23,6 +23,7 @@ import { openDatabase } from './open.ts'
 import { streamReads } from './reads.ts'
 import { sqliteLiveness } from './liveness.ts'
 import { markOf } from './rows.ts'
+import { rewrite } from './rewrite.ts'
 import { scrub } from './scrub.ts'
 import { type SqliteSettings, sqliteSettings } from './settings.ts'
 import { watchOthers } from './watch.ts'
@@ -141,6 +142,7 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
     backup: (file, options) => async () =>
       isClosed ? E.left(storeClosed(url)) : backupSqlite(settings, file, options),
     scrub: () => async () => (isClosed ? E.left(storeClosed(url)) : scrub(db, settings)),
+    rewrite: (options) => async () => (isClosed ? E.left(storeClosed(url)) : rewrite(db, settings, options)),
     liveness,
     maxAppendBytes: Infinity,
     close: () => async () => {

@@ -87,23 +87,45 @@ export const prepareExport = async (
 const verbatim =
   'a palimpsest export is verbatim, because its events are hashed: choose another format, or a bundle, which can withhold events'
 
+/** Looks for credentials in the events of a document. Throws `SecretsFound` unless there are none. */
+export const refuseSecretsInDocument = async (
+  chat: Pick<ReadableConversation, 'id' | 'events'>,
+  last: number,
+  { withheld, redact }: { readonly withheld: ReadonlySet<number>; readonly redact: RegExp | undefined },
+): Promise<void> => {
+  const parts = async function* (): AsyncGenerator<ExportPart, void> {
+    for await (const event of chat.events({ to: last }))
+      if (!withheld.has(event.position)) yield eventPart(event)
+  }
+  refuseSecrets(chat.id, (await inspectParts(parts, { withheld: new Map(), redact })).secrets)
+}
+
+/** A conversation of which a bundle is to be made. */
+interface BundledConversation {
+  readonly id: string
+  readonly stored: (options: {
+    readonly to?: number
+    readonly turns?: true
+  }) => AsyncIterable<{ readonly data: string }>
+}
+
 /**
  * Looks for credentials in the parts of a bundle. Throws `SecretsFound` unless there are none; its message names the positions to
  * withhold, because no text in a bundle can be redacted.
  *
  * @param withheld positions that the export already withholds
  */
-export const refuseSecretsIn = async (
-  conversation: string,
-  parts: () => AsyncIterable<ExportPart>,
+export const refuseSecretsInBundle = async (
+  { id, stored }: BundledConversation,
+  last: number,
   withheld: ReadonlySet<number>,
 ): Promise<void> => {
   const nothing: LeftOut = { withheld: new Map() }
-  const { secrets } = await inspectParts(parts, nothing)
+  const { secrets } = await inspectParts(() => bundleParts(stored, withheld, last), nothing)
   const positions = new Set(withheld)
   for (const { place } of secrets) if (place.kind === 'event') positions.add(place.position ?? 0)
   const all = rangesText([...positions].toSorted((one, other) => one - other))
-  refuseSecrets(conversation, secrets, all === '' ? 'export' : `withhold ${all}, or export`)
+  refuseSecrets(id, secrets, all === '' ? 'export' : `withhold ${all}, or export`)
 }
 
 /**
@@ -227,11 +249,8 @@ async function* storedParts({
 }
 
 /** Yields the parts of a bundle: the stored events that are not withheld, and those that turns recorded. */
-export async function* bundleParts(
-  stored: (options: {
-    readonly to?: number
-    readonly turns?: true
-  }) => AsyncIterable<{ readonly data: string }>,
+async function* bundleParts(
+  stored: BundledConversation['stored'],
   withhold: ReadonlySet<number>,
   last: number,
 ): AsyncGenerator<ExportPart, void> {

@@ -183,8 +183,8 @@ describe('a bundle', () => {
     const watched = { ...chat, events: counting(chat.events), stored: counting(chat.stored) }
     const folder = join(temporaryFolder(), 'evidence')
     right(await exportEvidence(watched, { folder, withhold: [2, 5], calls: { first: 1, last: 2 } })())
-    // What is checked, the events, the requests, and what turns recorded.
-    expect(counts).toEqual([6, 49, 49, 4])
+    // What is checked, what is searched for secrets, the events, the requests, and what turns recorded.
+    expect(counts).toEqual([6, 49, 4, 49, 49, 4])
   })
 
   it('that was not written to its end is no bundle, whichever file was the last', async () => {

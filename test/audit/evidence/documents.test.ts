@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, test } from 'vitest'
 import { hashOf } from '../../../src/events/codec.ts'
@@ -130,4 +130,35 @@ test('exports are recorded, the newest first', async () => {
   expect(
     await refused(store.audit.recordExport({ conversations: [], format: 'x', by: 'y' }), 'InvalidInput'),
   ).toBe(true)
+})
+
+test('neither a bundle nor a document is written if its content looks like a secret, unless it is forced', async () => {
+  const chat = (await storeOf('memory')).conversation('a')
+  const token = `ghp_${'aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6'}`
+  await chat.append([
+    { role: 'user', content: 'Hello.' },
+    { role: 'user', content: `My token is ${token}.` },
+  ])
+  const folder = temporaryFolder()
+  const found = { _tag: 'SecretsFound', secrets: [{ in: 'event', position: 1 }] }
+  const bundle = { folder: join(folder, 'bundle') }
+  await expect(chat.evidence(bundle)).rejects.toMatchObject({
+    ...found,
+    message: expect.stringMatching(/withhold 1, or export anyway with force$/),
+  })
+  const document = { file: join(folder, 'a.json'), format: 'vcon' } as const
+  await expect(chat.document(document)).rejects.toMatchObject(found)
+  expect(readdirSync(folder)).toEqual([])
+
+  await chat.evidence({ ...bundle, withhold: [1] })
+  await chat.evidence({ folder: join(folder, 'forced'), force: true })
+  await chat.document({ ...document, redact: /ghp_\w+/u })
+  await chat.document({ file: join(folder, 'b.json'), format: 'prov', withhold: [1] })
+  await chat.document({ file: join(folder, 'c.json'), format: 'vcon', force: true })
+  const written = (name: string): string => readFileSync(join(folder, name), 'utf8')
+  expect(['a.json', 'b.json', 'c.json'].map((name) => written(name).includes(token))).toEqual([
+    false,
+    false,
+    true,
+  ])
 })
