@@ -57,8 +57,8 @@ export default defineConfig({
   },
   test: {
     include: ['test/**/*.test.ts'],
-    // They start containers: npm run test:docker.
-    exclude: ['test/docker/**'],
+    // They start containers (npm run test:docker) or installed clients (npm run test:clients).
+    exclude: ['test/docker/**', 'test/clients/**'],
     globalSetup: ['test/support/seed.ts'],
     setupFiles: ['test/support/seed.ts', 'test/support/after-each.ts'],
     // A worker loads the sources once for all its files: what a file changes of the process it puts back. Many tests wait: with

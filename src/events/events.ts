@@ -3,6 +3,7 @@ import { type Block, blockSchema } from './blocks.ts'
 import { hasNoEffect } from './event-traits.ts'
 import type { EventData, EventType, Message, MessageAppendedData, Metadata } from './event-types.ts'
 import { conversationIdSchema } from './ids.ts'
+import type { Fields } from './json.ts'
 
 export type {
   Actor,
@@ -215,6 +216,18 @@ export const contentOf = (event: Event): readonly Message[] => {
     case 'Configured':
       return []
   }
+}
+
+const ownFields = new Set(['role', 'content', 'messageId', 'origin', 'sealed'])
+
+/**
+ * Returns the fields of a recorded message that only its API or its program knows, such as `output_config`; undefined if it has none.
+ */
+export const otherFieldsOf = (message: Message): Fields | undefined => {
+  for (const name in message)
+    if (!ownFields.has(name))
+      return Object.fromEntries(Object.entries(message).filter(([each]) => !ownFields.has(each)))
+  return undefined
 }
 
 /** Returns the message of an event, with all its recorded data. `contentOf` returns the same message. */

@@ -6,6 +6,7 @@ import {
   type Covers,
   type Message,
   messageOf,
+  otherFieldsOf,
   type Origin,
   type Policy,
   type Role,
@@ -14,6 +15,7 @@ import {
 import { hasNoEffect } from '../events/event-traits.ts'
 import type { Block } from '../events/blocks.ts'
 import { freeze } from '../events/freeze.ts'
+import type { Fields } from '../events/json.ts'
 import { draftOf, evolve, fold, type HistoryLayout, type FoldObserver } from './layout.ts'
 import { lastOf, type Log, resolve } from './path.ts'
 
@@ -32,6 +34,8 @@ export interface MessageItem extends Placed {
   readonly messageId: string
   readonly role: Role
   readonly content: readonly Block[]
+  /** Fields that only the message's API or program knows, such as `output_config`; absent if there are none. */
+  readonly fields?: Fields
   readonly origin?: Origin
 }
 interface MarkerItem extends Placed {
@@ -82,9 +86,12 @@ export const itemIn = (event: ConversationEvent): Item | undefined => {
   const salted = erased ? { erased: erased.time } : salt !== undefined && { salt }
   switch (event.type) {
     case 'MessageAppended': {
-      const { messageId = event.id, role, origin, content } = messageOf(event)
+      const message = messageOf(event)
+      const { messageId = event.id, role, origin, content } = message
+      const fields = otherFieldsOf(message)
       const item = { kind: 'message' as const, position, time, ...salted, messageId, role, content }
-      return origin ? { ...item, origin } : item
+      const whole = fields ? { ...item, fields } : item
+      return origin ? { ...whole, origin } : whole
     }
     case 'Condensed': {
       const { covers, messagesHidden, tokens, method, origin, policy, container } = event.data
@@ -138,6 +145,10 @@ export const configurationOf = ({ layout }: Effective): Configuration => layout.
 /** Returns the messages that an item shows: the message itself, the messages of a summary, or an empty list for a truncation. */
 export const messagesOf = (item: Item): readonly Message[] =>
   item.kind === 'message' ? [item] : item.kind === 'summary' ? item.messages : []
+
+/** Returns the fields of a message that an item shows, other than role and content; undefined if it has none. */
+export const fieldsOf = (item: Item, message: Message): Fields | undefined =>
+  item.kind === 'message' ? item.fields : otherFieldsOf(message)
 
 export const isReply = (item: Item | undefined): item is MessageItem =>
   item?.kind === 'message' && item.role === 'assistant'

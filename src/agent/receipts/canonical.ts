@@ -47,7 +47,12 @@ export const digestOf = ({ chat, messages, system, tools }: SentRequest): string
   return listDigest({
     before: opening,
     items: contents,
-    textAt: (index) => `{"content":${listText(contents[index] ?? [])},"role":"${messages[index]?.role}"}`,
+    // The names of other fields come after "content" and before "role".
+    textAt: (index) => {
+      const { content = [], role, ...fields } = messages[index] ?? {}
+      const others = Object.keys(fields).length > 0 ? `${textOf(fields).slice(1, -1)},` : ''
+      return `{"content":${listText(content)},${others}"role":"${role}"}`
+    },
     after: `]${others.map((text) => `,${text}`).join('')}}`,
     stable: stableIn(messages),
   })

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Configuration } from '../../events/events.ts'
-import { type Effective, type Item, messagesOf } from '../../projections/effective.ts'
+import { type Effective, fieldsOf, type Item, messagesOf } from '../../projections/effective.ts'
 import { createListMap, memo } from '../../projections/memo.ts'
 import { fingerprintLength } from './fingerprints.ts'
 
@@ -12,7 +12,14 @@ const printOf = (salt: string | null | undefined, text: () => string): string =>
   !salt ? unsalted : hash('sha256', `${salt} ${text()}`, 'base64url').slice(0, fingerprintLength)
 
 const itemPrint = memo((item: Item): string =>
-  printOf(item.salt, () => JSON.stringify(messagesOf(item).map(({ role, content }) => [role, content]))),
+  printOf(item.salt, () =>
+    JSON.stringify(
+      messagesOf(item).map((message) => {
+        const fields = fieldsOf(item, message)
+        return [message.role, message.content, ...(fields ? [fields] : [])]
+      }),
+    ),
+  ),
 )
 
 const promptPrint = memo(({ system = [], tools = [] }: Configuration, salt): string =>

@@ -1,13 +1,17 @@
 import { type Block, isBlock, type KnownBlock } from '../../events/blocks.ts'
-import type { Message } from '../../events/events.ts'
+import { type Message, otherFieldsOf } from '../../events/events.ts'
+import type { Fields } from '../../events/json.ts'
 import { cutToWidth, type TextSpan, plural } from '../text.ts'
 
 const separator: TextSpan = ['  ']
 /** Maximum width, in columns, of a text that is followed by calls, so that the calls are visible, too. */
 const besideCalls = 56
 
-/** Formats messages as the spans of one line: the first line of the text, the calls, the results. */
-export const contentParts = (messages: readonly Message[]): readonly TextSpan[] => {
+/** Formats messages as the spans of one line: the first line of the text, the calls, the results, the other fields. */
+export const contentParts = (
+  messages: readonly Message[],
+  fields: readonly (Fields | undefined)[] = messages.map(otherFieldsOf),
+): readonly TextSpan[] => {
   const blocks = messages.flatMap(({ content }) => content)
   const results = blocks.filter((block) => isBlock(block, 'tool_result')).length
   const hasCalls = blocks.some(({ type }) => type === 'tool_use')
@@ -16,9 +20,14 @@ export const contentParts = (messages: readonly Message[]): readonly TextSpan[] 
   )
   // Thinking is shown only if there is nothing else.
   const parts = described.length > 0 ? described : blocks.flatMap(thinkingPart)
-  if (parts.length === 0) return [['(empty)', 'dim']]
-  return parts.flatMap((part, index) => (index === 0 ? [part] : [separator, part]))
+  const all = [...parts, ...fields.flatMap(fieldParts)]
+  if (all.length === 0) return [['(empty)', 'dim']]
+  return all.flatMap((part, index) => (index === 0 ? [part] : [separator, part]))
 }
+
+/** Formats the fields of a message that only its API or program knows, such as `output_config={"effort":"low"}`. */
+const fieldParts = (fields: Fields = {}): readonly TextSpan[] =>
+  Object.entries(fields).map(([name, value]) => [`${name}=${valueText(value)}`, 'dim'])
 
 const blockParts = (block: Block, isBrief: boolean, columns: number): readonly TextSpan[] => {
   if (isBlock(block, 'text'))

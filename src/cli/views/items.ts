@@ -25,7 +25,7 @@ export const itemParts = (item: Item): readonly TextSpan[] => [
 export const bodyParts = (item: Item): readonly TextSpan[] => {
   switch (item.kind) {
     case 'message':
-      return contentParts(messagesOf(item))
+      return contentParts(messagesOf(item), [item.fields])
     case 'summary':
       return summaryParts(item, item.messages)
     case 'truncation':

@@ -18,6 +18,8 @@ export interface SaidInput extends MessageFields {
 export interface SystemInput extends MessageFields {
   readonly role: 'system'
   readonly content?: Content | undefined
+  /** Settings of the Messages API that hold from this message on, such as `{ effort: 'low' }`. */
+  readonly output_config?: object | null | undefined
 }
 interface MessageFields {
   /** Id of the message. Default: the id of its event. */

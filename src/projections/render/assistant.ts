@@ -1,8 +1,9 @@
 import { type Block, isBlock, type KnownBlock } from '../../events/blocks.ts'
 import { isCompaction, isThinking } from './clean.ts'
 import { leaveOut } from './drafts.ts'
+import { mayDivide, placeFields } from './message-fields.ts'
 import { dropUses, leaveHeld, silence } from './omitting.ts'
-import { add, fillers, insert, type RequestDraft, reportDropped } from './page.ts'
+import { add, fillers, insert, type RequestDraft, reportDropped, reportMoved } from './page.ts'
 import type { Report } from './repairs.ts'
 import { answerOpen, settleLate } from './rounds.ts'
 import { callersIn, type PairedContent, pairServerTools } from './server-tools.ts'
@@ -44,8 +45,9 @@ export const writeAssistant = (page: RequestDraft, said: Utterance, cleaned: rea
 const partOf = (page: RequestDraft, said: Utterance, cleaned: readonly Block[]): Part => {
   const { messages, open, waiting, ids, held, reply, report } = page
   const { position } = said
+  const isDivided = page.later.length > 0 && !isPart(page, said) && mayDivide(page)
   const isJoined =
-    messages.at(-1)?.role === 'assistant' && (open.size() === 0 || isBeside(page, said, cleaned))
+    messages.at(-1)?.role === 'assistant' && (open.size() === 0 ? !isDivided : isBeside(page, said, cleaned))
   const before = { waiting, used: ids, isSameMessage: isJoined }
   const { content, served, opened } = pairServerTools(cleaned, said.content, before, position, report)
   const callers = callersIn(content)
@@ -85,6 +87,10 @@ const endBefore = (
   if (late.wereSent(said)) settleLate(page)
   if (messages.length === 0 && !shown.some(isCompaction))
     insert(page, 'user', said.position, fillers.noBeginning)
+  if (!isJoined) {
+    if (page.held.length > 0) reportMoved(page, said.position)
+    placeFields(page)
+  }
   if (problem) leaveHeld(page, report, problem)
   else
     for (const {

@@ -1,5 +1,6 @@
 import type { Block } from '../../events/blocks.ts'
 import type { Role } from '../../events/events.ts'
+import type { Fields } from '../../events/json.ts'
 import { isThinking } from './clean.ts'
 import type { Report } from './repairs.ts'
 
@@ -11,6 +12,8 @@ export interface MessageDraft {
   readonly role: Role
   readonly position: number
   content: Block[]
+  /** Fields that the message has beside role and content. */
+  fields?: Fields
   /** Position of the last event that contributes to the message. */
   until: number
   /** Ascending number of the message. It identifies the message even after it was joined to an earlier one. */
@@ -31,7 +34,8 @@ export const addTo = (
 ): MessageDraft | undefined => {
   const last = drafts.at(-1)
   const thinks = content.some(isThinking)
-  if (last?.role !== role) {
+  // A system message without content stays a message of its own.
+  if (last?.role !== role || last.content.length === 0) {
     drafts.push({ role, position, content: [...content], until: position, nth, thinks })
     return undefined
   }

@@ -11,6 +11,7 @@ import {
 import { addTo, type MessageDraft, joinDetail } from './drafts.ts'
 import { idsOfRequest, type RequestIds } from './ids.ts'
 import type { Report } from './repairs.ts'
+import type { WaitingFields } from './message-fields.ts'
 import type { Utterance } from './utterances.ts'
 import type { PendingToolCall, Late, PendingServerUse } from './pending-calls.ts'
 
@@ -30,6 +31,8 @@ export interface RequestDraft {
   readonly settled: SettledCalls<PendingToolCall>
   /** Late results of settled calls. They are shown with the next user content that arrives while no call is open. */
   readonly told: Pick<Utterance, 'position' | 'content'>[]
+  /** System messages without content. They come before the next message that no call or reply goes on with. */
+  readonly later: WaitingFields[]
   /** Server tool uses that have no result yet, in order. */
   readonly waiting: Map<string, PendingServerUse>
   /** The last assistant message written. */
@@ -76,6 +79,7 @@ export const emptyPage = (report: Report): RequestDraft => ({
   late: lateCalls(),
   settled: createSettledCalls(),
   told: [],
+  later: [],
   waiting: new Map(),
   reply: undefined,
   isMuted: false,
@@ -90,10 +94,20 @@ export const add = (
   isNote = true,
 ): MessageDraft => {
   const { messages, count, report } = page
+  if (!isNote) reportMoved(page, position)
   const last = addTo(messages, role, position, content, ++count.messages)
   if (!isNote) page.isSpoken = true
   if (last && !isNote) report('roles-merged', position, joinDetail(last))
   return messages.at(-1) as MessageDraft
+}
+
+/** Reports the waiting system messages that come after content which was recorded later. */
+export const reportMoved = ({ later, report }: RequestDraft, position: number): void => {
+  for (const each of later) {
+    if (each.isMoved) continue
+    each.isMoved = true
+    report('system-moved', each.position, `a system message without content is sent after ${position}`)
+  }
 }
 
 export const insert = (page: RequestDraft, role: Role, position: number, text: string): void => {

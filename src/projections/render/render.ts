@@ -4,6 +4,7 @@ import { configurationOf, type Effective, isReply, type Item, type MessageItem }
 import { atOnce, sliceLength } from '../slices.ts'
 import { limitBreakpoints, type PartPosition, placeBreakpoints } from './breakpoints.ts'
 import { clean, wellFormed } from './clean.ts'
+import type { MessageDraft } from './drafts.ts'
 import { limitMedia } from './media-room.ts'
 import type { Repair, Report } from './repairs.ts'
 import { scriptOf, writeItems } from './script.ts'
@@ -98,10 +99,11 @@ function* finishing(effective: Effective, options: RenderOptions): Generator<voi
     }),
     ...(tools !== undefined && { tools: freeze((limitedTools ?? []) as RequestTool[]) }),
     ...(isFormer && { tool_choice: { type: 'none' } }),
-    messages: messages.map(({ role }, index) => ({
+    messages: messages.map(({ role, fields }, index) => ({
       role: role as RequestMessage['role'],
       // The next request shares this array.
       content: freeze((limited[index] ?? []) as RequestBlock[]),
+      ...freeze(fields),
     })),
     repairs,
     awaits: awaited(effective, messages, prefill),
@@ -132,7 +134,11 @@ const placesIn = (
   hasSystem: boolean,
 ): readonly PartPosition[] => {
   const reply = messages.findLastIndex(({ role }) => role === 'assistant')
-  const ends = [reply - 1, ...(reply < messages.length - 1 ? [messages.length - 1] : [])]
+  const last = messages.findLastIndex(hasContent)
+  const ends = [
+    messages.slice(0, Math.max(0, reply)).findLastIndex(hasContent),
+    ...(reply < last ? [last] : []),
+  ]
   const places = [...(summary ? [summary] : []), ...ends.map((index): PartPosition => [index, Infinity])]
   // Tools and system prompt come before the messages.
   const inMessages = places.flatMap(([index, at]): PartPosition[] => (index < 0 ? [] : [[index + 2, at]]))
@@ -189,15 +195,18 @@ const reportUnknownTools = ({ layout }: Effective, messages: Messages, report: R
   if (found) report('tools-unknown', found.position, why)
 }
 
-type Messages = readonly (RenderedMessage & { readonly position: number; readonly until: number })[]
+type Messages = readonly (RenderedMessage & Pick<MessageDraft, 'position' | 'until' | 'fields'>)[]
 
 const awaited = ({ items }: Effective, messages: Messages, prefill: boolean): RenderResult['awaits'] => {
-  const last = messages.at(-1)
+  // A system message without content asks nothing of the model.
+  const last = messages.findLast(hasContent)
   if (!last) return 'beginning'
   if (last.role !== 'assistant' || prefill) return 'model'
   const said = items.find(({ position }) => position === last.until)
   return said?.kind === 'message' && said.origin?.stopReason === 'pause_turn' ? 'model' : 'user'
 }
+
+const hasContent = ({ content }: Messages[number]): boolean => content.length > 0
 
 const trimEnd = (messages: Messages, report: Report): Messages => {
   const message = messages.at(-1)

@@ -35,6 +35,8 @@ export type RepairKind =
   | 'roles-merged'
   /** A system message between other messages was shown as text of a user message. */
   | 'system-folded'
+  /** A system message without content was sent later, because no message may come between a call and its result or in a paused reply. */
+  | 'system-moved'
   /** A message was inserted: roles must alternate, and the first must be `user`. */
   | 'message-inserted'
   /** A field was left out because it is not allowed in that place. */

@@ -68,10 +68,11 @@ export type RequestBlock =
   | RequestToolUse
   | RequestToolResult
 
-/** A message of a request. With `systemMessages` the role may also be `system`. */
+/** A message of a request. With `systemMessages` the role may also be `system`, and such a message may set the effort. */
 export interface RequestMessage {
   readonly role: 'user' | 'assistant'
   readonly content: RequestBlock[]
+  readonly output_config?: { readonly effort: string }
 }
 
 /** A frozen tool definition of a request. The API's own tools, which have a `type` and no schema, are passed through. */

@@ -1,6 +1,7 @@
 import { type Block, type KnownBlock, textBlock } from '../../events/blocks.ts'
 import { clean } from './clean.ts'
 import { addTo, copyOf, type MessageDraft, indexOf, joinDrafts, leaveOut } from './drafts.ts'
+import { placeFields, takeFields } from './message-fields.ts'
 import { dropUses, silence } from './omitting.ts'
 import { add, fillers, insert, lateResult, type RequestDraft } from './page.ts'
 import type { Report } from './repairs.ts'
@@ -39,14 +40,20 @@ export const endTurn = (page: RequestDraft): void => {
   page.thoughts.clear()
 }
 
-/** Adds content from someone other than the model and its tools, after the results that came too late for their calls. */
+/**
+ * Adds content from someone other than the model and its tools, after the results that came too late for their calls.
+ *
+ * @param isWhole false if results of the same message were added before
+ */
 export const speak = (
   page: RequestDraft,
   said: Pick<Utterance, 'position' | 'content'>,
   isNote: boolean,
+  isWhole = true,
 ): void => {
   endTurn(page)
-  if (page.messages.at(-1)?.role === 'system')
+  if (isWhole) placeFields(page)
+  if (page.messages.findLast(({ content }) => content.length > 0)?.role === 'system')
     insert(page, 'assistant', page.told[0]?.position ?? said.position, fillers.noReply)
   for (const { position, content } of page.told) add(page, { role: 'user', position, content })
   page.told.length = 0
@@ -105,6 +112,7 @@ const rejoin = (page: RequestDraft, { message }: Late): void => {
   const from = indexOf(messages, message)
   const parts = messages.splice(from).map((draft, index) => (from + index < given ? copyOf(draft) : draft))
   page.given = Math.min(given, from)
+  takeFields(page, parts)
   const undone = late.takeFrom(message)
   const [, ...others] = parts.filter(({ role }) => role === 'assistant')
   if (others.some(({ thinks }) => thinks)) silence(page, leaveOut(parts, new Set()))

@@ -24,6 +24,8 @@ interface Begun {
   readonly unchanged: (item: Item) => boolean
   readonly script: Transcript
   readonly repairs: Repair[]
+  /** True if a system message with fields was written, which renderer 1 left out. */
+  hasFields: boolean
   /** Number of items written so far. */
   length: number
   end: End | undefined
@@ -74,9 +76,10 @@ export const writeItems = (
 
 const write = (into: Begun, item: Item): void => {
   const { script, systemMessages, notes } = into
-  const unchanged = into.unchanged(item) && isAsSent(item, systemMessages)
+  const unchanged = into.unchanged(item) && isAsSent(item, into)
   for (const utterance of utterancesIn(item, unchanged, notes)) {
     script.say(utterance)
+    into.hasFields ||= systemMessages && utterance.role === 'system' && utterance.fields !== undefined
     if (utterance.summary) into.end = endOf(script, item)
   }
 }
@@ -85,9 +88,10 @@ const write = (into: Begun, item: Item): void => {
  * Reports whether a reply's receipt shows that its request contained system messages in the same form as this request. Returns true
  * without a receipt.
  */
-const isAsSent = (item: Item, systemMessages: boolean): boolean => {
+const isAsSent = (item: Item, { systemMessages, hasFields }: Begun): boolean => {
   const sent = item.kind === 'message' ? item.origin?.context?.options : undefined
-  return !sent || (sent['systemMessages'] === true) === systemMessages
+  if (!sent) return true
+  return (sent['systemMessages'] === true) === systemMessages && !(hasFields && sent['renderer'] === 1)
 }
 
 const begin = (effective: Effective, systemMessages: boolean, notes: boolean): Begun => {
@@ -101,6 +105,7 @@ const begin = (effective: Effective, systemMessages: boolean, notes: boolean): B
       repairs.push(freeze({ kind, position, detail })),
     ),
     repairs,
+    hasFields: false,
     length: 0,
     end: undefined,
   }

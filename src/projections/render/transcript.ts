@@ -1,7 +1,9 @@
 import { type Block, isBlock } from '../../events/blocks.ts'
+import type { Fields } from '../../events/json.ts'
 import { writeAssistant } from './assistant.ts'
 import { clean, isCompaction, isThinking } from './clean.ts'
 import { copyOf, type MessageDraft, leaveOut } from './drafts.ts'
+import { placeFields, placeFieldsAtEnd, sentFields } from './message-fields.ts'
 import { firstOf, leaveHeld } from './omitting.ts'
 import { add, emptyPage, type RequestDraft, reportDropped } from './page.ts'
 import type { Report } from './repairs.ts'
@@ -37,7 +39,9 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
 const say = (page: RequestDraft, said: Utterance, systemMessages: boolean): void => {
   const { report } = page
   const { role, position } = said
+  const fields = sentFields(said, systemMessages, report)
   const content = compacted(page, said, clean(said.content, role, position, report))
+  if (fields && content.length === 0) return wait(page, position, fields)
   const [part] = page.held
   if (part && (role !== 'assistant' || part.said.reply !== said.reply)) {
     leaveHeld(page, report)
@@ -48,8 +52,11 @@ const say = (page: RequestDraft, said: Utterance, systemMessages: boolean): void
   if (isOnlyThinking && said.reply !== undefined) page.held.push({ said, content })
   else if (role === 'assistant') writeAssistant(page, said, content)
   else if (role === 'user') writeUser(page, said, content)
-  else writeSystem(page, said, content, systemMessages)
+  else writeSystem(page, said, content, fields, systemMessages)
 }
+
+const wait = ({ later }: RequestDraft, position: number, fields: Fields): void =>
+  void later.push({ position, fields, isMoved: false })
 
 /**
  * Handles the compaction blocks of a message. A compaction block must come first in the request; otherwise it is left out. In a
@@ -61,8 +68,9 @@ const compacted = (page: RequestDraft, said: Utterance, content: readonly Block[
   const at = content.findLastIndex(isCompaction)
   if (at < 0) return content
   if (said.summary && (messages.length > 0 || at > 0)) {
-    report('compaction-applied', position, `${messages.length} messages before the compaction are left out`)
-    messages.length = page.given = 0
+    const before = messages.length + page.later.length
+    report('compaction-applied', position, `${before} messages before the compaction are left out`)
+    messages.length = page.later.length = page.given = 0
     for (const all of [page.open, page.late, page.settled, page.waiting, page.ids, page.thoughts]) all.clear()
     page.told.length = 0
   }
@@ -88,7 +96,7 @@ const writeUser = (page: RequestDraft, said: Utterance, content: readonly Block[
   }
   const isTold = page.told.at(-1)?.position === position
   if (others.length > 0 || (page.told.length > 0 && page.open.size() === 0))
-    speak(page, { position, content: others }, said.note || answers.length > 0)
+    speak(page, { position, content: others }, said.note || answers.length > 0, answers.length === 0)
   if (answers.length === 0 && others.length === 0 && !isTold) reportDropped(report, position)
 }
 
@@ -98,17 +106,25 @@ const writeSystem = (
   page: RequestDraft,
   said: Utterance,
   content: readonly Block[],
+  fields: Fields | undefined,
   systemMessages: boolean,
 ): void => {
-  const { messages, open, report } = page
+  const { messages, open, later, report } = page
   const { position } = said
   const role = messages.at(-1)?.role
-  if (systemMessages && open.size() === 0 && (role === 'user' || role === 'system')) {
+  const mayStand = role === 'user' || (role === 'system' && later.length === 0)
+  if (systemMessages && open.size() === 0 && mayStand) {
     endTurn(page)
-    add(page, { role: 'system', position, content }, said.note)
+    placeFields(page)
+    const before = messages.length
+    const written = add(page, { role: 'system', position, content }, said.note)
+    // Joined to an earlier message, it cannot change the fields of that one.
+    if (fields && messages.length > before) written.fields = fields
+    else if (fields) wait(page, position, fields)
   } else {
     report('system-folded', position, 'a system message is shown as text of a user message')
     writeUser(page, said, clean(content, 'user', position, report))
+    if (fields) wait(page, position, fields)
   }
 }
 
@@ -129,5 +145,6 @@ const ended = (page: RequestDraft, report: Report, isPrefill: boolean): readonly
     reportAnswer(made, report)
     addError(all, made, count.messages + 1)
   }
+  placeFieldsAtEnd(page, all, isPrefill, report)
   return all
 }

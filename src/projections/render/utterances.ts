@@ -1,16 +1,21 @@
 import { type Block, textBlock } from '../../events/blocks.ts'
 import type { Role } from '../../events/events.ts'
-import { type Item, messagesOf } from '../effective.ts'
+import type { Fields } from '../../events/json.ts'
+import { fieldsOf, type Item, messagesOf } from '../effective.ts'
 
 /** A message of a request. */
 export interface RenderedMessage {
   readonly role: Role
   readonly content: readonly Block[]
+  /** Settings that hold from this message on; only a system message has any. */
+  readonly output_config?: unknown
 }
 
 /** A message of an item, with everything that determines how the message may be shown. */
 export interface Utterance extends RenderedMessage {
   readonly position: number
+  /** The recorded fields of the message, other than role and content. */
+  readonly fields: Fields | undefined
   /** True if the request has the same content before the message as when the message's thinking was produced. */
   readonly unchanged: boolean
   /** Id of the model's reply to which the message belongs. Consecutive parts of one reply form one message of the request. */
@@ -37,6 +42,7 @@ export const utterancesIn = (item: Item, unchanged: boolean, notes: boolean): re
             role: 'user',
             content,
             position,
+            fields: undefined,
             unchanged,
             reply: undefined,
             answers: undefined,
@@ -51,10 +57,11 @@ export const utterancesIn = (item: Item, unchanged: boolean, notes: boolean): re
   const answers = item.kind === 'message' ? item.origin?.context?.position : undefined
   const paused =
     item.kind === 'message' && item.role === 'assistant' && item.origin?.stopReason === 'pause_turn'
-  return messagesOf(item).map(({ role, content }) => ({
-    role,
-    content,
+  return messagesOf(item).map((message) => ({
+    role: message.role,
+    content: message.content,
     position,
+    fields: fieldsOf(item, message),
     unchanged,
     reply,
     answers,

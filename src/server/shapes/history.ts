@@ -47,6 +47,10 @@ const messageItem = z.looseObject({
   messageId: z.string(),
   role: message.shape.role,
   content: message.shape.content,
+  fields: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe('Fields that only the API or program of the message knows, such as `output_config`'),
   cuts,
   origin: origin.optional(),
 })

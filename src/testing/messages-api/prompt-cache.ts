@@ -28,10 +28,12 @@ const lifetimes: Readonly<Record<Ttl, number>> = { '5m': 5 * 60_000, '1h': 60 * 
 /** Number of pieces before a breakpoint that are searched for a cached prefix. */
 const lookback = 20
 
-const piecesOf = ({ body, tools, system, parts }: ParsedRequest): readonly Piece[] => {
+const piecesOf = ({ body, tools, system, turns }: ParsedRequest): readonly Piece[] => {
   let until = 0
   const add = (tokens: number): number => (until += tokens)
   let message = -1
+  /** Settings of the messages since the last piece. */
+  let settings = ''
   // If one of these changes, only the tools and the system prompt can be read from the cache.
   const along = lazyCanonical({ thinking: body.thinking, tool_choice: body['tool_choice'] })
   const pieces: Piece[] = [
@@ -45,22 +47,26 @@ const piecesOf = ({ body, tools, system, parts }: ParsedRequest): readonly Piece
       until: add(blockTokens(block)),
       ttl: ttlOf(block),
     })),
-    ...parts.map((part) => {
-      const { block, role } = part
-      const isFirst = part.message !== message
-      const isFirstOfAll = message === -1
-      message = part.message
-      // A breakpoint inside a tool result counts for the whole result.
-      const ttl =
-        ttlOf(block) ??
-        inside(block)
-          .map(ttlOf)
-          .find((inner) => inner !== undefined)
-      return {
-        text: () => `${isFirstOfAll ? along() : ''}${role}${part.text()}`,
-        until: add(blockTokens(block) + (isFirst ? perMessage : 0)),
-        ttl,
-      }
+    ...turns.flatMap((turn) => {
+      if (turn.settings) settings += turn.settings()
+      return turn.parts.map((part) => {
+        const { block, role } = part
+        const isFirst = part.message !== message
+        const before = `${message === -1 ? along() : ''}${settings}`
+        message = part.message
+        settings = ''
+        // A breakpoint inside a tool result counts for the whole result.
+        const ttl =
+          ttlOf(block) ??
+          inside(block)
+            .map(ttlOf)
+            .find((inner) => inner !== undefined)
+        return {
+          text: () => `${before}${role}${part.text()}`,
+          until: add(blockTokens(block) + (isFirst ? perMessage : 0)),
+          ttl,
+        }
+      })
     }),
   ]
   const last = pieces.at(-1)

@@ -23,7 +23,13 @@ export interface ApiRequest extends Fields {
   readonly model: string
   /** Maximum number of output tokens; absent in a request that only counts tokens. */
   readonly max_tokens?: number
-  readonly messages: readonly { readonly role: ApiRole; readonly content: string | readonly ApiBlock[] }[]
+  readonly messages: readonly {
+    readonly role: ApiRole
+    /** Absent only in a system message with settings. */
+    readonly content: string | readonly ApiBlock[]
+    /** Settings from this message on; only of a system message. */
+    readonly output_config?: Fields | null
+  }[]
   readonly system?: string | readonly ApiBlock[]
   readonly tools?: readonly Fields[]
   readonly stream?: boolean
@@ -46,6 +52,8 @@ export interface Turn {
   /** Index of the turn's first message. */
   readonly message: number
   readonly parts: readonly PlacedBlock[]
+  /** Returns the canonical JSON of the message's settings; undefined if it has none. */
+  readonly settings: (() => string) | undefined
 }
 
 /** A parsed request body. String contents are converted to text blocks. */
@@ -137,12 +145,32 @@ const contentProblem = (content: unknown): string | undefined => {
   return firstProblem(content, blockProblem)
 }
 
+const efforts: readonly unknown[] = ['low', 'medium', 'high', 'xhigh', 'max']
+
+/** Returns the problem with the settings of a message. The API takes the effort, of a system message. */
+const settingsProblem = (role: ApiRole, settings: unknown): string | undefined => {
+  if (role !== 'system') return ': Extra inputs are not permitted'
+  if (settings === null) return undefined
+  if (!isObject(settings)) return ': Input should be an object'
+  const other = Object.keys(settings).find((name) => name !== 'effort')
+  if (other !== undefined) return `.${other}: Extra inputs are not permitted`
+  const effort = settings['effort'] ?? null
+  return effort === null || efforts.includes(effort)
+    ? undefined
+    : ".effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max'"
+}
+
+const hasSettings = (settings: unknown): boolean =>
+  isObject(settings) && (settings['effort'] ?? null) !== null
+
 const messageProblem = (message: unknown): string | undefined => {
   if (!isObject(message)) return ': Input should be an object'
-  const { role, content } = message
+  const { role, content, output_config: settings } = message
   if (role !== 'user' && role !== 'assistant' && role !== 'system')
     return ".role: Input should be 'user', 'assistant' or 'system'"
-  if (content === undefined) return '.content: Field required'
+  const wrong = settings === undefined ? undefined : settingsProblem(role, settings)
+  if (wrong !== undefined) return `.output_config${wrong}`
+  if (content === undefined) return hasSettings(settings) ? undefined : '.content: Field required'
   const found = contentProblem(content)
   return found && `.content${found}`
 }
@@ -183,15 +211,17 @@ const blocksOf = (content: string | readonly ApiBlock[]): readonly ApiBlock[] =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : content
 
 export const readRequest = (body: ApiRequest): ParsedRequest => {
-  const turns: { role: ApiRole; message: number; parts: PlacedBlock[] }[] = []
-  for (const [message, { role, content }] of body.messages.entries()) {
+  const turns: (Omit<Turn, 'parts'> & { readonly parts: PlacedBlock[] })[] = []
+  for (const [message, { role, content: given, output_config }] of body.messages.entries()) {
+    const content = (given as typeof given | undefined) ?? []
+    const settings = hasSettings(output_config) ? lazyCanonical(output_config) : undefined
     // An empty string is empty content, not an empty text block.
     const blocks = content === '' ? [] : blocksOf(content)
     const parts = blocks.map((block, at) => ({ role, block, text: lazyCanonical(block), message, at }))
     const last = turns.at(-1)
     if (last?.role === role && role !== 'system' && last.parts.length > 0 && parts.length > 0)
       last.parts.push(...parts)
-    else turns.push({ role, message, parts })
+    else turns.push({ role, message, parts, settings })
   }
   const system = blocksOf(body.system ?? [])
   const tools = body.tools ?? []

@@ -12,6 +12,7 @@ import {
   type ParsedRequest,
   serverResults,
   textOf,
+  type Turn,
 } from './request.ts'
 import { toolRules } from './tool-rules.ts'
 
@@ -53,18 +54,23 @@ const begins: Rule = ({ turns }) => {
     : problem('messages: first message must use the "user" role')
 }
 
+/** Reports whether a turn only sets the effort. */
+const setsOnly = ({ parts, settings }: Turn): boolean => parts.length === 0 && settings !== undefined
+
 /**
- * Predicate 2: a `system` message follows a user message and is the last message or is followed by an assistant message. The model must
- * support such messages.
+ * Predicate 2: a `system` message follows a user message and is the last message or is followed by an assistant message. A message
+ * that only sets the effort may come anywhere but first; next to one with content, both follow the rule. The model must support such
+ * messages.
  */
 const systemMessages: Rule = ({ turns }, { systemMessages: isKnown }) => {
-  for (const [index, { role, message }] of turns.entries()) {
+  if (!isKnown && turns.some(({ role }) => role === 'system'))
+    return problem(
+      'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as an input message role.',
+    )
+  const spoken = turns.filter((turn) => !setsOnly(turn))
+  for (const [index, { role, message }] of spoken.entries()) {
     if (role !== 'system') continue
-    if (!isKnown)
-      return problem(
-        'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as an input message role.',
-      )
-    const [before, after] = [turns[index - 1]?.role, turns[index + 1]?.role]
+    const [before, after] = [spoken[index - 1]?.role, spoken[index + 1]?.role]
     if (before === 'system')
       return problem(`messages.${message}: consecutive system messages are not allowed`)
     if (before !== 'user') return problem(`messages.${message}: a system message must follow a user message`)
@@ -88,7 +94,9 @@ const blank = (block: ApiBlock): string | undefined => {
 const nonEmpty: Rule = ({ turns, parts, system }) => {
   const empty = turns.find(
     (turn, index) =>
-      turn.parts.length === 0 && !(turn.role === 'assistant' && index > 0 && index === turns.length - 1),
+      turn.parts.length === 0 &&
+      !setsOnly(turn) &&
+      !(turn.role === 'assistant' && index > 0 && index === turns.length - 1),
   )
   if (empty)
     return problem(
@@ -147,7 +155,7 @@ const roles: Rule = ({ parts, system }) => {
  * prefill must not end in white space.
  */
 const ends: Rule = ({ turns }, { prefill }, paused) => {
-  const last = turns.at(-1)
+  const last = turns.findLast((turn) => !setsOnly(turn))
   if (last?.role !== 'assistant' || paused > 0) return undefined
   if (!prefill)
     return problem(

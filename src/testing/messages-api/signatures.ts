@@ -13,7 +13,7 @@ import {
 import { isFull } from './rules.ts'
 
 // A thinking block is valid only after the same content as when it was produced. Its signature, sealed with an HMAC, covers:
-// - everything before it except thinking: system, tools, and every block with its role;
+// - everything before it except thinking: system, tools, every block with its role, and the settings of messages;
 // - the previous thinking block. In a request, either that block or none may precede it: thinking may be omitted from the beginning;
 // - its own text;
 // - its reply, and the number of thinking blocks in the reply: the latest message with thinking must be complete.
@@ -89,7 +89,11 @@ export const signatures = (secret: string, foreign: boolean): Signatures => {
     const hash = beginning(request)
     const counts = new Map<string, { readonly part: PlacedBlock; left: number }>()
     let previous = ''
-    for (const part of request.parts) {
+    for (const part of prefixOf(request)) {
+      if (typeof part === 'string') {
+        hash.update(part)
+        continue
+      }
       if (!hasThinking(part)) {
         extend(hash, part)
         continue
@@ -120,7 +124,10 @@ export const signatures = (secret: string, foreign: boolean): Signatures => {
     sign: (request, reply, content) => {
       const count = content.filter(isThinking).length
       let hash = count > 0 ? beginning(request) : undefined
-      for (const part of hash ? request.parts : []) if (hash && !hasThinking(part)) extend(hash, part)
+      for (const part of hash ? prefixOf(request) : []) {
+        if (typeof part === 'string') hash?.update(part)
+        else if (hash && !hasThinking(part)) extend(hash, part)
+      }
       let previous = signatureOf(request.parts.findLast(hasThinking)?.block)
       return content.map((block) => {
         if (isFull(block)) {
@@ -140,6 +147,14 @@ export const signatures = (secret: string, foreign: boolean): Signatures => {
         return block
       })
     },
+  }
+}
+
+/** Yields the blocks of a request, with the settings that messages have, as texts. */
+function* prefixOf({ turns }: ParsedRequest): Generator<PlacedBlock | string> {
+  for (const { parts, settings } of turns) {
+    if (settings) yield `\nsettings${settings()}`
+    yield* parts
   }
 }
 

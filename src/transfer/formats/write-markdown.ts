@@ -1,5 +1,5 @@
 import { type Block, isBlock, isWellShaped } from '../../events/blocks.ts'
-import type { ConversationEvent, Message } from '../../events/events.ts'
+import { type ConversationEvent, type Message, otherFieldsOf } from '../../events/events.ts'
 import { itemIn } from '../../projections/effective.ts'
 import { type Entry, full } from '../../projections/full.ts'
 import { withStubs } from '../disclosure/withheld.ts'
@@ -104,7 +104,9 @@ const fateOf = ({ status, by }: Entry): string | undefined => {
 function* bodyOf(entry: Entry): Generator<string> {
   switch (entry.kind) {
     case 'message':
-      return yield* blocksOf(entry.content)
+      yield* blocksOf(entry.content)
+      if (entry.fields) yield fence(JSON.stringify(entry.fields, undefined, 2), 'json')
+      return
     case 'summary':
       return yield* messagesParts(entry.messages)
     case 'truncation':
@@ -113,9 +115,11 @@ function* bodyOf(entry: Entry): Generator<string> {
 }
 
 function* messagesParts(messages: readonly Message[]): Generator<string> {
-  for (const { role, content } of messages) {
-    if (messages.length > 1) yield `**${role}**`
-    yield* blocksOf(content)
+  for (const message of messages) {
+    const fields = otherFieldsOf(message)
+    if (messages.length > 1) yield `**${message.role}**`
+    yield* blocksOf(message.content)
+    if (fields) yield fence(JSON.stringify(fields, undefined, 2), 'json')
   }
 }
 

@@ -40,6 +40,7 @@ const repairWords: Readonly<Record<string, readonly [one: string, many: string]>
   'result-as-text': ['late result is shown as text', 'late results are shown as text'],
   'call-answered': ['call without a result is answered', 'calls without results are answered'],
   'roles-merged': ['message is joined to the one before it', 'messages are joined to the ones before them'],
+  'system-moved': ['system message is moved', 'system messages are moved'],
   'message-inserted': ['message is inserted', 'messages are inserted'],
   'message-dropped': ['empty message is left out', 'empty messages are left out'],
   'blank-dropped': ['blank text is left out', 'blank texts are left out'],

@@ -74,15 +74,31 @@ const Said = ({ around, item }: BodyProps) => {
     )
   const content = item.kind === 'message' ? item.content : item.messages.flatMap((message) => message.content)
   const of = { conversation, position: item.position }
+  const fields = fieldsOf(item)
   return (
-    <Blocks
-      {...{ source, of, content }}
-      cuts={item.cuts}
-      text={view.text}
-      isOpen={whole.has(item.position)}
-    />
+    <>
+      {(content.length > 0 || fields.length === 0) && (
+        <Blocks
+          {...{ source, of, content }}
+          cuts={item.cuts}
+          text={view.text}
+          isOpen={whole.has(item.position)}
+        />
+      )}
+      {fields.map(([name, value], index) => (
+        <p class="reason" key={index}>
+          <code>{name}</code> <Exact text={JSON.stringify(value)} />
+        </p>
+      ))}
+    </>
   )
 }
+
+/** Returns the fields of the messages that only their API or program knows. */
+const fieldsOf = (item: Exclude<BodyProps['item'], { readonly kind: 'truncation' }>) =>
+  item.kind === 'message'
+    ? Object.entries(item.fields ?? {})
+    : item.messages.flatMap(({ role: _role, content: _content, ...fields }) => Object.entries(fields))
 
 const methods: Readonly<Record<string, string>> = {
   model: 'by the model',

@@ -71,6 +71,7 @@ describe('the golden files', () => {
     'message-dropped': true,
     'roles-merged': true,
     'system-folded': true,
+    'system-moved': true,
     'message-inserted': true,
     'field-dropped': true,
     'surrogate-replaced': true,

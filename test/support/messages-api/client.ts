@@ -11,7 +11,11 @@ import {
 // The stand-in with the SDK as its client, for the tests of the stand-in itself.
 
 export type Params = Anthropic.MessageCreateParamsNonStreaming
-export type Messages = readonly { readonly role: string; readonly content: unknown }[]
+export type Messages = readonly {
+  readonly role: string
+  readonly content?: unknown
+  readonly output_config?: unknown
+}[]
 
 /** A server until the end of the test, and a client that asks it once. */
 export const start = async (

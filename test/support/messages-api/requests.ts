@@ -13,6 +13,12 @@ const marked = (block: AnyBlock, ttl = '5m'): AnyBlock => ({
 })
 const system = (...content: readonly AnyBlock[]) => ({ role: 'system', content })
 const rule = system(text('Be brief.'))
+const sets = (effort: unknown, more: Fields = {}) => ({
+  role: 'system',
+  content: [],
+  output_config: { effort, ...more },
+})
+const low = sets('low')
 export const search: AnyBlock = { type: 'server_tool_use', id: 's', name: 'web_search', input: {} }
 export const found: AnyBlock = { type: 'web_search_tool_result', tool_use_id: 's', content: [] }
 const compaction: AnyBlock = { type: 'compaction', content: 'All of it.' }
@@ -63,6 +69,50 @@ const brokenOnes: readonly Broken[] = [
     [{ role: 'tool', content: 'x' }],
     "messages.0.role: Input should be 'user', 'assistant' or 'system'",
   ],
+  [
+    0,
+    'sets the effort in a user message',
+    [{ ...hello, output_config: { effort: 'low' } }],
+    'messages.0.output_config: Extra inputs are not permitted',
+  ],
+  [
+    0,
+    'sets an effort that does not exist',
+    [hello, sets('some')],
+    "messages.1.output_config.effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max'",
+  ],
+  [
+    0,
+    'sets the format of one message',
+    [hello, sets('low', { format: {} })],
+    'messages.1.output_config.format: Extra inputs are not permitted',
+  ],
+  [
+    0,
+    'sets the effort before all messages',
+    [low, hello],
+    'messages: first message must use the "user" role',
+  ],
+  [0, 'sets the effort between call and result', [hello, call, low, done], `messages.1: ${unanswered}`],
+  [
+    0,
+    'sets the effort beside a system message that the user follows',
+    [hello, rule, low, hello],
+    'messages.1: a system message must be the last message or be followed by an assistant message',
+  ],
+  [
+    0,
+    'has two system messages with content, and one without between them',
+    [hello, rule, low, rule],
+    'messages.3: consecutive system messages are not allowed',
+  ],
+  [
+    0,
+    'has a system message with neither content nor settings',
+    [hello, sets(null)],
+    `messages.1: ${emptyMessage}`,
+  ],
+  [0, 'sets the effort after the last reply', [hello, yes, low], noPrefill],
   [0, 'has no max_tokens', [hello], 'max_tokens: Field required', { max_tokens: undefined }],
 
   [1, 'has no message', [], 'messages: at least one message is required'],
@@ -462,6 +512,16 @@ export const broken = brokenOnes.map(
 )
 
 const fineOnes: readonly (readonly [string, Messages, Fields?])[] = [
+  ['that sets the effort after the user', [hello, low]],
+  ['that sets the effort before the user, as in a summary', [hello, low, hello, yes, low, hello]],
+  ['that sets the effort twice in a row', [hello, low, sets('max')]],
+  ['that sets the effort after a system message', [hello, rule, low, yes, hello]],
+  ['that sets the effort before a system message', [hello, low, rule]],
+  ['that sets the effort in a system message', [hello, { ...rule, output_config: { effort: 'high' } }]],
+  [
+    'that sets the effort in a message without content',
+    [hello, { role: 'system', output_config: { effort: 'high' } }],
+  ],
   [
     'with images of every type, as many and as large as may be',
     [

@@ -68,7 +68,9 @@ export const isUnbridged = (last: ChatMessage | undefined, { role }: ChatMessage
 const translated = (rendered: readonly RenderedMessage[], index: number, form: ChatForm): Translated => {
   const notes: Noted[] = []
   const report: ChatReport = (kind, detail, block) => notes.push({ kind, detail, message: index, block })
-  const { role, content } = rendered[index] as RenderedMessage
+  const { role, content, output_config: fields } = rendered[index] as RenderedMessage
+  if (fields !== undefined) report('field-dropped', 'output_config of a system message', content[0])
+  if (role === 'system' && content.length === 0) return { messages: [], notes }
   const calls = (rendered[index - 1]?.content ?? []).filter((block) => isBlock(block, 'tool_use'))
   const messages =
     role === 'assistant'

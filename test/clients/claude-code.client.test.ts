@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { clientCommand } from './programs.ts'
+import { model, effortsIn, refusedIn, scriptedApi, textOf } from './support/requests.ts'
+import { type ClientHome, clientHome, runClient } from './support/run-client.ts'
+
+// The real Claude Code, headless. It runs as root, too, as long as the tools that it may use are named: only
+// --dangerously-skip-permissions is refused there.
+
+const command = clientCommand('claude-code')
+
+interface Answer {
+  readonly result: string
+  readonly session_id: string
+  readonly is_error: boolean
+}
+
+const claude = (api: { readonly url: string }, home: ClientHome) => {
+  const env = {
+    ANTHROPIC_BASE_URL: api.url,
+    ANTHROPIC_API_KEY: 'sk-ant-dummy',
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+  }
+  const tools = ['--allowedTools', 'Bash', 'Read', 'Edit', 'Write', 'Agent']
+  return async (prompt: string, ...options: readonly string[]): Promise<Answer> => {
+    const args = ['-p', prompt, '--model', model, '--output-format', 'json', ...options, ...tools]
+    const { code, out, err } = await runClient(command ?? '', args, home, env)
+    expect(code, `${prompt}: ${out} ${err}`).toBe(0)
+    return JSON.parse(out) as Answer
+  }
+}
+
+/** The lines of a session's file. */
+const linesOf = ({ home }: ClientHome, session: string): readonly Record<string, unknown>[] => {
+  const projects = join(home, '.claude', 'projects')
+  const [folder = ''] = readdirSync(projects)
+  return readFileSync(join(projects, folder, `${session}.jsonl`), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+}
+
+describe.skipIf(command === undefined)('Claude Code', () => {
+  it('has no request refused in a session with tools, a subagent, compactions, a rewind, a fork and a 529', async () => {
+    const [api, home] = [await scriptedApi(), clientHome()]
+    const file = join(home.project, 'notes.txt')
+    writeFileSync(file, 'The first line.\n')
+    const say = claude(api, home)
+    const id = randomUUID()
+    const resume = ['--resume', id]
+
+    await say('Hello.', '--session-id', id)
+    await say(
+      `CALL Bash {"command":"cat notes.txt","description":"read"}\nCALL Read {"file_path":"${file}"}`,
+      ...resume,
+    )
+    await say(`CALL Edit {"file_path":"${file}","old_string":"first","new_string":"only"}`, ...resume)
+    expect(readFileSync(file, 'utf8')).toBe('The only line.\n')
+    const task = JSON.stringify({
+      description: 'look',
+      prompt: 'CALL Bash {"command":"echo from the subagent","description":"say"}',
+      subagent_type: 'general-purpose',
+      run_in_background: false,
+    })
+    await say(`CALL Agent ${task}`, ...resume)
+    expect(api.requests.some((request) => textOf(request).includes('from the subagent'))).toBe(true)
+
+    const replies = linesOf(home, id).filter(({ type }) => type === 'assistant')
+    await say('Elsewhere.', ...resume, '--resume-session-at', String(replies[0]?.['uuid']), '--fork-session')
+    expect(textOf(api.requests.at(-1)!)).not.toContain('from the subagent')
+
+    await say('/compact', ...resume)
+    await say('After the compaction.', ...resume)
+    expect(textOf(api.requests.at(-1)!)).toMatch(/Summary \d+ of what was said/)
+    expect(effortsIn(api.requests.at(-1)!).length).toBeGreaterThan(0)
+    const fork = await say('In a fork.', ...resume, '--fork-session')
+    expect(fork.session_id).not.toBe(id)
+    await say('OVERLOADED once.', ...resume)
+    await say('USAGE 990000 is nearly all.', ...resume)
+    const before = api.requests.length
+    await say('Compacted by itself.', ...resume)
+    expect(api.requests.slice(before).map(({ status }) => status)).toEqual([200, 200])
+
+    expect(refusedIn(api.requests)).toEqual([])
+    expect(api.requests.filter(({ status }) => status === 529)).toHaveLength(1)
+  })
+
+  it('sends thinking along once after a compaction, which the API refuses, and then leaves it out', async () => {
+    const [api, home] = [await scriptedApi(true), clientHome()]
+    const say = claude(api, home)
+    const id = randomUUID()
+    await say('Hello.', '--session-id', id)
+    await say('Go on.', '--resume', id)
+    expect(refusedIn(api.requests)).toEqual([])
+    await say('/compact', '--resume', id)
+    await say('After the compaction.', '--resume', id)
+    await say('And again.', '--resume', id)
+    const refused = refusedIn(api.requests)
+    expect(refused).toHaveLength(1)
+    expect(JSON.stringify(refused)).toContain('The block is bound to a different conversation')
+    expect(api.requests.at(-1)?.status).toBe(200)
+  })
+})
