@@ -83,7 +83,7 @@ const install = async (
 ): Promise<InstalledSession | undefined> => {
   const { store, host, out, isJson } = session
   const client = clientNamed(options.in)
-  if (!client) throw toError(unknownChoice('--in', options.in, sessionFormats))
+  if (!client) throw toError(unknownChoice('--in', options.in, sessionFormats, ['claude']))
   const cwd = await folderAt(options.cwd)
   const chat = store.conversation(id)
   // Fails with the nearest id if the conversation does not exist.
