@@ -8,9 +8,9 @@ interface ProgramOptions {
 }
 
 /**
- * Runs a program to its end, and returns its exit code; undefined if there is no such program. If a signal ended it, the code is that of
- * a shell (128 and the number of the signal). Signals to this process are passed on to it, except those of a terminal's keys, which the
- * program receives itself.
+ * Runs a program to its end, and returns its exit code; undefined if there is no such program. If a signal ended it, the code is 128 and
+ * the number of the signal, as in a shell. Signals to this process are passed on, except for those of a terminal's keys, which the
+ * terminal also sends to the program.
  */
 export const runProgram = (
   program: string,

@@ -27,7 +27,7 @@ export interface CommandContext {
   readonly out: Output
   readonly isJson: boolean
   readonly host: Host
-  /** Sets the exit code to 1, to 2 if nothing could be determined, or to that of a program. An exit code of 1 is never changed. */
+  /** Sets the exit code to 1, to 2 if nothing could be determined, or to a program's exit code. An exit code of 1 is never changed. */
   readonly fail: (code?: number) => void
 }
 

@@ -184,7 +184,7 @@ describe.each(Object.entries(clients))('%s continues where we say', (name, clien
         .filter(
           ([who, what]) => what !== prompt && !(who === 'assistant' && what === 'No response requested.'),
         )
-      const want = messageUnits(messages)
+      const want = messageUnits(messages.map((message) => ({ ...message })))
       expect
         .soft(allowing(lost, got, want), `${name} at ${at} of ${chat.id}`)
         .toEqual(allowing(lost, want, got))

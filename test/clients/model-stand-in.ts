@@ -18,9 +18,9 @@ export interface ModelStandIn {
   readonly close: () => Promise<void>
 }
 
-const decoders = new Map([
-  ['gzip', gunzipSync],
-  ['zstd', zstdDecompressSync],
+const decoders = new Map<string, (raw: Buffer) => Buffer>([
+  ['gzip', (raw) => gunzipSync(raw)],
+  ['zstd', (raw) => zstdDecompressSync(raw)],
 ])
 
 /** Starts the stand-in on loopback. */

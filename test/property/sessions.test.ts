@@ -9,7 +9,7 @@ import { messagesOf } from '../../src/projections/effective.ts'
 import { clients } from '../../src/transfer/formats/sessions/clients.ts'
 import { type SessionView, sessionViewOf } from '../../src/transfer/formats/sessions/session-view.ts'
 import { histories } from '../support/histories.ts'
-import { runs } from '../support/runs.ts'
+import { runs, scale } from '../support/runs.ts'
 
 type Said = readonly [role: string, block: unknown]
 
@@ -87,7 +87,7 @@ describe('a conversation at any position, exported and imported again', () => {
         })
         expect(await imported(name, view)).toEqual(expected)
       }),
-      { numRuns: runs(1_000) },
+      { numRuns: scale < 1 ? runs(200) : 1_000 },
     )
   })
 

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
 import { toError } from '../../result/typed-error.ts'
-import { clientNamed, sessionFormats } from '../../transfer/formats/sessions/clients.ts'
+import { sessionFormats } from '../../transfer/formats/plan.ts'
+import { clientNamed } from '../../transfer/formats/sessions/clients.ts'
 import { visible } from '../../transfer/formats/visible.ts'
 import {
   clientNotFound,
@@ -15,7 +16,7 @@ import {
 } from '../client-session.ts'
 import { unknownChoice } from '../errors.ts'
 import { pattern, position, withholdOption } from '../options.ts'
-import { type DisclosureOptions, prepared } from '../prepare-export.ts'
+import { type DisclosureOptions, inspectExport } from '../inspect-export.ts'
 import { runProgram } from '../run-program.ts'
 import type { CommandSession, Shell } from '../shell.ts'
 import { plural } from '../text.ts'
@@ -45,10 +46,10 @@ export const addContinue = (program: Command, shell: Shell): void => {
       'after',
       `
 Writes what the model sees at the position as a new session of the client, lists
-what is lost on standard error, and starts the client with it; its exit code is
-that of the command. Arguments after -- are passed to the client. The
-conversation in the store stays as it is, as does the client's own session: to
-record how it continues, import the new session.
+what is lost on standard error, and starts the client with it. The command ends with
+the client's exit code. Arguments after -- are passed to the client. Neither the
+conversation in the store nor the client's own session changes: to record how
+the conversation continues, import the new session.
 
 Examples:
   palimpsest continue task-42 --at 120 --in claude-code
@@ -88,7 +89,7 @@ const install = async (
   const chat = store.conversation(id)
   // Fails with the nearest id if the conversation does not exist.
   await chat.position()
-  const left = await prepared(session, chat, { ...options, format: client.name })
+  const left = await inspectExport(session, chat, { ...options, format: client.name })
   const planned = await planSession(session, chat, client, { ...left, at: options.at, cwd })
   writeLost(session, planned)
   if (options.dryRun) {

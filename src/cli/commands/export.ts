@@ -5,14 +5,15 @@ import type { Conversation } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
 import { bytesText } from '../../store/diagnosis.ts'
 import type { ExportOptions, FormatExporter } from '../../transfer/formats/exporter.ts'
-import { clientNamed, sessionFormats } from '../../transfer/formats/sessions/clients.ts'
+import { sessionFormats } from '../../transfer/formats/plan.ts'
+import { clientNamed } from '../../transfer/formats/sessions/clients.ts'
 import { exporterOf, writableFormats } from '../../transfer/formats/registry.ts'
 import { anthropicRequest } from '../../transfer/formats/write-anthropic.ts'
 import { visible, visibleJson, visibleLines } from '../../transfer/formats/visible.ts'
 import { unknownChoice, usage } from '../errors.ts'
 import { pattern, position, withholdOption } from '../options.ts'
 import { writerOf } from '../output-file.ts'
-import { type DisclosureOptions, prepared } from '../prepare-export.ts'
+import { type DisclosureOptions, inspectExport } from '../inspect-export.ts'
 import { folderAt, installSession, planSession, reportInstalled, writeLost } from '../client-session.ts'
 import type { CommandSession, Shell } from '../shell.ts'
 import { plural } from '../text.ts'
@@ -105,7 +106,7 @@ Examples:
         // Fails with the nearest id if the conversation does not exist.
         await chat.position()
         const write = out === undefined || out === '-' ? undefined : await writerOf(session, 'out', out)
-        const left = { at, ...(await prepared(session, chat, { ...options, format })) }
+        const left = { at, ...(await inspectExport(session, chat, { ...options, format })) }
         const planned =
           client && (await planSession(session, chat, client, { ...left, cwd: await folderAt(cwd) }))
         if (planned && install) return reportInstalled(session, await installSession(session, planned))

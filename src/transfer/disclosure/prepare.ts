@@ -5,7 +5,7 @@ import { rangesOf } from '../../events/ranges.ts'
 import { toError } from '../../result/typed-error.ts'
 import { redactMatches } from './redact.ts'
 import type { ReadableConversation } from '../formats/readable-conversation.ts'
-import { isSessionFormat } from '../formats/sessions/clients.ts'
+import { isSessionFormat } from '../formats/plan.ts'
 import {
   type ExportPart,
   type ExportPlace,

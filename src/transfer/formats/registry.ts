@@ -3,8 +3,7 @@ import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import type { Log } from '../../projections/path.ts'
 import { withStubs } from '../disclosure/withheld.ts'
 import { exporterOfLog, type FormatExporter } from './exporter.ts'
-import { formats, type ImportAction } from './plan.ts'
-import { sessionFormats } from './sessions/clients.ts'
+import { formats, type ImportAction, sessionFormats } from './plan.ts'
 import type { ImportNotes } from './source.ts'
 
 /** One conversation of a session file. */

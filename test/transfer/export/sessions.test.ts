@@ -1,10 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Conversation, openStore, unknownBlock } from '../../../src/index.ts'
-import {
-  clients,
-  clientNamed,
-  type SessionFormatName,
-} from '../../../src/transfer/formats/sessions/clients.ts'
+import type { SessionFormatName } from '../../../src/transfer/formats/plan.ts'
+import { clients, clientNamed } from '../../../src/transfer/formats/sessions/clients.ts'
 import { type SessionExport, writeSession } from '../../../src/transfer/formats/sessions/write-session.ts'
 import { patternRedactor } from '../../../src/transfer/disclosure/redact.ts'
 import { readWithheld } from '../../../src/transfer/disclosure/withheld.ts'

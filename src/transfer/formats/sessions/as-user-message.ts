@@ -1,6 +1,6 @@
 import { isBlock, textBlock } from '../../../events/blocks.ts'
 import type { ViewBlock, ViewMessage } from './session-view.ts'
-import type { Lose } from './session-writer.ts'
+import type { Lose } from './session-loss.ts'
 
 /** A message of the user or the model. */
 export interface TwoRoleMessage extends ViewMessage {

@@ -1,3 +1,4 @@
+import type { SessionFormatName } from '../plan.ts'
 import type { WriteSession } from './session-writer.ts'
 
 /** Environment variables of a process. */
@@ -21,14 +22,6 @@ export interface SessionClient {
   readonly extension: 'jsonl' | 'json'
   readonly load: () => Promise<WriteSession>
 }
-
-export const sessionFormats = ['claude-code', 'codex', 'pi', 'opencode'] as const
-/** Name of a format that other programs continue. */
-export type SessionFormatName = (typeof sessionFormats)[number]
-
-/** Reports whether a format is one that other programs continue. */
-export const isSessionFormat = (format: string): format is SessionFormatName =>
-  sessionFormats.some((name) => name === format)
 
 /** The clients by name. */
 export const clients: Readonly<Record<SessionFormatName, SessionClient>> = {

@@ -5,7 +5,7 @@ import { type Effective, type Item, messagesOf } from '../../../projections/effe
 import { isCompaction, isThinking, rendering, type Repair } from '../../../projections/render/renderer.ts'
 import { inBreaths } from '../../../store/breath.ts'
 import type { ExportOptions } from '../exporter.ts'
-import type { LossKind, SessionLoss } from './session-writer.ts'
+import type { LossKind, SessionLoss } from './session-loss.ts'
 
 /** A block of a view, with the position of the event that it comes from. */
 export interface ViewBlock {
@@ -170,8 +170,9 @@ const portableThinking = (block: Block, model: string | undefined, lose: LoseBlo
 const portableMedia = (block: Block, lose: LoseBlock): Block => {
   const { cache_control: _, ...media } = block as Block & Fields
   const source = block['source']
-  if (isFields(source) && ['base64', 'url', 'text'].includes(String(source['type']))) return media as Block
-  lose('media', `${block.type === 'image' ? 'an image' : 'a document'} in a file of the API`)
+  if (isFields(source) && typeof source[source['type'] === 'url' ? 'url' : 'data'] === 'string')
+    return media as Block
+  lose('media', `${block.type === 'image' ? 'an image' : 'a document'} whose content is not in the log`)
   return textBlock(`[${block.type} that is not available here]`)
 }
 

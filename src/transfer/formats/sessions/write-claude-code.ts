@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { isBlock } from '../../../events/blocks.ts'
 import type { ViewMessage } from './session-view.ts'
-import { type Lose, linesWriter, type SessionTarget, type WriteSession } from './session-writer.ts'
+import type { Lose } from './session-loss.ts'
+import { linesWriter, type SessionTarget, type WriteSession } from './session-writer.ts'
 import { asUserMessage } from './as-user-message.ts'
 
 // Claude Code finds a session in any folder of `projects` by the name of its file, and follows `parentUuid` from the last line. An

@@ -1,7 +1,8 @@
 import { isBlock } from '../../../events/blocks.ts'
 import { absentPart, type BlockPart, partOf, resultParts } from './block-parts.ts'
 import type { ViewMessage } from './session-view.ts'
-import { type Lose, linesWriter, type SessionTarget, type WriteSession } from './session-writer.ts'
+import type { Lose } from './session-loss.ts'
+import { linesWriter, type SessionTarget, type WriteSession } from './session-writer.ts'
 
 /** Size in bytes to which Codex cuts the output of a tool when it reads a session, unless its model allows more. */
 const longestOutput = 12_000

@@ -3,7 +3,8 @@ import { type Block, isBlock } from '../../../events/blocks.ts'
 import { asUserMessage } from './as-user-message.ts'
 import { absentPart, partOf, resultParts } from './block-parts.ts'
 import type { ViewBlock, ViewMessage } from './session-view.ts'
-import { type Lose, lossesOf, type SessionTarget, type WriteSession } from './session-writer.ts'
+import { type Lose, lossesOf } from './session-loss.ts'
+import type { SessionTarget, WriteSession } from './session-writer.ts'
 
 /** Writes a view as an export of opencode, which `opencode import` reads. */
 export const writeOpencode: WriteSession = (view, target) => ({

@@ -2,7 +2,8 @@ import { type Block, isBlock } from '../../../events/blocks.ts'
 import { asUserMessage } from './as-user-message.ts'
 import { absentPart, type BlockPart, partOf, resultParts } from './block-parts.ts'
 import type { ViewMessage } from './session-view.ts'
-import { type Lose, linesWriter, type SessionTarget, type WriteSession } from './session-writer.ts'
+import type { Lose } from './session-loss.ts'
+import { linesWriter, type SessionTarget, type WriteSession } from './session-writer.ts'
 
 /** Writes a view as a session of pi. */
 export const writePi: WriteSession = linesWriter(

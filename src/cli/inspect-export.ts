@@ -17,7 +17,7 @@ export interface DisclosureOptions {
 export const nothingMatched = 'nothing matched, so nothing is redacted; patterns are case-sensitive'
 
 /** Looks through the export, warns of words of what it leaves out, and returns the options that leave it out. */
-export const prepared = async (
+export const inspectExport = async (
   { store, host: { stderr } }: CommandSession,
   chat: Conversation,
   { format, at, withhold, redact, force }: DisclosureOptions,
