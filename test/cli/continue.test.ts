@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { chmod, mkdir, readFile, realpath, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
-import { text } from 'node:stream/consumers'
+import { text as textOf } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import { openStore } from '../../src/index.ts'
 import { inDirectory, program, type Ran, shell } from './palimpsest.ts'
@@ -24,13 +24,18 @@ if (act === 'act:wait') {
 }
 `
 
+interface Recorded {
+  readonly args: readonly string[]
+  readonly cwd: string
+}
+
 interface Scene {
   readonly folder: string
   readonly home: string
   readonly env: Readonly<Record<string, string>>
   readonly run: (command: string) => Promise<Ran>
   /** What the stand-in recorded, an entry a line. */
-  readonly recorded: () => Promise<readonly Readonly<Record<string, any>>[]>
+  readonly recorded: () => Promise<readonly Recorded[]>
 }
 
 const scene = (
@@ -75,7 +80,7 @@ const scene = (
           ? (await readFile(record, 'utf8'))
               .trimEnd()
               .split('\n')
-              .map((line) => JSON.parse(line))
+              .map((line) => JSON.parse(line) as Recorded)
           : [],
     })
   })
@@ -123,9 +128,9 @@ describe('continue', () => {
     scene(async ({ run, home, recorded }) => {
       expect(await run('palimpsest continue task-42 --in opencode')).toMatchObject({ code: 0 })
       const [imported, started] = await recorded()
-      expect(imported?.['args'][0]).toBe('import')
-      expect(existsSync(imported?.['args'][1])).toBe(false)
-      expect(started?.['args']).toEqual(['--session', expect.stringMatching(/^ses_\w{26}$/)])
+      expect(imported?.args[0]).toBe('import')
+      expect(existsSync(imported?.args[1] ?? '')).toBe(false)
+      expect(started?.args).toEqual(['--session', expect.stringMatching(/^ses_\w{26}$/)])
       expect(filesIn(home)).toEqual([])
     }))
 
@@ -190,11 +195,11 @@ describe('continue', () => {
         env: { ...process.env, ...env },
         stdio: ['ignore', 'pipe', 'pipe'],
       })
-      const said = text(child.stderr)
+      const said = textOf(child.stderr)
       const ended = once(child, 'exit')
       await expect.poll(recorded).toContainEqual({ ready: true })
       child.kill('SIGTERM')
-      expect(await ended, await said).toEqual([3, null])
+      expect(await ended, `${await said}`).toEqual([3, null])
       expect(await recorded()).toContainEqual({ signal: 'SIGTERM' })
     }))
 
@@ -209,7 +214,7 @@ describe('continue', () => {
       }
       for (const [args, error] of Object.entries(refusals)) {
         const { stderr, code } = await run(`palimpsest continue ${args}`)
-        expect(code, args).not.toBe(0)
+        expect(code, `${args}`).not.toBe(0)
         expect(stderr).toContain(error)
       }
       expect(filesIn(home)).toEqual([])
@@ -236,6 +241,35 @@ describe('continue', () => {
       expect(texts.join('')).toContain('My token is [redacted].')
     }))
 })
+
+test('the commands of docs/continue.md do what it says', () =>
+  scene(async ({ run, recorded }) => {
+    const document = await readFile(new URL('../../docs/continue.md', import.meta.url), 'utf8')
+    const [introduction = '', story = ''] = document.split('## One session, told')
+    const commands = [...`${story}${introduction}`.matchAll(/^palimpsest (?!import ~).*$/gm)].map(
+      ([line]) => line,
+    )
+    expect(commands.length).toBeGreaterThan(7)
+    let printed = ''
+    for (const command of commands) {
+      const { stdout, stderr, code } = await run(command)
+      expect(code, `${command}: ${stderr}`).toBe(0)
+      printed += stdout + stderr
+    }
+    for (const line of [
+      'lost in Codex:',
+      '  thinking: it is of another API (1, 7, 16)',
+      'codex, 13 messages',
+    ])
+      expect(printed).toContain(line)
+    // Blocks without a language are output; ids differ, and long lines are cut.
+    const shown = [...story.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].flatMap(([, language, block = '']) =>
+      language === '' ? block.trimEnd().split('\n') : [],
+    )
+    expect(shown.length).toBeGreaterThan(6)
+    for (const line of shown) expect(printed).toContain(line.replace(/…$| resume .*$/, ''))
+    expect((await recorded()).map((each) => each.args[0])).toEqual(['--resume', 'resume', '--resume'])
+  }))
 
 describe('export of a session', () => {
   test('--install writes it where the client looks, and prints the command', () =>

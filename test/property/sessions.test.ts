@@ -27,9 +27,7 @@ const asSaid = ({ messages }: SessionView): readonly (readonly [string, Block])[
   messages.flatMap(({ role, blocks }) => {
     if (role !== 'system') return blocks.map(({ block }) => [role, block] as const)
     const all = blocks.map(({ block }) => (isBlock(block, 'text') ? block.text : '')).join('\n')
-    return [
-      ['user', { type: 'text', text: `<system-reminder>\n${all}\n</system-reminder>` } as Block] as const,
-    ]
+    return [['user', { type: 'text', text: `<system-reminder>\n${all}\n</system-reminder>` }] as const]
   })
 
 /** What pi can hold of a block: texts and images; the text of a document; signed thinking. */

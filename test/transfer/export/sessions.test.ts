@@ -9,6 +9,7 @@ import { itemUnits, messageUnits, type Unit } from '../../clients/units.ts'
 
 // Small readers, written from the conditions under which each client continues a session, not from the importers.
 
+// oxlint-disable-next-line typescript/no-explicit-any -- what a client would read, whatever it is
 type Fields = Readonly<Record<string, any>>
 
 const parse = (lines: Iterable<string>): readonly Fields[] =>

@@ -1,5 +1,5 @@
 import { type Block, isBlock, textBlock } from '../../../events/blocks.ts'
-import { type Fields, isFields } from '../../../events/json.ts'
+import { isFields } from '../../../events/json.ts'
 import type { Role } from '../../../events/events.ts'
 import { type Effective, type Item, messagesOf } from '../../../projections/effective.ts'
 import { isCompaction, isThinking, rendering, type Repair } from '../../../projections/render/renderer.ts'
@@ -148,7 +148,7 @@ const portableBlock = (block: Block, model: string | undefined, lose: LoseBlock)
     const inner =
       content === undefined || typeof content === 'string'
         ? content
-        : content.flatMap((each) => portableBlock(each as Block, model, lose) ?? [])
+        : content.flatMap((each) => portableBlock(each, model, lose) ?? [])
     return { type: block.type, tool_use_id, content: inner ?? '', ...(is_error === true && { is_error }) }
   }
   if (isBlock(block, 'image') || isBlock(block, 'document')) return portableMedia(block, lose)
@@ -168,10 +168,9 @@ const portableThinking = (block: Block, model: string | undefined, lose: LoseBlo
 }
 
 const portableMedia = (block: Block, lose: LoseBlock): Block => {
-  const { cache_control: _, ...media } = block as Block & Fields
+  const { cache_control: _, ...media } = block
   const source = block['source']
-  if (isFields(source) && typeof source[source['type'] === 'url' ? 'url' : 'data'] === 'string')
-    return media as Block
+  if (isFields(source) && typeof source[source['type'] === 'url' ? 'url' : 'data'] === 'string') return media
   lose('media', `${block.type === 'image' ? 'an image' : 'a document'} whose content is not in the log`)
   return textBlock(`[${block.type} that is not available here]`)
 }
