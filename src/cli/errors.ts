@@ -12,9 +12,18 @@ export interface CliError {
 /** Makes an error for wrong usage, which leads to exit code 2. */
 export const usage = (message: string): CliError => ({ _tag: 'Usage', message })
 
-/** Makes an error for a value of an option that must be one of a list. */
-export const unknownChoice = (option: string, value: string, choices: readonly string[]): CliError =>
-  usage(`${option} must be one of ${choices.join(', ')}${suggestion(value, choices)}`)
+/**
+ * Makes an error for a value of an option that must be one of a list.
+ *
+ * @param others further names of the choices, which are suggested but not listed
+ */
+export const unknownChoice = (
+  option: string,
+  value: string,
+  choices: readonly string[],
+  others: readonly string[] = [],
+): CliError =>
+  usage(`${option} must be one of ${choices.join(', ')}${suggestion(value, [...choices, ...others])}`)
 
 /** Names that resemble another choice than the one that is meant. */
 const aliases: Readonly<Record<string, string>> = { json: 'palimpsest', jsonl: 'palimpsest' }

@@ -15,8 +15,15 @@ export type WriteFile = (pieces: AsyncIterable<string> | Iterable<string>) => Pr
  * Returns a function that writes the file named by an option, overwriting an existing one. A regular file is first written beside its
  * place and then renamed, so that it is never half-written. Throws `InvalidInput` if the file belongs to the store, or is a database,
  * a key or a token file.
+ *
+ * @param mode permissions of a new file. Default: those of the process
  */
-export const writerOf = async (session: CommandSession, option: string, name: string): Promise<WriteFile> => {
+export const writerOf = async (
+  session: CommandSession,
+  option: string,
+  name: string,
+  mode?: number,
+): Promise<WriteFile> => {
   const refused = (why: string) => toError(invalidInput(option, `${name} ${why}`))
   const orUnwritable = (error: unknown): never => {
     throw isTyped(error) ? error : refused(`cannot be written (${messageOf(error)})`)
@@ -34,7 +41,7 @@ export const writerOf = async (session: CommandSession, option: string, name: st
     try {
       // The file is created only once the first piece could be made.
       for await (const piece of pieces) {
-        file ??= await open(place, isReplaced ? 'wx' : 'w', there?.mode).catch(orUnwritable)
+        file ??= await open(place, isReplaced ? 'wx' : 'w', there?.mode ?? mode).catch(orUnwritable)
         await file.writeFile(piece).catch(orUnwritable)
         bytes += Buffer.byteLength(piece)
       }

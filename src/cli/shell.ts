@@ -27,8 +27,8 @@ export interface CommandContext {
   readonly out: Output
   readonly isJson: boolean
   readonly host: Host
-  /** Sets the exit code to 1, or to 2 if nothing could be determined. An exit code of 1 is never changed to 2. */
-  readonly fail: (code?: 1 | 2) => void
+  /** Sets the exit code to 1, to 2 if nothing could be determined, or to a program's exit code. An exit code of 1 is never changed. */
+  readonly fail: (code?: number) => void
 }
 
 /** Access to a store: the store must exist, or is created on the first write. */

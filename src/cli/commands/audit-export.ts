@@ -4,7 +4,7 @@ import { type Conversation, type Evidence, isError, type WrittenDocument } from 
 import { toError } from '../../result/typed-error.ts'
 import { failureOf, usage } from '../errors.ts'
 import { actorIn, type Host } from '../host.ts'
-import { nothingMatched } from './export.ts'
+import { nothingMatched } from '../inspect-export.ts'
 import { commandName, type CommandSession, conversationNamed, type Shell } from '../shell.ts'
 import { pattern, positions, withholdOption } from '../options.ts'
 import { plural, rangesText, shellWord } from '../text.ts'

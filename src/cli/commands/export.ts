@@ -1,29 +1,29 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { configurationOf } from '../../projections/effective.ts'
 import { render } from '../../core.ts'
 import type { Conversation } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
 import { bytesText } from '../../store/diagnosis.ts'
 import type { ExportOptions, FormatExporter } from '../../transfer/formats/exporter.ts'
+import { sessionFormats } from '../../transfer/formats/plan.ts'
+import { clientNamed } from '../../transfer/formats/sessions/clients.ts'
 import { exporterOf, writableFormats } from '../../transfer/formats/registry.ts'
 import { anthropicRequest } from '../../transfer/formats/write-anthropic.ts'
-import type { RepeatingPlace } from '../../transfer/disclosure/inspect.ts'
 import { visible, visibleJson, visibleLines } from '../../transfer/formats/visible.ts'
 import { unknownChoice, usage } from '../errors.ts'
 import { pattern, position, withholdOption } from '../options.ts'
 import { writerOf } from '../output-file.ts'
+import { type DisclosureOptions, inspectExport } from '../inspect-export.ts'
+import { folderAt, installSession, planSession, reportInstalled, writeLost } from '../client-session.ts'
 import type { CommandSession, Shell } from '../shell.ts'
-import { plural, rangesText } from '../text.ts'
+import { plural } from '../text.ts'
 import { writeRequestNotes } from '../views/request-notes.ts'
 
-interface Options {
-  readonly format: string
-  readonly at?: number
+interface Options extends DisclosureOptions {
   readonly calls?: boolean
-  readonly withhold?: readonly number[]
-  readonly redact?: RegExp
-  readonly force?: true
   readonly out?: string
+  readonly install?: true
+  readonly cwd?: string
 }
 
 export const addExport = (program: Command, shell: Shell): void => {
@@ -32,13 +32,20 @@ export const addExport = (program: Command, shell: Shell): void => {
     .description('write a conversation to standard output or to a file')
     .option(
       '--format <format>',
-      'palimpsest, anthropic, markdown (or md), html, vcon, prov, or one registered by --load',
+      'palimpsest, anthropic, markdown (or md), html, vcon, prov, claude-code, codex, pi, opencode, or one registered by --load',
       'palimpsest',
     )
     .option(
       '--out <file>',
       'write to this file, overwriting an existing one; -: to standard output, even on a terminal',
     )
+    .addOption(
+      new Option(
+        '--install',
+        'a session of a client: write it where the client looks, and print the command that continues it',
+      ).conflicts(['out', 'calls']),
+    )
+    .option('--cwd <folder>', 'a session of a client: the folder to continue it in (default: this one)')
     .option('--at <position>', 'the conversation as it was at this position (default: now)', position)
     .option('--calls', 'html: include the request of every call, as it was sent')
     .addOption(withholdOption())
@@ -60,6 +67,9 @@ html:       the page of \`palimpsest serve\` about this conversation, in a file
             that opens without a server
 vcon, prov: for other programs, in the formats of IETF drafts and W3C PROV;
             docs/interchange.md says what they cover
+claude-code, codex, pi, opencode:
+            what the model sees, as a new session of this client; standard error
+            lists what is lost. \`palimpsest continue\` also starts the client
 The formats palimpsest and html are not printed on a terminal without --out -.
 Content that looks like a secret, such as an API key, is refused. Words of
 withheld or redacted content that remain elsewhere are named on standard error.
@@ -68,16 +78,27 @@ Examples:
   palimpsest export task-42 --out task-42.jsonl
   palimpsest export task-42 --format html --withhold 12,15-18 --out task-42.html
   palimpsest export task-42 --format markdown --redact 'ACME-\\d+' --out t.md
-  palimpsest export task-42 --format markdown --at 12 | less`,
+  palimpsest export task-42 --format markdown --at 12 | less
+  palimpsest export task-42 --format claude-code --at 12 --install`,
     )
     .action(
       shell.look(async (session, id: string, options: Options) => {
-        const { format: given, at, calls, out } = options
-        const format = given === 'md' ? 'markdown' : given
+        const { format: given, at, calls, out, install, cwd } = options
+        const client = clientNamed(given)
+        const format = client?.name ?? (given === 'md' ? 'markdown' : given)
+        if (!client && (install || cwd !== undefined))
+          throw toError(
+            usage(`--${install ? 'install' : 'cwd'} is for --format ${sessionFormats.join(', ')}`),
+          )
         const exporter = format === 'html' ? htmlOf(session, options) : await exporterOf(format)
         if (!exporter) throw toError(unknownChoice('--format', format, ['html', ...writableFormats()]))
         if (format !== 'html' && calls) throw toError(usage('--calls is for --format html'))
-        if (session.out.isTerminal && out === undefined && (exporter.kind === 'lines' || format === 'html'))
+        if (
+          session.out.isTerminal &&
+          out === undefined &&
+          !install &&
+          (exporter.kind === 'lines' || format === 'html')
+        )
           throw toError(
             usage(`an export in the format ${format} is for a file: --out FILE writes it, --out - prints it`),
           )
@@ -85,76 +106,26 @@ Examples:
         // Fails with the nearest id if the conversation does not exist.
         await chat.position()
         const write = out === undefined || out === '-' ? undefined : await writerOf(session, 'out', out)
-        const left = { at, ...(await prepared(session, chat, options)) }
-        const isCompact = session.isJson && !session.out.isTerminal
+        const left = { at, ...(await inspectExport(session, chat, { ...options, format })) }
+        const planned =
+          client && (await planSession(session, chat, client, { ...left, cwd: await folderAt(cwd) }))
+        if (planned && install) return reportInstalled(session, await installSession(session, planned))
+        const isCompact = write !== undefined || (session.isJson && !session.out.isTerminal)
+        const pieces = planned?.lines ?? exporter.pieces(chat, { ...left, isCompact })
+        if (planned) writeLost(session, planned)
         if (write) {
-          const bytes = await write(exporter.pieces(chat, { ...left, isCompact: true }))
-          const events = (at ?? (await chat.position())) + 1
+          const bytes = await write(pieces)
+          const size = planned
+            ? plural(planned.messages, 'message')
+            : plural((at ?? (await chat.position())) + 1, 'event')
           if (!session.isJson)
             session.host.stderr.write(
-              `wrote ${visible(String(out))}: ${format}, ${plural(events, 'event')}, ${bytesText(bytes)}\n`,
+              `wrote ${visible(String(out))}: ${format}, ${size}, ${bytesText(bytes)}\n`,
             )
-        } else
-          await print(
-            session,
-            exporter.kind,
-            { conversation: chat.id, format },
-            exporter.pieces(chat, { ...left, isCompact }),
-          )
+        } else await print(session, exporter.kind, { conversation: chat.id, format }, pieces)
         if (format === 'anthropic' && !session.isJson) await writeNotes(session, chat, at)
       }),
     )
-}
-
-/** Note for a pattern that redacts nothing, probably by mistake. */
-export const nothingMatched = 'nothing matched, so nothing is redacted; patterns are case-sensitive'
-
-/** Looks through the export, warns of words of what it leaves out, and returns the options that leave it out. */
-const prepared = async (
-  { store, host: { stderr } }: CommandSession,
-  chat: Conversation,
-  { format, at, withhold, redact, force }: Options,
-): Promise<Pick<ExportOptions, 'redact' | 'withheld'>> => {
-  const [{ endOf, refuseShared, titleOf }, { prepareExport, placeText }, { patternRedactor }] =
-    await Promise.all([
-      import('../../server/exports.ts'),
-      import('../../transfer/disclosure/prepare.ts'),
-      import('../../transfer/disclosure/redact.ts'),
-    ])
-  const end = await endOf(chat, at)
-  if (format === 'palimpsest' && at !== undefined) await refuseShared(chat, at)
-  const title = format === 'html' ? await titleOf(store, chat.id) : undefined
-  const wishes = { format, at: end, isWhole: at === undefined, withhold, redact, force, title }
-  const { withheld, repeated, redacted } = await prepareExport(chat, wishes)
-  if (redact && redacted === 0) stderr.write(`note: --redact: ${nothingMatched}\n`)
-  for (const line of warningsOf(repeated, placeText)) stderr.write(`${line}\n`)
-  return { withheld, ...(redact && { redact: patternRedactor(redact) }) }
-}
-
-/** Maximum number of repeated texts that are described. */
-const mostDescribed = 5
-
-/** Warns of places that repeat words of what is left out: first all events that may be withheld too, then what they repeat. */
-const warningsOf = (
-  repeated: readonly RepeatingPlace[],
-  placeText: (place: RepeatingPlace['place']) => string,
-): readonly string[] => {
-  if (repeated.length === 0) return []
-  const positions = repeated.flatMap(({ place }) => (place.kind === 'event' ? (place.position ?? []) : []))
-  const texts = [...Map.groupBy(repeated, ({ of, excerpt }) => `${rangesText(of)}: ${excerpt}`)]
-  const events = [...new Set(positions)].toSorted((one, other) => one - other)
-  return [
-    `WARNING: ${plural(repeated.length, 'place')} ${repeated.length === 1 ? 'repeats' : 'repeat'} words that are left out${
-      events.length > 0
-        ? `: look at them, or withhold them too: --withhold ${rangesText(events).replaceAll(' ', '')}`
-        : ''
-    }`,
-    ...texts.slice(0, mostDescribed).map(([text, places]) => {
-      const [first = '', ...more] = places.map(({ place }) => placeText(place))
-      return `  ${first}${more.length > 0 ? ` and ${plural(more.length, 'other')}` : ''}: words left out at ${text}`
-    }),
-    ...(texts.length > mostDescribed ? [`  and ${texts.length - mostDescribed} more texts`] : []),
-  ]
 }
 
 const writeNotes = async (
@@ -189,7 +160,7 @@ const print = async (
   { out, isJson }: CommandSession,
   kind: FormatExporter['kind'],
   { conversation, format }: { readonly conversation: string; readonly format: string },
-  pieces: AsyncIterable<string>,
+  pieces: AsyncIterable<string> | Iterable<string>,
 ): Promise<void> => {
   if (isJson && (kind === 'document' || kind === 'text')) {
     let text = ''

@@ -8,6 +8,7 @@ import { addBisect } from './bisect.ts'
 import { addCache } from './cache.ts'
 import { addCondense } from './condense.ts'
 import { addConfigure } from './configure.ts'
+import { addContinue } from './continue.ts'
 import { addCopy } from './copy.ts'
 import { addCost } from './cost.ts'
 import { addApprove, addDeny, addWithdraw } from './decide.ts'
@@ -60,7 +61,7 @@ const groups: readonly (readonly [
     'Workers:',
     [addWork, addWorkAsOne, addAnswer, addWorkers, addSteps, addPause, addResume, addRetry, addUnpark],
   ],
-  ['Share:', [addExport, addCopy, addServe, addToken, addAudit]],
+  ['Share:', [addExport, addContinue, addCopy, addServe, addToken, addAudit]],
   ['Store:', [addVerify, addDoctor, addBackup, addGc, addErase, addHold, addRelease, addRetention]],
 ]
 

@@ -16,7 +16,9 @@ const slice = 64 * 1024
 const format = z
   .string()
   .max(100)
-  .describe('palimpsest, anthropic, markdown (or md), html, vcon, prov, or a registered one')
+  .describe(
+    'palimpsest, anthropic, markdown (or md), html, vcon, prov, claude-code, codex, pi, opencode, or a registered one',
+  )
 const withCalls = 'html: include the request of every call, as it was sent'
 const withForce = 'Export even if the content contains what looks like secrets'
 const redactedText = z.string().min(1).max(1_000)

@@ -5,6 +5,7 @@ import { rangesOf } from '../../events/ranges.ts'
 import { toError } from '../../result/typed-error.ts'
 import { redactMatches } from './redact.ts'
 import type { ReadableConversation } from '../formats/readable-conversation.ts'
+import { isSessionFormat } from '../formats/plan.ts'
 import {
   type ExportPart,
   type ExportPlace,
@@ -210,6 +211,7 @@ async function* partsOf(
 ): AsyncGenerator<ExportPart, void> {
   if (format === 'palimpsest' && isWhole) return yield* storedParts(chat)
   if (format === 'anthropic') return yield* contextParts(await chat.context({ at }))
+  if (isSessionFormat(format)) return yield* itemParts(await chat.context({ at }))
   for await (const event of chat.events({ to: at })) yield eventPart(event)
   if (format !== 'html' && format !== 'palimpsest') return
   const isIn = (noted: PlacedNote): boolean => noted.at <= at
@@ -232,7 +234,11 @@ function* contextParts(effective: Effective): Generator<ExportPart, void> {
   const { configured = 0, formerTools } = effective.layout
   const value = { ...configurationOf(effective), ...(formerTools && { tools: formerTools }) }
   yield { place: { kind: 'event', position: configured }, value }
-  for (const item of effective.items) yield { place: { kind: 'event', position: item.position }, value: item }
+  yield* itemParts(effective)
+}
+
+function* itemParts({ items }: Effective): Generator<ExportPart, void> {
+  for (const item of items) yield { place: { kind: 'event', position: item.position }, value: item }
 }
 
 /** Yields the stored events and notes of a conversation, including events that cannot be decoded. */

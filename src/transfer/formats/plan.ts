@@ -20,6 +20,15 @@ export type BuiltInFormat = (typeof formats)[number]
 /** Name of a format: one of the library's own, or a registered one. */
 export type Format = BuiltInFormat | (string & Record<never, never>)
 
+/** The formats in which other programs continue a conversation. */
+export const sessionFormats = ['claude-code', 'codex', 'pi', 'opencode'] as const
+/** Name of a format in which another program continues a conversation. */
+export type SessionFormatName = (typeof sessionFormats)[number]
+
+/** Reports whether other programs continue a conversation from this format. */
+export const isSessionFormat = (format: string): format is SessionFormatName =>
+  sessionFormats.some((name) => name === format)
+
 /** The plan for importing a session of another program. */
 export interface ImportPlan {
   readonly format: Format

@@ -3,7 +3,7 @@ import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import type { Log } from '../../projections/path.ts'
 import { withStubs } from '../disclosure/withheld.ts'
 import { exporterOfLog, type FormatExporter } from './exporter.ts'
-import { formats, type ImportAction } from './plan.ts'
+import { formats, type ImportAction, sessionFormats } from './plan.ts'
 import type { ImportNotes } from './source.ts'
 
 /** One conversation of a session file. */
@@ -79,12 +79,19 @@ export const documentWriter = async (format: string): Promise<WriteLog | undefin
   Object.hasOwn(documents, format) ? documents[format as DocumentFormatName]() : undefined
 
 /** The library's export formats. `html` is not included, because its exporter needs the page and is therefore part of the server. */
-const exporters: ReadonlyMap<string, () => Promise<FormatExporter>> = new Map([
+const exporters: ReadonlyMap<string, () => Promise<FormatExporter>> = new Map<
+  string,
+  () => Promise<FormatExporter>
+>([
   ['palimpsest', async () => (await import('./write-palimpsest.ts')).palimpsestExporter],
   ['anthropic', async () => (await import('./write-anthropic.ts')).anthropicExporter],
   ['markdown', async () => (await import('./write-markdown.ts')).markdownExporter],
   ['vcon', async () => exporterOfLog('vcon.json', await documents.vcon())],
   ['prov', async () => exporterOfLog('jsonld', await documents.prov())],
+  ...sessionFormats.map(
+    (name) =>
+      [name, async () => (await import('./sessions/write-session.ts')).sessionExporter(name)] as const,
+  ),
 ])
 
 /** Returns the exporter for a format, either registered or built in; undefined if the format is unknown or cannot be exported. */

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { afterEach, describe, expect, test } from 'vitest'
 import { openStore } from '../../../src/index.ts'
-import { formats } from '../../../src/transfer/formats/plan.ts'
+import { formats, isSessionFormat } from '../../../src/transfer/formats/plan.ts'
 import { recogniseText } from '../../../src/transfer/formats/recognise.ts'
 import {
   exporterOf,
@@ -33,10 +33,13 @@ describe('what can be exported', () => {
       ['markdown', 'md'],
       ['vcon', 'vcon.json'],
       ['prov', 'jsonld'],
+      ['claude-code', 'jsonl'],
+      ['codex', 'jsonl'],
+      ['pi', 'jsonl'],
+      ['opencode', 'json'],
       ['dump', 'txt'],
     ])
-    for (const format of ['html', 'claude-code', 'constructor', ''])
-      expect(await exporterOf(format)).toBe(undefined)
+    for (const format of ['html', 'roo', 'constructor', '']) expect(await exporterOf(format)).toBe(undefined)
   })
 
   test('no format of somebody else takes the name of one', () => {
@@ -56,7 +59,8 @@ describe('what can be exported', () => {
       ])
       await chat.note({ kind: 'title', data: 'Numbers' })
       const fields = new Map([['markdown', 'markdown']])
-      for (const format of writableFormats()) {
+      // A session is new each time.
+      for (const format of writableFormats().filter((name) => !isSessionFormat(name))) {
         const exporter = await exporterOf(format)
         let text = ''
         for await (const piece of exporter?.pieces(chat, {}) ?? []) text += piece

@@ -1,0 +1,49 @@
+import { type Lose, lossesOf, type SessionLoss } from './session-loss.ts'
+import type { SessionView, ViewMessage } from './session-view.ts'
+
+/** The session to write. */
+export interface SessionTarget {
+  /** Id of the new session, a UUID. A session that may be open is never written to. */
+  readonly id: string
+  /** Absolute path of the folder in which the client will run. */
+  readonly cwd: string
+  /** Time at which the session begins, ISO 8601 in UTC. */
+  readonly time: string
+}
+
+/** A session as a file of another program. */
+export interface WrittenSession {
+  /** Way in which the session was made. A later version may also copy the program's own lines (`verbatim`). */
+  readonly way: 'rendered'
+  /** Id of the session for its program. */
+  readonly id: string
+  /** Path of the file below the client's home folder, with `/` as separator. */
+  readonly path: string
+  /** Pieces of the file, made as they are read. */
+  readonly lines: Iterable<string>
+  readonly lost: readonly SessionLoss[]
+}
+
+/** Writes a view as a session of another program. */
+export type WriteSession = (view: SessionView, target: SessionTarget) => WrittenSession
+
+/**
+ * Makes a writer from a function that yields the entries of a session. The entries are made twice, first for their losses, so that
+ * these are known before anything is written.
+ */
+export const linesWriter =
+  (
+    pathOf: (target: SessionTarget) => string,
+    entriesOf: (messages: readonly ViewMessage[], target: SessionTarget, lose: Lose) => Iterable<object>,
+  ): WriteSession =>
+  (view, target) => ({
+    way: 'rendered',
+    id: target.id,
+    path: pathOf(target),
+    lines: jsonLines(entriesOf(view.messages, target, () => undefined)),
+    lost: [...view.lost, ...lossesOf((lose) => entriesOf(view.messages, target, lose))],
+  })
+
+function* jsonLines(entries: Iterable<object>): Generator<string> {
+  for (const entry of entries) yield `${JSON.stringify(entry)}\n`
+}

@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto'
+import { withStubs } from '../../disclosure/withheld.ts'
+import type { ExportOptions, FormatExporter } from '../exporter.ts'
+import type { ReadableConversation } from '../readable-conversation.ts'
+import type { SessionFormatName } from '../plan.ts'
+import { clients, type SessionClient } from './clients.ts'
+import { sessionViewOf } from './session-view.ts'
+import type { WrittenSession } from './session-writer.ts'
+
+/** Settings of a session for another program. */
+export interface SessionExportOptions extends Pick<ExportOptions, 'at' | 'redact' | 'withheld'> {
+  /** Absolute path of the folder in which the program will run. Default: the root folder. */
+  readonly cwd?: string | undefined
+}
+
+/** A written session, and the number of messages in it. */
+export interface SessionExport extends WrittenSession {
+  readonly messages: number
+}
+
+/**
+ * Writes a moment of a conversation as a new session of another program. The effective history and its rendering are in memory; the
+ * lines are made as they are read, once. Throws a `ReadError`.
+ */
+export const writeSession = async (
+  chat: Pick<ReadableConversation, 'events' | 'context'>,
+  client: SessionClient,
+  { at, cwd = '/', redact, withheld = new Map() }: SessionExportOptions,
+): Promise<SessionExport> => {
+  const [context, write] = await Promise.all([withStubs(chat, withheld).context({ at }), client.load()])
+  const view = await sessionViewOf(context, { redact, withheld })
+  const written = write(view, { id: newSessionId(), cwd, time: new Date().toISOString() })
+  return { ...written, messages: view.messages.length }
+}
+
+/** Returns a UUID of version 7, which Codex and pi give their sessions, too. */
+const newSessionId = (): string => {
+  const time = Date.now().toString(16).padStart(12, '0')
+  const random = randomBytes(10)
+  random[0] = ((random[0] ?? 0) & 0x0f) | 0x70
+  random[2] = ((random[2] ?? 0) & 0x3f) | 0x80
+  return (time + random.toString('hex')).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}
+
+/** Returns an exporter that writes a session for this client. */
+export const sessionExporter = (name: SessionFormatName): FormatExporter => {
+  const client = clients[name]
+  return {
+    extension: client.extension,
+    kind: client.extension === 'json' ? 'json' : 'lines',
+    isOfLog: false,
+    pieces: async function* (chat, options) {
+      yield* (await writeSession(chat, client, options)).lines
+    },
+  }
+}
