@@ -5,6 +5,7 @@ import { copilot } from './copilot.ts'
 import { documents } from './documents.ts'
 import type { DocumentFormat, LineFormat } from './format.ts'
 import { openAi } from './openai.ts'
+import { opencode } from './opencode.ts'
 import { pi } from './pi.ts'
 import { responses } from './responses.ts'
 import { roo } from './roo.ts'
@@ -16,7 +17,7 @@ export const lineFormats: readonly LineFormat[] = [codex, copilot, pi, claudeCod
  * The library's formats that are recognised by their messages, in the order in which they are tried. The last one accepts messages that
  * no other format recognises.
  */
-export const documentFormats: readonly DocumentFormat[] = [roo, responses, openAi, anthropic]
+export const documentFormats: readonly DocumentFormat[] = [opencode, roo, responses, openAi, anthropic]
 
 /** Readers of other programs' sessions, by name of the format. */
 export const readers: ReadonlyMap<string, LineFormat['read']> = new Map([

@@ -93,7 +93,6 @@ const foreign: readonly Foreign[] = [
     shows: ({ type, say, ask }) =>
       (type === 'say' && say !== undefined) || (type === 'ask' && ask !== undefined),
   },
-  { name: 'an OpenCode session', shows: ({ info, parts }) => isFields(info) && Array.isArray(parts) },
   {
     name: 'part of an OpenCode session (export the whole session with opencode export)',
     shows: ({ id, sessionID }) => isText(sessionID) && (beginsWith(id, 'msg_') || beginsWith(id, 'prt_')),

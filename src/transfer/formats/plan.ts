@@ -9,6 +9,7 @@ export const formats = [
   'claude-code',
   'codex',
   'copilot',
+  'opencode',
   'pi',
   'roo',
   'openai',
