@@ -323,7 +323,7 @@ describe('an erasure that could not empty the log of a key file', () => {
     const reader = new DatabaseSync(file)
     atEnd(() => reader.close())
     const removed = new Set<string>()
-    const read: KeyStore = {
+    const whileRead: KeyStore = {
       ...keys,
       write: async (id, next, former) => {
         const isDestroyed = /"erased":\["/.test(next)
@@ -335,7 +335,7 @@ describe('an erasure that could not empty the log of a key file', () => {
         return keys.write(id, next, former)
       },
     }
-    const store = await opened(`sqlite:${join(folder, 'store.db')}`, { seal: read })
+    const store = await opened(`sqlite:${join(folder, 'store.db')}`, { seal: whileRead })
     await store.conversation('a').append([user('One.'), user('Two.')])
     await expect(store.conversation('a').erase({ by: 'ann' })).rejects.toMatchObject({
       _tag: 'StoreUnavailable',
