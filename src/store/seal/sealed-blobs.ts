@@ -133,7 +133,7 @@ export const sealedBlobs = (inner: BlobStore, { secret, keys, withKeys }: Sealin
       const announced =
         given.removal === undefined ? yield* withKeys(() => blobKeys.announce(id, given)) : given
       if (!announced) continue
-      // Whoever has put it before the announcement has renewed its time.
+      // A put before the announcement has renewed its time.
       if (yield* isRecent()) {
         yield* withKeys(() => blobKeys.revoke(id, announced))
         return kept
@@ -184,7 +184,7 @@ function* encrypted(
 }
 
 /**
- * Decrypts the pieces of a sealed blob; yields nothing if there are none. Does not check the tag: whoever reads content compares it with
+ * Decrypts the pieces of a sealed blob; yields nothing if there are none. Does not check the tag: a reader of content compares it with
  * its hash, and reports damage.
  */
 async function* decrypted(

@@ -4,7 +4,7 @@ import { type Fields, isFields } from '../../events/json.ts'
 import { blocksOfParts, inputOf } from './openai-blocks.ts'
 import { stringOf } from './source.ts'
 
-/** An item of the Responses API as a message, or the reason why it is none. */
+/** An item of the Responses API as a message, or the reason why it is left out. */
 export type ItemMessage = { readonly message: Message } | { readonly leftOut: string }
 
 /**

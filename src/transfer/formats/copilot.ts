@@ -94,6 +94,7 @@ const readCopilot = (notes: ImportNotes, shelf: Shelf): LineReader<readonly Conv
     const { type } = entry.fields
     const data = isFields(entry.fields['data']) ? entry.fields['data'] : {}
     const kind = String(type)
+    const { content: said, transformedContent: sent } = data
     if (stringOf(data['parentToolCallId']) !== undefined) return notes.leftOut(kind, 'an event of a subagent')
     switch (type) {
       case 'session.start':
@@ -102,13 +103,13 @@ const readCopilot = (notes: ImportNotes, shelf: Shelf): LineReader<readonly Conv
       case 'session.model_change':
         return configure(entry, modelIn(data['newModel'], data['reasoningEffort']))
       case 'system.message':
-        return configure(entry, { system: String(data['content']) })
+        return configure(entry, { system: String(said) })
       case 'user.message':
         for (const _ of Array.isArray(data['attachments']) ? data['attachments'] : [])
           notes.leftOut('attachment', 'the prompt names it')
-        return say(entry, 'user', [textBlock(String(data['transformedContent'] ?? data['content']))])
+        return say(entry, 'user', [textBlock(String(sent ?? said))])
       case 'system.notification':
-        return say(entry, 'user', [textBlock(String(data['content']))])
+        return say(entry, 'user', [textBlock(String(said))])
       case 'assistant.message': {
         const content = blocksOfReply(data)
         if (content.length > 0) return say(entry, 'assistant', content, originOf(data, configuration()))

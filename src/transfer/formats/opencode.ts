@@ -217,7 +217,7 @@ const blocksOfReply = (part: Fields): readonly Block[] => {
 const isPruned = ({ type, state }: Fields): boolean =>
   type === 'tool' && isFields(state) && isFields(state['time']) && state['time']['compacted'] !== undefined
 
-/** Returns the result of a call. With `isCleared`, that of a pruned one is the text that stands for it. */
+/** Returns the result of a call. With `isCleared`, a pruned result is the text that stands for it. */
 const resultsOf = (part: Fields, isCleared = false): readonly Block[] => {
   const { type, callID, state } = part
   if (type !== 'tool') return []
