@@ -40,7 +40,7 @@ grep -c 4111 palimpsest.db || true`,
   test('lists repeated words once, with all places that repeat them, and of many texts the first', () =>
     inDirectory(async (directory) => {
       const store = await openStore(`sqlite:${join(directory, 'palimpsest.db')}`)
-      const words = [...'abcdefghijklmnopqrstuvwxy'].map((letter) => `${letter}1bbbbb2`)
+      const words = 'abcdefghijklmnopqrstuvwxy'.split('').map((letter) => `${letter}1bbbbb2`)
       await store
         .conversation('c')
         .append(

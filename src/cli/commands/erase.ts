@@ -200,8 +200,8 @@ const repeatedLines = (
   ]
 }
 
-const ascending = (positions: readonly number[]): readonly number[] =>
-  [...new Set(positions)].toSorted((one, other) => one - other)
+const ascending = (numbers: readonly number[]): readonly number[] =>
+  [...new Set(numbers)].toSorted((one, other) => one - other)
 
-const positionsText = (positions: readonly number[]): string =>
-  `${positions.length === 1 ? 'position' : 'positions'} ${rangesText(positions)}`
+const positionsText = (of: readonly number[]): string =>
+  `${of.length === 1 ? 'position' : 'positions'} ${rangesText(of)}`
