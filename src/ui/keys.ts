@@ -66,6 +66,7 @@ export const keymap = {
   restore: act('restore …', 'U'),
   undo: act('undo', 'z'),
   redo: act('redo', 'Z'),
+  erase: act('erase …', 'X'),
   approve: act('approve …', 'a'),
   isGood: act('it is still good here', '+', '='),
   isBad: act('it is bad here', '-'),

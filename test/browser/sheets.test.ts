@@ -203,4 +203,52 @@ describe.skipIf(noBrowser !== '')(`a sheet${noBrowser}`, () => {
     expect(text).not.toContain('I ask to publish 1.4.0')
     await noSheet(page)
   })
+
+  test('leaves out of a file what one says, lists secrets that it refuses, and exports them only when told to', async () => {
+    const { page, chat, shows } = await opened()
+    const token = ['ghp', 'aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6'].join('_')
+    await chat.append({ role: 'user', content: `My token is ${token}, my number is 4711-0815.` })
+    const position = await chat.position()
+    await page.keyboard.press('G')
+    await shows(position)
+    const form = sheet(page, 'Export')
+    const open = async (): Promise<void> => {
+      await page.keyboard.press('g')
+      await page.keyboard.press('e')
+      await form.waitFor()
+    }
+    await open()
+    await form.getByText(`as of position ${position}`).waitFor()
+    const save = form.getByRole('button', { name: 'Save' })
+    const downloadOf = async (press: () => Promise<void>): Promise<string> => {
+      const [file] = await Promise.all([page.waitForEvent('download'), press()])
+      return readFile(await file.path(), 'utf8')
+    }
+
+    await form.getByLabel('redact these texts').fill('4711-0815')
+    await save.click()
+    const refusal = form.getByRole('alert')
+    await refusal.getByText('1 secret').waitFor()
+    expect(await refusal.getByRole('listitem').textContent()).toMatch(new RegExp(`^${position}: .*ghp_`))
+    expect(await refusal.textContent()).not.toContain(token)
+    const forced = await downloadOf(() => refusal.getByRole('button', { name: 'Export anyway' }).click())
+    expect(forced).toContain(`My token is ${token}, my number is [redacted].`)
+    await noSheet(page)
+
+    await open()
+    await save.click()
+    await refusal.getByRole('button', { name: `Withhold ${position}` }).click()
+    expect(await form.getByLabel('withhold the events at').inputValue()).toBe(String(position))
+    const without = await downloadOf(() => save.click())
+    expect(without).not.toContain('My token')
+    await noSheet(page)
+
+    await open()
+    await form.getByLabel('withhold the events at').fill('9999')
+    await form.getByText(`Give positions from 0 to ${position}.`).waitFor()
+    expect(await save.isDisabled()).toBe(true)
+    await form.getByLabel('events every event').check()
+    await form.getByText('nothing can be left out').waitFor()
+    expect(await save.isDisabled()).toBe(false)
+  })
 })

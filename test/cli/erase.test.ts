@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { timeBefore } from '../../src/cli/durations.ts'
+import { openStore } from '../../src/index.ts'
 import { run } from '../../src/cli/run.ts'
 import { inDirectory, type Ran, shell } from './palimpsest.ts'
 
@@ -35,6 +36,27 @@ grep -c 4111 palimpsest.db || true`,
     ])
     expect(code).toBe(0)
   })
+
+  test('lists repeated words once, with all places that repeat them, and of many texts the first', () =>
+    inDirectory(async (directory) => {
+      const store = await openStore(`sqlite:${join(directory, 'palimpsest.db')}`)
+      const words = 'abcdefghijklmnopqrstuvwxy'.split('').map((letter) => `${letter}1bbbbb2`)
+      await store
+        .conversation('c')
+        .append(
+          [words.join(', '), ...words, words[0] ?? ''].map((content) => ({ role: 'user' as const, content })),
+        )
+      await store.close()
+      const { stdout } = await shell('palimpsest erase c --positions 0 --dry-run', directory)
+      const lines = stdout.trimEnd().split('\n')
+      expect(lines.slice(0, 3)).toEqual([
+        'would erase from c: 1 event (0)',
+        'positions 1, 26 repeat words of position 0: a… (8 characters)',
+        'position 2 repeats words of position 0: b… (8 characters)',
+      ])
+      expect(lines).toHaveLength(1 + 20 + 1)
+      expect(lines.at(-1)).toBe('5 more texts are repeated: --json lists all')
+    }))
 
   test('asks on a terminal before it erases a whole conversation, unless it has --yes', () =>
     inDirectory(async (directory) => {

@@ -170,9 +170,38 @@ const write = async (
   if (repeated.length === 0) return
   // Loaded when it is needed: it knows the rules for secrets.
   const { placeText } = await import('../../transfer/disclosure/prepare.ts')
-  for (const { place, of, excerpt } of repeated)
-    await out.line([
-      `${place.kind === 'event' ? 'position ' : ''}${placeText(place)} repeats words of ${of.length === 1 ? 'position' : 'positions'} ${rangesText(of)}: ${excerpt}`,
-      'warning',
-    ])
+  for (const line of repeatedLines(repeated, placeText)) await out.line([line, 'warning'])
 }
+
+/** Maximum number of repeated texts that are listed. */
+const mostRepeated = 20
+
+/** Describes repeated words, a line for each text with all places that repeat it. */
+const repeatedLines = (
+  repeated: ErasureReport['repeated'],
+  placeText: (place: ErasureReport['repeated'][number]['place']) => string,
+): readonly string[] => {
+  const texts = [...Map.groupBy(repeated, ({ excerpt }) => excerpt)]
+  const more = texts.length - mostRepeated
+  return [
+    ...texts.slice(0, mostRepeated).map(([excerpt, places]) => {
+      const events = ascending(
+        places.flatMap(({ place }) => (place.kind === 'event' ? (place.position ?? []) : [])),
+      )
+      const others = places.filter(({ place }) => place.kind !== 'event')
+      const where = [
+        ...(events.length > 0 ? [positionsText(events)] : []),
+        ...others.map(({ place }) => placeText(place)),
+      ]
+      const verb = places.length === 1 ? 'repeats' : 'repeat'
+      return `${where.join(', ')} ${verb} words of ${positionsText(ascending(places.flatMap(({ of }) => of)))}: ${excerpt}`
+    }),
+    ...(more > 0 ? [`${plural(more, 'more text is', 'more texts are')} repeated: --json lists all`] : []),
+  ]
+}
+
+const ascending = (numbers: readonly number[]): readonly number[] =>
+  [...new Set(numbers)].toSorted((one, other) => one - other)
+
+const positionsText = (of: readonly number[]): string =>
+  `${of.length === 1 ? 'position' : 'positions'} ${rangesText(of)}`

@@ -53,7 +53,11 @@ export const Inspector = ({ here, newest, possible, off, state }: InspectorProps
         {event && <Details event={event} />}
         {event && <Causes here={here} event={event} />}
       </dl>
-      <Doing actions={looks.filter((action) => possible[action])} off={off} />
+      <Doing
+        actions={looks.filter((action) => possible[action])}
+        mayErase={possible.erase !== undefined}
+        off={off}
+      />
     </aside>
   )
 }
@@ -76,10 +80,11 @@ const acts: readonly Action[] = ['rewind', 'fork', 'condense', 'truncate', 'rest
 
 interface DoingProps {
   readonly actions: readonly Action[]
+  readonly mayErase: boolean
   readonly off: string | undefined
 }
 /** Shows the action buttons. Memoized, because they are the same at most positions. */
-const Doing = ({ actions, off }: DoingProps) =>
+const Doing = ({ actions, mayErase, off }: DoingProps) =>
   useMemo(
     () => (
       <>
@@ -93,10 +98,11 @@ const Doing = ({ actions, off }: DoingProps) =>
           {acts.map((action) => (
             <Button key={action} action={action} off={off} />
           ))}
+          {mayErase && <Button action="erase" />}
         </div>
       </>
     ),
-    [actions.join(), off],
+    [actions.join(), mayErase, off],
   )
 
 interface ButtonProps {
@@ -132,6 +138,7 @@ const buttons: Partial<Record<Action, string>> = {
   restore: 'Restore …',
   cover: 'Its marker',
   undo: 'Undo',
+  erase: 'Erase …',
   audit: 'Audit',
   tokens: 'Tokens and cache',
   bisect: 'Bisect …',

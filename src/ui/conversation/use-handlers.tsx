@@ -94,6 +94,7 @@ export const useHandlers = (parts: Parts): PageControls => {
     copyContent: () => copyContent(source, id, position),
     request: outline ? () => moves.request(position) : undefined,
     export: source.isLive && at !== undefined && at >= 0 ? () => openExport(source, id, at) : undefined,
+    erase: mayErase(source) && sight.last !== undefined ? () => openErase(parts, sight.last ?? 0) : undefined,
     diff: () => compare(parts),
     compare: source.isLive ? () => go(hrefs.compare(id, '', at)) : undefined,
     ...(source.isLive && {
@@ -145,6 +146,18 @@ const compare = ({ id, sight: { at, last }, shown: { markers }, selected: { row 
   ]
   openSheet(<DiffSheet conversation={id} {...{ at, last, offers }} />)
 }
+
+/** Only some tokens may erase, so nobody else is offered it. */
+const mayErase = (source: ApiSource): boolean => {
+  const access = source.access()
+  return source.isLive && access?.isReadOnly === false && access.scopes.includes('erase')
+}
+
+/** Opens the sheet that erases content. Its code is loaded on first use. */
+const openErase = ({ source, id, position }: Parts, last: number): void =>
+  openPart(import('../acts/erase-sheet.tsx'), ({ EraseSheet }) => (
+    <EraseSheet {...{ source, id, last, position: Math.max(0, position) }} />
+  ))
 
 /** Opens the export sheet. Its code is loaded on first use. */
 const openExport = (source: ApiSource, id: string, at: number): void =>
