@@ -202,7 +202,10 @@ export const same: readonly true[] = [
   true satisfies Same<Fields<TruncateInput>, keyof Checked<'truncate'> | Envelope>,
   true satisfies Same<Fields<ConfigureInput>, keyof Checked<'configure'> | Envelope>,
   // The schema lets every field of a message pass; the type knows this one.
-  true satisfies Same<Exclude<Fields<MessageInput>, 'output_config'> | 'sealed', keyof Command<'append'>['messages'][number]>,
+  true satisfies Same<
+    Exclude<Fields<MessageInput>, 'output_config'> | 'sealed',
+    keyof Command<'append'>['messages'][number]
+  >,
 ]
 export const rewinding = (input: RewindInput): Checked<'rewind'> => input
 export const truncating = (input: TruncateInput): Checked<'truncate'> => input
