@@ -1,4 +1,5 @@
-// For tests: the contracts of stores and models, and strict stand-ins for the Messages API and Chat Completions. docs/testing.md.
+// For tests: the contracts of stores and models, and strict stand-ins for the Messages API, Chat Completions and the Responses API.
+// docs/testing.md.
 
 export { type ContractCase, storeContract } from './contract.ts'
 export { type ModelAnswer, type ModelCase, modelContract, type ModelScene } from './model-contract.ts'
@@ -17,3 +18,13 @@ export type { ChatCompletions, ChatCompletionsOptions, ChatExchange } from './ch
 export { chatFailures } from './chat-completions/failures.ts'
 export type { ChatFault, ChatReply } from './chat-completions/replies.ts'
 export type { ChatRequest, ChatFailure, ChatModel } from './chat-completions/body.ts'
+
+export { responsesApi } from './responses-api/server.ts'
+export type {
+  ResponseItem,
+  ResponsesApi,
+  ResponsesApiOptions,
+  ResponsesExchange,
+  ResponsesReply,
+  ResponsesRequest,
+} from './responses-api/server.ts'
