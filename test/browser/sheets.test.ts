@@ -203,4 +203,11 @@ describe.skipIf(noBrowser !== '')(`a sheet${noBrowser}`, () => {
     expect(text).not.toContain('I ask to publish 1.4.0')
     await noSheet(page)
   })
+
+  test('is not needed for the command that continues the moment in another client', async () => {
+    const { page } = await opened()
+    await page.getByText('Continue in …').click()
+    await page.getByText(`palimpsest continue ${id} --at 45 --in codex`).waitFor()
+    expect(await page.getByRole('button', { name: /^Copy the command for/ }).count()).toBe(4)
+  })
 })

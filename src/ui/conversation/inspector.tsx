@@ -6,6 +6,7 @@ import { Failed, useFetched, useRested } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
 import { type Handlers, perform } from '../use-keys.ts'
 import { brief, count, kindOf, moment, number, placeOf, size } from '../words.ts'
+import { ContinueIn } from './continue-in.tsx'
 import type { Here } from './here.ts'
 import type { Live } from './live.ts'
 
@@ -54,6 +55,7 @@ export const Inspector = ({ here, newest, possible, off, state }: InspectorProps
         {event && <Causes here={here} event={event} />}
       </dl>
       <Doing actions={looks.filter((action) => possible[action])} off={off} />
+      {here.at >= 0 && <ContinueIn id={conversation} at={here.at} />}
     </aside>
   )
 }
