@@ -21,6 +21,8 @@ import type { TurnError, TurnResult } from '../agent/turn/turn-result.ts'
 import { createTurnRunner } from '../agent/turn/turn-runner.ts'
 import { createWorkRequester, type WorkRequester } from '../agent/workers/requests.ts'
 import type { DocumentOptions, WrittenDocument } from '../audit/evidence/document.ts'
+import type { ClientSessionOptions } from '../transfer/formats/sessions/session-method.ts'
+import type { SessionExport } from '../transfer/formats/sessions/write-session.ts'
 import type { Evidence } from '../audit/evidence/export.ts'
 import type { EvidenceOptions } from '../audit/evidence/options.ts'
 import type { EvidenceError } from '../audit/evidence/source.ts'
@@ -181,6 +183,15 @@ export interface ConversationMethods<W extends ResultStyle, Forked>
    * const { events } = await chat.document({ file: 'task-42.vcon.json', format: 'vcon' })
    */
   readonly document: (options: DocumentOptions) => MethodResult<W, EvidenceError, WrittenDocument>
+  /**
+   * Writes what the model sees at a position as a new session of Claude Code, Codex, pi or opencode: the lines of its file, made as they
+   * are read, once, its path below the client's folder, and what the client cannot hold. No file is written. docs/continue.md. Errors:
+   * a `ReadError`.
+   *
+   * @example
+   * const { path, lines, lost } = await chat.session({ format: 'claude-code', at: 0, cwd: '/home/dana/ledger' })
+   */
+  readonly session: (options: ClientSessionOptions) => MethodResult<W, ReadError, SessionExport>
 }
 
 /** A conversation whose methods return TaskEithers. */
@@ -214,6 +225,10 @@ export const taskConversation = (chat: ConversationHandle): TaskConversation => 
     document: (options) => async () => {
       const { exportDocument } = await import('../audit/evidence/document.ts')
       return exportDocument(chat, options)()
+    },
+    session: (options) => async () => {
+      const { clientSession } = await import('../transfer/formats/sessions/session-method.ts')
+      return clientSession(chat, options)()
     },
   }
 }

@@ -251,4 +251,11 @@ describe.skipIf(noBrowser !== '')(`a sheet${noBrowser}`, () => {
     await form.getByText('nothing can be left out').waitFor()
     expect(await save.isDisabled()).toBe(false)
   })
+
+  test('is not needed for the command that continues the moment in another client', async () => {
+    const { page } = await opened()
+    await page.getByText('Continue in …').click()
+    await page.getByText(`palimpsest continue ${id} --at 45 --in codex`).waitFor()
+    expect(await page.getByRole('button', { name: /^Copy the command for/ }).count()).toBe(4)
+  })
 })

@@ -15,6 +15,8 @@ const copied = (text: Promise<string>, done: string): void => {
 export const copyLink = (href: string): void =>
   copied(Promise.resolve(linkTo(href)), 'Copied a link to this view')
 
+export const copyCommand = (command: string): void => copied(Promise.resolve(command), 'Copied the command')
+
 /** Copies the text of an event to the clipboard, or the event's data as JSON if it has no text. */
 export const copyContent = (source: ApiSource, id: string, position: number): void => {
   const text = async (): Promise<string> => {

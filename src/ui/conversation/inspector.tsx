@@ -6,6 +6,7 @@ import { Failed, useFetched, useRested } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
 import { type Handlers, perform } from '../use-keys.ts'
 import { brief, count, kindOf, moment, number, placeOf, size } from '../words.ts'
+import { ContinueIn } from './continue-in.tsx'
 import type { Here } from './here.ts'
 import type { Live } from './live.ts'
 
@@ -58,6 +59,7 @@ export const Inspector = ({ here, newest, possible, off, state }: InspectorProps
         mayErase={possible.erase !== undefined}
         off={off}
       />
+      {here.at >= 0 && <ContinueIn id={conversation} at={here.at} />}
     </aside>
   )
 }

@@ -92,7 +92,6 @@ const opencode = ({ id, lines }: SessionExport): readonly Unit[] => {
       const content = (parts as readonly Fields[]).map((part) => {
         expect([part['sessionID'], part['messageID']]).toEqual([id, own])
         if (part['type'] === 'file') return { type: 'image' }
-        if (part['type'] === 'reasoning') return { type: 'thinking' }
         if (part['type'] !== 'tool') return part
         const { input, output, error, status } = part['state'] as Fields
         expect(status === 'error' ? error : output).toBeTypeOf('string')
@@ -198,6 +197,7 @@ const ofClient: Readonly<Record<SessionFormatName, readonly (readonly [string, n
     ['media', 6],
   ],
   opencode: [
+    ['thinking', 2],
     ['media', 3],
     ['system-message', 4],
     ['media', 6],
@@ -275,6 +275,22 @@ describe.each(Object.keys(clients) as readonly SessionFormatName[])('a session o
     expect(text).toContain('It is a [redacted].')
     expect(text).not.toContain('dot')
   })
+})
+
+test('the library writes the same session, and no file', async () => {
+  const chat = await conversation()
+  const { path, ...session } = await chat.session({ format: 'pi', at: 2, cwd: '/home/dana/my project' })
+  expect(pi({ path, ...session })).toHaveLength(7)
+  expect(session).toMatchObject({
+    way: 'rendered',
+    messages: 3,
+    lost: [{ kind: 'configuration', position: 0 }],
+  })
+  await expect(chat.session({ format: 'cursor' as 'pi' })).rejects.toMatchObject({
+    _tag: 'InvalidInput',
+    path: 'format',
+  })
+  await expect(chat.session({ format: 'pi', at: 99 })).rejects.toMatchObject({ _tag: 'OutOfRange' })
 })
 
 test('a client is named by its name or its program', () => {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Block, isBlock } from '../../../events/blocks.ts'
+import { isThinking } from '../../../projections/render/renderer.ts'
 import { asUserMessage } from './as-user-message.ts'
 import { absentPart, partOf, resultParts } from './block-parts.ts'
 import type { ViewBlock, ViewMessage } from './session-view.ts'
@@ -49,9 +50,11 @@ function* messagesOf(messages: readonly ViewMessage[], target: SessionTarget, lo
   const nextId = (prefix: string): string =>
     `${prefix}_${(++count).toString(16).padStart(12, '0')}${createHash('sha256').update(`${id} ${count}`).digest('hex').slice(0, 14)}`
   const results = resultsIn(messages)
+  // The client continues with the model of the last prompt.
+  const lastModel = messages.findLast(({ model }) => model !== undefined)?.model ?? 'unknown'
   let parentID = ''
   for (const given of messages) {
-    const { role, blocks, time, model = 'unknown' } = asUserMessage(given, lose)
+    const { role, blocks, time, model = lastModel } = asUserMessage(given, lose)
     const at = Date.parse(time)
     const spoken = blocks.filter(({ block }) => !isBlock(block, 'tool_result'))
     if (spoken.length === 0) continue
@@ -110,17 +113,8 @@ interface PartContext {
 
 const partsOf = ({ block, position }: ViewBlock, { at, results, lose }: PartContext): readonly object[] => {
   if (isBlock(block, 'tool_use')) return [toolPart(block, results.get(block.id), at, lose)]
-  if (isBlock(block, 'thinking'))
-    return [
-      {
-        type: 'reasoning',
-        text: block.thinking,
-        time: { start: at, end: at },
-        metadata: { anthropic: { signature: block.signature } },
-      },
-    ]
-  if (isBlock(block, 'redacted_thinking')) {
-    lose('thinking', position, 'thinking: it is redacted, for which opencode has no place')
+  if (isThinking(block)) {
+    lose('thinking', position, 'thinking: opencode shows it to other models as text')
     return []
   }
   const part = partOf(block)

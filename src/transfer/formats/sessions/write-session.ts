@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { Effective } from '../../../projections/effective.ts'
 import { withStubs } from '../../disclosure/withheld.ts'
 import type { ExportOptions, FormatExporter } from '../exporter.ts'
 import type { ReadableConversation } from '../readable-conversation.ts'
@@ -25,10 +26,17 @@ export interface SessionExport extends WrittenSession {
 export const writeSession = async (
   chat: Pick<ReadableConversation, 'events' | 'context'>,
   client: SessionClient,
-  { at, cwd = '/', redact, withheld = new Map() }: SessionExportOptions,
+  { at, withheld = new Map(), ...options }: SessionExportOptions,
+): Promise<SessionExport> =>
+  sessionFrom(await withStubs(chat, withheld).context({ at }), client, { ...options, withheld })
+
+/** Writes an effective history as `writeSession` does. */
+export const sessionFrom = async (
+  effective: Effective,
+  client: SessionClient,
+  { cwd = '/', redact, withheld }: Omit<SessionExportOptions, 'at'>,
 ): Promise<SessionExport> => {
-  const [context, write] = await Promise.all([withStubs(chat, withheld).context({ at }), client.load()])
-  const view = await sessionViewOf(context, { redact, withheld })
+  const [view, write] = await Promise.all([sessionViewOf(effective, { redact, withheld }), client.load()])
   const written = write(view, { id: newSessionId(), cwd, time: new Date().toISOString() })
   return { ...written, messages: view.messages.length }
 }
