@@ -239,7 +239,7 @@ describe('a backup', () => {
         directory,
       )
       expect(again.stdout).toMatch(
-        /^palimpsest\.db {2}1 stream, 1 event, .*, from b\.db\nthe former files are in .*\/palimpsest\.db\.replaced-\S+\nwhat was written since .*legal holds.*\nto see the rules that the former store had: palimpsest retention --store sqlite:.*\/palimpsest\.db\n +0 .*Hi\n/,
+        /^palimpsest\.db {2}1 stream, 1 event, .*, from b\.db\nwhat was written since the backup is not in it\nthe former files are in .*\/palimpsest\.db\.replaced-\S+\n.*erasures and legal holds.*\n {2}palimpsest copy --from sqlite:\S+\/palimpsest\.db --to sqlite:palimpsest\.db\n.*audit verify --anchor PLACE.*\n +0 .*Hi\n/,
       )
       expect(again.stdout).not.toContain('user       later')
       const former = readdirSync(directory).find((name) => name.includes('.replaced-')) ?? ''
@@ -248,6 +248,24 @@ describe('a backup', () => {
       expect(old.stdout).toContain('later')
       const twice = await shell('palimpsest backup --restore kept/b.db; palimpsest show a', directory)
       expect(twice.stdout).toContain('later')
+    })
+  })
+
+  test('says which command brings what was written and erased since from the former files', async () => {
+    await inDirectory(async (directory) => {
+      const store = 'sqlite:a%3Fb.db?synchronous=normal'
+      const { stdout } = await shell(
+        `palimpsest append a --role user --text secret --store '${store}'; palimpsest backup b.db --store '${store}'; palimpsest erase a --yes --store '${store}'; palimpsest append later --role user --text Hi --new --store '${store}'; palimpsest backup --restore b.db --store '${store}'`,
+        directory,
+      )
+      const [command = ''] = /(?<=^ {2})palimpsest copy .*$/m.exec(stdout) ?? []
+      expect((await shell(command, directory)).code).toBe(0)
+      const shown = await shell(
+        `palimpsest show a --store '${store}'; palimpsest show later --store '${store}'`,
+        directory,
+      )
+      expect(shown.stdout).toContain('[erased]')
+      expect(shown.stdout).toContain('Hi')
     })
   })
 

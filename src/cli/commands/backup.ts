@@ -44,7 +44,14 @@ Examples:
       if ((file === undefined) === (restore === undefined) || (restore !== undefined && force))
         throw toError(usage('name the file to write, or the backup with --restore FILE (without --force)'))
       if (restore !== undefined)
-        return restoring(shell.surroundings(), program.opts<GlobalOptions>().store, restore)
+        return restoring(
+          shell.surroundings(),
+          {
+            store: program.opts<GlobalOptions>().store,
+            named: program.getOptionValueSource('store') === 'cli',
+          },
+          restore,
+        )
       await backingUp(shell)(file ?? '', { force })
     })
 }
@@ -60,23 +67,46 @@ const backingUp = (shell: Shell) =>
     },
   )
 
-const restoring = async ({ out, isJson }: CommandContext, url: string, file: string): Promise<void> => {
+const restoring = async (
+  { out, isJson }: CommandContext,
+  { store: url, named }: { readonly store: string; readonly named: boolean },
+  file: string,
+): Promise<void> => {
   const made = await toPromise(restoreFile(url, file)).catch((error: unknown) => {
     throw asUsage(error)
   })
   if (isJson) return out.json(made)
-  const path = url.slice('sqlite:'.length)
+  const [path = '', parameters] = url.slice('sqlite:'.length).split(/\?(.*)/s)
   await out.line([path, 'bold'], [`  ${contentOf(made)}, from ${file}`])
-  if (made.former !== undefined) await out.line([`the former files are in ${made.former}`])
   await out.line([
-    'what was written since the backup is not in it: repeat later erasures (docs/erasure.md), retention rules (palimpsest retention) and legal holds (palimpsest hold). If a ledger seals the store, run palimpsest audit status --anchor with an anchor of it, which notices what is missing',
+    `what was written since the backup is not in it${made.former === undefined ? `: ${repeated}` : ''}`,
     'warning',
   ])
-  if (made.former !== undefined)
+  if (made.former !== undefined) {
+    const former = formerUrl(made.former, parameters)
+    await out.line([`the former files are in ${made.former}`])
     await out.line([
-      `to see the rules that the former store had: palimpsest retention --store ${shellWord(`sqlite:${join(made.former, basename(path))}`)}`,
+      'to bring later conversations, erasures and legal holds from them, and to see how to set their retention rules:',
     ])
-  if (out.isTerminal) await out.text('to check the hash chains: palimpsest verify\n')
+    await out.line([`  palimpsest copy --from ${shellWord(former)} --to ${shellWord(url)}`])
+  }
+  await out.line([
+    'if a ledger seals the store, palimpsest audit verify --anchor PLACE finds what is missing',
+  ])
+  if (out.isTerminal)
+    await out.text(
+      `to check the hash chains: palimpsest verify${named ? ` --store ${visible(shellWord(url))}` : ''}\n`,
+    )
+}
+
+const repeated =
+  'repeat later erasures (docs/erasure.md), retention rules (palimpsest retention) and legal holds (palimpsest hold)'
+
+/** Returns the URL of the store in the folder that has its former files, with the parameters of the restored store. */
+const formerUrl = (folder: string, parameters: string | undefined): string => {
+  const file = join(folder, basename(folder).replace(/\.replaced-[^.]*$/, ''))
+  const path = file.replaceAll('%', '%25').replaceAll('?', '%3F')
+  return `sqlite:${path}${parameters === undefined ? '' : `?${parameters}`}`
 }
 
 const contentOf = ({ streams, events, bytes }: BackedUp): string =>

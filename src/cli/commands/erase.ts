@@ -123,7 +123,7 @@ const holding =
   }
 
 const nothingAgain =
-  'nothing that it records as erased is there again. A backup from before an erasure has no record of it: repeat the original command'
+  'nothing that it records as erased is there again. A backup from before an erasure has no record of it: repeat the original command, or copy from the former store (palimpsest copy --from sqlite:….replaced-…/FILE --to STORE), which brings its erasures'
 
 const write = async (
   out: Output,
