@@ -269,6 +269,16 @@ describe('a backup', () => {
     })
   })
 
+  test('names the conversations that the former files hold, and the restored store does not', async () => {
+    await inDirectory(async (directory) => {
+      const { stdout } = await shell(
+        'palimpsest append a --role user --text Hi; palimpsest append b --role user --text Hi --new; palimpsest hold a --by legal; palimpsest backup b.db; palimpsest hold b --by legal; palimpsest backup --restore b.db',
+        directory,
+      )
+      expect(stdout).toContain('under a legal hold in the former files, and not in the store: b\n')
+    })
+  })
+
   test('is not restored while another process has the store open, nor if it is damaged or is the store', async () => {
     const [store, path] = await written()
     const folder = dirname(path)

@@ -9,6 +9,7 @@ import { visible } from '../../transfer/formats/visible.ts'
 import { usage } from '../errors.ts'
 import { asUsage, type CommandContext, type GlobalOptions, type Shell } from '../shell.ts'
 import { plural, shellWord } from '../text.ts'
+import { holdsIn } from './hold.ts'
 
 interface Options {
   readonly force?: true
@@ -90,6 +91,12 @@ const restoring = async (
     ])
     await out.line([`  palimpsest copy --from ${shellWord(former)} --to ${shellWord(url)}`])
   }
+  const held = made.former === undefined ? [] : await heldNotIn(url, formerUrl(made.former, parameters))
+  if (held.length > 0)
+    await out.line([
+      `under a legal hold in the former files, and not in the store: ${held.slice(0, mostHeld).join(', ')}${held.length > mostHeld ? ' …' : ''}`,
+      'warning',
+    ])
   await out.line([
     'if a ledger seals the store, palimpsest audit verify --anchor PLACE finds what is missing',
   ])
@@ -97,6 +104,21 @@ const restoring = async (
     await out.text(
       `to check the hash chains: palimpsest verify${named ? ` --store ${visible(shellWord(url))}` : ''}\n`,
     )
+}
+
+/** Maximum number of held conversations that are named. */
+const mostHeld = 20
+
+/** Returns the conversations that the former store holds, and the store lacks; none if the former store cannot be read. */
+const heldNotIn = async (url: string, former: string): Promise<readonly string[]> => {
+  try {
+    const held = await holdsIn(former)
+    if (held.length === 0) return []
+    const there = new Set((await holdsIn(url)).map(({ conversation }) => conversation))
+    return held.flatMap(({ conversation }) => (there.has(conversation) ? [] : [conversation]))
+  } catch {
+    return []
+  }
 }
 
 const repeated =
