@@ -87,7 +87,10 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
   server.get('/readyz', async (c) => {
     if (ending?.aborted) return fail(requestError('Ending', 'this server is stopping'))
     const isReady = await Promise.race([answers(), sleep(readyWithin, false, { ref: false })])
-    return isReady ? c.json({ status: 'ready' }) : fail(toError(silent(store.url)))
+    if (!isReady) return fail(toError(silent(store.url)))
+    const problem = isReadOnly ? undefined : await settings.writeProblem?.()
+    if (problem) return fail(toError({ _tag: 'StoreUnavailable', message: problem.message }))
+    return c.json({ status: 'ready' })
   })
   server.get('/metrics', async (c) => {
     permitted(c.req, { scope: 'read', method: 'get' })

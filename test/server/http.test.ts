@@ -54,6 +54,19 @@ test('a server whose file was removed is not ready, and says why', async () => {
   expect((await fetch('conversations/a')).status).toBe(503)
 })
 
+test('is not ready while nothing can be written, unless it is read-only', async () => {
+  const store = await openStore('memory:')
+  atEnd(store.close)
+  const writeProblem = async () =>
+    ({ _tag: 'StoreReadOnly', message: 'this user cannot write a.db', store: 'a.db' }) as const
+  const { fetch } = await talking({ store, writeProblem })
+  const response = await fetch('/readyz')
+  expect(response.status).toBe(503)
+  expect(await response.json()).toMatchObject({ detail: 'this user cannot write a.db' })
+  const reading = await talking({ store, writeProblem, isReadOnly: true })
+  expect((await reading.fetch('/readyz')).status).toBe(200)
+})
+
 describe('a conversation over HTTP', () => {
   test('is begun once, and found in the list', async () => {
     const { ask } = await serving()
