@@ -25,14 +25,13 @@ export const diagnoseSqlite = (url: string): TaskEither<InvalidInput, readonly D
     if (file.status === 'problem') return [file]
     const readable = permissions(settings)
     const contents = await contentFindings(settings)
-    // If the file is not a store, or is damaged, no other check is useful.
+    // If the file is not a store, or is damaged, no other check is useful; a full disk may be why it cannot be opened.
     if (contents.some(({ status }) => status === 'problem'))
       return [
         file,
         ...network(settings),
-        ...[readable].filter(({ status }) => status === 'problem'),
         ...contents,
-        room(settings),
+        ...[room(settings)].filter(({ status }) => status !== 'ok'),
         ...oldWal(settings),
       ]
     return [
