@@ -104,7 +104,9 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
     const body = jsonIn(c.req.header('content-type'), await textOf(c, largestSession))
     const { token } = parseBody(sessionBody, body)
     const id = operations.beginSession(token)
-    setCookie(c, cookie, id, { httpOnly: true, sameSite: 'Strict', path: '/' })
+    // The server itself speaks plain HTTP. The browser's own origin says whether a proxy in front of it speaks TLS.
+    const secure = c.req.header('origin')?.startsWith('https:') === true
+    setCookie(c, cookie, id, { httpOnly: true, sameSite: 'Strict', path: '/', secure })
     return withEveryHeader(c).json({})
   })
 

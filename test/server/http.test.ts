@@ -491,6 +491,8 @@ describe('a request', () => {
     const cookie = headers.get('set-cookie') ?? ''
     expect(cookie).toMatch(/; Path=\/; HttpOnly; SameSite=Strict$/)
     expect(cookie).not.toContain(ann)
+    const proxied = await ask('session', { json: { token: ann }, headers: { origin: 'https://localhost' } })
+    expect(proxied.headers.get('set-cookie')).toMatch(/; HttpOnly; Secure; SameSite=Strict$/)
     const asked = { headers: { cookie: cookie.split(';')[0] ?? '' } }
     expect(await ask('conversations', asked)).toMatchObject({ status: 200 })
     revokeAccessToken(tokens, 'ann')
