@@ -1,4 +1,5 @@
 import {
+  chownSync,
   existsSync,
   linkSync,
   readdirSync,
@@ -12,10 +13,12 @@ import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { openStore, type Store } from 'palimpsest'
 import { describe, expect, test, vi } from 'vitest'
+import { restoreFile } from '../../src/api/schemes.ts'
 import { inDirectory, shell } from '../cli/palimpsest.ts'
 import { atEnd } from '../support/at-end.ts'
+import { left, right } from '../support/either.ts'
 import { temporaryFolder, temporaryServer } from '../support/stores.ts'
-import { ended, start } from '../support/node.ts'
+import { ended, mountProblem, runMounted, start } from '../support/node.ts'
 
 const opened = async (path: string): Promise<Store> => {
   const store = await openStore(path.includes(':') ? path : `sqlite:${path}`)
@@ -278,6 +281,61 @@ describe('a backup', () => {
       expect(stdout).toContain('under a legal hold in the former files, and not in the store: b\n')
     })
   })
+
+  test('is only read by a restore, which leaves nothing beside it, also if it is refused', async () => {
+    const [store, path] = await written()
+    const folder = temporaryFolder()
+    const copy = join(folder, 'copy.db')
+    await store.backup(copy)
+    expect(left(await restoreFile(`sqlite:${path}`, copy)())._tag).toBe('StoreBusy')
+    await store.close()
+    expect(readdirSync(folder)).toEqual(['copy.db'])
+    if (!mountProblem) {
+      const readOnly = `mount --bind ${folder} ${folder} && mount -o remount,ro,bind ${folder}`
+      const seen: unknown = JSON.parse(
+        runMounted(readOnly, 'store/children/restored.ts', `sqlite:${path}`, copy),
+      )
+      expect(seen).toMatchObject({ right: { file: copy, events: expect.any(Number) } })
+    }
+  })
+
+  test.skipIf(mountProblem)(
+    `that does not fit on the disk of the store is an error of the store${mountProblem ? ` (skipped: ${mountProblem})` : ''}`,
+    async () => {
+      const folder = temporaryFolder()
+      const store = await openStore(`sqlite:${join(folder, 'large.db')}`)
+      atEnd(store.close)
+      for (let n = 0; n < 8; n++)
+        await store.conversation('a').append({ role: 'user', content: 'x'.repeat(60_000) })
+      const copy = join(folder, 'copy.db')
+      await store.backup(copy)
+      const small = temporaryFolder()
+      const seen: unknown = JSON.parse(
+        runMounted(
+          `mount -t tmpfs -o size=200k tmpfs ${small}`,
+          'store/children/restored.ts',
+          `sqlite:${join(small, 'store.db')}`,
+          copy,
+        ),
+      )
+      expect(seen).toMatchObject({
+        left: { _tag: 'StoreFull', message: expect.stringContaining(join(small, 'store.db')) },
+      })
+    },
+  )
+
+  test.skipIf(process.getuid?.() !== 0)(
+    'that root restores belongs to the owner of the former file (skipped for other users)',
+    async () => {
+      const [store, path] = await written()
+      const copy = join(dirname(path), 'copy.db')
+      await store.backup(copy)
+      await store.close()
+      chownSync(path, 65_534, 65_534)
+      const { former = '' } = right(await restoreFile(`sqlite:${path}`, copy)())
+      expect([path, former].map((file) => statSync(file).uid)).toEqual([65_534, 65_534])
+    },
+  )
 
   test('is not restored while another process has the store open, nor if it is damaged or is the store', async () => {
     const [store, path] = await written()
