@@ -72,6 +72,17 @@ export const restoreFile = (
         invalidInput('url', 'only a sqlite: store is restored from a file: use the tools of the database'),
       )
 
+/** Returns the error with which every write to a `sqlite:` store will fail; undefined if none is known, and for other stores. */
+export const writeProblemOf = async (url: string): Promise<StoreError | InvalidInput | undefined> => {
+  if (!url.startsWith('sqlite:')) return undefined
+  const [{ sqliteSettings }, { writeProblem }] = await Promise.all([
+    import('../store/sqlite/settings.ts'),
+    import('../store/sqlite/open.ts'),
+  ])
+  const settings = sqliteSettings(E.getOrElse(() => ({ url }))(splitSeal(url)).url)
+  return E.isLeft(settings) ? settings.left : writeProblem(settings.right)
+}
+
 const esdb: Scheme<EventStore> = {
   open: (url) => async () => {
     const { openEventStoreDb } = await import('../store/eventstoredb/store.ts')

@@ -9,7 +9,15 @@ import { breath } from '../store/breath.ts'
 import { isOfEvent, type StoreError, storeClosed } from '../store/errors.ts'
 import { storeError } from '../store/sqlite/errors.ts'
 import { type Checkpoint, type EventStore, type RecordedEvent, streamPage } from '../store/port.ts'
-import { type CatalogueFile, inMemory, isDamage, isUnwritable, openAgain, openFile } from './file.ts'
+import {
+  type CatalogueFile,
+  inMemory,
+  isDamage,
+  isUnwritable,
+  openAgain,
+  openFile,
+  reasonAt,
+} from './file.ts'
 import { type IndexFile, indexFileOf, type IndexPosition } from './index-file.ts'
 import type { PageSums } from './page-sums.ts'
 
@@ -92,7 +100,7 @@ export const createFeed = (store: EventStore, place: string | undefined): Feed =
     leave()
     if (isClosed) throw toError(storeClosed(store.url))
     if (damaged !== undefined) left++
-    file = unwritable === undefined ? openFile(place, damaged) : inMemory(unwritable)
+    file = unwritable === undefined ? openFile(place, damaged) : inMemory(reasonAt(place, unwritable))
     const before = whole
     whole = Promise.withResolvers()
     void whole.promise.then(before.resolve)

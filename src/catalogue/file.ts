@@ -1,4 +1,4 @@
-import { closeSync, openSync, readdirSync, rmSync } from 'node:fs'
+import { accessSync, closeSync, constants, existsSync, openSync, readdirSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isWhole, type PageSums, pageSums } from './page-sums.ts'
@@ -39,7 +39,40 @@ export const openFile = (place: string | undefined, damaged?: string): Catalogue
     removeOlder(place, String(file.name))
     return file
   } catch (error) {
-    return inMemory(error)
+    return inMemory(reasonAt(place, error))
+  }
+}
+
+/** Returns the reason why no file can be written at a path: files of another user, such as root, otherwise the error. */
+export const reasonAt = (place: string | undefined, error: unknown): unknown => {
+  const files = place === undefined ? [] : unwritableAt(place)
+  return files.length === 0 ? error : unwritableText(files)
+}
+
+/** Says which files of the index cannot be written, and what to do. */
+export const unwritableText = (files: readonly string[]): string =>
+  `this user cannot write ${files.join(', ')}: give the owner of the store these files (chown), or delete them`
+
+/** Returns the newest catalogue file at a path, and the files beside it, as far as this user cannot write them. */
+export const unwritableAt = (place: string): readonly string[] => {
+  try {
+    const [newest] = numbersAt(place)
+    if (newest === undefined) return []
+    return ['', '-wal', '-shm', '-sums'].flatMap((suffix) => {
+      const file = `${place}.${newest}${suffix}`
+      return existsSync(file) && !isWritable(file) ? [file] : []
+    })
+  } catch {
+    return []
+  }
+}
+
+const isWritable = (file: string): boolean => {
+  try {
+    accessSync(file, constants.W_OK)
+    return true
+  } catch {
+    return false
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { writeProblemOf } from '../api/schemes.ts'
 import { withoutSecrets } from '../api/secrets.ts'
 import type { Actor } from '../events/events.ts'
 import { meantId } from '../events/nearest.ts'
@@ -109,7 +110,7 @@ export const openNamedStore = async (host: Host, url: string, access: StoreAcces
 
 /**
  * Returns a warning that a file does not exist yet, for programs that create it and run on: otherwise a mistyped path would look like a
- * healthy store. Returns undefined for an existing file, and for other stores.
+ * healthy store. Returns undefined for an existing file, and for other stores. Throws if the file cannot be created there.
  */
 export const missingFile = async (host: Host, url: string): Promise<string | undefined> => {
   if (!url.startsWith('sqlite:')) return undefined
@@ -119,6 +120,8 @@ export const missingFile = async (host: Host, url: string): Promise<string | und
   } catch (error) {
     // Any other problem is reported when the store is used.
     if (!isError(error, 'StoreNotFound')) return undefined
+    const problem = await writeProblemOf(url)
+    if (problem) throw toError(problem)
     return `there is no store at ${withoutSecrets(url)} yet, so a new one is created there: if there should be one, check the path (--store, PALIMPSEST_STORE)`
   }
 }

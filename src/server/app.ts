@@ -87,7 +87,10 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
   server.get('/readyz', async (c) => {
     if (ending?.aborted) return fail(requestError('Ending', 'this server is stopping'))
     const isReady = await Promise.race([answers(), sleep(readyWithin, false, { ref: false })])
-    return isReady ? c.json({ status: 'ready' }) : fail(toError(silent(store.url)))
+    if (!isReady) return fail(toError(silent(store.url)))
+    const problem = isReadOnly ? undefined : await settings.writeProblem?.()
+    if (problem) return fail(toError({ _tag: 'StoreUnavailable', message: problem.message }))
+    return c.json({ status: 'ready' })
   })
   server.get('/metrics', async (c) => {
     permitted(c.req, { scope: 'read', method: 'get' })
@@ -101,7 +104,9 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
     const body = jsonIn(c.req.header('content-type'), await textOf(c, largestSession))
     const { token } = parseBody(sessionBody, body)
     const id = operations.beginSession(token)
-    setCookie(c, cookie, id, { httpOnly: true, sameSite: 'Strict', path: '/' })
+    // The server itself speaks plain HTTP. The browser's own origin says whether a proxy in front of it speaks TLS.
+    const secure = c.req.header('origin')?.startsWith('https:') === true
+    setCookie(c, cookie, id, { httpOnly: true, sameSite: 'Strict', path: '/', secure })
     return withEveryHeader(c).json({})
   })
 

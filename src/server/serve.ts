@@ -12,6 +12,7 @@ import { pageIn } from './page.ts'
 import type { EventRelay } from './relay.ts'
 import { heartbeat } from './sse.ts'
 import { accessTokensIn } from './access-tokens.ts'
+import type { ServerSettings } from './settings.ts'
 
 export interface ServeOptions {
   readonly store: Store
@@ -22,6 +23,8 @@ export interface ServeOptions {
   /** Host names by which clients may call the server, in addition to loopback and `host`. */
   readonly names?: readonly string[] | undefined
   readonly isReadOnly?: boolean | undefined
+  /** Function as in `ServerSettings`. Default: no problem is known. */
+  readonly writeProblem?: ServerSettings['writeProblem']
   /** File with the access tokens. Default: no tokens, so that anyone on this machine may call. */
   readonly tokenFile?: string | undefined
   /** Folder of the built page. Default: the folder in the package. */
@@ -86,6 +89,7 @@ export const serve = async (options: ServeOptions): Promise<ServerHandle> => {
   const settings = {
     store,
     isReadOnly,
+    writeProblem: options.writeProblem,
     page: pageIn(options.page),
     pageFile: options.pageFile,
     hosts: [...names, ...(isLocal ? [] : [host])].map((name) => name.toLowerCase()),

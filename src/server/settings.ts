@@ -1,4 +1,5 @@
 import type { Store } from '../index.ts'
+import type { TypedError } from '../result/typed-error.ts'
 import type { ServedRequest } from './metrics.ts'
 import type { PageFiles } from './page.ts'
 import type { EventRelay } from './relay.ts'
@@ -12,6 +13,8 @@ export interface ServerSettings {
   readonly hosts?: readonly string[] | undefined
   /** True if all writes are rejected. */
   readonly isReadOnly?: boolean | undefined
+  /** Returns the error with which every write will fail, if one is known. Unless the server is read-only, it is then not ready. */
+  readonly writeProblem?: (() => Promise<TypedError | undefined>) | undefined
   /** Files of the built page. Without them, requests for the page get an error that explains how to build it. */
   readonly page?: PageFiles | undefined
   /** Folder of the page for HTML exports. Default: the folder in the package. */

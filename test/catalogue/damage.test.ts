@@ -384,3 +384,24 @@ test.skipIf(mountProblem !== undefined)(
     }
   },
 )
+
+test.skipIf(mountProblem !== undefined)(
+  `an index that cannot be written is named, with what to do, by doctor, too${mountProblem === undefined ? '' : ` (skipped: ${mountProblem})`}`,
+  async () => {
+    const path = join(temporaryFolder(), 'store.db')
+    const store = await openStore(`sqlite:${path}`)
+    await store.conversation('a').append({ role: 'user', content: 'Hi' })
+    await store.catalogue.find({ limit: 1 })
+    await store.conversation('a').append({ role: 'user', content: 'later' })
+    await store.close()
+    const index = `${path}-index.1`
+    const printed = runMounted(
+      `mount --bind ${index} ${index} && mount -o remount,ro,bind ${index}`,
+      'catalogue/children/unwritable.ts',
+      `sqlite:${path}`,
+    )
+    const advice = `this user cannot write ${index}: give the owner of the store these files (chown), or delete them`
+    expect(printed).toContain(`the index cannot be kept in a file (${advice})`)
+    expect(printed).toContain(`warning\tindex\t${advice}\n`)
+  },
+)

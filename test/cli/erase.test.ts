@@ -112,6 +112,29 @@ palimpsest release task-42 --by legal; palimpsest erase task-42`,
     expect(code).toBe(0)
   })
 
+  test('lists the legal holds that last, each name on a line', async () => {
+    const { stdout, code } = await ran(
+      `palimpsest hold; palimpsest append b --role user --text Hi --new; palimpsest hold task-42 --by legal --reason 'case 7' > /dev/null; palimpsest hold task-42 --by tax > /dev/null; palimpsest hold b --by tax > /dev/null; palimpsest release b --by tax > /dev/null; palimpsest hold; palimpsest hold --json`,
+    )
+    expect(stdout).toMatch(/^.*\ntask-42\tlegal\t\S+Z\tcase 7\ntask-42\ttax\t\S+Z\t\n\{/)
+    expect(JSON.parse(stdout.slice(stdout.indexOf('{')))).toEqual({
+      holds: [
+        {
+          conversation: 'task-42',
+          by: 'legal',
+          reason: 'case 7',
+          since: expect.any(String),
+          others: [{ by: 'tax', since: expect.any(String) }],
+        },
+      ],
+    })
+    expect(code).toBe(0)
+    expect(await ran('palimpsest hold --by tax')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('need the ID of a conversation'),
+    })
+  })
+
   test('is refused until everybody who holds the conversation has released it', async () => {
     const { stdout, stderr } = await ran(
       `palimpsest hold task-42 --by legal; palimpsest hold task-42 --by tax; palimpsest release task-42 --by ann || echo "code $?"

@@ -54,6 +54,19 @@ test('a server whose file was removed is not ready, and says why', async () => {
   expect((await fetch('conversations/a')).status).toBe(503)
 })
 
+test('is not ready while nothing can be written, unless it is read-only', async () => {
+  const store = await openStore('memory:')
+  atEnd(store.close)
+  const writeProblem = async () =>
+    ({ _tag: 'StoreReadOnly', message: 'this user cannot write a.db', store: 'a.db' }) as const
+  const { fetch } = await talking({ store, writeProblem })
+  const response = await fetch('/readyz')
+  expect(response.status).toBe(503)
+  expect(await response.json()).toMatchObject({ detail: 'this user cannot write a.db' })
+  const reading = await talking({ store, writeProblem, isReadOnly: true })
+  expect((await reading.fetch('/readyz')).status).toBe(200)
+})
+
 describe('a conversation over HTTP', () => {
   test('is begun once, and found in the list', async () => {
     const { ask } = await serving()
@@ -478,6 +491,8 @@ describe('a request', () => {
     const cookie = headers.get('set-cookie') ?? ''
     expect(cookie).toMatch(/; Path=\/; HttpOnly; SameSite=Strict$/)
     expect(cookie).not.toContain(ann)
+    const proxied = await ask('session', { json: { token: ann }, headers: { origin: 'https://localhost' } })
+    expect(proxied.headers.get('set-cookie')).toMatch(/; HttpOnly; Secure; SameSite=Strict$/)
     const asked = { headers: { cookie: cookie.split(';')[0] ?? '' } }
     expect(await ask('conversations', asked)).toMatchObject({ status: 200 })
     revokeAccessToken(tokens, 'ann')

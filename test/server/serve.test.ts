@@ -129,6 +129,17 @@ test('a store that does not exist yet is named, as its path may be mistyped', ()
     expect(await said()).toEqual([expect.stringContaining('is served on') as string])
   }))
 
+test('a store in a folder that does not exist is refused, by workers, too', () =>
+  inDirectory(async (directory) => {
+    const agent = join(directory, 'agent.mjs')
+    writeFileSync(agent, 'export default () => ({})')
+    for (const command of ['serve --port 0', `work ${agent}`])
+      expect(await shell(`palimpsest ${command} --store sqlite:nodir/a.db`, directory)).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(/^error: sqlite:nodir\/a\.db: there is no folder .*\/nodir: create it/),
+      })
+  }))
+
 test('palimpsest start --web imports the sample, and serves its page until it is told to end', async () => {
   const url = `sqlite:${join(temporaryFolder(), 'store.db')}`
   const child = startHeard(await program(), 'start', '--web', '--port', '0', '--store', url, '--json')

@@ -1,4 +1,5 @@
 import {
+  chownSync,
   existsSync,
   linkSync,
   readdirSync,
@@ -12,10 +13,12 @@ import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { openStore, type Store } from 'palimpsest'
 import { describe, expect, test, vi } from 'vitest'
+import { restoreFile } from '../../src/api/schemes.ts'
 import { inDirectory, shell } from '../cli/palimpsest.ts'
 import { atEnd } from '../support/at-end.ts'
+import { left, right } from '../support/either.ts'
 import { temporaryFolder, temporaryServer } from '../support/stores.ts'
-import { ended, start } from '../support/node.ts'
+import { ended, mountProblem, runMounted, start } from '../support/node.ts'
 
 const opened = async (path: string): Promise<Store> => {
   const store = await openStore(path.includes(':') ? path : `sqlite:${path}`)
@@ -239,7 +242,7 @@ describe('a backup', () => {
         directory,
       )
       expect(again.stdout).toMatch(
-        /^palimpsest\.db {2}1 stream, 1 event, .*, from b\.db\nthe former files are in .*\/palimpsest\.db\.replaced-\S+\nwhat was written since .*legal holds.*\nto see the rules that the former store had: palimpsest retention --store sqlite:.*\/palimpsest\.db\n +0 .*Hi\n/,
+        /^palimpsest\.db {2}1 stream, 1 event, .*, from b\.db\nwhat was written since the backup is not in it\nthe former files are in .*\/palimpsest\.db\.replaced-\S+\n.*erasures and legal holds.*\n {2}palimpsest copy --from sqlite:\S+\/palimpsest\.db --to sqlite:palimpsest\.db\n.*audit verify --anchor PLACE.*\n +0 .*Hi\n/,
       )
       expect(again.stdout).not.toContain('user       later')
       const former = readdirSync(directory).find((name) => name.includes('.replaced-')) ?? ''
@@ -250,6 +253,89 @@ describe('a backup', () => {
       expect(twice.stdout).toContain('later')
     })
   })
+
+  test('says which command brings what was written and erased since from the former files', async () => {
+    await inDirectory(async (directory) => {
+      const store = 'sqlite:a%3Fb.db?synchronous=normal'
+      const { stdout } = await shell(
+        `palimpsest append a --role user --text secret --store '${store}'; palimpsest backup b.db --store '${store}'; palimpsest erase a --yes --store '${store}'; palimpsest append later --role user --text Hi --new --store '${store}'; palimpsest backup --restore b.db --store '${store}'`,
+        directory,
+      )
+      const [command = ''] = /(?<=^ {2})palimpsest copy .*$/m.exec(stdout) ?? []
+      expect((await shell(command, directory)).code).toBe(0)
+      const shown = await shell(
+        `palimpsest show a --store '${store}'; palimpsest show later --store '${store}'`,
+        directory,
+      )
+      expect(shown.stdout).toContain('[erased]')
+      expect(shown.stdout).toContain('Hi')
+    })
+  })
+
+  test('names the conversations that the former files hold, and the restored store does not', async () => {
+    await inDirectory(async (directory) => {
+      const { stdout } = await shell(
+        'palimpsest append a --role user --text Hi; palimpsest append b --role user --text Hi --new; palimpsest hold a --by legal; palimpsest backup b.db; palimpsest hold b --by legal; palimpsest backup --restore b.db',
+        directory,
+      )
+      expect(stdout).toContain('under a legal hold in the former files, and not in the store: b\n')
+    })
+  })
+
+  test('is only read by a restore, which leaves nothing beside it, also if it is refused', async () => {
+    const [store, path] = await written()
+    const folder = temporaryFolder()
+    const copy = join(folder, 'copy.db')
+    await store.backup(copy)
+    expect(left(await restoreFile(`sqlite:${path}`, copy)())._tag).toBe('StoreBusy')
+    await store.close()
+    expect(readdirSync(folder)).toEqual(['copy.db'])
+    if (!mountProblem) {
+      const readOnly = `mount --bind ${folder} ${folder} && mount -o remount,ro,bind ${folder}`
+      const seen: unknown = JSON.parse(
+        runMounted(readOnly, 'store/children/restored.ts', `sqlite:${path}`, copy),
+      )
+      expect(seen).toMatchObject({ right: { file: copy, events: expect.any(Number) } })
+    }
+  })
+
+  test.skipIf(mountProblem)(
+    `that does not fit on the disk of the store is an error of the store${mountProblem ? ` (skipped: ${mountProblem})` : ''}`,
+    async () => {
+      const folder = temporaryFolder()
+      const store = await openStore(`sqlite:${join(folder, 'large.db')}`)
+      atEnd(store.close)
+      for (let n = 0; n < 8; n++)
+        await store.conversation('a').append({ role: 'user', content: 'x'.repeat(60_000) })
+      const copy = join(folder, 'copy.db')
+      await store.backup(copy)
+      const small = temporaryFolder()
+      const seen: unknown = JSON.parse(
+        runMounted(
+          `mount -t tmpfs -o size=200k tmpfs ${small}`,
+          'store/children/restored.ts',
+          `sqlite:${join(small, 'store.db')}`,
+          copy,
+        ),
+      )
+      expect(seen).toMatchObject({
+        left: { _tag: 'StoreFull', message: expect.stringContaining(join(small, 'store.db')) },
+      })
+    },
+  )
+
+  test.skipIf(process.getuid?.() !== 0)(
+    'that root restores belongs to the owner of the former file (skipped for other users)',
+    async () => {
+      const [store, path] = await written()
+      const copy = join(dirname(path), 'copy.db')
+      await store.backup(copy)
+      await store.close()
+      chownSync(path, 65_534, 65_534)
+      const { former = '' } = right(await restoreFile(`sqlite:${path}`, copy)())
+      expect([path, former].map((file) => statSync(file).uid)).toEqual([65_534, 65_534])
+    },
+  )
 
   test('is not restored while another process has the store open, nor if it is damaged or is the store', async () => {
     const [store, path] = await written()

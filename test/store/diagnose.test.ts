@@ -70,7 +70,9 @@ describe('the diagnosis of an SQLite store', () => {
     expect(findings.map(({ check }) => check)).toEqual(checks)
     // How much room the disk has is not the test's to say.
     expect(findings.filter(({ check, status }) => check !== 'free room' && status !== 'ok')).toEqual([])
-    expect(found(findings, 'round trip')).toMatch(/^ok: an append: median [\d.]+ ms, worst [\d.]+ ms of 20$/)
+    expect(found(findings, 'round trip')).toMatch(
+      /^ok: an append to another file beside the store: median [\d.]+ ms, worst [\d.]+ ms of 20$/,
+    )
     expect(readFileSync(path).equals(before)).toBe(true)
     expect(readdirSync(dirname(path)).filter((name) => !name.startsWith('store.db'))).toEqual([])
   })
@@ -186,6 +188,20 @@ describe('the diagnosis of an SQLite store', () => {
     expect(found(findings, 'journal mode')).toMatch(/^warning: delete: /)
     expect(found(findings, 'durability')).toMatch(/^warning: synchronous=off /)
   })
+
+  test.skipIf(mountProblem !== undefined)(
+    `names a file that cannot be written${mountProblem === undefined ? '' : ` (skipped: ${mountProblem})`}`,
+    async () => {
+      const path = await stored()
+      const readOnly = `mount --bind ${path} ${path} && mount -o remount,ro,bind ${path}`
+      const seen = JSON.parse(runMounted(readOnly, 'store/children/read-only.ts', `sqlite:${path}`)) as {
+        readonly diagnosed: { readonly right: readonly DiagnosisFinding[] }
+      }
+      expect(found(seen.diagnosed.right, 'permissions')).toMatch(
+        new RegExp(`^problem: this user cannot write ${path}: run the command as the owner`),
+      )
+    },
+  )
 
   test.skipIf(mountProblem !== undefined)(
     `finds a full disk${mountProblem === undefined ? '' : ` (skipped: ${mountProblem})`}`,

@@ -326,6 +326,24 @@ describe('an SQLite store', () => {
   )
 
   test.skipIf(mountProblem)(
+    `answers StoreFull if the disk was full before, the diagnosis too${mountProblem ? ` (skipped: ${mountProblem})` : ''}`,
+    () => {
+      const folder = temporaryFolder()
+      const seen: unknown = JSON.parse(
+        runMounted(`mount -t tmpfs -o size=1m tmpfs ${folder}`, 'store/children/no-room.ts', folder),
+      )
+      expect(seen).toMatchObject({
+        opened: { _tag: 'StoreFull', message: expect.stringContaining('the disk is full') },
+        diagnosed: {
+          right: expect.arrayContaining([
+            expect.objectContaining({ check: 'free room', status: 'problem' }),
+          ]) as unknown,
+        },
+      })
+    },
+  )
+
+  test.skipIf(mountProblem)(
     `answers StoreReadOnly on a read-only disk, the diagnosis too${mountProblem ? ` (skipped: ${mountProblem})` : ''}`,
     async () => {
       const path = await written()

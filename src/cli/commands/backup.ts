@@ -9,6 +9,7 @@ import { visible } from '../../transfer/formats/visible.ts'
 import { usage } from '../errors.ts'
 import { asUsage, type CommandContext, type GlobalOptions, type Shell } from '../shell.ts'
 import { plural, shellWord } from '../text.ts'
+import { holdsIn } from './hold.ts'
 
 interface Options {
   readonly force?: true
@@ -44,7 +45,14 @@ Examples:
       if ((file === undefined) === (restore === undefined) || (restore !== undefined && force))
         throw toError(usage('name the file to write, or the backup with --restore FILE (without --force)'))
       if (restore !== undefined)
-        return restoring(shell.surroundings(), program.opts<GlobalOptions>().store, restore)
+        return restoring(
+          shell.surroundings(),
+          {
+            store: program.opts<GlobalOptions>().store,
+            named: program.getOptionValueSource('store') === 'cli',
+          },
+          restore,
+        )
       await backingUp(shell)(file ?? '', { force })
     })
 }
@@ -60,23 +68,67 @@ const backingUp = (shell: Shell) =>
     },
   )
 
-const restoring = async ({ out, isJson }: CommandContext, url: string, file: string): Promise<void> => {
+const restoring = async (
+  { out, isJson }: CommandContext,
+  { store: url, named }: { readonly store: string; readonly named: boolean },
+  file: string,
+): Promise<void> => {
   const made = await toPromise(restoreFile(url, file)).catch((error: unknown) => {
     throw asUsage(error)
   })
   if (isJson) return out.json(made)
-  const path = url.slice('sqlite:'.length)
+  const [path = '', parameters] = url.slice('sqlite:'.length).split(/\?(.*)/s)
   await out.line([path, 'bold'], [`  ${contentOf(made)}, from ${file}`])
-  if (made.former !== undefined) await out.line([`the former files are in ${made.former}`])
   await out.line([
-    'what was written since the backup is not in it: repeat later erasures (docs/erasure.md), retention rules (palimpsest retention) and legal holds (palimpsest hold). If a ledger seals the store, run palimpsest audit status --anchor with an anchor of it, which notices what is missing',
+    `what was written since the backup is not in it${made.former === undefined ? `: ${repeated}` : ''}`,
     'warning',
   ])
-  if (made.former !== undefined)
+  if (made.former !== undefined) {
+    const former = formerUrl(made.former, parameters)
+    await out.line([`the former files are in ${made.former}`])
     await out.line([
-      `to see the rules that the former store had: palimpsest retention --store ${shellWord(`sqlite:${join(made.former, basename(path))}`)}`,
+      'to bring later conversations, erasures and legal holds from them, and to see how to set their retention rules:',
     ])
-  if (out.isTerminal) await out.text('to check the hash chains: palimpsest verify\n')
+    await out.line([`  palimpsest copy --from ${shellWord(former)} --to ${shellWord(url)}`])
+  }
+  const held = made.former === undefined ? [] : await heldNotIn(url, formerUrl(made.former, parameters))
+  if (held.length > 0)
+    await out.line([
+      `under a legal hold in the former files, and not in the store: ${held.slice(0, mostHeld).join(', ')}${held.length > mostHeld ? ' …' : ''}`,
+      'warning',
+    ])
+  await out.line([
+    'if a ledger seals the store, palimpsest audit verify --anchor PLACE finds what is missing',
+  ])
+  if (out.isTerminal)
+    await out.text(
+      `to check the hash chains: palimpsest verify${named ? ` --store ${visible(shellWord(url))}` : ''}\n`,
+    )
+}
+
+/** Maximum number of held conversations that are named. */
+const mostHeld = 20
+
+/** Returns the conversations that the former store holds, and the store lacks; none if the former store cannot be read. */
+const heldNotIn = async (url: string, former: string): Promise<readonly string[]> => {
+  try {
+    const held = await holdsIn(former)
+    if (held.length === 0) return []
+    const there = new Set((await holdsIn(url)).map(({ conversation }) => conversation))
+    return held.flatMap(({ conversation }) => (there.has(conversation) ? [] : [conversation]))
+  } catch {
+    return []
+  }
+}
+
+const repeated =
+  'repeat later erasures (docs/erasure.md), retention rules (palimpsest retention) and legal holds (palimpsest hold)'
+
+/** Returns the URL of the store in the folder that has its former files, with the parameters of the restored store. */
+const formerUrl = (folder: string, parameters: string | undefined): string => {
+  const file = join(folder, basename(folder).replace(/\.replaced-[^.]*$/, ''))
+  const path = file.replaceAll('%', '%25').replaceAll('?', '%3F')
+  return `sqlite:${path}${parameters === undefined ? '' : `?${parameters}`}`
 }
 
 const contentOf = ({ streams, events, bytes }: BackedUp): string =>

@@ -19,7 +19,7 @@ export const addDoctor = (program: Command, { surroundings }: Shell): void => {
       `
 Exit code 1 if there is a problem. Checks
 - for a ledger: whether a checkpoint was ever kept elsewhere
-- for an index beside an SQLite file: its pages
+- for an index beside an SQLite file: whether it can be written, and its pages
 - for SQLite: file, permissions, schema, integrity, columns (a sample),
   durability, free space, recorded secrets, the time a durable append takes
 - for EventStoreDB: connection, credentials, version, append limit, clock, round
@@ -77,11 +77,14 @@ const ledgerFindings = async (
 
 /** Returns a finding about the store's index file, or no findings if there is no such file. */
 const indexFindings = async (url: string): Promise<readonly DiagnosisFinding[]> => {
-  const [{ placeOf }, { lookAtFile }] = await Promise.all([
+  const [{ placeOf }, { lookAtFile, unwritableAt, unwritableText }] = await Promise.all([
     import('../../catalogue/place.ts'),
     import('../../catalogue/file.ts'),
   ])
   const place = placeOf(url.replace(/\?.*$/, ''), undefined)
+  const unwritable = place === undefined ? [] : unwritableAt(place)
+  if (unwritable.length > 0)
+    return [{ check: 'index', status: 'warning', message: unwritableText(unwritable) }]
   const file = place === undefined ? undefined : lookAtFile(place)
   if (!file) return []
   const message = file.isWhole

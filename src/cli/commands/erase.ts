@@ -6,10 +6,11 @@ import { confirm } from '../confirm.ts'
 import { actorIn } from '../host.ts'
 import { positions } from '../options.ts'
 import type { Output } from '../output.ts'
-import type { CommandSession, Shell } from '../shell.ts'
+import type { Shell } from '../shell.ts'
 import { plural, rangesText } from '../text.ts'
 
-interface Reasons {
+/** Options that say who gives an order and why. */
+export interface Reasons {
   readonly by?: string
   readonly reason?: string
 }
@@ -80,51 +81,14 @@ const isWhole = ({ positions: some, notes, olderThan, again, dryRun }: Options):
 const question = (id: string): string =>
   `Erase the content of the whole conversation ${id} for good? --dry-run shows what goes.`
 
-export const addHold = (program: Command, shell: Shell): void => {
-  const command = program
-    .command('hold <id>')
-    .description('put a conversation under a legal hold: nothing of it is erased')
-  withReasons(command, 'holds it')
-    .addHelpText('after', '\nExample:\n  palimpsest hold task-42 --by legal --reason "case 7"')
-    .action(shell.edit(holding((chat, options) => chat.hold(options).then(() => 'is held'))))
-}
-
-export const addRelease = (program: Command, shell: Shell): void => {
-  const command = program
-    .command('release <id>')
-    .description('end your legal hold on a conversation, or the one of --by')
-  withReasons(command, 'releases it')
-    .addHelpText('after', '\nExample:\n  palimpsest release task-42 --by legal --reason "case 7 is closed"')
-    .action(
-      shell.edit(
-        holding(async (chat, options) => {
-          if (!(await chat.legalHold())) return 'was not held: nothing was written'
-          await chat.release(options)
-          const left = await chat.legalHold()
-          return left
-            ? `is released by ${options.by}, and still held by ${left.by} since ${left.since}`
-            : 'is released'
-        }),
-      ),
-    )
-}
-
-const withReasons = (command: Command, does: string): Command =>
+/** Adds the options that say who gives the order and why. */
+export const withReasons = (command: Command, does: string): Command =>
   command
     .option('--by <name>', `who ${does} (default: $USER)`)
     .option('--reason <text>', 'reason, stored with the event')
 
-const holding =
-  (change: (chat: Conversation, options: Reasons & { readonly by: string }) => Promise<string>) =>
-  async ({ store, out, isJson, host }: CommandSession, id: string, options: Reasons): Promise<void> => {
-    const by = actorIn(host, options.by)
-    const done = await change(store.conversation(id), { ...options, by })
-    if (isJson) return out.json({ conversation: id, by })
-    await out.line([`${id} ${done}`])
-  }
-
 const nothingAgain =
-  'nothing that it records as erased is there again. A backup from before an erasure has no record of it: repeat the original command'
+  'nothing that it records as erased is there again. A backup from before an erasure has no record of it: repeat the original command, or copy from the former store (palimpsest copy --from sqlite:….replaced-…/FILE --to STORE), which brings its erasures'
 
 const write = async (
   out: Output,

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
+import { writeProblemOf } from '../../api/schemes.ts'
 import { flush } from '../../agent/telemetry/open-telemetry.ts'
 import type { Store } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
@@ -67,12 +68,15 @@ Examples:
       let isWhole = true
       await shell.action('created', async ({ store, out, isJson, host, fail }: CommandSession) => {
         const { stderr } = host
-        const missing = isJson ? undefined : await missingFile(host, store.url)
-        const all = { ...options, names, isReadOnly, log: stderr }
+        const missing = await missingFile(host, store.url)
+        const writeProblem = () => writeProblemOf(store.url)
+        const unwritable = isReadOnly ? undefined : await writeProblem()
+        const all = { ...options, names, isReadOnly, writeProblem, log: stderr }
         isWhole = await serveUntilEnded(store, all, async (url) => {
           if (isJson) await out.json({ url }, false)
           else await out.line([`${store.url} is served on ${url} (the API: ${url}/api/v1)`])
-          if (missing !== undefined) await out.line([missing, 'warning'])
+          if (missing !== undefined && !isJson) await out.line([missing, 'warning'])
+          if (unwritable) stderr.write(`warning: nothing can be written: ${unwritable.message}\n`)
           if (!isJson) for (const line of tasksOf(options)) await out.line([line])
           if (options.tokenFile !== undefined || isJson) return
           // A person who has created tokens may believe that they are required.

@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
+import { writeProblemOf } from '../../api/schemes.ts'
 import { isDeath, maxAttempts } from '../../agent/workers/board/open-step.ts'
 import { flush } from '../../agent/telemetry/open-telemetry.ts'
 import { sealAnchorOption, createSealTask, type SealingOptions, sealOption } from '../audit/seal-task.ts'
@@ -81,6 +82,8 @@ Examples:
             ),
           )
         checkAgentFile(agent)
+        const problem = await writeProblemOf(store.url)
+        if (problem) throw toError(problem)
         const given = program.opts<GlobalOptions>()
         const args = [
           childCommand,

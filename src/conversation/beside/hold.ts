@@ -1,10 +1,11 @@
 import { noteCodec } from '../../events/notes.ts'
-import { notesStreamOf } from '../../events/ids.ts'
+import { notedIn, notesStreamOf } from '../../events/ids.ts'
 import { isFields } from '../../events/json.ts'
 import { unwrap, type Fallible } from '../../result/fallible.ts'
+import { breath } from '../../store/breath.ts'
 import type { StoreError } from '../../store/errors.ts'
-import { backwards } from '../../store/pages.ts'
-import { type EventStore, streamPage } from '../../store/port.ts'
+import { backwards, namePages } from '../../store/pages.ts'
+import { type EventStore, maxPage, streamPage } from '../../store/port.ts'
 
 // A legal hold is a note: `{ by, reason }`, or `{ by, reason, released: true }` once the hold of this name has ended.
 
@@ -46,6 +47,23 @@ export async function* readHold(
   }
   const [oldest, ...others] = [...held.values()].toReversed()
   return oldest && { ...oldest, ...(others.length > 0 && { others }) }
+}
+
+/** A conversation under a legal hold. */
+export interface HeldConversation extends OldestLegalHold {
+  readonly conversation: string
+}
+
+/** Reads the legal holds of a store, in order of the conversations' ids. A hold is a note, so it reads only conversations with notes. */
+export async function* readHolds(store: EventStore): Fallible<StoreError, readonly HeldConversation[]> {
+  const held: HeldConversation[] = []
+  for await (const names of namePages((last = '') => store.streams(notesStreamOf(''), last, maxPage)))
+    for (const conversation of (yield* unwrap(names)).flatMap((name) => notedIn(name) ?? [])) {
+      const hold = yield* readHold(store, conversation)
+      if (hold) held.push({ conversation, ...hold })
+      await breath()
+    }
+  return held
 }
 
 /** Describes a legal hold: whose it is, since when, and why. */

@@ -100,7 +100,7 @@ const obstacleTo = (path: string, target: string, force: boolean): Failure | und
 const allPages = 2 ** 31 - 1
 
 /** Copies one state of the file in a single step, so that a writer neither waits for the copy nor makes it start over. */
-export const copyInto = async (path: string, target: string): Promise<void> => {
+export const copyInto = async (path: string | URL, target: string): Promise<void> => {
   const source = new DatabaseSync(path, { readOnly: true })
   try {
     await backup(source, target, { rate: allPages })

@@ -25,9 +25,15 @@ export const diagnoseSqlite = (url: string): TaskEither<InvalidInput, readonly D
     if (file.status === 'problem') return [file]
     const readable = permissions(settings)
     const contents = await contentFindings(settings)
-    // If the file is not a store, or is damaged, no other check is useful.
+    // If the file is not a store, or is damaged, no other check is useful; a full disk may be why it cannot be opened.
     if (contents.some(({ status }) => status === 'problem'))
-      return [file, ...network(settings), ...contents, ...oldWal(settings)]
+      return [
+        file,
+        ...network(settings),
+        ...contents,
+        ...[room(settings)].filter(({ status }) => status !== 'ok'),
+        ...oldWal(settings),
+      ]
     return [
       file,
       ...network(settings),
@@ -158,7 +164,7 @@ const append = async ({ path, synchronous }: SqliteSettings): Promise<DiagnosisF
       await orThrow(store.append({ stream: 'scratch', events: [event], expected: expected++ }))
     })
     await store.close()()
-    return findingOf(check, 'ok', `an append: ${roundTripsText(times)}`)
+    return findingOf(check, 'ok', `an append to another file beside the store: ${roundTripsText(times)}`)
   } catch (error) {
     return findingOf(check, 'problem', `no file can be written beside the store: ${String(error)}`)
   } finally {

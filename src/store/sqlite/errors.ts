@@ -1,4 +1,7 @@
+import { statfsSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import type { StoreError } from '../errors.ts'
+import { decoded } from './settings.ts'
 
 // Primary result codes of SQLite (https://www.sqlite.org/rescode.html); the extended ones share the low byte.
 const tags: Readonly<Record<number, readonly [tag: FailureTag, advice: string]>> = {
@@ -42,9 +45,27 @@ const codes: Readonly<Record<string, number>> = {
 const tagOf = (error: unknown): (typeof tags)[number] | undefined =>
   tags[codeOf(error) || codes[String(Reflect.get(Object(error), 'code'))] || 0]
 
+/** Free space, in bytes, below which a failure is due to the full disk: SQLite extends its -shm by 32 KiB. */
+const leastRoom = 64 * 1024
+
+/**
+ * Reports whether a failure means that the disk is full. SQLite reports an I/O error, or that it cannot open a file, if it has no room
+ * for its -wal or -shm.
+ */
+const isFull = (store: string, cause: unknown): boolean => {
+  if (![10, 14].includes(codeOf(cause))) return false
+  try {
+    const { bavail, bsize } = statfsSync(dirname(resolve(decoded(store.slice('sqlite:'.length)))))
+    return bavail * bsize < leastRoom
+  } catch {
+    return false
+  }
+}
+
 /** Converts an error of the driver or the file system to a store error. */
 export const storeError = (store: string, cause: unknown): StoreError => {
   const reason = cause instanceof Error ? cause.message : String(cause)
-  const [_tag, advice] = tagOf(cause) ?? (['StoreUnavailable', reason] as const)
+  const [_tag, advice] =
+    (isFull(store, cause) ? tags[13] : tagOf(cause)) ?? (['StoreUnavailable', reason] as const)
   return { _tag, message: `${store}: ${advice} (${reason})`, store, cause }
 }

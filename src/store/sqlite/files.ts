@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
 import { bytesText, type DiagnosisFinding, findingOf } from '../diagnosis.ts'
 import { networkMount } from './network.ts'
-import { lookAt } from './open.ts'
+import { lookAt, unwritableAmong, unwritableText } from './open.ts'
 import type { SqliteSettings } from './settings.ts'
 
 const MiB = 1024 * 1024
@@ -43,11 +43,13 @@ export const network = ({ path }: SqliteSettings): readonly DiagnosisFinding[] =
 }
 
 /**
- * Checks whether other users can access the store's files, because the files were created before this program made them private, or
- * because their permissions were changed.
+ * Checks whether this user can write the store's files, and whether other users can access them, because the files were created before
+ * this program made them private, or because their permissions were changed.
  */
 export const permissions = ({ path }: SqliteSettings): DiagnosisFinding => {
   const check = 'permissions'
+  const unwritable = unwritableAmong(path)
+  if (unwritable.length > 0) return findingOf(check, 'problem', unwritableText(unwritable))
   // Windows has no such permissions.
   if (process.platform === 'win32') return findingOf(check, 'ok', 'those of the folder')
   const open = [path, `${path}-wal`, `${path}-shm`].filter(

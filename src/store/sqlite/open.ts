@@ -1,4 +1,13 @@
-import { accessSync, closeSync, constants, existsSync, openSync, type Stats, statSync } from 'node:fs'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -100,26 +109,58 @@ const tryOpen = (settings: SqliteSettings, create: boolean): E.Either<StoreError
  * readers also write to files next to it.
  */
 export const openFailure = ({ url, path }: SqliteSettings, error: unknown): StoreError =>
-  isUnwritable(path) ? readOnly(url, error) : storeError(url, error)
+  isUnwritable(path)
+    ? readOnly(url, error)
+    : existsSync(dirname(path))
+      ? storeError(url, error)
+      : noFolder(url, dirname(path))
+
+/** Reports whether the file exists but cannot be opened for writing. SQLite reports this as "unable to open". */
+const isUnwritable = (path: string): boolean => existsSync(path) && unwritableAmong(path).length > 0
 
 /**
- * Reports whether the file exists but cannot be written, or no file can be created next to it. SQLite reports either as "unable to
- * open".
+ * Returns those of a store's files, and their folder, that exist but cannot be written by this user. SQLite names the files after the
+ * target of a link.
  */
-const isUnwritable = (path: string): boolean => {
-  if (!existsSync(path)) return false
-  try {
-    accessSync(path, constants.W_OK)
-    accessSync(dirname(path), constants.W_OK)
-    return false
-  } catch {
-    return true
-  }
+export const unwritableAmong = (path: string): readonly string[] => {
+  const real = existsSync(path) ? realpathSync(path) : path
+  return [...new Set([real, `${real}-wal`, `${real}-shm`, dirname(path), dirname(real)])].filter((file) => {
+    try {
+      accessSync(file, constants.W_OK)
+      return false
+    } catch {
+      return existsSync(file)
+    }
+  })
 }
+
+/** Returns the error with which every write will fail: this user cannot write a file, or there is no folder for it; else undefined. */
+export const writeProblem = ({ url, path }: Pick<SqliteSettings, 'url' | 'path'>): StoreError | undefined => {
+  const folder = dirname(path)
+  if (!existsSync(folder)) return noFolder(url, folder)
+  const files = unwritableAmong(path)
+  return files.length === 0
+    ? undefined
+    : {
+        _tag: 'StoreReadOnly',
+        message: `${url}: ${unwritableText(files)}`,
+        store: url,
+      }
+}
+
+/** Says which files cannot be written, and what to do. */
+export const unwritableText = (files: readonly string[]): string =>
+  `this user cannot write ${files.join(', ')}: run the command as the owner of the store, or change owner or permissions (chown, chmod u+w)`
 
 const notFound = (store: string): StoreError => ({
   _tag: 'StoreNotFound',
   message: `there is no store at ${store}: check the path, or import a session first`,
+  store,
+})
+
+const noFolder = (store: string, folder: string): StoreError => ({
+  _tag: 'StoreUnavailable',
+  message: `${store}: there is no folder ${folder}: create it, or check the path`,
   store,
 })
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import {
+  chownSync,
   closeSync,
   existsSync,
   mkdirSync,
@@ -12,6 +13,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
 import * as E from 'fp-ts/lib/Either.js'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import type { StoreError } from '../errors.ts'
@@ -30,8 +32,8 @@ export interface RestoredBackup extends BackedUp {
 
 /**
  * Replaces an SQLite store with a backup. The copy of the backup is checked before anything is moved; then the store's files are moved
- * into a new folder next to them, because the restored file would be damaged by the -wal of the former one. The error is `StoreBusy` if
- * a process has the store open.
+ * into a new folder next to them, because the restored file would be damaged by the -wal of the former one. If root restores it, the
+ * store keeps its owner. The error is `StoreBusy` if a process has the store open.
  */
 export const restoreBackup = async (
   storeUrl: string,
@@ -52,21 +54,39 @@ export const restoreBackup = async (
   const copy = `${path}.${randomUUID()}${unfinished}`
   try {
     closeSync(openSync(copy, 'wx', 0o600))
-    await copyInto(backup, copy)
+    await copyInto(readableAs(backup), copy)
     const counted = await checkCopy(`sqlite:${file}`, copy)
     if (E.isLeft(counted)) return counted
     flushToDisk(copy, 'r+')
     if (there.right && isOpen(path)) return E.left(inUse(url))
     const { size: bytes } = statSync(copy)
+    // The process that uses the store may not be that of root.
+    const owner = process.getuid?.() === 0 ? (there.right ?? statSync(dirname(path))) : undefined
+    if (owner) chownSync(copy, owner.uid, owner.gid)
     const former = moveAside(path)
+    if (owner && former !== undefined) chownSync(former, owner.uid, owner.gid)
     renameSync(copy, path)
     if (process.platform !== 'win32') flushToDisk(dirname(path), 'r')
     return E.right({ file, bytes, ...counted.right, ...(former !== undefined && { former }) })
   } catch (error) {
-    return E.left(storeError(existsSync(copy) ? `sqlite:${file}` : url, error))
+    // Until the copy is complete, the failure is one of the backup, unless the disk of the store is full.
+    const failure = storeError(url, error)
+    const isOfBackup = existsSync(copy) && failure._tag !== 'StoreFull'
+    return E.left(isOfBackup ? storeError(`sqlite:${file}`, error) : failure)
   } finally {
     for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(copy + suffix, { force: true })
   }
+}
+
+/**
+ * Returns the path or URL with which SQLite reads a backup. If no process has it open (it has no -wal and -shm), SQLite need not create
+ * files beside it, so that it may be on a read-only disk.
+ */
+const readableAs = (path: string): string | URL => {
+  if (['-wal', '-shm', '-journal'].some((suffix) => existsSync(path + suffix))) return path
+  const url = pathToFileURL(path)
+  url.searchParams.set('immutable', '1')
+  return url
 }
 
 /** Reports whether another connection has the store open. A damaged file has no readable lock, and counts as not open. */
