@@ -1,5 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { ConversationHandle } from '../../../conversation/conversation.ts'
+import { type InvalidInput, invalidInput } from '../../../events/errors.ts'
+import { isFields } from '../../../events/json.ts'
 import { modelAborted, orAborted } from '../../models/abort.ts'
 import { memo } from '../../../projections/memo.ts'
 import { errorText } from '../../models/error-text.ts'
@@ -69,9 +71,19 @@ const idleErrorOf = async (chat: ConversationHandle): Promise<NothingToAnswer | 
   return awaits === 'model' ? undefined : nothingToAnswer(chat.id, awaits)
 }
 
+/** Marks an error as one of the options. The message of an error that a stream has thrown is not copied by a spread. */
+const ofOptions = (error: TurnError): GivenError => ({ ...error, message: error.message, isOfOptions: true })
+
+const noOptions = (given: unknown): InvalidInput =>
+  invalidInput(
+    '',
+    `the agent's function returned ${given === undefined ? 'nothing' : 'no options'}: return the options of a turn, such as { client, model }`,
+  )
+
 /**
- * Runs one turn. Any error, including one thrown by the program's own functions, counts as a failed attempt. If these throw although
- * nothing is left to answer, for example because the message was rewound, that is the result: otherwise nobody could end the step.
+ * Runs one turn. Any error, including one thrown by the program's own functions, counts as a failed attempt. If these throw, or return
+ * options that are refused, although nothing is left to answer, for example because the message was rewound, that is the result:
+ * otherwise nobody could end the step.
  *
  * @param ends signal that aborts the turn
  */
@@ -83,13 +95,13 @@ export const giveTurn = async (
 ): Promise<E.Either<GivenError, TurnResult>> => {
   try {
     const options = await orAborted(optionsOf(), ends)
+    if (!isFields(options)) return E.left((await idleErrorOf(chat)) ?? ofOptions(noOptions(options)))
     const signal = options.signal ? AbortSignal.any([ends, options.signal]) : ends
     // A recorded partial reply would hinder the worker that has to produce the reply.
     const own = { ...options, signal, keepPartial: false }
     const given = await (onEvent ? streamed(chat, own, quietly(onEvent)) : turnRunnerOf(chat).turn(own)())
-    return E.mapLeft((error: TurnError): GivenError =>
-      isRefusedOptions(own, error) ? { ...error, isOfOptions: true } : error,
-    )(given)
+    if (E.isRight(given) || !isRefusedOptions(own, given.left)) return given
+    return E.left((await idleErrorOf(chat)) ?? ofOptions(given.left))
   } catch (error) {
     if (ends.aborted) return E.left(modelAborted(ends))
     const message = `the agent threw ${errorText(error)}`
