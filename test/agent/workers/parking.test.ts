@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, test } from 'vitest'
 import { storeOn } from '../../../src/api/open.ts'
@@ -30,7 +32,11 @@ const refused: TurnError = { _tag: 'ModelFailed', message: 'no' }
 describe('a step whose agent returns options that are refused', () => {
   test.each([
     ['a misspelt option', { budgett: {} }, 'InvalidInput: budgett: is unknown: did you mean budget?'],
-    ['a budget without prices', { model: 'm', budget: { usd: 1 } }, 'PriceMissing: a budget in usd needs the price'],
+    [
+      'a budget without prices',
+      { model: 'm', budget: { usd: 1 } },
+      'PriceMissing: a budget in usd needs the price',
+    ],
     [
       'nothing',
       undefined,
@@ -47,6 +53,27 @@ describe('a step whose agent returns options that are refused', () => {
       await stop()
       await store.conversation('c').retry({ by: 'ann' })
     }
+  })
+})
+
+describe('a step whose agent throws', () => {
+  test('fails with the place in the program, and the cause of the error', async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    await new Promise((resolve) => server.close(resolve))
+    const { store, worker } = await scene()
+    await store.conversation('c').append({ role: 'user', content: 'hello' }, { answer: true })
+    const ended = Promise.withResolvers<AttemptReport>()
+    const turn = async (): Promise<never> => {
+      const cause: unknown = await fetch(`http://127.0.0.1:${port}`).catch((error: Error) => error.cause)
+      throw new Error('no prices', { cause })
+    }
+    worker({ turn, onStep: ended.resolve })
+    const { error } = await ended.promise
+    expect(error).toMatch(
+      /^AgentFailed: the agent threw Error: no prices \(cause: Error: connect ECONNREFUSED 127\.0\.0\.1:\d+\), at test\/agent\/workers\/parking\.test\.ts:\d+:\d+$/,
+    )
   })
 })
 
