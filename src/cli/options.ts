@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import * as E from 'fp-ts/lib/Either.js'
 import { check } from '../events/check.ts'
 import { invalidInput } from '../events/errors.ts'
-import type { Actor, Covers } from '../events/events.ts'
+import type { Actor, AnswerFlag, AnswerTerms, Covers } from '../events/events.ts'
 import { conversationIdSchema } from '../events/ids.ts'
 import { parseBoundedJson } from '../events/json.ts'
 import { fileUnreadable } from '../transfer/formats/errors.ts'
@@ -124,6 +124,37 @@ export const withEnvelope = (command: Command): Command =>
   command
     .option('--command-id <id>', 'id that makes the command idempotent: a repetition writes nothing')
     .option('--actor <kind[:id]>', 'who is acting (default: user)', actor)
+
+/** Adds the options for the terms of a request for an answer. */
+export const withTerms = (command: Command): Command =>
+  command
+    .option('--tenant <name>', 'tenant whose limits and budget apply')
+    .option('--priority <n>', 'class of the step, 0 (first) to 9', position)
+
+/** Adds the option to request an answer to what a command writes, and those for its terms, which need it. */
+export const withAnswer = (command: Command): Command =>
+  withTerms(command.option('--answer', 'ask workers to answer it')).hook('preAction', () => {
+    const { answer, tenant, priority } = command.opts<AnswerOptions>()
+    const given = tenant !== undefined ? '--tenant' : priority !== undefined ? '--priority' : undefined
+    if (given !== undefined && !answer)
+      command.error(`error: option '${given}' cannot be used without option '--answer'`)
+  })
+
+/** Options that request an answer. */
+export interface AnswerOptions extends AnswerTerms {
+  readonly answer?: true
+}
+
+/** Returns options of a command as those of a write, whose `answer` includes the terms. */
+export const withAnswerFlag = <O extends AnswerOptions>({
+  answer,
+  tenant,
+  priority,
+  ...others
+}: O): Omit<O, keyof AnswerOptions> & { readonly answer?: AnswerFlag } => {
+  const terms = { ...(tenant !== undefined && { tenant }), ...(priority !== undefined && { priority }) }
+  return { ...others, ...(answer && { answer: Object.keys(terms).length > 0 ? terms : true }) }
+}
 
 /** Makes an option that conflicts with other options. Their names are given in camel case, such as `keepLast`. */
 export const exclusive = (

@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { isAbsolute, relative, resolve } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { placesIn, placesOf, shortened } from '../result/error-place.ts'
 import { toError } from '../result/typed-error.ts'
 import { type CliError, failureOf } from './errors.ts'
 
@@ -51,18 +52,17 @@ const messageOf = (error: unknown): string => {
   return typeof error === 'object' && error !== null ? failureOf(error).message : String(error)
 }
 
-/** Folder of the library's own modules. */
-const own = fileURLToPath(new URL('../', import.meta.url))
-
 /**
  * Returns the source location of an error as `path:line` or `path:line:column`. A location in the loaded module itself is preferred;
  * the library's own modules are ignored.
  */
 const placeOf = (error: unknown, path: string): string | undefined => {
-  if (!(error instanceof Error)) return undefined
-  const places = placesIn(error.stack ?? '').filter((place) => !place.startsWith(own))
-  const place = places.find((each) => each.startsWith(`${path}:`)) ?? places[0]
-  return shortened(place ?? (error instanceof SyntaxError ? tornPlace(path) : undefined))
+  const places = placesOf(error)
+  const place =
+    places.find((each) => each.startsWith(`${path}:`)) ??
+    places[0] ??
+    (error instanceof SyntaxError ? tornPlace(path) : undefined)
+  return place === undefined ? undefined : shortened(place)
 }
 
 /**
@@ -71,25 +71,3 @@ const placeOf = (error: unknown, path: string): string | undefined => {
  */
 const tornPlace = (path: string): string | undefined =>
   placesIn(spawnSync(process.execPath, ['--check', path], { encoding: 'utf8' }).stderr).at(0)
-
-/**
- * Extracts the source locations of files from a stack trace. For a syntax error, the location is on the first line, before the message.
- */
-const placesIn = (stack: string): readonly string[] => {
-  const [, first] = /^((?:file:)?[^\s:].*:\d+)\n/.exec(stack) ?? []
-  const frames = [
-    ...stack.matchAll(/^ +at (?:.* \()?(?:async )?((?:file:\/\/|\/|[A-Za-z]:\\).*:\d+:\d+)\)?$/gm),
-  ]
-  return [...(first === undefined ? [] : [first]), ...frames.map(([, place = '']) => place)].map(pathOf)
-}
-
-const pathOf = (place: string): string => {
-  const [, url = '', line = ''] = /^(file:.*?)((?::\d+)+)$/.exec(place) ?? []
-  return url === '' ? place : fileURLToPath(url) + line
-}
-
-/** Makes the path of a source location relative if it is inside the current folder. */
-const shortened = (place: string | undefined): string | undefined => {
-  const short = place === undefined ? undefined : relative(process.cwd(), place)
-  return short === undefined || short.startsWith('..') || isAbsolute(short) ? place : short
-}

@@ -125,6 +125,29 @@ describe('palimpsest append and say', () => {
     }))
 })
 
+describe('the tenant and the priority of a request', () => {
+  test('may be given with --answer, and are shown on a terminal', () =>
+    inDirectory(async (directory) => {
+      for (const command of ['append c --role user --text hello', 'say d hello'])
+        await shell(`palimpsest ${command} --answer --tenant acme --priority 1`, directory)
+      await shell('palimpsest say e hello --answer', directory)
+      expect(await json('steps', directory)).toMatchObject({
+        steps: [{ tenant: 'acme', priority: 1 }, { tenant: 'acme', priority: 1 }, { conversation: 'e' }],
+      })
+      const lines = await shownIn(directory)
+      expect(lines[0]).toMatch(/^conversation +state +tenant +priority +age +attempts/)
+      expect(lines[1]).toMatch(/^c +open +acme +1 +\d+ s +0$/)
+      expect((await shell('palimpsest steps | cut -f1-2', directory)).stdout).toBe(
+        'c\topen\nd\topen\ne\topen\n',
+      )
+      expect(await json('say d hello --priority 1', directory)).toMatchObject({ error: { _tag: 'Usage' } })
+      await shell('palimpsest answer e --tenant acme --priority 1', directory)
+      expect((await shell('palimpsest log e --turns', directory)).stdout).toContain(
+        'answer requested (tenant acme, priority 1)',
+      )
+    }))
+})
+
 describe('palimpsest answer', () => {
   test('asks workers to answer what was appended without a request, unless there is nothing to answer', () =>
     inDirectory(async (directory) => {
@@ -144,7 +167,7 @@ describe('palimpsest answer', () => {
 })
 
 /** The lines of a command, by default `palimpsest steps`, on a terminal of 80 columns. */
-const shownIn = async (directory: string, command = 'steps'): Promise<readonly string[]> => {
+const shownIn = async (directory: string, ...command: readonly string[]): Promise<readonly string[]> => {
   let written = ''
   const screen = new Writable({
     write: (chunk: Buffer, _, done) => {
@@ -152,12 +175,15 @@ const shownIn = async (directory: string, command = 'steps'): Promise<readonly s
       done()
     },
   })
-  const code = await runCli(['--store', `sqlite:${join(directory, 'palimpsest.db')}`, command], {
-    stdin: Readable.from([]),
-    stdout: Object.assign(screen, { isTTY: true, columns: 80 }),
-    stderr: new Writable({ write: (_, __, done) => done() }),
-    env: {},
-  })
+  const code = await runCli(
+    ['--store', `sqlite:${join(directory, 'palimpsest.db')}`, ...(command.length > 0 ? command : ['steps'])],
+    {
+      stdin: Readable.from([]),
+      stdout: Object.assign(screen, { isTTY: true, columns: 80 }),
+      stderr: new Writable({ write: (_, __, done) => done() }),
+      env: {},
+    },
+  )
   expect(code).toBe(0)
   return stripVTControlCharacters(written).trimEnd().split('\n')
 }
@@ -215,6 +241,14 @@ describe('a step that waits after a failure', () => {
       expect(lines[3]).toMatch(/^b +claimed .* worker-6513270e$/)
       expect(lines[4]).toContain('palimpsest retry ID')
       expect(lines).toHaveLength(5)
+    }))
+
+  test('is shown by palimpsest log --turns with a short worker, so that the reason has room', () =>
+    inDirectory(async (directory) => {
+      await withWaiting(directory)
+      const lines = await shownIn(directory, 'log', 'a', '--turns')
+      expect(lines.at(-1)).toContain('released by worker-6513270e (free): ModelFailed: the key')
+      expect((await shell('palimpsest log a --turns', directory)).stdout).toContain(`released by ${worker} (`)
     }))
 })
 

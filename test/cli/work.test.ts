@@ -3,6 +3,7 @@ import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, expect, test } from 'vitest'
+import { loadAgent } from '../../src/cli/work/agent.ts'
 import type { News } from '../../src/cli/work/life.ts'
 import { restartDelay } from '../../src/cli/work/supervise.ts'
 import { openStore, type Store } from '../../src/index.ts'
@@ -251,6 +252,8 @@ export default { turn, name: 'a b' }
     const { store, begin } = await working(['--grace', '1'], () => 'export default () => { for (;;); }')
     await ask(store, 'c')
     const { child, news } = begin()
+    let said = ''
+    child.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()))
     const states = async (): Promise<readonly string[]> => {
       const all = []
       for await (const { state } of store.steps()) all.push(state)
@@ -260,6 +263,7 @@ export default { turn, name: 'a b' }
     child.kill('SIGTERM')
     expect(await once(child, 'close')).toEqual([0, null])
     expect(ofType(news, 'ended')).toMatchObject([{ by: 'SIGKILL' }])
+    expect(said).toBe('waiting up to 1 s for turns in progress; Ctrl-C again ends them at once\n')
     expect(await states()).toEqual(['open'])
   })
 
@@ -294,6 +298,21 @@ export default ({ id }) => ({ client: client[id], model: 'claude-opus-5-5', maxR
     expect(output).toMatch(
       /^gone {2}free .*did not answer.*\(not counted as an attempt; tried again in \d+ s\)$/m,
     )
+  })
+
+  test('says which agent is still loading, if that takes long', async () => {
+    const file = join(temporaryFolder(), 'agent.mjs')
+    writeFileSync(file, 'await globalThis.agentMayLoad\nexport default () => ({})')
+    const may = Promise.withResolvers<void>()
+    Object.assign(globalThis, { agentMayLoad: may.promise })
+    atEnd(() => void Reflect.deleteProperty(globalThis, 'agentMayLoad'))
+    let said = ''
+    const write = (text: string): void => {
+      said += text
+      may.resolve()
+    }
+    expect(await loadAgent(file, { write }, 1)).toMatchObject({ turn: expect.any(Function) })
+    expect(said).toBe(`the agent ${file} is still loading: check what it awaits\n`)
   })
 
   test('refuses a mistyped agent before it says that it creates a store', () =>

@@ -12,7 +12,9 @@ import { inDirectory, shell } from './palimpsest.ts'
 const working = async () => {
   const directory = temporaryFolder()
   const store = await openStore(`sqlite:${join(directory, 'palimpsest.db')}`)
-  await store.conversation('c').append({ role: 'user', content: 'Is it there?' }, { answer: true })
+  await store
+    .conversation('c')
+    .append({ role: 'user', content: 'Is it there?' }, { answer: { tenant: 'acme' } })
   const ends = new AbortController()
   const taken = Promise.withResolvers<void>()
   const worker = store.worker({
@@ -46,7 +48,13 @@ describe('palimpsest workers', () => {
     const json = async (): Promise<unknown> =>
       JSON.parse((await shell('palimpsest workers --json', directory)).stdout)
     expect(await json()).toMatchObject({
-      workers: [{ worker, slots: 3, steps: [{ conversation: 'c', step: 'conversation@0', attempt: 1 }] }],
+      workers: [
+        {
+          worker,
+          slots: 3,
+          steps: [{ conversation: 'c', step: 'conversation@0', attempt: 1, tenant: 'acme' }],
+        },
+      ],
       open: 0,
       claimed: 1,
       waiting: 0,
@@ -82,6 +90,8 @@ describe('palimpsest workers', () => {
     await watchRosters(store, stdout, { isAll: false, signal: ends.signal })
     const [, first = '', second = ''] = drawn.split('\u001b[J')
     expect(first).toContain(worker)
+    expect(first).toMatch(/conversation +\S*tenant/)
+    expect(first).toMatch(/ c +acme +1 /)
     // As many lines up as the first time has written.
     expect(first.endsWith(`\u001b[${first.split('\n').length - 1}A`)).toBe(true)
     expect(second).toMatch(/steps\/s; 0 open, 1 claimed, 0 waiting, 0 parked/)

@@ -173,21 +173,26 @@ test('a port that is taken is named', async () => {
 })
 
 /** `palimpsest serve --work` with an agent, on a store with a conversation that waits for an answer. */
-const servingWith = async (code: string) => {
+const servingWith = async (code: string | ((folder: string) => string)) => {
   const folder = temporaryFolder()
   const where = join(folder, 'store.db')
-  writeFileSync(join(folder, 'agent.mjs'), code)
+  writeFileSync(join(folder, 'agent.mjs'), typeof code === 'string' ? code : code(folder))
   const store = await openStore(`sqlite:${where}`)
   await store.conversation('a').append({ role: 'user', content: 'Is it there?' }, { answer: true })
   await store.close()
   const options = ['--port', '0', '--store', `sqlite:${where}`, '--work', join(folder, 'agent.mjs')]
-  const child = startHeard(await program(), 'serve', ...options)
-  endsWithTest(child)
-  let said = ''
-  child.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()))
-  const began = once(createInterface(child.stdout as NodeJS.ReadableStream), 'line')
-  const ended = once(child, 'close').then(([status]: unknown[]) => ({ status, said }))
-  return { where, child, began, ended }
+  const path = await program()
+  const begin = () => {
+    const child = startHeard(path, 'serve', ...options)
+    endsWithTest(child)
+    let said = ''
+    child.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()))
+    const lines = createInterface(child.stdout as NodeJS.ReadableStream)
+    const began = once(lines, 'line')
+    const ended = once(child, 'close').then(([status]: unknown[]) => ({ status, said }))
+    return { child, lines, began, ended }
+  }
+  return { where, begin, ...begin() }
 }
 
 describe('palimpsest serve --work', () => {
@@ -199,6 +204,28 @@ describe('palimpsest serve --work', () => {
     expect(said).toMatch(new RegExp(`^error: .*${what}`))
     expect(said).not.toContain('    at ')
     expect(status).toBe(1)
+  })
+
+  test('prints attempts that failed, and after a crash of the server the step during which it crashed', async () => {
+    const { begin, ended } = await servingWith(
+      (folder) => `import { existsSync, writeFileSync } from 'node:fs'
+export default () => {
+  if (existsSync('${folder}/once')) throw new Error('no address')
+  writeFileSync('${folder}/once', '')
+  process.exit(3)
+}`,
+    )
+    expect(await ended).toMatchObject({ status: 3 })
+    const { lines } = begin()
+    const wanted = new Set([
+      /^ {2}a {2}its process died {2}attempt 1 of 5, step conversation@0$/,
+      /^a {2}failed {2}attempt 2 .*AgentFailed: the agent threw Error: no address, at .*agent\.mjs:3:\d+ .*tried again in/,
+    ])
+    for await (const line of lines) {
+      for (const each of wanted) if (each.test(line)) wanted.delete(each)
+      if (wanted.size === 0) break
+    }
+    expect(wanted.size).toBe(0)
   })
 
   test('ends with its worker, and says why', async () => {

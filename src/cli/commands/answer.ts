@@ -1,17 +1,15 @@
 import type { Command } from 'commander'
 import type { AnswerRequest } from '../../index.ts'
 import type { CliError } from '../errors.ts'
-import { position, withEnvelope } from '../options.ts'
+import { withEnvelope, withTerms } from '../options.ts'
 import { toError } from '../../result/typed-error.ts'
 import type { Shell } from '../shell.ts'
 
 export const addAnswer = (program: Command, shell: Shell): void => {
   withEnvelope(
-    program
-      .command('answer <id>')
-      .description('ask workers to answer a conversation as it is now')
-      .option('--tenant <name>', 'tenant whose limits and budget apply')
-      .option('--priority <n>', 'class of the step, 0 (first) to 9', position),
+    withTerms(
+      program.command('answer <id>').description('ask workers to answer a conversation as it is now'),
+    ),
   )
     .addHelpText(
       'after',

@@ -3,14 +3,22 @@ import type { Role } from '../../events/events.ts'
 import type { WriteOptions } from '../../index.ts'
 import { change } from '../conversation.ts'
 import { quoteText } from '../errors.ts'
-import { checkId, exclusive, newOption, readGivenText, withWriteOptions } from '../options.ts'
+import {
+  type AnswerOptions,
+  checkId,
+  exclusive,
+  newOption,
+  readGivenText,
+  withAnswer,
+  withAnswerFlag,
+  withWriteOptions,
+} from '../options.ts'
 import type { Shell } from '../shell.ts'
 
-interface Options extends WriteOptions {
+interface Options extends Omit<WriteOptions, 'answer'>, AnswerOptions {
   readonly role: Role
   readonly text?: string
   readonly file?: string
-  readonly answer?: true
   readonly new?: true
 }
 
@@ -25,7 +33,6 @@ export const addAppend = (program: Command, shell: Shell): void => {
     )
     .option('--text <text>', 'text of the message')
     .addOption(exclusive('--file <file>', 'file with the text (default: standard input)', ['text']))
-    .option('--answer', 'ask workers to answer it')
     .option(...newOption)
     .allowExcessArguments()
     .hook('preAction', (_, { args }) => {
@@ -37,7 +44,7 @@ export const addAppend = (program: Command, shell: Shell): void => {
             : 'error: the text of the message is given with --text',
         )
     })
-  withWriteOptions(command)
+  withWriteOptions(withAnswer(command))
     .addHelpText(
       'after',
       `
@@ -52,7 +59,7 @@ Examples:
         shell,
         async (chat, { role, text, file, new: _new, ...options }: Options, host) => {
           const content = await readGivenText({ text, file }, 'the message', host)
-          return chat.append({ role, content }, options)
+          return chat.append({ role, content }, withAnswerFlag(options))
         },
         access,
         ({ new: isNew, after }) => isNew === true || after === -1,

@@ -52,7 +52,7 @@ export const addLog = (program: Command, shell: Shell): void => {
               ...(turns && { turns: facts }),
             })
           }
-          const view = { withTime: time, notes: noted, turns: facts }
+          const view = { withTime: time, notes: noted, turns: facts, areWorkersShort: out.isTerminal }
           for (const line of all ? timelineLines(entries, view) : pathLines(entries, view))
             await out.parts(line)
           if (!all) return

@@ -1,6 +1,14 @@
 import { type Command, Option } from 'commander'
 import type { CancelOptions, SayOptions } from '../../index.ts'
-import { checkId, newOption, readGivenText, withEnvelope } from '../options.ts'
+import {
+  type AnswerOptions,
+  checkId,
+  newOption,
+  readGivenText,
+  withAnswer,
+  withAnswerFlag,
+  withEnvelope,
+} from '../options.ts'
 import { toError } from '../../result/typed-error.ts'
 import { usage } from '../errors.ts'
 import { actorIn } from '../host.ts'
@@ -18,9 +26,7 @@ export const addSay = (program: Command, shell: Shell): void => {
         .choices(policies)
         .default('enqueue'),
     )
-    .option('--answer', 'ask workers to answer it')
-    .option(...newOption)
-  withEnvelope(command)
+  withEnvelope(withAnswer(command).option(...newOption))
     .addHelpText(
       'after',
       `
@@ -33,29 +39,28 @@ Without --answer, workers leave the message until \`palimpsest answer ID\`.
 
 Examples:
   palimpsest say task-42 "And line 60?"
-  palimpsest say task-42 "Stop, the other file." --while-busy interrupt`,
+  palimpsest say task-42 "Stop, the other file." --while-busy interrupt
+  palimpsest say task-42 "And line 60?" --answer --tenant acme --priority 1`,
     )
     .action(
-      shell.action(
-        access,
-        async ({ store, out, isJson, host }, given, argument, { text, new: isNew, ...options }) => {
-          const content = await readGivenText({ text: text ?? argument }, 'the message', host)
-          const id = await conversationToWrite(store, given, isNew)
-          const said = await store.conversation(id).say({ role: 'user', content }, options)
-          if (isJson) return out.json(said)
-          await out.line([
-            said.status === 'recorded'
-              ? `recorded in ${id}, at position ${said.position}`
-              : `queued for ${id}, which awaits the model or results: the running or the next turn appends it`,
-          ])
-          if (out.isTerminal && !options.answer)
-            await out.aside([`workers answer it only if asked: palimpsest answer ${id}`, 'dim'])
-        },
-      ),
+      shell.action(access, async ({ store, out, isJson, host }, given, argument, options) => {
+        const { text, new: isNew, ...others } = options
+        const content = await readGivenText({ text: text ?? argument }, 'the message', host)
+        const id = await conversationToWrite(store, given, isNew)
+        const said = await store.conversation(id).say({ role: 'user', content }, withAnswerFlag(others))
+        if (isJson) return out.json(said)
+        await out.line([
+          said.status === 'recorded'
+            ? `recorded in ${id}, at position ${said.position}`
+            : `queued for ${id}, which awaits the model or results: the running or the next turn appends it`,
+        ])
+        if (out.isTerminal && !options.answer)
+          await out.aside([`workers answer it only if asked: palimpsest answer ${id}`, 'dim'])
+      }),
     )
 }
 
-interface Options extends SayOptions {
+interface Options extends Omit<SayOptions, 'answer'>, AnswerOptions {
   readonly text?: string
   readonly new?: true
 }

@@ -13,8 +13,9 @@ import { port, several } from '../options.ts'
 import { keepApplyingRetention } from '../retention-task.ts'
 import { type CommandSession, missingFile, type Shell } from '../shell.ts'
 import { addServeToken, defaultTokenFile } from './token.ts'
-import { workInside } from '../work/inside.ts'
-import { abortOnSignals } from '../work/abort-on-signals.ts'
+import { writeAttempt, writeDeaths } from '../views/work-news.ts'
+import { workInside, type WorkListeners } from '../work/inside.ts'
+import { abortOnSignals, createDrainNote } from '../work/abort-on-signals.ts'
 
 interface Options extends SealingOptions, PatrolFlags {
   readonly port: number
@@ -49,6 +50,7 @@ address requires a token file.
 The access log, a line of JSON for each request, goes to standard error.
 With --work, a worker runs in this process: the API then streams what the model
 writes as it is written. \`palimpsest work --help\` says what the module exports.
+Attempts that failed are printed, as \`palimpsest work\` does.
 Once a day, the rules of \`palimpsest retention\` are applied.
 With --patrol, each audit's findings are an event in the store, a metric and a
 line in the log.
@@ -71,7 +73,15 @@ Examples:
         const missing = await missingFile(host, store.url)
         const writeProblem = () => writeProblemOf(store.url)
         const unwritable = isReadOnly ? undefined : await writeProblem()
-        const all = { ...options, names, isReadOnly, writeProblem, log: stderr }
+        const listeners: WorkListeners = {
+          onStep: (step) => {
+            // Those that went well are in the access log of their requests, or in the store.
+            if (step.error === undefined) return
+            void (isJson ? out.json({ type: 'step', ...step }, false) : writeAttempt(out, step))
+          },
+          onDeaths: (steps) => void (isJson || writeDeaths(out, steps)),
+        }
+        const all = { ...options, ...listeners, names, isReadOnly, writeProblem, log: stderr }
         isWhole = await serveUntilEnded(store, all, async (url) => {
           if (isJson) await out.json({ url }, false)
           else await out.line([`${store.url} is served on ${url} (the API: ${url}/api/v1)`])
@@ -103,7 +113,8 @@ const tasksOf = ({ work, seal, patrol, anchor = [] }: Options): readonly string[
   ]
 }
 
-interface Serving extends Omit<ServeOptions, 'store' | 'relay'>, SealingOptions, PatrolFlags {
+interface Serving
+  extends Omit<ServeOptions, 'store' | 'relay'>, SealingOptions, PatrolFlags, Partial<WorkListeners> {
   readonly work?: string | undefined
   readonly slots?: number | undefined
 }
@@ -117,16 +128,19 @@ interface Serving extends Omit<ServeOptions, 'store' | 'relay'>, SealingOptions,
  */
 export const serveUntilEnded = async (
   store: Store,
-  { work, slots, seal, patrol, anchor, ...options }: Serving,
+  { work, slots, seal, patrol, anchor, onStep, onDeaths, ...options }: Serving,
   began: (url: string) => Promise<void>,
 ): Promise<boolean> => {
   const { serve } = await import('../../server/serve.ts')
   const relay = newRelay()
-  const inside = work === undefined ? undefined : await workInside(store, work, slots, relay)
+  const inside =
+    work === undefined ? undefined : await workInside(store, work, { slots, relay, onStep, onDeaths })
   const sealer = await createSealTask(store, { seal, anchor }, options.log)
   const patroller = await patrolBeside(store, { patrol, anchor }, options.log)
   const { drain, end, forget } = abortOnSignals()
   const drained = aborted(drain.signal)
+  const lastTurns = createDrainNote(options.log)
+  if (inside) drain.signal.addEventListener('abort', () => lastTurns.begin(inside.grace))
   try {
     const server = await serve({ ...options, store, relay })
     const beside = [inside, sealer, patroller].flatMap((one) => (one ? [one.run(drain.signal)] : []))
@@ -148,6 +162,7 @@ export const serveUntilEnded = async (
   } finally {
     await sealer?.close()
     await patroller?.close()
+    lastTurns.end()
     forget()
   }
 }

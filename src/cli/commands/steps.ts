@@ -8,6 +8,7 @@ import { conversationNamed, type Shell } from '../shell.ts'
 import { shortIds } from '../short-ids.ts'
 import { ageText, untilText } from '../text.ts'
 import { loadAgent } from '../work/agent.ts'
+import { termsColumns } from '../views/answer-terms.ts'
 import { writeTable } from '../views/table.ts'
 
 const states = ['open', 'claimed', 'waiting', 'parked'] as const satisfies readonly StepState[]
@@ -49,8 +50,12 @@ Examples:
         if (steps.length === 0) return out.aside([`no ${state ?? 'open'} steps`, 'dim'])
         const workers = shortIds(steps.flatMap(({ holder }) => holder ?? []))
         const shown = withoutRepeats(steps)
-        const rows = out.isTerminal ? shown.map((step) => shownRow(step, workers)) : steps.map(plainRow)
-        await writeTable(out, headings, rows, [2, 3, 4], 'last may go below')
+        const terms = termsColumns(steps)
+        const rows = out.isTerminal
+          ? shown.map((step) => shownRow(step, workers).toSpliced(2, 0, ...terms.texts(step)))
+          : steps.map(plainRow)
+        const right = [2, 3, 4].map((column) => column + terms.headings.length)
+        await writeTable(out, headings.toSpliced(2, 0, ...terms.headings), rows, right, 'last may go below')
         if (steps.some(({ nextTry }) => nextTry !== undefined))
           await out.aside(['next try: palimpsest retry ID lets workers try a step at once', 'dim'])
         if (options.agent === undefined && steps.some(isLeft))

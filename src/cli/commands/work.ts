@@ -2,11 +2,10 @@ import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { writeProblemOf } from '../../api/schemes.ts'
-import { isDeath, maxAttempts } from '../../agent/workers/board/open-step.ts'
 import { flush } from '../../agent/telemetry/open-telemetry.ts'
 import { sealAnchorOption, createSealTask, type SealingOptions, sealOption } from '../audit/seal-task.ts'
 import { usage } from '../errors.ts'
-import { type AttemptReport, openStore, type Store } from '../../index.ts'
+import { type OpenStepInfo, openStore, type Store } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
 import { keepApplyingRetention } from '../retention-task.ts'
 import type { Output } from '../output.ts'
@@ -14,15 +13,13 @@ import { secondsIn } from '../durations.ts'
 import { serverUrl, several, workerName } from '../options.ts'
 import { packageFile } from '../package.ts'
 import { type GlobalOptions, missingFile, type Shell } from '../shell.ts'
-import { cutToWidth, linesOf, type Paint, plural, type TextSpan, untilText, widthOf } from '../text.ts'
-import { visible } from '../../transfer/formats/visible.ts'
-import { mostBelow } from '../views/table.ts'
+import { plural, untilText } from '../text.ts'
+import { writeDeaths, writeNews } from '../views/work-news.ts'
 import { type WorkerFlags, workHere } from '../work/child.ts'
-import type { News } from '../work/life.ts'
 import { nodeFlags } from '../work/node-flags.ts'
 import { relayTokenName } from '../work/relay-client.ts'
 import { checkAgentFile } from '../work/agent.ts'
-import { abortOnSignals } from '../work/abort-on-signals.ts'
+import { abortOnSignals, createDrainNote } from '../work/abort-on-signals.ts'
 import { supervise } from '../work/supervise.ts'
 
 interface Options extends SealingOptions {
@@ -103,10 +100,13 @@ Examples:
         if (!isJson) {
           const missing = await missingFile(host, store.url)
           if (missing !== undefined) await out.line([missing, 'warning'])
-          await out.aside([`answering the conversations of ${store.url}; Ctrl-C ends it`, 'dim'])
-          // A large store without a snapshot takes seconds to read, and the workers need not wait for it.
-          void sayWaiting(store, out).catch(() => {})
         }
+        let isAnswering = false
+        const begin = async (): Promise<void> => {
+          await out.aside([`answering the conversations of ${store.url}; Ctrl-C ends it`, 'dim'])
+          await sayWaiting(store, out)
+        }
+        const lastTurns = createDrainNote(host.stderr)
         const keeping = keepApplyingRetention(store, host.stderr, stops.drain.signal)
         try {
           await supervise({
@@ -127,16 +127,26 @@ Examples:
                   stdio: ['ignore', 2, 2, 'ipc'],
                 },
               ),
-            onNews: (news) => void (isJson ? out.json(news, false) : writeNews(out, news)),
+            onNews: (news) => {
+              // The first worker has started: the agent is loaded. A large store takes seconds to read, and nobody waits for that.
+              if (!isAnswering && !isJson && news.type === 'started') void begin().catch(() => {})
+              isAnswering ||= news.type === 'started'
+              void (isJson ? out.json(news, false) : writeNews(out, news))
+            },
+            onDraining: lastTurns.begin,
             onDeath: async (worker, reason) => {
               await report(store, given.store, out, worker, reason)
               // Others take over at once, and need not wait for this.
-              if (!isJson) void writeDeaths(store, out, worker).catch(() => {})
+              if (!isJson)
+                void stepsDuring(store, worker)
+                  .then((steps) => writeDeaths(out, steps))
+                  .catch(() => {})
             },
             ...stops,
           })
           await sealing
         } finally {
+          lastTurns.end()
           stops.drain.abort()
           await keeping
           await sealer?.close()
@@ -159,6 +169,13 @@ const sayWaiting = async (store: Store, out: Output): Promise<void> => {
     `${plural(waiting.length, 'step')} ${one ? 'waits' : 'wait'} after a failure, ${one ? '' : 'the first '}for ${untilText(first)}; palimpsest steps lists ${one ? 'it' : 'them'}, palimpsest retry ID lets workers try at once`,
     'dim',
   ])
+}
+
+/** Returns the steps during which a worker has died. */
+const stepsDuring = async (store: Store, worker: string): Promise<readonly OpenStepInfo[]> => {
+  const steps: OpenStepInfo[] = []
+  for await (const step of store.steps()) if (step.errors.at(-1) === `${worker} ended`) steps.push(step)
+  return steps
 }
 
 /**
@@ -214,82 +231,6 @@ const workerArgs = ({ slots, name, conversations, grace, answerAll, relay }: Opt
   ...(answerAll ? ['--answer-all'] : []),
   ...(relay === undefined ? [] : ['--relay', relay]),
 ]
-
-/** Returns what happens next to a step after an attempt; undefined if it needs no explanation. */
-const nextPart = ({ conversation, outcome, waitMs }: AttemptReport): string | undefined => {
-  if (outcome === 'parked') return `fix the cause; palimpsest retry ${conversation} lets workers try again`
-  if (waitMs === undefined) return undefined
-  const again = `tried again in ${Math.ceil(waitMs / 1_000)} s`
-  return outcome === 'free' ? `not counted as an attempt; ${again}` : again
-}
-
-/** Maximum number of steps of a dead process that are shown. A process may have worked on many. */
-const mostDeaths = 5
-
-/** Names the steps during which a worker died, because one of them may kill each worker that tries it. */
-const writeDeaths = async (store: Store, out: Output, worker: string): Promise<void> => {
-  const lines: string[] = []
-  for await (const { conversation, step, errors } of store.steps()) {
-    if (errors.at(-1) !== `${worker} ended`) continue
-    const deaths = errors.filter(isDeath).length
-    // Each attempt leaves an error. The number of attempts may already include the next one.
-    const known = `${conversation}  its process died  attempt ${errors.length} of ${maxAttempts}, step ${step}`
-    const advice = `${deaths} workers died during it: palimpsest log ${conversation} --turns shows it, palimpsest pause ${conversation} keeps it from workers`
-    // The first death may be due to another step of the process.
-    lines.push(deaths > 1 ? `${known}; ${advice}` : known)
-  }
-  const shown = lines.slice(0, mostDeaths)
-  for (const line of shown) await writeBelow(out, line, 'warning')
-  if (lines.length > shown.length)
-    await writeBelow(
-      out,
-      `and ${plural(lines.length - shown.length, 'further step')}: palimpsest steps lists them`,
-    )
-}
-
-/** Writes a text on a line of its own, or on a terminal on as many as it takes, as it says what happens next. */
-const writeBelow = async (out: Output, text: string, paint: Paint = 'dim'): Promise<void> => {
-  for (const line of out.columns < Infinity ? linesOf(text, out.columns - 2) : [text])
-    await out.line([`  ${line}`, paint])
-}
-
-/** Writes a line of news. If an attempt does not fit into the terminal, its error and what happens next follow below it. */
-const writeNews = async (out: Output, news: News): Promise<void> => {
-  if (news.type !== 'step') return out.line(...newsParts(news))
-  const parts = newsParts(news)
-  const [conversation, outcome, text, error, next] = parts
-  const width = parts.reduce((sum, [each]) => sum + widthOf(visible(each)), 0)
-  if (width <= out.columns || !conversation || !outcome || !text) return out.parts(parts)
-  await out.line(conversation, outcome, text)
-  if (error?.[0])
-    await writeBelow(out, cutToWidth(visible(error[0].trim()), mostBelow * out.columns), 'warning')
-  if (next?.[0]) await writeBelow(out, next[0].trim().slice(1, -1))
-}
-
-const newsParts = (news: News): readonly TextSpan[] => {
-  if (news.type === 'started') return [[`${news.worker} started, process ${news.pid}`, 'dim']]
-  if (news.type === 'spare') return [[`${news.worker} stands by, process ${news.pid}`, 'dim']]
-  if (news.type === 'step') {
-    const { conversation, outcome, attempt, ms, error } = news
-    const text = `  attempt ${attempt}  ${Math.round(ms)} ms`
-    const next = nextPart(news)
-    return [
-      [conversation, 'bold', 'whole'],
-      [`  ${outcome}`, outcome === 'failed' || outcome === 'parked' ? 'warning' : 'assistant'],
-      [text],
-      [error ? `  ${error}` : ''],
-      [next ? `  (${next})` : '', 'dim'],
-    ]
-  }
-  const { worker = 'a process', by, restartIn, error } = news
-  const how = typeof by === 'number' ? `ended (exit code ${by})` : `was killed (${by})`
-  const next =
-    restartIn === 0 ? '; the standby takes over' : `; starts again in ${(restartIn ?? 0) / 1_000} s`
-  const again = restartIn === undefined ? '' : next
-  return [
-    [`${worker} ${how}${again}${error === undefined ? '' : `: ${error}`}`, by === 0 ? 'dim' : 'warning'],
-  ]
-}
 
 interface ChildOptions extends WorkerFlags {
   readonly existing?: true

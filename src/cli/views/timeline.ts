@@ -13,7 +13,7 @@ import { contentParts, firstLine } from './content.ts'
 import { graphRows } from './graph.ts'
 import { labelPart, positionPart, summaryParts, truncationParts } from './items.ts'
 import { noteParts } from './notes.ts'
-import { turnFactParts } from './turn-facts.ts'
+import { shortWorkersIn, turnFactParts } from './turn-facts.ts'
 
 /** Glyphs of an event by type: one for an event on the path, one for an event on an abandoned branch. */
 const glyphs: Readonly<Record<EventType, readonly [onPath: string, abandoned: string]>> = {
@@ -38,6 +38,8 @@ interface TimelineView {
   readonly notes?: readonly NoteEntry[]
   /** Records of turns, each shown after the event that was the last when it was recorded. */
   readonly turns?: readonly RecordedTurnFact[]
+  /** True to shorten the ids of workers in the records of turns. */
+  readonly areWorkersShort?: boolean
 }
 
 type Lines = readonly (readonly TextSpan[])[]
@@ -47,12 +49,14 @@ const besideEvents = ({
   withTime = false,
   notes = [],
   turns = [],
+  areWorkersShort = false,
 }: TimelineView): ((position: number) => Lines) => {
   const notesAt = Map.groupBy(notes, ({ position }) => position)
+  const workers = areWorkersShort ? shortWorkersIn(turns) : undefined
   const turnsAt = Map.groupBy(turns, ({ data }) => Math.max(0, data.at))
   return (position) => [
     ...(notesAt.get(position) ?? []).map(noteParts),
-    ...(turnsAt.get(position) ?? []).map((fact) => turnFactParts(fact, withTime)),
+    ...(turnsAt.get(position) ?? []).map((fact) => turnFactParts(fact, withTime, workers)),
   ]
 }
 

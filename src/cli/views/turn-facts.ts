@@ -1,21 +1,35 @@
 import type { RecordedTurnFact } from '../../events/turn-events.ts'
+import { shortIds } from '../short-ids.ts'
 import type { TextSpan } from '../text.ts'
+import { termsText } from './answer-terms.ts'
 import { firstLine } from './content.ts'
 import { labelPart, positionPart } from './items.ts'
 
+/** Short forms of the ids of workers. */
+type ShortWorkers = ReadonlyMap<string, string>
+
+/** Returns the short forms of the workers that records of turns name, so that a line has room for what comes after them. */
+export const shortWorkersIn = (facts: readonly RecordedTurnFact[]): ShortWorkers =>
+  shortIds([...new Set(facts.flatMap(({ data }) => ('worker' in data ? data.worker : [])))])
+
 /** Formats a record of a turn as a line: the position that the conversation had reached, what happened, by whom, and why. */
-export const turnFactParts = (fact: RecordedTurnFact, withTime: boolean): readonly TextSpan[] => [
+export const turnFactParts = (
+  fact: RecordedTurnFact,
+  withTime: boolean,
+  workers?: ShortWorkers,
+): readonly TextSpan[] => [
   positionPart(Math.max(0, fact.data.at)),
   ...(withTime ? ([[`${fact.metadata.time.slice(0, 19).replace('T', ' ')}  `, 'dim']] as const) : []),
   ['·  ', 'dim'],
   labelPart('turn', 'dim'),
-  [factText(fact), fact.type === 'CallDecided' || fact.type === 'TurnCancelled' ? 'marker' : 'dim'],
+  [factText(fact, workers), fact.type === 'CallDecided' || fact.type === 'TurnCancelled' ? 'marker' : 'dim'],
 ]
 
 const because = (reason: string | undefined): string => (reason === undefined ? '' : `: ${firstLine(reason)}`)
 const byWhom = (by: string | undefined): string => (by === undefined ? '' : ` by ${by}`)
 
-const factText = (fact: RecordedTurnFact): string => {
+const factText = (fact: RecordedTurnFact, workers: ShortWorkers = new Map()): string => {
+  const short = (worker: string): string => workers.get(worker) ?? worker
   switch (fact.type) {
     case 'TurnsBegun':
       return 'first record of a turn'
@@ -33,12 +47,14 @@ const factText = (fact: RecordedTurnFact): string => {
     }
     case 'TurnCancelled':
       return `cancelled${byWhom(fact.data.by)}${because(fact.data.reason)}`
-    case 'TurnRequested':
-      return 'answer requested'
+    case 'TurnRequested': {
+      const terms = termsText(fact.data)
+      return `answer requested${terms && ` (${terms})`}`
+    }
     case 'TurnClaimed':
-      return `claimed by ${fact.data.worker}, attempt ${fact.data.attempt}`
+      return `claimed by ${short(fact.data.worker)}, attempt ${fact.data.attempt}`
     case 'TurnReleased':
-      return `released by ${fact.data.worker} (${fact.data.reason})${because(fact.data.error)}`
+      return `released by ${short(fact.data.worker)} (${fact.data.reason})${because(fact.data.error)}`
     case 'TurnParked':
       return `parked after ${fact.data.attempts} attempts${because(fact.data.errors.at(-1))}`
     case 'TurnUnparked':

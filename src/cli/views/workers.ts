@@ -1,7 +1,9 @@
 import { Writable } from 'node:stream'
+import type { AnswerTerms } from '../../events/events.ts'
 import type { OpenStepInfo, Roster, Store, WorkerInfo } from '../../index.ts'
 import { type Output, outputOn, type Screen } from '../output.ts'
 import { ageText, plural } from '../text.ts'
+import { termsColumns } from './answer-terms.ts'
 import { writeTable } from './table.ts'
 
 const recently = 10 * 60 * 1_000
@@ -31,23 +33,28 @@ const headings = ['worker', 'slots', 'heard', 'conversation', 'attempt', 'for']
 const rowsOf = (
   { worker, slots, paused, heard, steps }: WorkerInfo,
   isTerminal: boolean,
+  termsOf: (step: AnswerTerms) => readonly string[],
 ): readonly (readonly string[])[] => {
   const shown = isTerminal ? ageText : String
   const own = [worker, `${steps.length}/${slots ?? '?'}${paused ? ' (paused)' : ''}`, shown(heard)]
-  const [first, ...others] = steps.map(({ conversation, attempt, since }) => [
-    conversation,
-    String(attempt),
-    shown(since),
+  const [first, ...others] = steps.map((step) => [
+    step.conversation,
+    ...termsOf(step),
+    String(step.attempt),
+    shown(step.since),
   ])
   // In a pipe, each line is complete.
   const again = isTerminal ? own.map(() => '') : own
-  return [[...own, ...(first ?? ['', '', ''])], ...others.map((step) => [...again, ...step])]
+  return [[...own, ...(first ?? ['', ...termsOf({}), '', ''])], ...others.map((step) => [...again, ...step])]
 }
 
 export const writeRoster = async (out: Output, summary: Summary, rate?: number): Promise<void> => {
   const { workers, open, claimed, waiting, parked, oldestOpen } = summary
-  const rows = workers.flatMap((one) => rowsOf(one, out.isTerminal))
-  if (rows.length > 0) await writeTable(out, headings, rows, [4])
+  // Programs that read the lines of a pipe rely on their columns.
+  const terms = termsColumns(out.isTerminal ? workers.flatMap(({ steps }) => steps) : [])
+  const rows = workers.flatMap((one) => rowsOf(one, out.isTerminal, terms.texts))
+  const all = headings.toSpliced(4, 0, ...terms.headings)
+  if (rows.length > 0) await writeTable(out, all, rows, [4 + terms.headings.length])
   const oldest = oldestOpen === undefined ? '' : ` (oldest: ${ageText(oldestOpen)})`
   const each = rate === undefined ? '' : `, ${rate.toFixed(1)} steps/s`
   await out.aside([

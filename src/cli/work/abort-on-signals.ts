@@ -1,3 +1,5 @@
+import { timer } from '../../result/timers.ts'
+
 const sameSignal = 250
 
 /**
@@ -18,4 +20,17 @@ export const abortOnSignals = () => {
     for (const signal of signals) process.off(signal, stop)
   }
   return { drain, end, forget }
+}
+
+/** Milliseconds after which turns that are still in progress are worth a note: without any, a worker ends sooner. */
+const noted = 500
+
+/** Returns functions that note which time turns in progress have to finish, unless all ends at once. Only the first call of `begin` counts. */
+export const createDrainNote = (stderr: { readonly write: (text: string) => unknown } | undefined) => {
+  let note: NodeJS.Timeout | undefined
+  const begin = (grace: number): void => {
+    const text = `waiting up to ${Math.ceil(grace / 1_000)} s for turns in progress; Ctrl-C again ends them at once\n`
+    note ??= timer(noted, () => stderr?.write(text))
+  }
+  return { begin, end: () => clearTimeout(note) }
 }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { isFields } from '../../events/json.ts'
+import { timer } from '../../result/timers.ts'
 import type { Conversation, WorkerOptions } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
 import type { CliError } from '../errors.ts'
@@ -40,11 +41,19 @@ let isLoaded = false
 /** Reports whether an agent was loaded in this process: it may have left something open that keeps the process alive. */
 export const hasLoadedAgent = (): boolean => isLoaded
 
-/** Loads the agent that a module exports by default. Throws `AgentFailed`. */
-export const loadAgent = async (file: string): Promise<Agent> => {
+/** Milliseconds after which a module that is still loading is worth a note. */
+const noted = 10_000
+
+/** Loads the agent that a module exports by default. Notes on standard error if that takes long. Throws `AgentFailed`. */
+export const loadAgent = async (
+  file: string,
+  stderr: { readonly write: (text: string) => unknown } = process.stderr,
+  after = noted,
+): Promise<Agent> => {
   isLoaded = true
   if (await lacksDefault(file)) throw toError(agentFailed(file, `it has no default export: ${wanted}`))
-  const loaded = await loadModule(file, agentFailed)
+  const note = timer(after, () => stderr.write(`the agent ${file} is still loading: check what it awaits\n`))
+  const loaded = await loadModule(file, agentFailed).finally(() => clearTimeout(note))
   const exported = isFields(loaded) ? loaded['default'] : undefined
   if (isTurn(exported)) return { turn: exported }
   if (isAgent(exported)) return exported

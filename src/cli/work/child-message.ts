@@ -3,8 +3,8 @@ import type { CliError } from '../errors.ts'
 
 /** A message from a worker's process to its parent. */
 export type ChildMessage =
-  /** The worker has started. `patience` is the time, in milliseconds, that the process may take to end once it is told to. */
-  | { readonly type: 'started'; readonly worker: string; readonly patience: number }
+  /** The worker has started. `grace` is the time, in milliseconds, that its turns may take once it is told to end. */
+  | { readonly type: 'started'; readonly worker: string; readonly grace: number }
   | { readonly type: 'step'; readonly step: AttemptReport }
   | { readonly type: 'failed'; readonly failure: CliError }
   /** The store's file is no longer the one that the process opened. */
@@ -14,3 +14,11 @@ export type ChildMessage =
 export const stopWord = 'stop'
 /** Message that tells a standby process to replace one that has ended. */
 export const stepInWord = 'step in'
+
+/** Grace period of a worker whose options have none, in milliseconds. */
+export const defaultGrace = 30_000
+/**
+ * Time that a worker has, after its grace period, to release its steps, in milliseconds. After that, the process exits, so that an
+ * agent that hangs cannot keep them.
+ */
+export const extra = 2_000

@@ -8,7 +8,7 @@ import { failureOf } from '../errors.ts'
 import { nameRule } from '../options.ts'
 import { type Agent, loadAgent } from './agent.ts'
 import { type RelayServer, createRelayClient } from './relay-client.ts'
-import { type ChildMessage, stepInWord, stopWord } from './child-message.ts'
+import { type ChildMessage, defaultGrace, extra, stepInWord, stopWord } from './child-message.ts'
 
 /** Worker options from the command line. They override those of the agent. */
 export type WorkerFlags = Partial<Pick<Agent, 'name' | 'slots' | 'conversations' | 'grace' | 'answerAll'>> & {
@@ -40,13 +40,6 @@ const told = () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, end)
   return { ends: ends.signal, stepsIn: stepsIn.signal }
 }
-
-const defaultGrace = 30_000
-/**
- * Time that a worker has, after its grace period, to release its steps, in milliseconds. After that, the process exits, so that an
- * agent that hangs cannot keep them.
- */
-const extra = 2_000
 
 /**
  * Runs one worker until it is told to stop. Errors are reported to the parent process, not thrown.
@@ -82,13 +75,12 @@ export const workHere = async (
     // Checked before the parent process is told about the worker.
     if (!isConversationId(worker.id)) throw toError(invalidInput('name', nameRule))
     const { grace = defaultGrace } = { ...agent, ...given }
-    const patience = grace + extra
-    signal.addEventListener('abort', () => timer(patience, () => process.exit(1)).unref())
+    signal.addEventListener('abort', () => timer(grace + extra, () => process.exit(1)).unref())
     const running = worker.run({ signal })
     // A worker checks its options before anything else: the parent process is not told about one that refuses them.
     await Promise.race([running, eventLoop()])
     relay?.begin(worker.id)
-    await Promise.race([running, tell({ type: 'started', worker: worker.id, patience })])
+    await Promise.race([running, tell({ type: 'started', worker: worker.id, grace })])
     const { why, left } = await running
     if (why === 'closed') {
       process.stderr.write(`${worker.id} ends: the store's file was removed or replaced\n`)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { AttemptReport } from '../../index.ts'
 import { timer } from '../../result/timers.ts'
 import type { CliError } from '../errors.ts'
-import { type ChildMessage, stepInWord, stopWord } from './child-message.ts'
+import { type ChildMessage, extra, stepInWord, stopWord } from './child-message.ts'
 
 /** Events of the worker processes. */
 export type News =
@@ -25,6 +25,8 @@ export interface ProcessControl {
   readonly onNews: (news: News) => void
   /** Called as soon as a worker has died without reporting that it stops. */
   readonly onDeath: (worker: string, reason: string) => Promise<void>
+  /** Called as a worker is told to end, with the milliseconds that its turns in progress may take. */
+  readonly onDraining: (grace: number) => void
   /** Starts an orderly end of all work when aborted: no new steps begin, but those in progress may finish. */
   readonly drain: AbortController
   /** Kills all processes at once when aborted. */
@@ -66,6 +68,7 @@ export const live = ({
   isSpare,
   onNews,
   onDeath,
+  onDraining,
   drain,
   end,
   onWorking,
@@ -73,7 +76,7 @@ export const live = ({
 }: Living): Life => {
   let worker: string | undefined
   let failure: CliError | undefined
-  let patience = loading
+  let grace: number | undefined
   let last: NodeJS.Timeout | undefined
   let isBy = isSpare
   const steppedIn = Promise.withResolvers<void>()
@@ -86,7 +89,7 @@ export const live = ({
     else if (said.type === 'replaced') onReplaced()
     else if (said.type === 'step') onNews({ ...said.step, type: 'step', worker: worker ?? '' })
     else {
-      ;({ worker, patience } = said)
+      ;({ worker, grace } = said)
       tell()
       onWorking()
     }
@@ -94,8 +97,9 @@ export const live = ({
   const endIt = (): void => void child.kill('SIGKILL')
   const drainIt = (): void => {
     if (child.connected) child.send(stopWord, () => {})
+    if (grace !== undefined && !isBy) onDraining(grace)
     // A process that computes without a pause receives no messages and cannot end itself.
-    last = timer(patience + deaf, endIt)
+    last = timer((grace === undefined ? loading : grace + extra) + deaf, endIt)
   }
   drain.signal.addEventListener('abort', drainIt)
   end.signal.addEventListener('abort', endIt)

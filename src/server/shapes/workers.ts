@@ -48,7 +48,14 @@ export const workerShape = z
     slots: count.optional(),
     paused: z.boolean(),
     steps: z.array(
-      z.looseObject({ conversation: z.string(), step: z.string(), attempt: count, since: z.string() }),
+      z.looseObject({
+        conversation: z.string(),
+        step: z.string(),
+        attempt: count,
+        since: z.string(),
+        tenant: z.string().optional(),
+        priority: z.number().optional(),
+      }),
     ),
   })
   .meta({ id: 'Worker' })

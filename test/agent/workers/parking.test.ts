@@ -1,8 +1,11 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, test } from 'vitest'
 import { storeOn } from '../../../src/api/open.ts'
 import { run as ended } from '../../../src/result/fallible.ts'
 import { memoryStore } from '../../../src/store/memory/store.ts'
+import type { TurnOptions } from '../../../src/agent/turn/options.ts'
 import type { TurnError } from '../../../src/agent/turn/turn-result.ts'
 import type { Clock } from '../../../src/agent/workers/peers/clock.ts'
 import { listSteps } from '../../../src/agent/workers/peers/roster.ts'
@@ -25,6 +28,54 @@ const quick: Clock = {
   },
 }
 const refused: TurnError = { _tag: 'ModelFailed', message: 'no' }
+
+describe('a step whose agent returns options that are refused', () => {
+  test.each([
+    ['a misspelt option', { budgett: {} }, 'InvalidInput: budgett: is unknown: did you mean budget?'],
+    [
+      'a budget without prices',
+      { model: 'm', budget: { usd: 1 } },
+      'PriceMissing: a budget in usd needs the price',
+    ],
+    [
+      'nothing',
+      undefined,
+      "InvalidInput: the agent's function returned nothing: return the options of a turn, such as { client, model }",
+    ],
+  ])('is free again, with the reason (%s), also if somebody listens', async (_, options, error) => {
+    const { store, client, worker } = await scene()
+    const own = options && { client, model: 'claude-opus-5-5', ...options }
+    await store.conversation('c').append({ role: 'user', content: 'hello' }, { answer: true })
+    for (const onEvent of [undefined, () => {}]) {
+      const ended = Promise.withResolvers<AttemptReport>()
+      const stop = worker({ turn: () => own as unknown as TurnOptions, onEvent, onStep: ended.resolve })
+      expect(await ended.promise).toMatchObject({ outcome: 'free', error: expect.stringContaining(error) })
+      await stop()
+      await store.conversation('c').retry({ by: 'ann' })
+    }
+  })
+})
+
+describe('a step whose agent throws', () => {
+  test('fails with the place in the program, and the cause of the error', async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    await new Promise((resolve) => server.close(resolve))
+    const { store, worker } = await scene()
+    await store.conversation('c').append({ role: 'user', content: 'hello' }, { answer: true })
+    const ended = Promise.withResolvers<AttemptReport>()
+    const turn = async (): Promise<never> => {
+      const cause: unknown = await fetch(`http://127.0.0.1:${port}`).catch((error: Error) => error.cause)
+      throw new Error('no prices', { cause })
+    }
+    worker({ turn, onStep: ended.resolve })
+    const { error } = await ended.promise
+    expect(error).toMatch(
+      /^AgentFailed: the agent threw Error: no prices \(cause: Error: connect ECONNREFUSED 127\.0\.0\.1:\d+\), at test\/agent\/workers\/parking\.test\.ts:\d+:\d+$/,
+    )
+  })
+})
 
 describe('a step whose attempts fail', () => {
   test('is parked after five, with every error, by whichever workers, until somebody unparks it', async () => {
@@ -110,22 +161,26 @@ describe('a step whose attempts fail', () => {
     },
   )
 
+  const broken = (): never => {
+    throw new Error('no')
+  }
+  const misspelt = (): object => ({ modle: 'claude-opus-5-5' })
+
   test.each([
-    ['is mended', false],
-    ['still throws', true],
-  ])('is given up by taking its message back, whether the agent %s', async (_, isBroken) => {
+    ['is mended', broken, 'failed', 'AgentFailed: the agent threw Error: no', {}],
+    ['still throws', broken, 'failed', 'AgentFailed: the agent threw Error: no', broken],
+    ['still has invalid options', misspelt, 'free', 'InvalidInput: modle: is unknown', misspelt],
+  ])('is given up by taking its message back, whether the agent %s', async (...row) => {
+    const [, before, outcome, error, after] = row
     const { store, worker, calls, taken } = await scene()
     const chat = store.conversation('c')
     await chat.append({ role: 'user', content: 'hello' }, { answer: true })
-    const broken = (): never => {
-      throw new Error('no')
-    }
-    const stop = worker({}, broken)
+    const stop = worker({}, before)
     for await (const { steps } of store.workers({ every: 5 })) if (steps[0]?.errors.length === 1) break
     await stop()
-    expect(taken[0]).toMatchObject({ outcome: 'failed', error: 'AgentFailed: the agent threw Error: no' })
+    expect(taken[0]).toMatchObject({ outcome, error: expect.stringContaining(error) })
     await chat.rewind({ turns: 1 })
-    worker({}, isBroken ? broken : {})
+    worker({}, after)
     for await (const { steps } of store.workers({ every: 5 })) if (steps.length === 0) break
     expect(calls()).toBe(0)
   })

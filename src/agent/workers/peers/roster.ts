@@ -170,7 +170,10 @@ export interface WorkerInfo {
   /** True if the worker begins no step until it is resumed. */
   readonly paused: boolean
   /** Current steps of the worker, with the times at which they began (ISO 8601, UTC). */
-  readonly steps: readonly (Pick<OpenStepInfo, 'conversation' | 'step' | 'attempt'> & {
+  readonly steps: readonly (Pick<
+    OpenStepInfo,
+    'conversation' | 'step' | 'attempt' | 'tenant' | 'priority'
+  > & {
     readonly since: string
   })[]
 }
@@ -192,9 +195,14 @@ const rosterOf = (known: WorkBoard): Roster => {
     heard,
     ...(slots !== undefined && { slots }),
     paused: isPaused,
-    steps: (held.get(worker) ?? []).map(({ conversation, step, attempt }) => {
-      return { conversation, step, attempt, since: known.steps.get(conversation)?.claimedAt ?? heard }
-    }),
+    steps: (held.get(worker) ?? []).map(({ conversation, step, attempt, tenant, priority }) => ({
+      conversation,
+      step,
+      attempt,
+      since: known.steps.get(conversation)?.claimedAt ?? heard,
+      ...(tenant !== undefined && { tenant }),
+      ...(priority !== undefined && { priority }),
+    })),
   }))
   // A program has no slots; it is listed only while it holds a step.
   const working = workers.filter((each) => each.slots !== 0 || each.steps.length > 0)

@@ -1,8 +1,11 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { ConversationHandle } from '../../../conversation/conversation.ts'
+import { type InvalidInput, invalidInput } from '../../../events/errors.ts'
+import { isFields } from '../../../events/json.ts'
 import { modelAborted, orAborted } from '../../models/abort.ts'
 import { memo } from '../../../projections/memo.ts'
 import { errorText } from '../../models/error-text.ts'
+import { placesOf, shortened } from '../../../result/error-place.ts'
 import { catchTyped, run } from '../../../result/fallible.ts'
 import { render } from '../../../projections/render/renderer.ts'
 import { nothingToAnswer, type NothingToAnswer } from '../../turn/errors.ts'
@@ -69,9 +72,41 @@ const idleErrorOf = async (chat: ConversationHandle): Promise<NothingToAnswer | 
   return awaits === 'model' ? undefined : nothingToAnswer(chat.id, awaits)
 }
 
+const agentFailed = (error: unknown): AgentFailed => {
+  const [cause, place] = [causeOf(error), placeOf(error)]
+  const why = cause === undefined ? '' : ` (cause: ${errorText(cause)})`
+  const at = place === undefined ? '' : `, at ${place}`
+  return { _tag: 'AgentFailed', message: `the agent threw ${errorText(error)}${why}${at}`, cause: error }
+}
+
+/** Returns the place in the program where an error was thrown, if possible outside of the packages that the program uses. */
+const placeOf = (error: unknown): string | undefined => {
+  // The error of a call that could not be sent may have no place of its own.
+  const places = [error, causeOf(error)].flatMap(placesOf)
+  const place = places.find((each) => !/[\\/]node_modules[\\/]/.test(each)) ?? places[0]
+  return place === undefined ? undefined : shortened(place)
+}
+
+/** Returns the cause of an error, which says more than the error if that is only `fetch failed`; undefined if it has none. */
+const causeOf = (error: unknown): unknown => {
+  const cause = error instanceof Error ? error.cause : undefined
+  // A connection is tried at each address of a host; all have failed.
+  return cause instanceof AggregateError ? (cause.errors[0] as unknown) : cause
+}
+
+/** Marks an error as one of the options. The message of an error that a stream has thrown is not copied by a spread. */
+const ofOptions = (error: TurnError): GivenError => ({ ...error, message: error.message, isOfOptions: true })
+
+const noOptions = (given: unknown): InvalidInput =>
+  invalidInput(
+    '',
+    `the agent's function returned ${given === undefined ? 'nothing' : 'no options'}: return the options of a turn, such as { client, model }`,
+  )
+
 /**
- * Runs one turn. Any error, including one thrown by the program's own functions, counts as a failed attempt. If these throw although
- * nothing is left to answer, for example because the message was rewound, that is the result: otherwise nobody could end the step.
+ * Runs one turn. Any error, including one thrown by the program's own functions, counts as a failed attempt. If these throw, or return
+ * options that are refused, although nothing is left to answer, for example because the message was rewound, that is the result:
+ * otherwise nobody could end the step.
  *
  * @param ends signal that aborts the turn
  */
@@ -83,17 +118,16 @@ export const giveTurn = async (
 ): Promise<E.Either<GivenError, TurnResult>> => {
   try {
     const options = await orAborted(optionsOf(), ends)
+    if (!isFields(options)) return E.left((await idleErrorOf(chat)) ?? ofOptions(noOptions(options)))
     const signal = options.signal ? AbortSignal.any([ends, options.signal]) : ends
     // A recorded partial reply would hinder the worker that has to produce the reply.
     const own = { ...options, signal, keepPartial: false }
     const given = await (onEvent ? streamed(chat, own, quietly(onEvent)) : turnRunnerOf(chat).turn(own)())
-    return E.mapLeft((error: TurnError): GivenError =>
-      isRefusedOptions(own, error) ? { ...error, isOfOptions: true } : error,
-    )(given)
+    if (E.isRight(given) || !isRefusedOptions(own, given.left)) return given
+    return E.left((await idleErrorOf(chat)) ?? ofOptions(given.left))
   } catch (error) {
     if (ends.aborted) return E.left(modelAborted(ends))
-    const message = `the agent threw ${errorText(error)}`
-    return E.left((await idleErrorOf(chat)) ?? { _tag: 'AgentFailed', message, cause: error })
+    return E.left((await idleErrorOf(chat)) ?? agentFailed(error))
   }
 }
 
