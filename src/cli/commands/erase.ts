@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import type { Conversation, ErasureReport, RecordedExport } from '../../index.ts'
+import type { ErasureReport, RecordedExport } from '../../index.ts'
 import { bytesText } from '../../store/diagnosis.ts'
 import { ago } from '../durations.ts'
 import { confirm } from '../confirm.ts'
