@@ -40,7 +40,7 @@ export const responses: DocumentFormat = {
     const listed: ListedMessage[] = []
     for (const { line, fields } of draft.messages) {
       const item = { ...fields, type: fields['type'] ?? 'message' }
-      const kind = item.type === 'message' ? String(fields['role']) : String(item.type)
+      const kind = item.type === 'message' ? String(fields['role']) : (stringOf(item.type) ?? 'item')
       const mapped = messageOfItem(item)
       if ('leftOut' in mapped) {
         notes.leftOut(kind, mapped.leftOut)

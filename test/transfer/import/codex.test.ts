@@ -222,9 +222,9 @@ const move: fc.Arbitrary<Move> = fc.oneof(
     weight: 6,
     arbitrary: fc.record({ do: fc.constantFrom('user', 'reply', 'call', 'context', 'developer') }),
   },
-  fc.record({ do: fc.constant('compact'), keeps: fc.nat(3) }),
-  fc.record({ do: fc.constant('roll'), count: fc.integer({ min: 1, max: 3 }) }),
-) as fc.Arbitrary<Move>
+  fc.record({ do: fc.constant('compact' as const), keeps: fc.nat(3) }),
+  fc.record({ do: fc.constant('roll' as const), count: fc.integer({ min: 1, max: 3 }) }),
+)
 
 /**
  * Writes a rollout, and keeps the history as Codex's own rules have it (formats: compactions replace the list, a rollback drops the newest
