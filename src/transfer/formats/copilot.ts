@@ -92,35 +92,36 @@ const readCopilot = (notes: ImportNotes, shelf: Shelf): LineReader<readonly Conv
 
   const readEntry = (entry: FileEntry): void => {
     const { type } = entry.fields
-    const data = isFields(entry.fields['data']) ? entry.fields['data'] : {}
+    const payload = isFields(entry.fields['data']) ? entry.fields['data'] : {}
     const kind = String(type)
-    const { content: said, transformedContent: sent } = data
-    if (stringOf(data['parentToolCallId']) !== undefined) return notes.leftOut(kind, 'an event of a subagent')
+    const { content: said, transformedContent: sent } = payload
+    if (stringOf(payload['parentToolCallId']) !== undefined)
+      return notes.leftOut(kind, 'an event of a subagent')
     switch (type) {
       case 'session.start':
-        session ??= stringOf(data['sessionId'])
-        return configure(entry, modelIn(data['selectedModel'], data['reasoningEffort']))
+        session ??= stringOf(payload['sessionId'])
+        return configure(entry, modelIn(payload['selectedModel'], payload['reasoningEffort']))
       case 'session.model_change':
-        return configure(entry, modelIn(data['newModel'], data['reasoningEffort']))
+        return configure(entry, modelIn(payload['newModel'], payload['reasoningEffort']))
       case 'system.message':
         return configure(entry, { system: String(said) })
       case 'user.message':
-        for (const _ of Array.isArray(data['attachments']) ? data['attachments'] : [])
+        for (const _ of Array.isArray(payload['attachments']) ? payload['attachments'] : [])
           notes.leftOut('attachment', 'the prompt names it')
         return say(entry, 'user', [textBlock(String(sent ?? said))])
       case 'system.notification':
         return say(entry, 'user', [textBlock(String(said))])
       case 'assistant.message': {
-        const content = blocksOfReply(data)
-        if (content.length > 0) return say(entry, 'assistant', content, originOf(data, configuration()))
+        const content = blocksOfReply(payload)
+        if (content.length > 0) return say(entry, 'assistant', content, originOf(payload, configuration()))
         return notes.leftOut(kind, 'it is empty')
       }
       case 'tool.execution_complete':
-        return say(entry, 'user', [resultOf(data)])
+        return say(entry, 'user', [resultOf(payload)])
       case 'session.compaction_complete':
-        return compact(entry, data)
+        return compact(entry, payload)
       case 'session.snapshot_rewind':
-        return rewind(entry, data['upToEventId'])
+        return rewind(entry, payload['upToEventId'])
       case 'session.truncation':
         notes.note('the file does not say which messages the truncations left out: all of them are shown')
         return notes.leftOut(kind, 'the file does not say what it hid')
