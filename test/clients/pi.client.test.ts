@@ -20,13 +20,13 @@ describe.skipIf(command === undefined)('pi', () => {
     const pi = startPi(command ?? '', home, api.url, model)
 
     await pi.say('Hello.')
-    expect(effortsIn(api.requests.at(-1)!).length).toBeGreaterThan(0)
+    expect(effortsIn(api.requests.at(-1)).length).toBeGreaterThan(0)
     await pi.say('CALL bash {"command":"cat notes.txt"}\nCALL read {"path":"notes.txt"}')
-    expect(textOf(api.requests.at(-1)!)).toContain('The first line.')
+    expect(textOf(api.requests.at(-1))).toContain('The first line.')
     await pi.say('OVERLOADED once.')
     await pi.ask({ type: 'compact' })
     await pi.say('After the compaction.')
-    expect(textOf(api.requests.at(-1)!)).toMatch(/Summary \d+ of what was said/)
+    expect(textOf(api.requests.at(-1))).toMatch(/Summary \d+ of what was said/)
     const compactions = summariesIn(api.requests)
     await pi.say('USAGE 990000 is nearly all.')
     await pi.say('Compacted by itself.')
@@ -35,7 +35,7 @@ describe.skipIf(command === undefined)('pi', () => {
     const [first] = messages as readonly { readonly entryId: string }[]
     await pi.ask({ type: 'fork', entryId: first?.entryId })
     await pi.say('In a fork.')
-    expect(textOf(api.requests.at(-1)!)).not.toContain('Compacted by itself.')
+    expect(textOf(api.requests.at(-1))).not.toContain('Compacted by itself.')
 
     expect(refusedIn(api.requests)).toEqual([])
     expect(api.requests.filter(({ status }) => status === 529)).toHaveLength(1)

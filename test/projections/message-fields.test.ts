@@ -19,9 +19,10 @@ import {
 // Fields of messages that only their API or program knows.
 
 const hello = user('Hello.')
+const settingsOf = (effort: unknown): object => ({ output_config: { effort } })
 const sets = (effort: unknown): Event => ({
   type: 'MessageAppended',
-  data: { ...said('system', []).data, ...{ output_config: { effort } } },
+  data: { ...said('system', []).data, ...settingsOf(effort) },
 })
 const system = (words: string, more: object = {}): Event => ({
   type: 'MessageAppended',
@@ -42,7 +43,7 @@ const repairsOf = (events: readonly Event[], options: RenderOptions = { systemMe
 
 describe('the fields of a message', () => {
   it('are in the effective history, with those of the messages of a summary', () => {
-    const summary = [{ role: 'system' as const, content: [], ...{ output_config: { effort: 'low' } } }]
+    const summary = [{ role: 'system' as const, content: [], ...settingsOf('low') }]
     const { items } = effective(logOf(hello, sets('high'), hello, condensed(0, 0, summary)))
     expect(items).toMatchObject([
       { kind: 'summary', messages: summary },
@@ -53,11 +54,12 @@ describe('the fields of a message', () => {
   })
 
   it('are not sent but reported, unless the API has them', () => {
-    const named: Event = {
+    const named = { name: 'Ada' }
+    const event: Event = {
       type: 'MessageAppended',
-      data: { ...said('user', 'Hello.').data, ...{ name: 'Ada', output_config: { effort: 'low' } } },
+      data: { ...said('user', 'Hello.').data, ...named, ...settingsOf('low') },
     }
-    expect(render(effective(logOf(named)))).toMatchObject({
+    expect(render(effective(logOf(event)))).toMatchObject({
       messages: [{ role: 'user', content: [text('Hello.')] }],
       repairs: [
         { kind: 'field-dropped', position: 0, detail: 'name of a user message is not sent' },

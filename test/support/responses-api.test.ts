@@ -25,7 +25,7 @@ const start = async (options: ResponsesApiOptions = {}): Promise<Scene> => {
 
 const hello = { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hello.' }] }
 const call = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'run', arguments: '{}' }
-const output = { type: 'function_call_output', call_id: 'call_1', output: 'done' }
+const result = { type: 'function_call_output', call_id: 'call_1', output: 'done' }
 const custom = { type: 'custom_tool_call', call_id: 'call_2', name: 'patch', input: '*' }
 const thought = { type: 'reasoning', id: 'rs_1', summary: [] }
 
@@ -58,13 +58,13 @@ describe('the Responses API refuses', () => {
     ],
     [
       'an output without its call',
-      params([hello, output]),
+      params([hello, result]),
       'No tool call found for function call output with call_id call_1.',
       'input',
     ],
     [
       'an output before its call',
-      params([output, call]),
+      params([result, call]),
       'No tool call found for function call output with call_id call_1.',
       'input',
     ],
@@ -88,26 +88,26 @@ describe('the Responses API refuses', () => {
     ],
     [
       'an id of another kind',
-      params([hello, { ...call, id: 'call_1' }, output]),
+      params([hello, { ...call, id: 'call_1' }, result]),
       "Invalid 'input[1].id': 'call_1'. Expected an ID that begins with 'fc'.",
       'input[1].id',
     ],
     [
       'an item twice',
-      params([hello, call, output, call, output]),
+      params([hello, call, result, call, result]),
       'Duplicate item found with id fc_1. Remove duplicate items from your input and try again.',
       'input',
     ],
     [
       'reasoning that is not sealed',
-      params([hello, thought, call, output]),
+      params([hello, thought, call, result]),
       "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.",
       'input',
       404,
     ],
     [
       'reasoning of another server',
-      params([hello, { ...thought, encrypted_content: 'gAAAx.y' }, call, output]),
+      params([hello, { ...thought, encrypted_content: 'gAAAx.y' }, call, result]),
       'The encrypted content gAAA... could not be verified. Reason: Encrypted content could not be decrypted or parsed.',
       null,
     ],
@@ -190,7 +190,7 @@ describe('the Responses API answers', () => {
     const { output } = await (
       stream as { finalResponse: () => Promise<{ output: readonly object[] }> }
     ).finalResponse()
-    expect(output).toMatchObject((api.requests[0]?.answer as { output: object[] }).output)
+    expect({ output }).toMatchObject({ output: api.requests[0]?.answer['output'] })
   })
 
   it('with a failure, or a stream that breaks', async () => {
@@ -208,7 +208,7 @@ describe('the Responses API answers', () => {
         for await (const { type } of stream) types.push(type)
         return types
       })()
-      if (ends === 'rejects') await expect(read).rejects.toThrow()
+      if (ends === 'rejects') await expect(read).rejects.toThrow('terminated')
       else expect(await read).toEqual(['response.created'])
     }
   })

@@ -50,8 +50,8 @@ export const digestOf = ({ chat, messages, system, tools }: SentRequest): string
     // The names of other fields come after "content" and before "role".
     textAt: (index) => {
       const { content = [], role, ...fields } = messages[index] ?? {}
-      const others = Object.keys(fields).length > 0 ? `${textOf(fields).slice(1, -1)},` : ''
-      return `{"content":${listText(content)},${others}"role":"${role}"}`
+      const more = Object.keys(fields).length > 0 ? `${textOf(fields).slice(1, -1)},` : ''
+      return `{"content":${listText(content)},${more}"role":"${role}"}`
     },
     after: `]${others.map((text) => `,${text}`).join('')}}`,
     stable: stableIn(messages),

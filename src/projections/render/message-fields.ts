@@ -1,7 +1,7 @@
 import type { Role } from '../../events/events.ts'
 import { type Fields, isFields } from '../../events/json.ts'
 import type { MessageDraft } from './drafts.ts'
-import type { RequestDraft } from './page.ts'
+import type { RequestDraft, WaitingFields } from './page.ts'
 import type { Report } from './repairs.ts'
 import type { Utterance } from './utterances.ts'
 
@@ -41,14 +41,6 @@ export const sentFields = (
   return Object.keys(kept).length > 0 ? kept : undefined
 }
 
-/** A system message without content that waits for its place: no message may come between a call and its result. */
-export interface WaitingFields {
-  readonly position: number
-  readonly fields: Fields
-  /** True once it is reported that content recorded later comes first. */
-  isMoved: boolean
-}
-
 /** Reports whether another message may come next. It may not be the first, divide a tool round, or follow a paused reply. */
 export const mayDivide = ({ messages, open, waiting, reply }: RequestDraft): boolean =>
   messages.length > 0 &&
@@ -84,7 +76,7 @@ export const placeFieldsAtEnd = (
   const continues = last?.role === 'assistant' && (isPrefill || reply?.paused === true)
   for (const each of later) {
     if (last && !continues && waiting.size === 0) all.push(draftOf(each, count.messages + 1))
-    else report('message-dropped', each.position, 'nothing may come after a reply that goes on')
+    else report('message-dropped', each.position, 'nothing may come after a reply that continues')
   }
 }
 

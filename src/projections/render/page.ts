@@ -1,5 +1,6 @@
 import { type Block, textBlock } from '../../events/blocks.ts'
 import type { Role } from '../../events/events.ts'
+import type { Fields } from '../../events/json.ts'
 import {
   type LateCalls,
   lateCalls,
@@ -11,7 +12,6 @@ import {
 import { addTo, type MessageDraft, joinDetail } from './drafts.ts'
 import { idsOfRequest, type RequestIds } from './ids.ts'
 import type { Report } from './repairs.ts'
-import type { WaitingFields } from './message-fields.ts'
 import type { Utterance } from './utterances.ts'
 import type { PendingToolCall, Late, PendingServerUse } from './pending-calls.ts'
 
@@ -31,7 +31,7 @@ export interface RequestDraft {
   readonly settled: SettledCalls<PendingToolCall>
   /** Late results of settled calls. They are shown with the next user content that arrives while no call is open. */
   readonly told: Pick<Utterance, 'position' | 'content'>[]
-  /** System messages without content. They come before the next message that no call or reply goes on with. */
+  /** System messages without content. They come before the next message that continues neither a tool round nor a reply. */
   readonly later: WaitingFields[]
   /** Server tool uses that have no result yet, in order. */
   readonly waiting: Map<string, PendingServerUse>
@@ -46,6 +46,14 @@ export interface RequestDraft {
   held: ThinkingPart[]
   /** Positions of the current turn's thinking blocks, which may have to be left out later. */
   readonly thoughts: Map<Block, number>
+}
+
+/** A system message without content that waits for its place: no message may come between a call and its result. */
+export interface WaitingFields {
+  readonly position: number
+  readonly fields: Fields
+  /** True once it is reported that content recorded later comes first. */
+  isMoved: boolean
 }
 
 /** A part of a reply that consists only of thinking: the original message, and its cleaned content. */

@@ -145,7 +145,7 @@ const contentProblem = (content: unknown): string | undefined => {
   return firstProblem(content, blockProblem)
 }
 
-const efforts: readonly unknown[] = ['low', 'medium', 'high', 'xhigh', 'max']
+const efforts: ReadonlySet<unknown> = new Set(['low', 'medium', 'high', 'xhigh', 'max'])
 
 /** Returns the problem with the settings of a message. The API takes the effort, of a system message. */
 const settingsProblem = (role: ApiRole, settings: unknown): string | undefined => {
@@ -155,7 +155,7 @@ const settingsProblem = (role: ApiRole, settings: unknown): string | undefined =
   const other = Object.keys(settings).find((name) => name !== 'effort')
   if (other !== undefined) return `.${other}: Extra inputs are not permitted`
   const effort = settings['effort'] ?? null
-  return effort === null || efforts.includes(effort)
+  return effort === null || efforts.has(effort)
     ? undefined
     : ".effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max'"
 }

@@ -55,13 +55,16 @@ const itemForms: Readonly<Record<string, { readonly strings: readonly string[]; 
   item_reference: { strings: ['id'], id: '' },
 }
 
+/** Returns a value as an error message shows it. */
+const shown = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
+
 const maxInput = 10_000
 
 const invalid = (param: string, value: unknown, allowed: readonly string[]): ChatRefusal =>
   problem(
     param,
     'invalid_value',
-    `Invalid value: '${String(value)}'. Supported values are: ${allowed.map((each) => `'${each}'`).join(', ')}.`,
+    `Invalid value: '${shown(value)}'. Supported values are: ${allowed.map((each) => `'${each}'`).join(', ')}.`,
   )
 
 /** Returns the items of a request. A string is one message of the user, and an item without a type is a message. */
@@ -135,12 +138,11 @@ const pairProblem = (items: readonly ResponseItem[]): ChatRefusal | undefined =>
       }
       if (type !== output) continue
       if (!called.has(id))
-        return problem('input', null, `No tool call found for ${words} output with call_id ${String(id)}.`)
+        return problem('input', null, `No tool call found for ${words} output with call_id ${shown(id)}.`)
       open.delete(id)
     }
     const [left] = open
-    if (left !== undefined)
-      return problem('input', null, `No tool output found for ${words} ${String(left)}.`)
+    if (left !== undefined) return problem('input', null, `No tool output found for ${words} ${shown(left)}.`)
   }
   return undefined
 }
@@ -149,7 +151,7 @@ const stored = (id: unknown): ChatRefusal => ({
   ...problem(
     'input',
     null,
-    `Item with id '${String(id)}' not found. Items are not persisted when \`store\` is set to false. Try again with \`store\` set to true, or remove this item from your input.`,
+    `Item with id '${shown(id)}' not found. Items are not persisted when \`store\` is set to false. Try again with \`store\` set to true, or remove this item from your input.`,
   ),
   status: 404,
 })
@@ -165,7 +167,7 @@ const reasoningProblem = (
       return problem(
         'input',
         null,
-        `Duplicate item found with id ${String(id)}. Remove duplicate items from your input and try again.`,
+        `Duplicate item found with id ${shown(id)}. Remove duplicate items from your input and try again.`,
       )
     if (id !== undefined) ids.add(id)
     if (type === 'item_reference') return stored(id)
@@ -184,7 +186,7 @@ const reasoningProblem = (
       return problem(
         'input',
         null,
-        `Item '${String(id)}' of type 'reasoning' was provided without its required following item.`,
+        `Item '${shown(id)}' of type 'reasoning' was provided without its required following item.`,
       )
   }
   return undefined
@@ -226,7 +228,7 @@ export const requestProblem = (
     () => (input === undefined ? missingParameter('input') : undefined),
     () => {
       if (previous === undefined || previous === null) return undefined
-      const id = String(previous)
+      const id = shown(previous)
       return problem(
         'previous_response_id',
         'previous_response_not_found',

@@ -22,8 +22,8 @@ export const refusedIn = (requests: readonly ApiExchange[]): readonly unknown[] 
   )
 
 /** Returns the effort that each message of a request sets. */
-export const effortsIn = ({ body }: ApiExchange): readonly unknown[] =>
-  (body?.messages ?? []).flatMap(({ output_config: settings }) => settings?.['effort'] ?? [])
+export const effortsIn = (request: ApiExchange | undefined): readonly unknown[] =>
+  (request?.body?.messages ?? []).flatMap(({ output_config: settings }) => settings?.['effort'] ?? [])
 
 /** Returns the text of a request's messages. */
-export const textOf = ({ body }: ApiExchange): string => JSON.stringify(body?.messages)
+export const textOf = (request: ApiExchange | undefined): string => JSON.stringify(request?.body?.messages)

@@ -12,7 +12,9 @@ type Item = Readonly<Record<string, unknown>>
 /** Returns the text of an item of a request. */
 const textIn = (item: Item | undefined): string =>
   Array.isArray(item?.['content'])
-    ? (item['content'] as readonly Item[]).map((part) => String(part['text'] ?? '')).join('\n')
+    ? (item['content'] as readonly Item[])
+        .map(({ text }) => (typeof text === 'string' ? text : ''))
+        .join('\n')
     : ''
 
 /** Answers as `scriptedModel` does, for the Responses API. */
