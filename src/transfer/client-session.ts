@@ -1,12 +1,11 @@
-import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import type { ConversationReader } from '../../../conversation/reading/conversation-reader.ts'
-import { type InvalidInput, invalidInput } from '../../../events/errors.ts'
-import { type Fallible, task, unwrap } from '../../../result/fallible.ts'
-import type { ReadError } from '../../../store/errors.ts'
-import { checkOptions, kinds } from '../../../store/options.ts'
-import { isSessionFormat, sessionFormats, type SessionFormatName } from '../plan.ts'
-import { clients } from './clients.ts'
-import { type SessionExport, sessionFrom } from './write-session.ts'
+import type { ConversationReader } from '../conversation/reading/conversation-reader.ts'
+import { type InvalidInput, invalidInput } from '../events/errors.ts'
+import { type Fallible, unwrap } from '../result/fallible.ts'
+import type { ReadError } from '../store/errors.ts'
+import { checkOptions, kinds } from '../store/options.ts'
+import { isSessionFormat, sessionFormats, type SessionFormatName } from './formats/plan.ts'
+import { clients } from './formats/sessions/clients.ts'
+import { type SessionExport, sessionFrom } from './formats/sessions/write-session.ts'
 
 export interface ClientSessionOptions {
   readonly format: SessionFormatName
@@ -19,12 +18,7 @@ export interface ClientSessionOptions {
 const fields = { format: kinds.text, at: kinds.position, cwd: kinds.text }
 
 /** Writes a moment of a conversation as a new session of a client. */
-export const clientSession = (
-  chat: Pick<ConversationReader<'task'>, 'context'>,
-  options: ClientSessionOptions,
-): TaskEither<ReadError | InvalidInput, SessionExport> => task(() => written(chat, options))
-
-async function* written(
+export async function* clientSession(
   chat: Pick<ConversationReader<'task'>, 'context'>,
   options: ClientSessionOptions,
 ): Fallible<ReadError | InvalidInput, SessionExport> {
