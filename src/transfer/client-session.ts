@@ -19,7 +19,7 @@ const fields = { format: kinds.text, at: kinds.position, cwd: kinds.text }
 
 /** Writes a moment of a conversation as a new session of a client. */
 export async function* clientSession(
-  chat: Pick<ConversationReader<'task'>, 'context'>,
+  chat: Pick<ConversationReader, 'context'>,
   options: ClientSessionOptions,
 ): Fallible<ReadError | InvalidInput, SessionExport> {
   const { format = '', at, cwd = process.cwd() } = yield* unwrap(checkOptions(options, fields))
