@@ -21,7 +21,8 @@ import type { TurnError, TurnResult } from '../agent/turn/turn-result.ts'
 import { createTurnRunner } from '../agent/turn/turn-runner.ts'
 import { createWorkRequester, type WorkRequester } from '../agent/workers/requests.ts'
 import type { DocumentOptions, WrittenDocument } from '../audit/evidence/document.ts'
-import type { ClientSessionOptions } from '../transfer/formats/sessions/session-method.ts'
+import { task } from '../result/fallible.ts'
+import type { ClientSessionOptions } from '../transfer/client-session.ts'
 import type { SessionExport } from '../transfer/formats/sessions/write-session.ts'
 import type { Evidence } from '../audit/evidence/export.ts'
 import type { EvidenceOptions } from '../audit/evidence/options.ts'
@@ -227,8 +228,8 @@ export const taskConversation = (chat: ConversationHandle): TaskConversation => 
       return exportDocument(chat, options)()
     },
     session: (options) => async () => {
-      const { clientSession } = await import('../transfer/formats/sessions/session-method.ts')
-      return clientSession(chat, options)()
+      const { clientSession } = await import('../transfer/client-session.ts')
+      return task(() => clientSession(chat, options))()
     },
   }
 }

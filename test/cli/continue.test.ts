@@ -199,7 +199,7 @@ describe('continue', () => {
       const ended = once(child, 'exit')
       await expect.poll(recorded).toContainEqual({ ready: true })
       child.kill('SIGTERM')
-      expect(await ended, `${await said}`).toEqual([3, null])
+      expect(await ended, `it wrote: ${await said}`).toEqual([3, null])
       expect(await recorded()).toContainEqual({ signal: 'SIGTERM' })
     }))
 
@@ -214,7 +214,7 @@ describe('continue', () => {
       }
       for (const [args, error] of Object.entries(refusals)) {
         const { stderr, code } = await run(`palimpsest continue ${args}`)
-        expect(code, `${args}`).not.toBe(0)
+        expect(code, `continue ${args}`).not.toBe(0)
         expect(stderr).toContain(error)
       }
       expect(filesIn(home)).toEqual([])

@@ -46,8 +46,8 @@ export const addContinue = (program: Command, shell: Shell): void => {
       'after',
       `
 Writes what the model sees at the position as a new session of the client, lists
-what is lost on standard error, and starts the client with it. The command ends with
-the client's exit code. Arguments after -- are passed to the client. Neither the
+what is lost on standard error, and starts the client with it. The exit code is
+the client's. Arguments after -- are passed to the client. Neither the
 conversation in the store nor the client's own session changes: to record how
 the conversation continues, import the new session.
 

@@ -118,11 +118,11 @@ describe('a format of one’s own', () => {
       const { stdout } = await shell('palimpsest export a --format letters --json', folder)
       expect(JSON.parse(stdout)).toEqual({ conversation: 'a', text: 'LETTERS of a\nMessageAppended\n' })
       const wrong = await shell(
-        'palimpsest import box.txt --format leters; palimpsest export a --format pi',
+        'palimpsest import box.txt --format leters; palimpsest export a --format roo',
         folder,
       )
       expect(wrong.stderr).toMatch(
-        /--format must be one of .*letters, older\n\(Did you mean letters\?\)\n.*--format must be one of .*prov, letters\n/,
+        /--format must be one of .*letters, older\n\(Did you mean letters\?\)\n.*--format must be one of .*opencode, letters\n/,
       )
       expect(wrong.code).toBe(2)
     })
