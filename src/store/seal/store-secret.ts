@@ -19,14 +19,16 @@ const secretId = '.'
 /** End of the text of a secret with which a store is sealed. */
 const used = ' used'
 /** Stream whose first event names the keys with which the store is sealed. */
-const stream = 'seal'
+export const sealStream = 'seal'
 
 export const createStoreSecret = (store: EventStore, keys: KeyStore): StoreSecret => {
   let known: Promise<Uint8Array | undefined> | undefined
   let isKnown = false
 
   const readNamed = async (): Promise<string | undefined> => {
-    const [event] = await orThrow(store.read({ stream, from: 0, direction: 'forwards', limit: 1 }))
+    const [event] = await orThrow(
+      store.read({ stream: sealStream, from: 0, direction: 'forwards', limit: 1 }),
+    )
     return event && (JSON.parse(event.data) as { readonly keys: string }).keys
   }
   const compared = async (): Promise<Uint8Array | undefined> => {
@@ -56,7 +58,7 @@ export const createStoreSecret = (store: EventStore, keys: KeyStore): StoreSecre
       metadata: JSON.stringify({ time: new Date().toISOString() }),
     }
     // If another process was first, its event is compared.
-    await store.append({ stream, expected: -1, events: [event] })()
+    await store.append({ stream: sealStream, expected: -1, events: [event] })()
     const secret = await compared()
     if (!secret) throw new Error('the store does not return what was just appended')
     const text = secretText(secret)
