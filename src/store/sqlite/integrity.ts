@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import type { StoreError } from '../errors.ts'
+import { damagedAdvice } from './errors.ts'
 
 /** Maximum number of problems to report. */
 const mostProblems = 3
@@ -68,6 +69,6 @@ const check = (
 
 export const damagedError = (store: string, problems: readonly string[]): StoreError => ({
   _tag: 'StoreCorrupt',
-  message: `${store}: the file is damaged (${problems.join('; ')}): restore it from a backup, or try the .recover command of sqlite3`,
+  message: `${store}: the file is damaged (${problems.join('; ')}): ${damagedAdvice}`,
   store,
 })
