@@ -289,11 +289,11 @@ describe('a backup', () => {
       damaged.fill(0xa5, 4_096)
       writeFileSync(join(directory, 'damaged.db'), damaged)
       writeFileSync(join(directory, 'empty.db'), '')
-      const said = async (file: string) => (await shell(`palimpsest backup ${file}`, directory)).stderr
-      expect(await said('--restore sqlite:b.db')).toContain('must be the path of a backup: b.db\n')
-      expect(await said('--restore empty.db')).toContain('empty.db is empty, and no backup\n')
-      expect(await said('--restore damaged.db')).toMatch(/damaged .*: restore another backup\n$/)
-      expect(await said('-')).toContain('a backup is a file, and cannot be written to standard output')
+      const refusal = async (file: string) => (await shell(`palimpsest backup ${file}`, directory)).stderr
+      expect(await refusal('--restore sqlite:b.db')).toContain('must be the path of a backup: b.db\n')
+      expect(await refusal('--restore empty.db')).toContain('empty.db is empty, and no backup\n')
+      expect(await refusal('--restore damaged.db')).toMatch(/damaged .*: restore another backup\n$/)
+      expect(await refusal('-')).toContain('a backup is a file, and cannot be written to standard output')
     })
   })
 
