@@ -152,7 +152,10 @@ const inOurWords = (
   text: string,
   { store, conversation, stream, isNewer }: ErrorData,
 ): string => {
-  if (tag === 'InvalidInput') return text.replace(/^(?=(?:withhold|redact|since): )/, '--')
+  if (tag === 'InvalidInput')
+    return text
+      .replace(/^(?=(?:withhold|redact|since|keep): )/, '--')
+      .replace(/^(--keep: .*)set force and give a reason$/, '$1add --force and --reason')
   // A bundle names the positions, at the end of the message.
   if (tag === 'SecretsFound')
     text = text.replace(

@@ -23,7 +23,7 @@ export interface ServeOptions {
   /** Host names by which clients may call the server, in addition to loopback and `host`. */
   readonly names?: readonly string[] | undefined
   readonly isReadOnly?: boolean | undefined
-  /** Function as in `ServerSettings`. Default: no problem is known. */
+  /** Function as in `ServerSettings`. */
   readonly writeProblem?: ServerSettings['writeProblem']
   /** File with the access tokens. Default: no tokens, so that anyone on this machine may call. */
   readonly tokenFile?: string | undefined

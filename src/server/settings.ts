@@ -13,7 +13,7 @@ export interface ServerSettings {
   readonly hosts?: readonly string[] | undefined
   /** True if all writes are rejected. */
   readonly isReadOnly?: boolean | undefined
-  /** Returns the error with which every write will fail, if one is known. Unless the server is read-only, it is then not ready. */
+  /** Returns the error with which every write will fail, if one is known; the server is then not ready. Absent if nothing writes. */
   readonly writeProblem?: (() => Promise<TypedError | undefined>) | undefined
   /** Files of the built page. Without them, requests for the page get an error that explains how to build it. */
   readonly page?: PageFiles | undefined

@@ -47,6 +47,17 @@ describe('palimpsest doctor', () => {
     expect(damaged.code).toBe(0)
   })
 
+  test('says that the keys of a sealed store are missing, and verify that it is sealed', async () => {
+    const { stdout, code } = await after(
+      "palimpsest append a --role user --text Hi --store 'sqlite:s.db?seal=keys.db' > /dev/null; palimpsest doctor --store 'sqlite:s.db?seal=keys.db'; palimpsest verify --store sqlite:s.db; palimpsest doctor --store sqlite:s.db",
+    )
+    expect(stdout).toMatch(/^ok\tkeys\t/m)
+    expect(stdout).toMatch(/^SEALED {2}a {2}at 0: .*open the store with its keys/m)
+    expect(stdout).toMatch(/: 1 SEALED$/m)
+    expect(stdout).toMatch(/^problem\tkeys\tthe content of the store is sealed, and no keys are given/m)
+    expect(code).toBe(1)
+  })
+
   test('takes what is no store for wrong usage, and never prints a password', async () => {
     const { stdout, stderr, code } = await after(
       'palimpsest doctor --store "mongodb://dana:s3cret@127.0.0.1"; palimpsest doctor --store "esdb://dana:s3cret@127.0.0.1:1"; palimpsest doctor --store nonsense',

@@ -321,12 +321,14 @@ describe('on the command line', () => {
     })
     await store.conversation('support-1').hold({ by: 'legal' })
     expect((await ran('--apply')).out).toMatch(
-      /^erased: nothing is due\nskipped support-1: it is under .*release it first$/,
+      /^erased: nothing, because what is due is skipped\nskipped support-1: it is under .*release it first$/,
     )
     await store.conversation('support-1').release({ by: 'legal' })
     expect(await ran('--apply')).toEqual({ out: `erased: 1 event of 1 conversation\n${which}`, code: 0 })
     expect(await ran('--remove support-')).toEqual({ out: "the rule for 'support-' has ended", code: 0 })
-    expect((await ran('--keep 5mo --for ""')).out).toContain('six months or more')
+    expect((await ran('--keep 5mo --for ""')).out).toMatch(
+      /--keep: must be six months or more .*add --force and --reason$/,
+    )
     expect((await ran('--keep 5mo')).out).toContain('--keep needs --for')
     expect((await ran('--keep 5h --for ""')).out).toContain('whole days')
     expect((await ran('--force')).out).toContain('need --keep')

@@ -282,6 +282,21 @@ describe('a backup', () => {
     })
   })
 
+  test('that is none, is empty or is damaged is refused with what to do', async () => {
+    await inDirectory(async (directory) => {
+      await shell('palimpsest append a --role user --text Hi; palimpsest backup b.db', directory)
+      const damaged = readFileSync(join(directory, 'b.db'))
+      damaged.fill(0xa5, 4_096)
+      writeFileSync(join(directory, 'damaged.db'), damaged)
+      writeFileSync(join(directory, 'empty.db'), '')
+      const refusal = async (file: string) => (await shell(`palimpsest backup ${file}`, directory)).stderr
+      expect(await refusal('--restore sqlite:b.db')).toContain('must be the path of a backup: b.db\n')
+      expect(await refusal('--restore empty.db')).toContain('empty.db is empty, and no backup\n')
+      expect(await refusal('--restore damaged.db')).toMatch(/damaged .*: restore another backup\n$/)
+      expect(await refusal('-')).toContain('a backup is a file, and cannot be written to standard output')
+    })
+  })
+
   test('is only read by a restore, which leaves nothing beside it, also if it is refused', async () => {
     const [store, path] = await written()
     const folder = temporaryFolder()

@@ -44,6 +44,8 @@ Examples:
     .action(async (file: string | undefined, { restore, force }: Options) => {
       if ((file === undefined) === (restore === undefined) || (restore !== undefined && force))
         throw toError(usage('name the file to write, or the backup with --restore FILE (without --force)'))
+      if (file === '-')
+        throw toError(usage('a backup is a file, and cannot be written to standard output: name the file'))
       if (restore !== undefined)
         return restoring(
           shell.surroundings(),

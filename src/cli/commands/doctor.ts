@@ -1,7 +1,9 @@
 import type { Command } from 'commander'
 import { toPromise } from '../../api/promises.ts'
 import type { DiagnosisFinding } from '../../store/diagnosis.ts'
+import { openEvents } from '../../api/open.ts'
 import { diagnose } from '../../api/schemes.ts'
+import { sealStream } from '../../store/seal/store-secret.ts'
 import type { Output } from '../output.ts'
 import { isError, openStore } from '../../index.ts'
 import { failureOf } from '../errors.ts'
@@ -18,6 +20,7 @@ export const addDoctor = (program: Command, { surroundings }: Shell): void => {
       'after',
       `
 Exit code 1 if there is a problem. Checks
+- for a sealed store: whether its keys are given
 - for a ledger: whether a checkpoint was ever kept elsewhere
 - for an index beside an SQLite file: whether it can be written, and its pages
 - for SQLite: file, permissions, schema, integrity, columns (a sample),
@@ -37,7 +40,12 @@ Examples:
       const found = await toPromise(diagnose(store)).catch((error: unknown) => {
         throw asUsage(error)
       })
-      const findings = [...found, ...(await ledgerFindings(store, found)), ...(await indexFindings(store))]
+      const findings = [
+        ...found,
+        ...(await keyFindings(store, found)),
+        ...(await ledgerFindings(store, found)),
+        ...(await indexFindings(store)),
+      ]
       const isWell = findings.every(({ status }) => status !== 'problem')
       if (!isWell) fail()
       if (isJson) return out.json({ ok: isWell, findings })
@@ -50,6 +58,26 @@ Examples:
         )
     })
 }
+
+/** Returns a finding if the store is sealed and no keys are given; no findings if there is a problem that prevents reading it. */
+const keyFindings = async (
+  url: string,
+  found: readonly DiagnosisFinding[],
+): Promise<readonly DiagnosisFinding[]> => {
+  if (url === 'memory:' || found.some(({ check, status }) => status === 'problem' || check === 'keys'))
+    return []
+  const store = await toPromise(openEvents(url, false))
+  try {
+    const range = { stream: sealStream, from: 0, direction: 'forwards', limit: 1 } as const
+    const sealed = await toPromise(store.read(range))
+    return sealed.length === 0 ? [] : [{ check: 'keys', status: 'problem', message: noKeys }]
+  } finally {
+    await store.close()()
+  }
+}
+
+const noKeys =
+  'the content of the store is sealed, and no keys are given: name them in the URL, like sqlite:palimpsest.db?seal=keys.db'
 
 /** Returns a finding about the store's ledger, or no findings if the store cannot be used or has no ledger. */
 const ledgerFindings = async (

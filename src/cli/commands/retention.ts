@@ -122,7 +122,11 @@ const write = async (out: Output, report: RetentionReport, isDry: boolean): Prom
     ...(contents > 0 ? [plural(contents, 'large content')] : []),
   ]
   const what =
-    conversations > 0 ? `${parts.join(', ')} of ${plural(conversations, 'conversation')}` : 'nothing is due'
+    conversations > 0
+      ? `${parts.join(', ')} of ${plural(conversations, 'conversation')}`
+      : skipped.length > 0
+        ? 'nothing, because what is due is skipped'
+        : 'nothing is due'
   await out.line([isDry ? 'would erase' : 'erased', 'bold'], [`: ${what}`])
   const shown = erased.slice(0, mostShown)
   for (const one of shown)

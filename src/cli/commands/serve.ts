@@ -34,7 +34,7 @@ export const addServe = (program: Command, shell: Shell): void => {
     .option('--port <n>', 'port to listen on; 0 for any free one', port, 4141)
     .option('--host <address>', 'the address to listen on', '127.0.0.1')
     .option('--allow-host <names...>', 'further host names that clients may use')
-    .option('--read-only', 'refuse all writes')
+    .option('--read-only', 'refuse all writes over HTTP')
     .option('--token-file <file>', 'require a token from this file')
     .option('--work <agent>', "also answer conversations with this module's agent")
     .option('--slots <n>', 'with --work: how many at once (default: 8)', several)
@@ -71,8 +71,11 @@ Examples:
       await shell.action('created', async ({ store, out, isJson, host, fail }: CommandSession) => {
         const { stderr } = host
         const missing = await missingFile(host, store.url)
-        const writeProblem = () => writeProblemOf(store.url)
-        const unwritable = isReadOnly ? undefined : await writeProblem()
+        // A worker, a sealer and a patrol write, even if clients may not.
+        const isWritten =
+          !isReadOnly || options.work !== undefined || options.seal !== undefined || options.patrol
+        const writeProblem = isWritten ? () => writeProblemOf(store.url) : undefined
+        const unwritable = await writeProblem?.()
         const listeners: WorkListeners = {
           onStep: (step) => {
             // Those that went well are in the access log of their requests, or in the store.

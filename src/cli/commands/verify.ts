@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { Conversation, ReceiptFinding, Store, VerificationReport } from '../../index.ts'
+import { contentIsSealed } from '../../events/codec.ts'
 import { several } from '../../result/several.ts'
 import { type CliError, failureOf } from '../errors.ts'
 import { type CommandSession, conversationNamed, type Shell } from '../shell.ts'
@@ -170,10 +171,13 @@ const firstOf = ({
   if (error) return [['UNREADABLE', 'warning'], [conversation, 'bold'], [error.message]]
   if (discrepancy) {
     const { position, kind, message } = discrepancy
+    const isSealed = message.endsWith(contentIsSealed)
     return [
-      [kind === 'newer' ? 'NEWER' : 'CHANGED', 'warning'],
+      [isSealed ? 'SEALED' : kind === 'newer' ? 'NEWER' : 'CHANGED', 'warning'],
       [conversation, 'bold'],
-      [`at ${position}, ${kind}: ${message}${kind === 'undecodable' ? wayOut(conversation, position) : ''}`],
+      [
+        `at ${position}${isSealed ? '' : `, ${kind}`}: ${message}${kind === 'undecodable' ? wayOut(conversation, position) : ''}`,
+      ],
     ]
   }
   const sent = receipts ? `, ${plural(receipts.verified, 'request')} verified` : ''

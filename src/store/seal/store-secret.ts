@@ -20,13 +20,13 @@ const secretId = '.'
 /** End of the text of a secret with which a store is sealed. */
 const used = ' used'
 /** Stream whose first event names the keys with which the store is sealed. */
-const stream = 'seal'
+export const sealStream = 'seal'
 
 const firstOf = (name: string): StreamRange => ({ stream: name, from: 0, direction: 'forwards', limit: 1 })
 
 /** Fails with `StoreDenied` if a store is sealed and was opened without keys. */
 export async function* checkHasKeys(store: EventStore): Fallible<StoreError, void> {
-  if (store.isSealed || (yield* unwrap(store.read(firstOf(stream)))).length === 0) return
+  if (store.isSealed || (yield* unwrap(store.read(firstOf(sealStream)))).length === 0) return
   yield {
     _tag: 'StoreDenied',
     message: `${store.url} is sealed, and was opened without its keys: add them to its URL, like sqlite:palimpsest.db?seal=keys.db`,
@@ -39,7 +39,7 @@ export const createStoreSecret = (store: EventStore, keys: KeyStore): StoreSecre
   let isKnown = false
 
   const readNamed = async (): Promise<string | undefined> => {
-    const [event] = await orThrow(store.read(firstOf(stream)))
+    const [event] = await orThrow(store.read(firstOf(sealStream)))
     return event && (JSON.parse(event.data) as { readonly keys: string }).keys
   }
   const compared = async (): Promise<Uint8Array | undefined> => {
@@ -69,7 +69,7 @@ export const createStoreSecret = (store: EventStore, keys: KeyStore): StoreSecre
       metadata: JSON.stringify({ time: new Date().toISOString() }),
     }
     // If another process was first, its event is compared.
-    await store.append({ stream, expected: -1, events: [event] })()
+    await store.append({ stream: sealStream, expected: -1, events: [event] })()
     const secret = await compared()
     if (!secret) throw new Error('the store does not return what was just appended')
     const text = secretText(secret)

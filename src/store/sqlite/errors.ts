@@ -3,6 +3,9 @@ import { dirname, resolve } from 'node:path'
 import type { StoreError } from '../errors.ts'
 import { decoded } from './settings.ts'
 
+/** What to do about a damaged store. */
+export const damagedAdvice = 'restore it from a backup, or try the .recover command of sqlite3'
+
 // Primary result codes of SQLite (https://www.sqlite.org/rescode.html); the extended ones share the low byte.
 const tags: Readonly<Record<number, readonly [tag: FailureTag, advice: string]>> = {
   5: [
@@ -12,10 +15,7 @@ const tags: Readonly<Record<number, readonly [tag: FailureTag, advice: string]>>
   6: ['StoreBusy', 'one of its tables is locked: try again'],
   8: ['StoreReadOnly', 'it cannot be written: check the permissions of the file and its folder'],
   10: ['StoreUnavailable', 'the disk reported an error: check the disk, then open the store again'],
-  11: [
-    'StoreCorrupt',
-    'the file is damaged: restore it from a backup, or try the .recover command of sqlite3',
-  ],
+  11: ['StoreCorrupt', `the file is damaged: ${damagedAdvice}`],
   13: ['StoreFull', 'the disk is full: nothing was written; free some space and try again'],
   14: ['StoreUnavailable', 'it cannot be opened: check that the folder exists and may be written'],
   26: ['StoreCorrupt', 'the file is not an SQLite database: check the path'],

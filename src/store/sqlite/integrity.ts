@@ -1,4 +1,5 @@
 import type { StoreError } from '../errors.ts'
+import { damagedAdvice } from './errors.ts'
 import { inThread } from './in-thread.ts'
 
 /** Maximum number of problems to report. */
@@ -52,6 +53,6 @@ const check = (
 
 export const damagedError = (store: string, problems: readonly string[]): StoreError => ({
   _tag: 'StoreCorrupt',
-  message: `${store}: the file is damaged (${problems.join('; ')}): restore it from a backup, or try the .recover command of sqlite3`,
+  message: `${store}: the file is damaged (${problems.join('; ')}): ${damagedAdvice}`,
   store,
 })

@@ -20,7 +20,7 @@ import type { StoreError } from '../errors.ts'
 import type { BackedUp } from '../port.ts'
 import { databaseFileAt } from '../sqlite-files.ts'
 import { checkCopy, copyInto, flushToDisk, unfinished } from './backup.ts'
-import { codeOf, storeError } from './errors.ts'
+import { codeOf, damagedAdvice, storeError } from './errors.ts'
 import { lookAt } from './open.ts'
 import { sqliteSettings } from './settings.ts'
 
@@ -47,7 +47,10 @@ export const restoreBackup = async (
   const backup = resolve(file)
   const found = lookAt({ url: `sqlite:${file}`, path: backup })
   if (E.isLeft(found)) return found
-  if (!found.right?.size) return E.left(invalidInput('file', `there is no backup ${file}`))
+  if (file.startsWith('sqlite:') && !found.right)
+    return E.left(invalidInput('file', `must be the path of a backup: ${file.slice('sqlite:'.length)}`))
+  if (!found.right) return E.left(invalidInput('file', `there is no backup ${file}`))
+  if (found.right.size === 0) return E.left(invalidInput('file', `${file} is empty, and no backup`))
   const path = there.right ? realpathSync(named) : named
   if (there.right && databaseFileAt(path, backup) !== undefined)
     return E.left(invalidInput('file', 'belongs to the store: name a backup'))
@@ -56,7 +59,7 @@ export const restoreBackup = async (
     closeSync(openSync(copy, 'wx', 0o600))
     await copyInto(readableAs(backup), copy)
     const counted = await checkCopy(`sqlite:${file}`, copy)
-    if (E.isLeft(counted)) return counted
+    if (E.isLeft(counted)) return E.left(ofBackup(counted.left))
     flushToDisk(copy, 'r+')
     if (there.right && isOpen(path)) return E.left(inUse(url))
     const { size: bytes } = statSync(copy)
@@ -72,11 +75,17 @@ export const restoreBackup = async (
     // Until the copy is complete, the failure is one of the backup, unless the disk of the store is full.
     const failure = storeError(url, error)
     const isOfBackup = existsSync(copy) && failure._tag !== 'StoreFull'
-    return E.left(isOfBackup ? storeError(`sqlite:${file}`, error) : failure)
+    return E.left(isOfBackup ? ofBackup(storeError(`sqlite:${file}`, error)) : failure)
   } finally {
     for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(copy + suffix, { force: true })
   }
 }
+
+/** Replaces the advice to restore a backup in an error about the backup. */
+const ofBackup = (error: StoreError): StoreError => ({
+  ...error,
+  message: error.message.replace(damagedAdvice, 'restore another backup'),
+})
 
 /**
  * Returns the path or URL with which SQLite reads a backup. If no process has it open (it has no -wal and -shm), SQLite need not create
