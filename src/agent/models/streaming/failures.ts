@@ -49,7 +49,7 @@ const adviceOn = (status: number | undefined, { key }: Dialect): string => {
   if (status === 404) return 'check the model name'
   if (status === 429 || (status !== undefined && status >= 500)) return 'try again later'
   return status === undefined
-    ? 'check the key, the address and the connection, or try again'
+    ? `check the key (${key}), the address and the connection, or try again`
     : 'fix the problem that it reports'
 }
 
