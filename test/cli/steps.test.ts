@@ -387,7 +387,7 @@ describe('palimpsest steps --agent', () => {
       const reply = { role: 'assistant', content: 'Yes.' } as const
       const store = await openStore(`sqlite:${join(directory, 'palimpsest.db')}`)
       const origin = { kind: 'model', model: 'unpriced', usage: { input_tokens: 1, output_tokens: 1 } }
-      await store.conversation('a').append({ ...reply, origin } as never)
+      await store.conversation('a').append({ ...reply, origin })
       await store.conversation('a').append({ role: 'user', content: 'And now?' }, { answer: true })
       await store.close()
       const lines = await shownIn(directory, 'steps', '--agent', agent)
