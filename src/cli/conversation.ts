@@ -3,7 +3,13 @@ import type { Conversation, ConversationEvent, WriteResult, WrittenEvent } from 
 import { visibleLines } from '../transfer/formats/visible.ts'
 import type { Host } from './host.ts'
 import type { Output } from './output.ts'
-import { type CommandSession, conversationToWrite, type Shell, type StoreAccess } from './shell.ts'
+import {
+  type CommandSession,
+  conversationToWrite,
+  missingIfAsked,
+  type Shell,
+  type StoreAccess,
+} from './shell.ts'
 import { eventParts } from './views/timeline.ts'
 
 /** Returns the given position, or the last one by default. Commands print the position together with their result. */
@@ -26,7 +32,7 @@ export const eventsIn = async (
  * @param access for a command that may create the conversation, and therefore needs its whole id unless it is a UUID
  * @param isNew reports whether the options say that the conversation may be new, although its id resembles another one
  */
-export const change = <O>(
+export const change = <O extends { readonly answer?: unknown }>(
   shell: Shell,
   write: (chat: Conversation, options: O, host: Host) => Promise<WriteResult>,
   access?: (id: string, options: O) => StoreAccess,
@@ -35,7 +41,9 @@ export const change = <O>(
   const work = async (session: CommandSession, id: string, options: O): Promise<void> => {
     const { store, out, isJson, host } = session
     const chat = store.conversation(access ? await conversationToWrite(store, id, isNew?.(options)) : id)
+    const missing = await missingIfAsked(session, options)
     const written = await write(chat, options, host)
+    if (missing !== undefined) host.stderr.write(`${missing}\n`)
     if (isJson) return out.json(asPlaced(written))
     await writeWritten(out, chat, written)
     if (written.events[0]?.position !== 0) await writeTitle(session, chat.id)

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { placesIn, placesOf, shortened } from '../result/error-place.ts'
+import { placesIn, placesOf, shortPlace } from '../result/error-place.ts'
 import { toError } from '../result/typed-error.ts'
 import { type CliError, failureOf } from './errors.ts'
 
@@ -62,7 +62,7 @@ const placeOf = (error: unknown, path: string): string | undefined => {
     places.find((each) => each.startsWith(`${path}:`)) ??
     places[0] ??
     (error instanceof SyntaxError ? tornPlace(path) : undefined)
-  return place === undefined ? undefined : shortened(place)
+  return place === undefined ? undefined : shortPlace(place)
 }
 
 /**

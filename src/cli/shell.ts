@@ -126,6 +126,16 @@ export const missingFile = async (host: Host, url: string): Promise<string | und
   }
 }
 
+/**
+ * Returns `missingFile` for a command that requests an answer: the workers of another store would never see the request. Call it before
+ * the command writes.
+ */
+export const missingIfAsked = async (
+  { store, isJson, host }: CommandSession,
+  options: { readonly answer?: unknown },
+): Promise<string | undefined> =>
+  options.answer === undefined || isJson ? undefined : missingFile(host, store.url)
+
 /** Converts an error about a store's URL into a usage error. */
 export const asUsage = (error: unknown): unknown => {
   const { _tag, message } = failureOf(error)

@@ -35,7 +35,7 @@ const pathOf = (place: string): string => {
 }
 
 /** Makes the path of a source location relative if it is inside the current folder. */
-export const shortened = (place: string): string => {
+export const shortPlace = (place: string): string => {
   const short = relative(process.cwd(), place)
   return short.startsWith('..') || isAbsolute(short) ? place : short
 }

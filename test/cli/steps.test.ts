@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, test } from 'vitest'
+import { openStore } from '../../src/index.ts'
 import { openEvents, storeOn } from '../../src/api/open.ts'
 import { run as runCli } from '../../src/cli/run.ts'
 import { run } from '../../src/result/fallible.ts'
@@ -148,6 +149,18 @@ describe('the tenant and the priority of a request', () => {
     }))
 })
 
+test.each(['append c --role user --text hello', 'say c hello'])(
+  'palimpsest %s --answer says that it creates a store, which the workers may not serve',
+  (command) =>
+    inDirectory(async (directory) => {
+      const { stderr } = await shell(`palimpsest ${command} --answer`, directory)
+      expect(stderr).toMatch(
+        /^there is no store at sqlite:palimpsest\.db yet, so a new one is created there: .*\n$/,
+      )
+      expect((await shell(`palimpsest ${command} --answer`, directory)).stderr).toBe('')
+    }),
+)
+
 describe('palimpsest answer', () => {
   test('asks workers to answer what was appended without a request, unless there is nothing to answer', () =>
     inDirectory(async (directory) => {
@@ -288,6 +301,17 @@ describe('palimpsest retry', () => {
     }))
 })
 
+describe('palimpsest retry of a step that is not parked', () => {
+  test('says what the step waits for', () =>
+    inDirectory(async (directory) => {
+      await withSteps(directory)
+      const advice = async (id: string) => (await shell(`palimpsest retry ${id}`, directory)).stderr
+      expect(await advice('a')).toContain('workers may take it already; palimpsest steps --agent FILE shows')
+      expect(await advice('b')).toContain('it is claimed, in progress')
+      expect(await advice('d')).toContain('palimpsest answer d asks workers for an answer')
+    }))
+})
+
 describe('palimpsest retry of several conversations', () => {
   test('opens all that are named, or none if one has no parked step, or all that are parked', () =>
     inDirectory(async (directory) => {
@@ -331,6 +355,9 @@ describe('palimpsest pause', () => {
         'a was not paused: nothing was written\n',
       )
       expect((await shell('palimpsest steps --open', directory)).stdout).toMatch(/^a\topen\t/)
+      expect((await shell('palimpsest pause b', directory)).stdout).toBe(
+        'b is paused; its turn in progress continues: palimpsest cancel b ends it\n',
+      )
       expect(await json('pause nobody', directory)).toMatchObject({ error: { _tag: 'ConversationNotFound' } })
       expect(await json('pause --worker nobody', directory)).toMatchObject({
         error: { _tag: 'WorkerNotFound', worker: 'nobody' },
@@ -349,5 +376,23 @@ describe('palimpsest steps --agent', () => {
       expect(await json('steps --open --agent agent.mjs', directory)).toMatchObject({
         steps: [{ conversation: 'a', held: 'limit' }],
       })
+    }))
+
+  test('says that retry has no effect on a step whose budget is spent', () =>
+    inDirectory(async (directory) => {
+      await withSteps(directory)
+      const spent = "policy: { default: { budget: { usd: 1, per: 'day' } }, prices: {} }"
+      const agent = join(directory, 'agent.mjs')
+      writeFileSync(agent, `export default { turn: () => ({}), ${spent} }`)
+      const reply = { role: 'assistant', content: 'Yes.' } as const
+      const store = await openStore(`sqlite:${join(directory, 'palimpsest.db')}`)
+      const origin = { kind: 'model', model: 'unpriced', usage: { input_tokens: 1, output_tokens: 1 } }
+      await store.conversation('a').append({ ...reply, origin })
+      await store.conversation('a').append({ role: 'user', content: 'And now?' }, { answer: true })
+      await store.close()
+      const lines = await shownIn(directory, 'steps', '--agent', agent)
+      expect(lines.find((line) => /^a +open \(budget\) .* in \d+ (h|min|s)/.test(line))).toBeDefined()
+      expect(lines).toContain('budget: spent until the next try; retry has no effect before that')
+      expect(lines.join('\n')).not.toContain('retry ID lets workers try a step at once')
     }))
 })

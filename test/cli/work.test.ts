@@ -252,8 +252,8 @@ export default { turn, name: 'a b' }
     const { store, begin } = await working(['--grace', '1'], () => 'export default () => { for (;;); }')
     await ask(store, 'c')
     const { child, news } = begin()
-    let said = ''
-    child.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()))
+    let printed = ''
+    child.stderr?.on('data', (chunk: Buffer) => (printed += chunk.toString()))
     const states = async (): Promise<readonly string[]> => {
       const all = []
       for await (const { state } of store.steps()) all.push(state)
@@ -263,7 +263,7 @@ export default { turn, name: 'a b' }
     child.kill('SIGTERM')
     expect(await once(child, 'close')).toEqual([0, null])
     expect(ofType(news, 'ended')).toMatchObject([{ by: 'SIGKILL' }])
-    expect(said).toBe('waiting up to 1 s for turns in progress; Ctrl-C again ends them at once\n')
+    expect(printed).toBe('waiting up to 1 s for turns in progress; Ctrl-C again ends them at once\n')
     expect(await states()).toEqual(['open'])
   })
 
@@ -306,13 +306,13 @@ export default ({ id }) => ({ client: client[id], model: 'claude-opus-5-5', maxR
     const may = Promise.withResolvers<void>()
     Object.assign(globalThis, { agentMayLoad: may.promise })
     atEnd(() => void Reflect.deleteProperty(globalThis, 'agentMayLoad'))
-    let said = ''
-    const write = (text: string): void => {
-      said += text
+    let written = ''
+    const write = (note: string): void => {
+      written += note
       may.resolve()
     }
     expect(await loadAgent(file, { write }, 1)).toMatchObject({ turn: expect.any(Function) })
-    expect(said).toBe(`the agent ${file} is still loading: check what it awaits\n`)
+    expect(written).toBe(`the agent ${file} is still loading: check what it awaits\n`)
   })
 
   test('refuses a mistyped agent before it says that it creates a store', () =>

@@ -66,7 +66,7 @@ describe('palimpsest workers', () => {
     expect(await json()).toMatchObject({ workers: [], open: 1, oldestOpen: expect.any(String) })
   })
 
-  test('pause says how to pause one', async () => {
+  test('pause says how to pause one, and resume if it was not paused', async () => {
     const { directory, worker } = await working()
     const { stderr, code } = await shell(`palimpsest pause ${worker.slice(0, -3)}`, directory)
     expect({ stderr, code }).toEqual({
@@ -74,6 +74,9 @@ describe('palimpsest workers', () => {
       code: 2,
     })
     expect((await shell(`palimpsest pause --worker ${worker.slice(0, -3)}`, directory)).code).toBe(0)
+    const resumed = async () => (await shell(`palimpsest resume --worker ${worker}`, directory)).stdout
+    expect(await resumed()).toBe(`${worker} continues\n`)
+    expect(await resumed()).toBe(`${worker} was not paused: nothing was written\n`)
   })
 
   test('draws them again and again on a terminal, in the same place, until it is told to stop', async () => {

@@ -58,6 +58,16 @@ const isConversationPaused = async (store: Store, id: string): Promise<boolean> 
   return isPaused
 }
 
+/** Reports whether a worker is paused. Returns true for one that is not known: resuming it is refused. */
+const isWorkerPaused = async (store: Store, id: string): Promise<boolean> =>
+  (await workersIn(store)).find(({ worker }) => worker === id)?.paused ?? true
+
+const isClaimed = async (store: Store, id: string): Promise<boolean> => {
+  for await (const { conversation } of store.steps({ state: 'claimed', conversations: [id] }))
+    if (conversation === id) return true
+  return false
+}
+
 export const addPause = (program: Command, shell: Shell): void => {
   program
     .command('pause <id>')
@@ -79,7 +89,9 @@ Examples:
     .action(
       pausing(shell, async (store, id, { by, reason, worker }) => {
         await (worker ? store.pauseWorker(id, { by, reason }) : store.conversation(id).pause({ by, reason }))
-        return 'is paused'
+        return worker || !(await isClaimed(store, id))
+          ? 'is paused'
+          : `is paused; its turn in progress continues: palimpsest cancel ${id} ends it`
       }),
     )
 }
@@ -97,7 +109,8 @@ export const addResume = (program: Command, shell: Shell): void => {
     )
     .action(
       pausing(shell, async (store, id, { by, reason, worker }) => {
-        if (!worker && !(await isConversationPaused(store, id))) return 'was not paused: nothing was written'
+        const isPaused = worker ? await isWorkerPaused(store, id) : await isConversationPaused(store, id)
+        if (!isPaused) return 'was not paused: nothing was written'
         await (worker
           ? store.resumeWorker(id, { by, reason })
           : store.conversation(id).resume({ by, reason }))

@@ -12,7 +12,7 @@ import {
 import { toError } from '../../result/typed-error.ts'
 import { usage } from '../errors.ts'
 import { actorIn } from '../host.ts'
-import { conversationToWrite, type Shell } from '../shell.ts'
+import { conversationToWrite, missingIfAsked, type Shell } from '../shell.ts'
 
 const policies = ['enqueue', 'interrupt', 'rollback', 'reject'] as const
 
@@ -43,10 +43,12 @@ Examples:
   palimpsest say task-42 "And line 60?" --answer --tenant acme --priority 1`,
     )
     .action(
-      shell.action(access, async ({ store, out, isJson, host }, given, argument, options) => {
+      shell.action(access, async (session, given, argument, options) => {
+        const { store, out, isJson, host } = session
         const { text, new: isNew, ...others } = options
         const content = await readGivenText({ text: text ?? argument }, 'the message', host)
         const id = await conversationToWrite(store, given, isNew)
+        const missing = await missingIfAsked(session, options)
         const said = await store.conversation(id).say({ role: 'user', content }, withAnswerFlag(others))
         if (isJson) return out.json(said)
         await out.line([
@@ -54,6 +56,7 @@ Examples:
             ? `recorded in ${id}, at position ${said.position}`
             : `queued for ${id}, which awaits the model or results: the running or the next turn appends it`,
         ])
+        if (missing !== undefined) host.stderr.write(`${missing}\n`)
         if (out.isTerminal && !options.answer)
           await out.aside([`workers answer it only if asked: palimpsest answer ${id}`, 'dim'])
       }),

@@ -56,8 +56,10 @@ Examples:
           : steps.map(plainRow)
         const right = [2, 3, 4].map((column) => column + terms.headings.length)
         await writeTable(out, headings.toSpliced(2, 0, ...terms.headings), rows, right, 'last may go below')
-        if (steps.some(({ nextTry }) => nextTry !== undefined))
+        if (steps.some(({ nextTry, heldUntil }) => nextTry !== undefined && heldUntil === undefined))
           await out.aside(['next try: palimpsest retry ID lets workers try a step at once', 'dim'])
+        if (steps.some(({ heldUntil }) => heldUntil !== undefined))
+          await out.aside(['budget: spent until the next try; retry has no effect before that', 'dim'])
         if (options.agent === undefined && steps.some(isLeft))
           await out.aside([
             'open for over a minute: palimpsest workers shows who is there; --agent FILE, if the policy of that agent holds a step back, and until when',
@@ -195,11 +197,18 @@ const namedParked = async (store: Store, given: readonly string[]): Promise<read
   const ids = new Set<string>()
   for (const text of given) {
     const id = await conversationNamed(store, text)
-    if (!(await canRetry(store, id)))
-      throw toError(
-        notParked(id, `palimpsest steps lists the steps; palimpsest answer ${id} asks workers for an answer`),
-      )
+    if (!(await canRetry(store, id))) throw toError(notParked(id, await adviceOn(store, id)))
     ids.add(id)
   }
   return [...ids]
+}
+
+/** Returns advice on a conversation without a step to retry. */
+const adviceOn = async (store: Store, id: string): Promise<string> => {
+  for await (const { conversation, state } of store.steps({ conversations: [id] }))
+    if (conversation === id)
+      return state === 'open'
+        ? "workers may take it already; palimpsest steps --agent FILE shows whether its tenant's limit or budget holds it back, and until when"
+        : `it is ${state}, ${meanings[state]}`
+  return `palimpsest steps lists the steps; palimpsest answer ${id} asks workers for an answer`
 }

@@ -100,7 +100,9 @@ describe('a call that fails for a reason that may pass is made again', () => {
     const client = new Anthropic({ baseURL: api.url, apiKey: null, authToken: null })
     await expect(chat.turn({ client, model: 'm' })).rejects.toMatchObject({
       retryable: false,
-      message: expect.stringMatching(/^the model did not answer \(/) as string,
+      message: expect.stringMatching(
+        /^the model did not answer \(.*check the API key \(ANTHROPIC_API_KEY\)$/s,
+      ) as string,
     })
     expect(api.requests).toEqual([])
   })

@@ -47,9 +47,9 @@ describe('a step whose agent returns options that are refused', () => {
     const own = options && { client, model: 'claude-opus-5-5', ...options }
     await store.conversation('c').append({ role: 'user', content: 'hello' }, { answer: true })
     for (const onEvent of [undefined, () => {}]) {
-      const ended = Promise.withResolvers<AttemptReport>()
-      const stop = worker({ turn: () => own as unknown as TurnOptions, onEvent, onStep: ended.resolve })
-      expect(await ended.promise).toMatchObject({ outcome: 'free', error: expect.stringContaining(error) })
+      const reported = Promise.withResolvers<AttemptReport>()
+      const stop = worker({ turn: () => own as unknown as TurnOptions, onEvent, onStep: reported.resolve })
+      expect(await reported.promise).toMatchObject({ outcome: 'free', error: expect.stringContaining(error) })
       await stop()
       await store.conversation('c').retry({ by: 'ann' })
     }
@@ -64,13 +64,13 @@ describe('a step whose agent throws', () => {
     await new Promise((resolve) => server.close(resolve))
     const { store, worker } = await scene()
     await store.conversation('c').append({ role: 'user', content: 'hello' }, { answer: true })
-    const ended = Promise.withResolvers<AttemptReport>()
+    const reported = Promise.withResolvers<AttemptReport>()
     const turn = async (): Promise<never> => {
       const cause: unknown = await fetch(`http://127.0.0.1:${port}`).catch((error: Error) => error.cause)
       throw new Error('no prices', { cause })
     }
-    worker({ turn, onStep: ended.resolve })
-    const { error } = await ended.promise
+    worker({ turn, onStep: reported.resolve })
+    const { error } = await reported.promise
     expect(error).toMatch(
       /^AgentFailed: the agent threw Error: no prices \(cause: Error: connect ECONNREFUSED 127\.0\.0\.1:\d+\), at test\/agent\/workers\/parking\.test\.ts:\d+:\d+$/,
     )

@@ -44,10 +44,14 @@ const tooManyBytes = 413
 /** Reports whether a call that failed with this HTTP status is worth retrying. The SDKs retry after the same statuses. */
 export const isPassingStatus = (status: number): boolean => [408, 409, 429].includes(status) || status >= 500
 
-const adviceOn = (status: number | undefined, { key }: Dialect): string => {
+/** Phrases with which the SDKs say, before they send anything, that they have no key. */
+export const aboutKey = /resolve authentication method|missing credentials|_API_KEY/i
+
+const adviceOn = ({ status, message }: ApiErrorDetails, { key }: Dialect): string => {
   if (status === 401 || status === 403) return `check the API key (${key}) and its permissions`
   if (status === 404) return 'check the model name'
   if (status === 429 || (status !== undefined && status >= 500)) return 'try again later'
+  if (status === undefined && aboutKey.test(message)) return `check the API key (${key})`
   return status === undefined
     ? 'check the key, the address and the connection, or try again'
     : 'fix the problem that it reports'
@@ -97,7 +101,7 @@ export const failureOf = (
         : `the model did not answer (${message})`
       : `the API refused the request (${[status, type].filter(Boolean).join(' ')}: ${message})`
   const facts = {
-    message: `${problem}: no reply was recorded; ${isTooLong ? 'make the context smaller' : adviceOn(status, dialect)}`,
+    message: `${problem}: no reply was recorded; ${isTooLong ? 'make the context smaller' : adviceOn(told, dialect)}`,
     ...(status !== undefined && { status }),
     ...(typeof type === 'string' && { type }),
     ...(typeof requestID === 'string' && { requestId: requestID }),

@@ -5,7 +5,7 @@ import { isFields } from '../../../events/json.ts'
 import { modelAborted, orAborted } from '../../models/abort.ts'
 import { memo } from '../../../projections/memo.ts'
 import { errorText } from '../../models/error-text.ts'
-import { placesOf, shortened } from '../../../result/error-place.ts'
+import { placesOf, shortPlace } from '../../../result/error-place.ts'
 import { catchTyped, run } from '../../../result/fallible.ts'
 import { render } from '../../../projections/render/renderer.ts'
 import { nothingToAnswer, type NothingToAnswer } from '../../turn/errors.ts'
@@ -84,7 +84,7 @@ const placeOf = (error: unknown): string | undefined => {
   // The error of a call that could not be sent may have no place of its own.
   const places = [error, causeOf(error)].flatMap(placesOf)
   const place = places.find((each) => !/[\\/]node_modules[\\/]/.test(each)) ?? places[0]
-  return place === undefined ? undefined : shortened(place)
+  return place === undefined ? undefined : shortPlace(place)
 }
 
 /** Returns the cause of an error, which says more than the error if that is only `fetch failed`; undefined if it has none. */

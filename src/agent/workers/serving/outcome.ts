@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { failuresIn } from '../../models/call-model.ts'
+import { aboutKey } from '../../models/streaming/failures.ts'
 import type { TurnResult } from '../../turn/turn-result.ts'
 import type { TurnEventData } from '../../../events/turn-events.ts'
 import { backoff, wholeWait } from '../board/open-step.ts'
@@ -117,8 +118,6 @@ const accountWait = 60_000
 const accountStatuses: ReadonlySet<unknown> = new Set([401, 402, 403])
 /** Phrases with which the Messages API, with status 400, reports an account that is out of credit or has reached its limit. */
 const aboutAccount = /credit balance|usage limit|billing/i
-/** Phrases with which the SDKs say, before they send anything, that they have no key. */
-const aboutKey = /resolve authentication method|missing credentials|_API_KEY/i
 
 /**
  * Reports whether the account or the program, and not the step, caused the failure. Such a failure does not count against the step,
