@@ -34,6 +34,8 @@ const verify = (at: string, name: ClientName): void => {
         DO_NOT_TRACK: '1',
       },
       encoding: 'utf8',
+      // Clients warn about a HOME in a temporary folder.
+      stdio: ['ignore', 'pipe', 'ignore'],
       timeout: 120_000,
     })
     if (!said.includes(version)) throw new Error(`says ${said.trim()}, not ${version}`)

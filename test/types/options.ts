@@ -5,7 +5,7 @@ import type * as audit from 'palimpsest/audit'
 import type * as client from 'palimpsest/client'
 import type * as fp from 'palimpsest/fp'
 import type * as investigate from 'palimpsest/investigate'
-import type { ChatCompletionsOptions, MessagesApiOptions } from 'palimpsest/testing'
+import type { ChatCompletionsOptions, MessagesApiOptions, ResponsesApiOptions } from 'palimpsest/testing'
 
 type OptionalIn<T> = T extends unknown
   ? { [K in keyof T]-?: object extends Pick<T, K> ? K : never }[keyof T]
@@ -84,6 +84,7 @@ interface Options {
   readonly RequestOptions: fp.RequestOptions
   readonly ReplayAgentOptions: investigate.ReplayAgentOptions
   readonly ReplayOptions: investigate.ReplayOptions
+  readonly ResponsesApiOptions: ResponsesApiOptions
   readonly RestoreInput: api.RestoreInput
   readonly RewindInput: api.RewindInput
   readonly SaidInput: api.SaidInput
