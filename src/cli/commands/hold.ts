@@ -1,9 +1,7 @@
 import type { Command } from 'commander'
-import { openEvents } from '../../api/open.ts'
+import { type HeldConversation, heldConversations } from '../../api/held-conversations.ts'
 import { toPromise } from '../../api/promises.ts'
-import { type HeldConversation, readHolds } from '../../conversation/beside/hold.ts'
 import type { Conversation } from '../../index.ts'
-import { task } from '../../result/fallible.ts'
 import { toError } from '../../result/typed-error.ts'
 import { usage } from '../errors.ts'
 import { actorIn } from '../host.ts'
@@ -71,16 +69,10 @@ const holding =
   }
 
 /** Returns the conversations of a store that are under a legal hold, in order of their ids. */
-export const holdsIn = async (url: string): Promise<readonly HeldConversation[]> => {
-  const store = await toPromise(openEvents(url, false)).catch((error: unknown) => {
+export const holdsIn = (url: string): Promise<readonly HeldConversation[]> =>
+  toPromise(heldConversations(url)).catch((error: unknown) => {
     throw asUsage(error)
   })
-  try {
-    return await toPromise(task(() => readHolds(store)))
-  } finally {
-    await store.close()()
-  }
-}
 
 const writeHolds = async (
   { out, isJson }: CommandContext,

@@ -1,7 +1,7 @@
 import { statfsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { StoreError } from '../errors.ts'
-import { decoded } from './settings.ts'
+import { decodePath } from './settings.ts'
 
 /** What to do about a damaged store. */
 export const damagedAdvice = 'restore it from a backup, or try the .recover command of sqlite3'
@@ -55,7 +55,7 @@ const leastRoom = 64 * 1024
 const isFull = (store: string, cause: unknown): boolean => {
   if (![10, 14].includes(codeOf(cause))) return false
   try {
-    const { bavail, bsize } = statfsSync(dirname(resolve(decoded(store.slice('sqlite:'.length)))))
+    const { bavail, bsize } = statfsSync(dirname(resolve(decodePath(store.slice('sqlite:'.length)))))
     return bavail * bsize < leastRoom
   } catch {
     return false

@@ -63,7 +63,7 @@ export const restoreBackup = async (
     flushToDisk(copy, 'r+')
     if (there.right && isOpen(path)) return E.left(inUse(url))
     const { size: bytes } = statSync(copy)
-    // The process that uses the store may not be that of root.
+    // Other processes that use the store may run as its owner.
     const owner = process.getuid?.() === 0 ? (there.right ?? statSync(dirname(path))) : undefined
     if (owner) chownSync(copy, owner.uid, owner.gid)
     const former = moveAside(path)

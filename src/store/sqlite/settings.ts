@@ -43,7 +43,7 @@ export const sqliteSettings = (url: string): E.Either<InvalidInput, SqliteSettin
     )
   return E.right({
     url: `sqlite:${name}`,
-    path: resolve(decoded(name)),
+    path: resolve(decodePath(name)),
     synchronous,
     timeout: Number(timeout),
   })
@@ -53,7 +53,7 @@ export const sqliteSettings = (url: string): E.Either<InvalidInput, SqliteSettin
  * Decodes the path in a URL. A question mark would end the path, so it is written as `%3F`, and a percent sign as `%25`; all other
  * characters stand for themselves.
  */
-export const decoded = (name: string): string => name.replaceAll(/%3f/gi, '?').replaceAll('%25', '%')
+export const decodePath = (name: string): string => name.replaceAll(/%3f/gi, '?').replaceAll('%25', '%')
 
 const problemOf = (name: string): string | undefined => {
   if (name === '') return 'name a file: sqlite:path/to/file.db'
