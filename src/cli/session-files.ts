@@ -50,7 +50,11 @@ const entriesOf = (folder: string): readonly Dirent[] | Error => {
   }
 }
 
-const filesIn = (folder: string): readonly SessionPath[] => {
+/**
+ * Lists the files in a folder and its subfolders that may be sessions, sorted by name. A folder that cannot be read is listed itself, with
+ * `isFound` false.
+ */
+export const filesIn = (folder: string): readonly SessionPath[] => {
   const isSession = ownFormats().size > 0 ? () => true : (name: string) => /\.jsonl?$/.test(name)
   const open = [folder]
   const found: SessionPath[] = []

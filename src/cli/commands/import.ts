@@ -12,8 +12,10 @@ import { type CliError, failureOf, unknownChoice, usage } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { checkId } from '../options.ts'
 import { folderProblem, isFolder, kindOf, sessionPaths, type SessionPath } from '../session-files.ts'
+import { machineSessions, noSessionFound } from '../machine-sessions.ts'
 import type { CommandSession, Shell } from '../shell.ts'
 import { plural } from '../text.ts'
+import { writeSessions } from '../views/session-list.ts'
 import {
   type ImportedFile,
   isIncomplete,
@@ -30,40 +32,64 @@ interface Options {
   readonly id?: string
   readonly skipBadLines?: boolean
   readonly verbose?: boolean
+  readonly last?: true
 }
 
 export const addImport = (program: Command, shell: Shell): void => {
   program
-    .command('import <file...>')
+    .command('import [file...]')
     .description(
-      'import sessions, or folders of them (- reads standard input); importing a file again adds only what is new',
+      'import sessions, or folders of them (- reads standard input); without a file, list the sessions of this machine',
     )
     .option(
       '--format <format>',
       `${formats.join(', ')}, or one registered by --load (default: recognised by content)`,
     )
     .option('--id <id>', 'id of the conversation (default: the id of the session)')
+    .option('--last', 'import the newest session of this machine, of --format if it is given')
     .option('--skip-bad-lines', 'skip unreadable lines, and list them')
     .option('--verbose', 'of several files: report on each one, instead of sums and a few examples')
     .addHelpText(
       'after',
-      '\nExamples:\n  palimpsest import ~/.claude/projects\n  palimpsest import api_conversation_history.json --id task-42',
+      `
+Importing a file again adds only what is new. Without a file, lists the sessions
+of Claude Code, Codex, pi and Copilot CLI that are on this machine, newest first.
+In a pipe, each line is time, format, size in bytes, file, project and the first
+prompt, separated by tabs.
+
+Examples:
+  palimpsest import
+  palimpsest import --format claude-code --last
+  palimpsest import ~/.claude/projects
+  palimpsest import api_conversation_history.json --id task-42`,
     )
-    .action(
-      shell.action(access, async (session, files: readonly string[], options: Options) => {
-        const paths = sessionPaths(files)
-        const [only] = paths
-        if (only && !only.isFound && paths.length === 1) {
-          // The report on a single file is always whole.
-          const { verbose: _verbose, ...importing } = options
-          const result = { file: only.file, ...(await importFile(session, only.file, importing)) }
-          if (isIncomplete(result)) session.fail()
-          if (session.isJson) return session.out.json({ imported: [result] })
-          return writeImported(session.out, result)
-        }
-        await importAll(session, paths, options)
-      }),
-    )
+    .action(async (given: readonly string[], { last: isLast, ...options }: Options) => {
+      if (isLast === true && given.length > 0)
+        throw toError(usage('--last chooses the file: leave the files out'))
+      if (given.length > 0) return importGiven(given, options)
+      const { host } = shell.surroundings()
+      const found = machineSessions(host.env).filter(({ format }) => format === (options.format ?? format))
+      if (isLast !== true) return writeSessions(shell.surroundings(), found)
+      const [newest] = found
+      if (!newest) throw toError(noSessionFound(options.format))
+      return importGiven([newest.file], options)
+    })
+  const importGiven = shell.action(
+    access,
+    async (session: CommandSession, files: readonly string[], options: Options) => {
+      const paths = sessionPaths(files)
+      const [only] = paths
+      if (only && !only.isFound && paths.length === 1) {
+        // The report on a single file is always whole.
+        const { verbose: _verbose, ...importing } = options
+        const result = { file: only.file, ...(await importFile(session, only.file, importing)) }
+        if (isIncomplete(result)) session.fail()
+        if (session.isJson) return session.out.json({ imported: [result] })
+        return writeImported(session.out, result)
+      }
+      await importAll(session, paths, options)
+    },
+  )
 }
 
 /** Outcome of importing several files. */

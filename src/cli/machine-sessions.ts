@@ -1,0 +1,104 @@
+import { closeSync, openSync, readSync } from 'node:fs'
+import { homedir } from 'node:os'
+import * as E from 'fp-ts/lib/Either.js'
+import { isBlock } from '../events/blocks.ts'
+import { parseSession } from '../transfer/formats/parse-session.ts'
+import { isStored } from '../transfer/formats/plan.ts'
+import { blocksOf } from '../transfer/formats/actions.ts'
+import { clients } from '../transfer/formats/sessions/clients.ts'
+import type { CliError } from './errors.ts'
+import { filesIn, kindOf } from './session-files.ts'
+
+/** A session file of another program, in the folder in which the program keeps it. */
+export interface MachineSession {
+  readonly format: 'claude-code' | 'codex' | 'pi' | 'copilot'
+  readonly file: string
+  /** Size in bytes. */
+  readonly size: number
+  /** Time of the last change, in ISO 8601. */
+  readonly time: string
+}
+
+/** What the beginning of a session file says about it. */
+export interface SessionHead {
+  /** Folder in which the program ran. */
+  readonly project?: string
+  /** Beginning of the first prompt, on one line. */
+  readonly prompt?: string
+}
+
+type Env = Readonly<Record<string, string | undefined>>
+
+/** Returns the folders in which the programs keep their sessions. */
+const foldersOf = (env: Env): readonly (readonly [MachineSession['format'], string])[] => {
+  const home = env['HOME'] || homedir()
+  const folder = (name: 'claude-code' | 'codex' | 'pi'): string => clients[name].folder?.(env, home) ?? home
+  return [
+    ['claude-code', `${folder('claude-code')}/projects`],
+    ['codex', `${folder('codex')}/sessions`],
+    ['codex', `${folder('codex')}/archived_sessions`],
+    ['pi', `${folder('pi')}/sessions`],
+    ['copilot', `${home}/.copilot/session-state`],
+  ]
+}
+
+/** Lists the sessions of this machine, newest first, without those of subagents. */
+export const machineSessions = (env: Env): readonly MachineSession[] =>
+  foldersOf(env)
+    .flatMap(([format, folder]) =>
+      filesIn(folder).flatMap(({ file, isFound }): readonly MachineSession[] => {
+        const stats = isFound && isSession(format, file) ? kindOf(file) : undefined
+        return stats ? [{ format, file, size: stats.size, time: stats.mtime.toISOString() }] : []
+      }),
+    )
+    .toSorted((one, other) => (one.time < other.time ? 1 : -1))
+
+const isSession = (format: string, file: string): boolean =>
+  format === 'copilot' ? file.endsWith('/events.jsonl') : !/\/(?:subagents\/|agent-)[^/]*$/.test(file)
+
+/** Number of bytes that are read to describe a session: the system prompt of a program may come first. */
+const headSize = 256 * 1024
+
+/** Describes a session by the beginning of its file. */
+export const readHead = ({ file, format }: MachineSession): SessionHead => {
+  const text = beginningOf(file)
+  const [, cwd] = /"cwd":\s*("(?:[^"\\]|\\.)*")/.exec(text) ?? []
+  const project = cwd === undefined ? undefined : String(JSON.parse(cwd))
+  const prompt = promptIn(text, file, format)
+  return { ...(project !== undefined && { project }), ...(prompt !== undefined && { prompt }) }
+}
+
+const beginningOf = (file: string): string => {
+  const bytes = Buffer.alloc(headSize)
+  try {
+    const open = openSync(file, 'r')
+    try {
+      const text = bytes.toString('utf8', 0, readSync(open, bytes, 0, headSize, 0))
+      // The last line may be cut off.
+      return text.slice(0, text.lastIndexOf('\n') + 1)
+    } finally {
+      closeSync(open)
+    }
+  } catch {
+    return ''
+  }
+}
+
+const promptIn = (text: string, file: string, format: string): string | undefined => {
+  const plan = parseSession({ text, file, format, skipBadLines: true })
+  if (E.isLeft(plan) || isStored(plan.right)) return undefined
+  for (const action of plan.right.conversations[0]?.actions ?? []) {
+    if (action.type !== 'message' || action.message.role !== 'user') continue
+    const said = blocksOf(action.message).flatMap((block) => (isBlock(block, 'text') ? [block.text] : []))
+    const line = said.join(' ').replaceAll(/\s+/g, ' ').trim()
+    // Programs themselves tell the model where it is.
+    if (line !== '' && !/^(?:<|# AGENTS\.md|\[now\])/.test(line)) return line.slice(0, 200)
+  }
+  return undefined
+}
+
+/** Makes an error for a machine without sessions, or without those of a format. */
+export const noSessionFound = (format: string | undefined): CliError => ({
+  _tag: 'FileUnreadable',
+  message: `there is no session${format === undefined ? '' : ` of ${format}`} in the folders of Claude Code, Codex, pi and Copilot CLI: name a file`,
+})
