@@ -8,21 +8,20 @@ import { describe, expect, test } from 'vitest'
 import { openStore } from '../../src/index.ts'
 import { shell } from '../cli/palimpsest.ts'
 import { atEnd } from '../support/at-end.ts'
+import { clientCommand } from './programs.ts'
 import { type ModelBody, modelStandIn } from './model-stand-in.ts'
 import { itemUnits, messageUnits, type Unit } from './units.ts'
 
 // The real clients continue sessions that we write, at random positions, and send what the conversation shows there. They are started
-// headless with a HOME of their own, against a stand-in on loopback. `PALIMPSEST_CLIENTS` names the folder in which they are installed,
-// `PALIMPSEST_SESSIONS` one with real sessions (otherwise the samples are taken), `PALIMPSEST_CONTINUE` the positions for each client.
+// headless with a HOME of their own, against a stand-in on loopback. `PALIMPSEST_SESSIONS` names a folder with real sessions (otherwise
+// the samples are taken), `--runs` the positions for each client.
 
-const programs = process.env['PALIMPSEST_CLIENTS'] ?? ''
 const positions = Number(process.env['PALIMPSEST_CONTINUE'] ?? 3)
 const seed = Number(process.env['PALIMPSEST_SEED'] ?? Date.now() % 100_000)
 const sessions = process.env['PALIMPSEST_SESSIONS'] ?? new URL('../samples', import.meta.url).pathname
 const prompt = 'NEXT PROMPT'
 
 interface Client {
-  readonly command: string
   /** Prepares the HOME, and returns more environment. */
   readonly prepare: (home: string, url: string) => Promise<Readonly<Record<string, string>>>
   readonly args: (session: string, file: string) => readonly string[]
@@ -31,9 +30,8 @@ interface Client {
 
 const ofMessages = ({ messages = [] }: ModelBody): readonly Unit[] => messageUnits(messages)
 
-const clients: Readonly<Record<string, Client>> = {
+const clients: Readonly<Record<'claude-code' | 'codex' | 'pi', Client>> = {
   'claude-code': {
-    command: 'claude',
     prepare: async (_, url) => ({
       ANTHROPIC_BASE_URL: url,
       ANTHROPIC_API_KEY: 'key',
@@ -44,7 +42,6 @@ const clients: Readonly<Record<string, Client>> = {
     unitsOf: ofMessages,
   },
   codex: {
-    command: 'codex',
     prepare: async (home, url) => {
       await mkdir(join(home, '.codex'), { recursive: true })
       const provider = `name = "stand-in"\nbase_url = "${url}/v1"\nwire_api = "responses"\nenv_key = "STAND_IN_KEY"\n`
@@ -56,7 +53,6 @@ const clients: Readonly<Record<string, Client>> = {
     unitsOf: ({ input = [] }) => itemUnits(input),
   },
   pi: {
-    command: 'pi',
     prepare: async (home, url) => {
       await mkdir(join(home, '.pi/agent'), { recursive: true })
       const providers = { anthropic: { baseUrl: url } }
@@ -121,79 +117,77 @@ const filesIn = (folder: string): readonly string[] =>
       : [],
   )
 
-describe.each(Object.entries(clients))('%s continues where we say', (name, client) => {
-  const program = join(programs, name, 'node_modules/.bin', client.command)
-  const isThere = programs !== '' && existsSync(program)
-  if (!isThere)
-    process.stderr.write(
-      `SKIPPED: ${name} is not installed, so it continues nothing (PALIMPSEST_CLIENTS=${programs})\n`,
-    )
+describe.each(Object.entries(clients) as (readonly [keyof typeof clients, Client])[])(
+  '%s continues where we say',
+  (name, client) => {
+    const program = clientCommand(name) ?? ''
 
-  test.skipIf(!isThere)(`at ${positions} positions, seed ${seed}`, async () => {
-    const folder = await realpath(await mkdtemp(join(tmpdir(), 'palimpsest-continue-')))
-    atEnd(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
-    const api = await modelStandIn()
-    atEnd(api.close)
-    const url = `sqlite:${folder}/palimpsest.db`
-    const store = await openStore(url)
-    atEnd(() => store.close())
-    const home = join(folder, 'home')
-    const cwd = join(folder, 'project')
-    await mkdir(cwd, { recursive: true })
-    const env = {
-      HOME: home,
-      TMPDIR: folder,
-      PATH: process.env['PATH'] ?? '',
-      LANG: 'C.UTF-8',
-      TERM: 'dumb',
-      CI: '1',
-      DISABLE_TELEMETRY: '1',
-      DISABLE_AUTOUPDATER: '1',
-      DISABLE_ERROR_REPORTING: '1',
-      DO_NOT_TRACK: '1',
-      ...(await client.prepare(home, api.url)),
-    }
-    const chats = []
-    for (const file of filesIn(sessions)) {
-      const { conversations } = await store.importSession({ file, bytes: createReadStream(file) })
-      const [largest] = conversations.toSorted((one, other) => other.added - one.added)
-      if (largest) chats.push(store.conversation(largest.id))
-    }
-    const random = randoms(seed)
-    let compared = 0
-    for (let run = 0; compared < positions && run < positions * 3; run++) {
-      const chat = chats[run % chats.length]
-      if (!chat) continue
-      const last = await chat.position()
-      const at = run < chats.length ? last : Math.floor(random() * (last + 1))
-      const { messages } = await chat.render({ at, systemMessages: true })
-      if (messages.length === 0) continue
-      const { stdout, stderr } = await shell(
-        `palimpsest export ${chat.id} --format ${name} --at ${at} --install --cwd ${cwd} --force --json --store ${url}`,
-        folder,
-        { HOME: home },
-      )
-      expect(stderr).toBe('')
-      const { session, file, lost } = JSON.parse(stdout) as Installed
-      api.taken()
-      const said = await runClient(program, client.args(session, file), { cwd, env })
-      const sent = api.taken().findLast((body) => JSON.stringify(body).includes(prompt))
-      expect.soft(sent, `${name} at ${at} of ${chat.id}: ${said.slice(-2_000)}`).toBeDefined()
-      const got = client
-        .unitsOf(sent ?? {})
-        .filter(
-          ([who, what]) => what !== prompt && !(who === 'assistant' && what === 'No response requested.'),
+    test.skipIf(program === '')(`at ${positions} positions, seed ${seed}`, async () => {
+      const folder = await realpath(await mkdtemp(join(tmpdir(), 'palimpsest-continue-')))
+      atEnd(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
+      const api = await modelStandIn()
+      atEnd(api.close)
+      const url = `sqlite:${folder}/palimpsest.db`
+      const store = await openStore(url)
+      atEnd(() => store.close())
+      const home = join(folder, 'home')
+      const cwd = join(folder, 'project')
+      await mkdir(cwd, { recursive: true })
+      const env = {
+        HOME: home,
+        TMPDIR: folder,
+        PATH: process.env['PATH'] ?? '',
+        LANG: 'C.UTF-8',
+        TERM: 'dumb',
+        CI: '1',
+        DISABLE_TELEMETRY: '1',
+        DISABLE_AUTOUPDATER: '1',
+        DISABLE_ERROR_REPORTING: '1',
+        DO_NOT_TRACK: '1',
+        ...(await client.prepare(home, api.url)),
+      }
+      const chats = []
+      for (const file of filesIn(sessions)) {
+        const { conversations } = await store.importSession({ file, bytes: createReadStream(file) })
+        const [largest] = conversations.toSorted((one, other) => other.added - one.added)
+        if (largest) chats.push(store.conversation(largest.id))
+      }
+      const random = randoms(seed)
+      let compared = 0
+      for (let run = 0; compared < positions && run < positions * 3; run++) {
+        const chat = chats[run % chats.length]
+        if (!chat) continue
+        const last = await chat.position()
+        const at = run < chats.length ? last : Math.floor(random() * (last + 1))
+        const { messages } = await chat.render({ at, systemMessages: true })
+        if (messages.length === 0) continue
+        const { stdout, stderr } = await shell(
+          `palimpsest export ${chat.id} --format ${name} --at ${at} --install --cwd ${cwd} --force --json --store ${url}`,
+          folder,
+          { HOME: home },
         )
-      const want = messageUnits(messages.map((message) => ({ ...message })))
-      expect
-        .soft(allowing(lost, got, want), `${name} at ${at} of ${chat.id}`)
-        .toEqual(allowing(lost, want, got))
-      compared++
-    }
-    process.stderr.write(`${name}: ${compared} positions continued, every unit in order\n`)
-    expect(compared).toBe(positions)
-  })
-})
+        expect(stderr).toBe('')
+        const { session, file, lost } = JSON.parse(stdout) as Installed
+        api.taken()
+        const said = await runClient(program, client.args(session, file), { cwd, env })
+        const sent = api.taken().findLast((body) => JSON.stringify(body).includes(prompt))
+        expect.soft(sent, `${name} at ${at} of ${chat.id}: ${said.slice(-2_000)}`).toBeDefined()
+        const got = client
+          .unitsOf(sent ?? {})
+          .filter(
+            ([who, what]) => what !== prompt && !(who === 'assistant' && what === 'No response requested.'),
+          )
+        const want = messageUnits(messages.map((message) => ({ ...message })))
+        expect
+          .soft(allowing(lost, got, want), `${name} at ${at} of ${chat.id}`)
+          .toEqual(allowing(lost, want, got))
+        compared++
+      }
+      process.stderr.write(`${name}: ${compared} positions continued, every unit in order\n`)
+      expect(compared).toBe(positions)
+    })
+  },
+)
 
 interface Installed {
   readonly session: string
