@@ -90,6 +90,7 @@ interface Options {
   readonly SaidInput: api.SaidInput
   readonly SayOptions: api.SayOptions
   readonly SearchOptions: api.SearchOptions
+  readonly ClientSessionOptions: api.ClientSessionOptions
   readonly SessionFile: api.SessionFile
   readonly SessionStream: api.SessionStream
   readonly SomeOf: api.SomeOf<api.ContextSettings> | api.SomeOf<api.SummarizerSettings>
