@@ -4,6 +4,7 @@ import {
   linkSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   utimesSync,
@@ -85,8 +86,13 @@ describe('a backup', () => {
     const [store, path] = await written()
     const file = `${path}.backup`
     writeFileSync(file, 'precious')
-    await expect(store.backup(file)).rejects.toMatchObject({ _tag: 'FileExists', file })
+    // Not even then if it is no store: it may be a file of keys or tokens.
+    for (const force of [false, true])
+      await expect(store.backup(file, { force })).rejects.toMatchObject({ _tag: 'FileExists', file })
     expect(readFileSync(file, 'utf8')).toBe('precious')
+    rmSync(file)
+    await store.backup(file)
+    await expect(store.backup(file)).rejects.toMatchObject({ _tag: 'FileExists', file })
     expect(await store.backup(file, { force: true })).toMatchObject({ events: 3 })
     for (const force of [false, true])
       await expect(store.backup(path, { force })).rejects.toMatchObject({

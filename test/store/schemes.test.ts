@@ -96,6 +96,7 @@ describe('a scheme of one’s own', () => {
       [one, false],
       [two, false],
       [two, false],
+      [two, false],
       [two, true],
       [two, false],
     ])

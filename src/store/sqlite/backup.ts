@@ -3,7 +3,9 @@ import {
   closeSync,
   existsSync,
   fsyncSync,
+  lstatSync,
   openSync,
+  readSync,
   readdirSync,
   realpathSync,
   renameSync,
@@ -19,7 +21,7 @@ import type { BackedUp, BackupOptions } from '../port.ts'
 import { databaseFileAt } from '../sqlite-files.ts'
 import { storeError } from './errors.ts'
 import { damagedError, countAndCheck } from './integrity.ts'
-import { unusable, versionOf } from './schema.ts'
+import { applicationId, unusable, versionOf } from './schema.ts'
 
 type Failure = StoreError | InvalidInput | FileExists
 
@@ -85,6 +87,9 @@ const obstacleTo = (path: string, target: string, force: boolean): Failure | und
   if (there?.isDirectory()) return fileExists(target, 'is a folder: name another file')
   if (there && !there.isFile()) return fileExists(target, 'is not a regular file: name another file')
   if (there && !force) return fileExists(target)
+  // Keys and tokens, too, are files beside a store. A link is replaced itself.
+  if (there && there.size > 0 && !lstatSync(target).isSymbolicLink() && !isStoreFile(target))
+    return fileExists(target, 'is not a store or a backup of one: name another file')
   // SQLite would treat its content as part of the backup.
   const left = [`${target}-wal`, `${target}-journal`].find(
     (name) => statSync(name, { throwIfNoEntry: false })?.size,
@@ -95,6 +100,20 @@ const obstacleTo = (path: string, target: string, force: boolean): Failure | und
         left,
         'belongs to an earlier database: name another file, or remove it once no process has that database open',
       )
+}
+
+/** Offset of the application id in the header of an SQLite file. */
+const idOffset = 68
+
+const isStoreFile = (path: string): boolean => {
+  const header = Buffer.alloc(idOffset + 4)
+  const file = openSync(path, 'r')
+  try {
+    readSync(file, header, 0, header.length, 0)
+  } finally {
+    closeSync(file)
+  }
+  return header.readUInt32BE(idOffset) === applicationId
 }
 
 const allPages = 2 ** 31 - 1
