@@ -12,10 +12,8 @@ import { type CliError, failureOf, unknownChoice, usage } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { checkId } from '../options.ts'
 import { folderProblem, isFolder, kindOf, sessionPaths, type SessionPath } from '../session-files.ts'
-import { machineSessions, noSessionFound } from '../machine-sessions.ts'
 import type { CommandSession, Shell } from '../shell.ts'
 import { plural } from '../text.ts'
-import { writeSessions } from '../views/session-list.ts'
 import {
   type ImportedFile,
   isIncomplete,
@@ -67,7 +65,9 @@ Examples:
       if (isLast === true && given.length > 0)
         throw toError(usage('--last chooses the file: leave the files out'))
       if (given.length > 0) return importGiven(given, options)
+      access(given, options)
       const { host } = shell.surroundings()
+      const { machineSessions, noSessionFound, writeSessions } = await import('../views/session-list.ts')
       const found = machineSessions(host.env).filter(({ format }) => format === (options.format ?? format))
       if (isLast !== true) return writeSessions(shell.surroundings(), found)
       const [newest] = found

@@ -5,6 +5,8 @@ import type { CommandContext } from '../shell.ts'
 import { cutToWidth, shellWord } from '../text.ts'
 import { writeTable } from './table.ts'
 
+export { machineSessions, noSessionFound } from '../machine-sessions.ts'
+
 /** Number of sessions that a terminal shows. */
 const mostListed = 20
 
