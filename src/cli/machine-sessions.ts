@@ -19,7 +19,7 @@ export interface MachineSession {
   readonly time: string
 }
 
-/** What the beginning of a session file says about it. */
+/** Facts about a session from the beginning of its file. */
 export interface SessionHead {
   /** Folder in which the program ran. */
   readonly project?: string
@@ -92,7 +92,7 @@ const promptIn = (text: string, file: string, format: string): string | undefine
     const said = blocksOf(action.message).flatMap((block) => (isBlock(block, 'text') ? [block.text] : []))
     const line = said.join(' ').replaceAll(/\s+/g, ' ').trim()
     // Programs themselves tell the model where it is.
-    if (line !== '' && !/^(?:<|# AGENTS\.md|\[now\])/.test(line)) return line.slice(0, 200)
+    if (line !== '' && !/^(?:<|# AGENTS\.md)/.test(line)) return line.slice(0, 200)
   }
   return undefined
 }

@@ -66,10 +66,12 @@ Examples:
         throw toError(usage('--last chooses the file: leave the files out'))
       if (given.length > 0) return importGiven(given, options)
       access(given, options)
-      const { host } = shell.surroundings()
+      const context = shell.surroundings()
       const { machineSessions, noSessionFound, writeSessions } = await import('../views/session-list.ts')
-      const found = machineSessions(host.env).filter(({ format }) => format === (options.format ?? format))
-      if (isLast !== true) return writeSessions(shell.surroundings(), found)
+      const found = machineSessions(context.host.env).filter(
+        ({ format }) => format === (options.format ?? format),
+      )
+      if (isLast !== true) return writeSessions(context, found)
       const [newest] = found
       if (!newest) throw toError(noSessionFound(options.format))
       return importGiven([newest.file], options)

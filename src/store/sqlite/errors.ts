@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import type { StoreError } from '../errors.ts'
 import { decodePath } from './settings.ts'
 
-/** What to do about a damaged store. */
+/** Advice about a damaged store. */
 export const damagedAdvice = 'restore it from a backup, or try the .recover command of sqlite3'
 
 // Primary result codes of SQLite (https://www.sqlite.org/rescode.html); the extended ones share the low byte.

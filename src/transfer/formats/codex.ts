@@ -6,7 +6,7 @@ import { hasAll, type LineFormat } from './format.ts'
 import type { ActionBody, ConversationPlan, PlannedNote } from './plan.ts'
 import type { Shelf } from './shelf.ts'
 import {
-  digest,
+  createFileStart,
   entriesIn,
   type FileEntry,
   idOf,
@@ -54,7 +54,7 @@ const readCodex = (notes: ImportNotes, shelf: Shelf): LineReader<readonly Conver
   const links: PlannedNote[] = []
   let path: Step[] = []
   let meta: Fields | undefined
-  let begin = ''
+  const begin = createFileStart()
   /** Index of the reply that the next item of the model belongs to. */
   let open: number | undefined
   /** Index of the last reply without usage. */
@@ -214,13 +214,12 @@ const readCodex = (notes: ImportNotes, shelf: Shelf): LineReader<readonly Conver
 
   return {
     read: (line) => {
-      if (begin.length < 4_096) begin += `${line.text}\n`
+      begin.add(line)
       for (const entry of entriesIn(line, notes)) readEntry(entry)
     },
     finish: () => {
       if (actions.count() === 0) return []
-      const id =
-        stringOf(meta?.['id']) ?? stringOf(meta?.['session_id']) ?? `codex-${digest(begin.slice(0, 4_096))}`
+      const id = stringOf(meta?.['id']) ?? stringOf(meta?.['session_id']) ?? `codex-${begin.digest()}`
       return [{ id: idOf(id), actions: actions.list(), ...(links.length > 0 && { notes: links }) }]
     },
   }

@@ -6,7 +6,7 @@ import { hasAll, type LineFormat } from './format.ts'
 import type { ActionBody, ConversationPlan } from './plan.ts'
 import type { Shelf } from './shelf.ts'
 import {
-  digest,
+  createFileStart,
   entriesIn,
   type FileEntry,
   idOf,
@@ -41,7 +41,7 @@ const readCopilot = (notes: ImportNotes, shelf: Shelf): LineReader<readonly Conv
   const actions = actionsOn(shelf)
   let path: Step[] = []
   let session: string | undefined
-  let begin = ''
+  const begin = createFileStart()
 
   const configuration = (): Configuration => path.at(-1)?.configuration ?? {}
   const refOf = (entry: FileEntry): string => stringOf(entry.fields['id']) ?? placeIn(entry)
@@ -132,13 +132,13 @@ const readCopilot = (notes: ImportNotes, shelf: Shelf): LineReader<readonly Conv
 
   return {
     read: (line) => {
-      if (begin.length < 4_096) begin += `${line.text}\n`
+      begin.add(line)
       for (const entry of entriesIn(line, notes)) readEntry(entry)
     },
     finish: () =>
       actions.count() === 0
         ? []
-        : [{ id: idOf(session ?? `copilot-${digest(begin.slice(0, 4_096))}`), actions: actions.list() }],
+        : [{ id: idOf(session ?? `copilot-${begin.digest()}`), actions: actions.list() }],
   }
 }
 

@@ -7,6 +7,7 @@ import type { Shelf } from './shelf.ts'
 import { actionsOn } from './actions.ts'
 import { type Fields, isFields } from '../../events/json.ts'
 import {
+  createFileStart,
   digest,
   entriesIn,
   type FileEntry,
@@ -63,9 +64,9 @@ const readPi = (notes: ImportNotes, shelf: Shelf): LineReader<readonly Conversat
   let head: Node | undefined
   let shown: string | undefined
 
-  let begin = ''
+  const begin = createFileStart()
   const read = (line: FileLine): void => {
-    if (begin.length < 4_096) begin += `${line.text}\n`
+    begin.add(line)
     for (const entry of entriesIn(line, notes)) readEntry(entry)
   }
   const readEntry = (entry: FileEntry): void => {
@@ -108,7 +109,7 @@ const readPi = (notes: ImportNotes, shelf: Shelf): LineReader<readonly Conversat
   const finish = (): readonly ConversationPlan[] => {
     if (sessions.size > 1)
       notes.note(`the file contains ${sessions.size} sessions, imported as one conversation`)
-    const id = stringOf(session?.['id']) ?? `pi-${digest(begin.slice(0, 4_096))}`
+    const id = stringOf(session?.['id']) ?? `pi-${begin.digest()}`
     return actions.count() === 0 ? [] : [{ id: idOf(id), actions: actions.list() }]
   }
   return { read, finish }

@@ -94,6 +94,25 @@ export interface FileLine {
   readonly isOpen?: boolean
 }
 
+/** Length of a file's beginning that tells it from other files, in characters. */
+const startLength = 4_096
+
+/** The beginning of a file, from which the id of a session is made if the file names none. */
+export interface FileStart {
+  readonly add: (line: FileLine) => void
+  readonly digest: () => string
+}
+
+export const createFileStart = (): FileStart => {
+  let text = ''
+  return {
+    add: (line) => {
+      if (text.length < startLength) text += `${line.text}\n`
+    },
+    digest: () => digest(text.slice(0, startLength)),
+  }
+}
+
 /** A reader of a file in one format, line by line. Blank lines are passed to it as well. */
 export interface LineReader<A> {
   readonly read: (line: FileLine) => void
