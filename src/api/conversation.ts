@@ -29,6 +29,7 @@ import type { EvidenceOptions } from '../audit/evidence/options.ts'
 import type { EvidenceError } from '../audit/evidence/source.ts'
 import type { OldestLegalHold } from '../conversation/beside/hold.ts'
 import type { ConversationHandle, ConversationOf } from '../conversation/conversation.ts'
+import type { OriginalFile, OriginalNotKept } from '../conversation/reading/original.ts'
 import type { PositionOption } from '../conversation/reading/conversation-reader.ts'
 import type { EraseError, EraseOptions } from '../conversation/writing/erase.ts'
 import type { MessageInput } from '../conversation/writing/inputs.ts'
@@ -193,6 +194,14 @@ export interface ConversationMethods<W extends ResultStyle, Forked>
    * const { path, lines, lost } = await chat.session({ format: 'claude-code', at: 0, cwd: '/home/dana/ledger' })
    */
   readonly session: (options: ClientSessionOptions) => MethodResult<W, ReadError, SessionExport>
+  /**
+   * Finds the file of another program from which the conversation was imported, to the byte. Errors: a `ReadError`; `OriginalNotKept` if
+   * the conversation was not imported, its file was not archived, or content of it was erased.
+   *
+   * @example
+   * const { bytes, pieces } = await chat.original()
+   */
+  readonly original: () => MethodResult<W, ReadError | OriginalNotKept, OriginalFile>
 }
 
 /** A conversation whose methods return TaskEithers. */
@@ -231,5 +240,6 @@ export const taskConversation = (chat: ConversationHandle): TaskConversation => 
       const { clientSession } = await import('../transfer/client-session.ts')
       return task(() => clientSession(chat, options))()
     },
+    original: () => task(() => chat.original()),
   }
 }

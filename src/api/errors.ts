@@ -4,6 +4,7 @@ import type { FormatTaken } from '../transfer/formats/registry.ts'
 import type { BackupError } from '../store/backup.ts'
 import type { CopyError } from '../transfer/copy-stream.ts'
 import type { CallOutOfRange } from '../agent/receipts/errors.ts'
+import type { OriginalNotKept } from '../conversation/reading/original.ts'
 import type { EraseError } from '../conversation/writing/erase.ts'
 import type { CannotRelease } from './erase.ts'
 import type { RetentionRunError } from './retention.ts'
@@ -41,6 +42,7 @@ export type PalimpsestError =
   | ProofError
   | EvidenceError
   | EraseError
+  | OriginalNotKept
   | CannotRelease
   | RetentionRunError
 

@@ -323,11 +323,12 @@ const add = (
     notes,
     turns,
     inbox,
+    archive,
     contents,
     first,
   }: ErasedContent & { readonly first: string },
 ): void => {
-  const events = positions.length + notes + turns + inbox
+  const events = positions.length + notes + turns + inbox + archive
   if (events > 0) total.conversations++
   if (events > 0 && total.erased.length < mostNamed) total.erased.push({ conversation, events, first })
   total.events += positions.length

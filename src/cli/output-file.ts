@@ -8,8 +8,11 @@ import { databaseFileAt } from '../store/sqlite-files.ts'
 import { indexFolder } from './host.ts'
 import type { CommandSession } from './shell.ts'
 
-/** Writes the pieces of a text to a file, and returns its size in bytes. */
-export type WriteFile = (pieces: AsyncIterable<string> | Iterable<string>) => Promise<number>
+/** The pieces of a file: texts in UTF-8, or bytes. */
+export type FilePieces = AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>
+
+/** Writes the pieces of a file, and returns its size in bytes. */
+export type WriteFile = (pieces: FilePieces) => Promise<number>
 
 /**
  * Returns a function that writes the file named by an option, overwriting an existing one. A regular file is first written beside its

@@ -21,8 +21,8 @@ export interface Output {
   readonly aside: (...parts: readonly TextSpan[]) => Promise<void>
   /** Writes a value as JSON. If `isPretty` is true, which is the default on a terminal, the JSON is spread over several lines. */
   readonly json: (value: unknown, isPretty?: boolean) => Promise<void>
-  /** Writes a text unchanged. Resolves once a slow reader can take more. */
-  readonly text: (text: string) => Promise<void>
+  /** Writes a text or bytes unchanged. Resolves once a slow reader can take more. */
+  readonly text: (text: string | Uint8Array) => Promise<void>
   /** Aborts when the reader closes the pipe, as `head -1` does. */
   readonly unread: AbortSignal
 }
@@ -60,7 +60,7 @@ export const outputOn = (
   const unread = closed.signal
   stream.on('error', (error) => isClosedPipe(error) && closed.abort())
 
-  const text = async (written: string): Promise<void> => {
+  const text = async (written: string | Uint8Array): Promise<void> => {
     if (isAll) unread.throwIfAborted()
     if (unread.aborted || stream.write(written)) return
     await once(stream, 'drain').catch((error: unknown) => {

@@ -4,6 +4,8 @@ import * as TE from 'fp-ts/lib/TaskEither.js'
 import { check } from '../events/check.ts'
 import type { ConversationEvent } from '../events/events.ts'
 import { conversationIdSchema, isConversationId } from '../events/ids.ts'
+import type { InvalidInput } from '../events/errors.ts'
+import type { OriginalFile, OriginalNotKept } from './reading/original.ts'
 import type { CommandEnvelope, WriteResult } from './writing/encode.ts'
 import type { EraseError, EraseOptions, ErasedContent } from './writing/erase.ts'
 import { lastPosition } from './reading/ends.ts'
@@ -74,6 +76,8 @@ export interface ConversationHandle
   readonly party: TurnClaimant
   /** Reads the oldest legal hold on the conversation, if any. */
   readonly holder: () => Fallible<StoreError, OldestLegalHold | undefined>
+  /** Finds the file from which the conversation was imported. */
+  readonly original: () => Fallible<StoreError | InvalidInput | OriginalNotKept, OriginalFile>
   /** Erases content, without looking for its repetitions. */
   readonly erase: (options: EraseOptions) => Fallible<EraseError, ErasedContent>
 }
@@ -137,6 +141,10 @@ export const conversation = (
     },
     party: beside.party,
     holder: () => readHold(store, name),
+    original: async function* (): Fallible<StoreError | InvalidInput | OriginalNotKept, OriginalFile> {
+      const { findOriginal } = await import('./reading/original.ts')
+      return yield* findOriginal(store, yield* unwrap(checkedId))
+    },
     erase: async function* (options): Fallible<EraseError, ErasedContent> {
       yield* unwrap(checkedId)
       return yield* beside.erase(name, options)

@@ -10,8 +10,8 @@ export interface LogDiscrepancy {
    * the one recorded in this event; `view`: the event's view differs from the effective history; `marker`: the event hides or restores
    * items that were not shown; `content`: large content of the event is missing or damaged; `end`: the last events were changed or are
    * missing; `erased`: content is gone without a record of its erasure, what is left differs from that record, or erased content is there
-   * again; `note`, `turn`, `inbox`: a note or link, a record of a turn, or a queued message was changed, and `position` is its index
-   * in that stream.
+   * again; `note`, `turn`, `inbox`, `archive`: a note or link, a record of a turn, a queued message, or a part of the original file was
+   * changed, and `position` is its index in that stream.
    */
   readonly kind:
     | 'newer'
@@ -25,6 +25,7 @@ export interface LogDiscrepancy {
     | 'note'
     | 'turn'
     | 'inbox'
+    | 'archive'
   readonly message: string
   /** Conversation that the event belongs to, if a fork inherited it. */
   readonly inheritedFrom?: string

@@ -1,9 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js'
+import { archiveCodec } from '../events/archive-events.ts'
 import { hashOf, type StoredEvent } from '../events/codec.ts'
 import { formHashOf, takeErased } from '../events/erased-form.ts'
 import type { DecodeFailed } from '../events/errors.ts'
 import type { EventData, Metadata } from '../events/events.ts'
-import { inboxStreamOf, notesStreamOf, turnsStreamOf } from '../events/ids.ts'
+import { archiveStreamOf, type ContentKind, inboxStreamOf, notesStreamOf, turnsStreamOf } from '../events/ids.ts'
 import { inboxCodec } from '../events/inbox-events.ts'
 import { noteCodec } from '../events/notes.ts'
 import { turnCodec } from '../events/turn-events.ts'
@@ -14,7 +15,7 @@ import { pagesOf } from '../store/pages.ts'
 import type { EventStore } from '../store/port.ts'
 import { endOf, extentOf } from '../store/whole/whole-writes.ts'
 
-type Kind = 'note' | 'turn' | 'inbox'
+type Kind = 'note' | 'turn' | 'inbox' | 'archive'
 
 interface Found {
   /** Number of notes and links that passed verification. */
@@ -32,7 +33,7 @@ interface Found {
 interface Beside {
   readonly kind: Kind
   /** Name under which an `Erased` event records the events of this stream. */
-  readonly erasedAs: 'notes' | 'turns' | 'inbox'
+  readonly erasedAs: Exclude<ContentKind, 'events'>
   readonly stream: string
   readonly name: string
   readonly decode: (
@@ -63,6 +64,13 @@ const besideOf = (conversation: string): readonly Beside[] => [
     name: 'event of its inbox',
     decode: inboxCodec.decode,
   },
+  {
+    kind: 'archive',
+    erasedAs: 'archive',
+    stream: archiveStreamOf(conversation),
+    name: 'part of its original file',
+    decode: archiveCodec.decode,
+  },
 ]
 
 export const streamsBeside = (conversation: string): readonly string[] =>
@@ -75,7 +83,7 @@ export const notAsErased =
   'it is not as its recorded erasure left it: it was changed, or its content is there again'
 
 /**
- * Verifies the streams of a conversation's notes, turns and inbox: reads each one from its first event and recomputes every `prev`.
+ * Verifies the streams of a conversation's notes, turns, inbox and archive: reads each one from its first event and recomputes every `prev`.
  *
  * @param erasures the erasures that the conversation records
  */

@@ -225,6 +225,7 @@ export interface ErasedData {
   readonly notes?: ErasedEvents | undefined
   readonly turns?: ErasedEvents | undefined
   readonly inbox?: ErasedEvents | undefined
+  readonly archive?: ErasedEvents | undefined
   /** The person who had the content erased. */
   readonly by?: string | undefined
   readonly reason?: string | undefined

@@ -137,6 +137,7 @@ export const dataSchemas = {
     notes: erasedSchema.optional(),
     turns: erasedSchema.optional(),
     inbox: erasedSchema.optional(),
+    archive: erasedSchema.optional(),
     by: z.string().min(1).optional(),
     reason: z.string().optional(),
   }),

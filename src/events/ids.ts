@@ -33,12 +33,15 @@ export const [turnsStreamOf, turnedIn] = streams('turns-')
  * conversation.
  */
 export const [inboxStreamOf, queuedIn] = streams('inbox-')
+/** Conversions between a conversation id and the stream with the file of another program from which the conversation was imported. */
+export const [archiveStreamOf, archivedIn] = streams('archive-')
 /** Names of the streams of a conversation that have content, from its id. Its own comes first: what is erased there decides the rest. */
 export const contentStreams = {
   events: streamOf,
   notes: notesStreamOf,
   turns: turnsStreamOf,
   inbox: inboxStreamOf,
+  archive: archiveStreamOf,
 } as const
 /** Kind of a stream that has content, as `Erased` events name it. */
 export type ContentKind = keyof typeof contentStreams

@@ -53,7 +53,7 @@ const removers: { readonly [T in keyof EventData]: ContentRemover<EventData[T]> 
 
 const withoutReason = ({ reason: _reason, ...data }: Fields): Fields => data
 
-/** Content removers of the events of notes, inboxes and turns. Events of other types have no content. */
+/** Content removers of the events of notes, inboxes, turns and archives. Events of other types have no content. */
 const sideRemovers: Readonly<Record<string, ContentRemover<Fields>>> = {
   Noted: ({ kind, at }) => ({ kind, at }),
   Linked: ({ ref, ...data }, mark) => ({ ...data, ...(ref !== undefined && { ref: mark }) }),
@@ -74,6 +74,7 @@ const sideRemovers: Readonly<Record<string, ContentRemover<Fields>>> = {
   TurnParked: (data) => ({ ...data, errors: [] }),
   TurnCancelled: withoutReason,
   TurnUnparked: withoutReason,
+  FileArchived: ({ format, from, bytes }) => ({ format, from, bytes }),
   TurnsPaused: withoutReason,
   TurnsResumed: withoutReason,
 }

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { decode } from '../events/codec.ts'
 import { type ConversationEvent, type Metadata, START } from '../events/events.ts'
-import { inboxStreamOf, notesStreamOf, streamOf, turnsStreamOf } from '../events/ids.ts'
+import { archiveStreamOf, inboxStreamOf, notesStreamOf, streamOf, turnsStreamOf } from '../events/ids.ts'
 import { inboxCodec } from '../events/inbox-events.ts'
 import { type RecordedTurnFact, turnCodec } from '../events/turn-events.ts'
 import { isFinal } from '../projections/final.ts'
@@ -126,8 +126,9 @@ export async function* orderOf(store: EventStore, { id, offset, last }: Own): Fa
     },
   )
   const notes = yield* endOf(notesStreamOf(id))
+  const archive = yield* endOf(archiveStreamOf(id))
   // Newest first. Readers assume that notes begin after their conversation.
-  const stretches: CopySegment[] = [inbox.whole, turns.whole, notes, own]
+  const stretches: CopySegment[] = [inbox.whole, turns.whole, archive, notes, own]
   let final: ConversationEvent | undefined
   let rest = Math.max(turns.whole.last, inbox.whole.last)
   for await (const read of newestFirst(store, rest < 0 ? { ...own, last: -1 } : own)) {

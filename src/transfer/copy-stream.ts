@@ -1,7 +1,7 @@
 import { unwrap, type Fallible } from '../result/fallible.ts'
 import { hashOf } from '../events/codec.ts'
 import type { EventTooLarge } from '../events/errors.ts'
-import { inboxStreamOf, streamOf, turnsStreamOf } from '../events/ids.ts'
+import { archiveStreamOf, inboxStreamOf, streamOf, turnsStreamOf } from '../events/ids.ts'
 import { batchesOf } from './batches.ts'
 import { appendErasing, type ErasureCopy, replacingFor } from './copy-erasures.ts'
 import { breath } from '../store/breath.ts'
@@ -145,6 +145,7 @@ async function* appendRest(
 const nameIn = (conversation: string, stream: string): string => {
   if (stream === streamOf(conversation)) return 'event'
   if (stream === inboxStreamOf(conversation)) return 'queued message'
+  if (stream === archiveStreamOf(conversation)) return 'part of the original file'
   return stream === turnsStreamOf(conversation) ? 'event of the turns' : 'note'
 }
 

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { invalidInput } from '../events/errors.ts'
 import { notesStreamOf, streamOf } from '../events/ids.ts'
+import { readers } from './formats/built-in.ts'
 import { type ImportError, unknownFormat } from './formats/errors.ts'
 import type { SessionFile } from './formats/parse-session.ts'
 import type { ImportPlan, StoredConversation, StoredImport } from './formats/plan.ts'
@@ -14,16 +15,22 @@ import type { WriteError } from '../store/errors.ts'
 import { checkOptions, kinds, oneOf } from '../store/options.ts'
 import type { ImportResult } from './import-result.ts'
 import { fileDigest, findKnownImport, noteImport } from './known-file.ts'
+import { createFileCopy, type FileCopy, prepareArchive } from './prepare-archive.ts'
 import { prepare, type PreparedAppend, prepareStored } from './prepare-events.ts'
 import { prepareNotes, prepareStoredNotes } from './prepare-notes.ts'
 import { readAny } from './read-any.ts'
-import { isStream, type OpenSession, sessionProblem, type SessionStream } from './read-session.ts'
+import { isStream, type OpenSession, readFileBytes, sessionProblem, type SessionStream } from './read-session.ts'
 import { fileShelf } from './shelf.ts'
 import { type Addition, writeAll } from './write-whole.ts'
 
 export interface ImportOptions {
   /** Called after each batch with the number of new events written so far and the total. */
   readonly progress?: ((written: number, total: number) => void) | undefined
+  /**
+   * True to keep the file itself, too, compressed, so that `original` returns it to the byte. It applies to a file of another program
+   * that contains one conversation. Default true.
+   */
+  readonly archive?: boolean | undefined
 }
 
 type Importing<A> = Fallible<ImportError | WriteError, A>
@@ -58,17 +65,18 @@ export async function* importSession(
   const problem = sessionProblem(session)
   if (problem !== undefined) return yield invalidInput('session', problem)
   yield* unwrap(checkOptions<Partial<SessionFile & SessionStream>>(session, sessionFields()))
-  const { progress } = yield* unwrap(checkOptions(options, { progress: kinds.call }))
-  if (!isStream(session)) return yield* readAndWrite(store, session, progress)
+  const wishes = yield* unwrap(checkOptions(options, { progress: kinds.call, archive: kinds.flag }))
+  const { archive = true } = wishes
+  if (!isStream(session)) return yield* readAndWrite(store, session, wishes)
   const { bytes, ...rest } = session
-  if (typeof bytes !== 'function') return yield* readAndWrite(store, { ...rest, bytes }, progress)
-  const before = fileDigest(rest)
+  if (typeof bytes !== 'function') return yield* readAndWrite(store, { ...rest, bytes }, wishes)
+  const before = fileDigest(rest, archive)
   yield* catchTyped<ImportError, void>(() => readThrough(before.taking(bytes)))
   const known = await findKnownImport(store, before.stream())
   if (known) return known
   // The file may have grown since.
-  const digest = fileDigest(rest)
-  const imported = yield* readAndWrite(store, { ...rest, bytes: digest.taking(bytes) }, progress)
+  const digest = fileDigest(rest, archive)
+  const imported = yield* readAndWrite(store, { ...rest, bytes: digest.taking(bytes) }, wishes)
   // A file that differs must say so each time.
   if (imported.conversations.every(({ changed, erased }) => (changed ?? erased) === undefined))
     await noteImport(store, digest.stream(), imported)
@@ -82,26 +90,44 @@ const readThrough = async (bytes: OpenSession['bytes']): Promise<void> => {
 async function* readAndWrite(
   store: LayeredStore,
   session: SessionFile | OpenSession,
-  progress: ImportOptions['progress'],
+  { progress, archive = true }: ImportOptions,
 ): Importing<ImportResult> {
   const room = fileShelf()
+  const copy = archive && session.format !== 'palimpsest' ? createFileCopy() : undefined
   try {
     // The shelf's file is read until the last event is written.
     const imported = yield* catchTyped<ImportError, E.Either<ImportError | WriteError, ImportResult>>(
       async () => {
-        const { read, shelf } = await readAny(session, room)
-        return E.isLeft(read) ? read : run(importPlan(store, session.file, read.right, { shelf, progress }))
+        const { read, shelf } = await readAny(copied(session, copy), room)
+        return E.isLeft(read)
+          ? read
+          : run(importPlan(store, session.file, read.right, { shelf, progress, copy }))
       },
     )
     return yield* unwrap(imported)
   } finally {
     room.close()
+    copy?.close()
   }
+}
+
+/** Returns the session, whose bytes are copied as they are read. */
+const copied = (
+  session: SessionFile | OpenSession,
+  copy: FileCopy | undefined,
+): SessionFile | OpenSession => {
+  if (!copy) return session
+  if (isStream(session))
+    return { ...session, bytes: copy.taking(readFileBytes(session.file, session.bytes)) }
+  copy.add(session.text)
+  return session
 }
 
 interface Means {
   readonly shelf: Shelf
   readonly progress: ImportOptions['progress']
+  /** The bytes of the file; undefined if they are not to be archived. */
+  readonly copy: FileCopy | undefined
 }
 interface Try extends Means {
   /** Number of events that this import has added to each stream, in all attempts together. */
@@ -122,7 +148,7 @@ async function* importOnce(
   store: LayeredStore,
   file: string,
   plan: ImportPlan | StoredImport,
-  { shelf, progress, added }: Try,
+  { shelf, progress, copy, added }: Try,
 ): Importing<ImportResult> {
   const { format, report } = plan
   const prepared: PreparedAppend[] = []
@@ -141,6 +167,10 @@ async function* importOnce(
       isWithoutMessages: true,
     }
   const additions = [...prepared, ...(yield* prepareAllNotes(store, plan, prepared))]
+  const [only, ...others] = prepared
+  // A file with several conversations is not archived, because erasing one of them would have to erase what the others are in, too.
+  if (copy && only && others.length === 0 && only.erased === undefined && readers.has(format))
+    additions.push(yield* prepareArchive(store, only.id, copy, { format, shelf }))
   const total = additions.reduce((sum, { events }) => sum + events.length, 0)
   let written = 0
   yield* writeAll(store, additions, ({ stream }, events) => {

@@ -40,10 +40,15 @@ export interface FileDigest {
   readonly stream: () => string | undefined
 }
 
-/** Returns a digest of a file and of everything else that determines the result of its import. */
-export const fileDigest = (options: SessionOptions): FileDigest => {
+/**
+ * Returns a digest of a file and of everything else that determines the result of its import.
+ *
+ * @param archive whether the file is to be archived, too
+ */
+export const fileDigest = (options: SessionOptions, archive: boolean): FileDigest => {
   const { format = '', id = '', skipBadLines = false } = options
-  const hash: Hash = createHash('sha256').update(JSON.stringify([readingEdition, format, id, skipBadLines]))
+  const decisive = [readingEdition, format, id, skipBadLines, archive]
+  const hash: Hash = createHash('sha256').update(JSON.stringify(decisive))
   let length = 0
   const add = (piece: Uint8Array): void => {
     hash.update(piece)

@@ -65,12 +65,12 @@ export async function* prepare(
 }
 
 /**
- * Encodes an event for the shelf, one field per line. Only the last field could contain a newline, because the others are an id, a type
+ * Encodes an event for a shelf, one field per line. Only the last field could contain a newline, because the others are an id, a type
  * and JSON.
  */
-const textOf = ({ id, type, metadata, data }: StoredEvent): string => `${id}\n${type}\n${metadata}\n${data}`
+export const textOf = ({ id, type, metadata, data }: StoredEvent): string => `${id}\n${type}\n${metadata}\n${data}`
 
-const eventIn = (text: string): StoredEvent => {
+export const eventIn = (text: string): StoredEvent => {
   const first = text.indexOf('\n')
   const second = text.indexOf('\n', first + 1)
   const third = text.indexOf('\n', second + 1)

@@ -7,6 +7,9 @@ import { toError } from '../result/typed-error.ts'
 
 /** A shelf that may use a temporary file and must be closed. */
 export interface FileShelf extends Shelf {
+  /** Like `putText`, for bytes. */
+  readonly putBytes: (bytes: Uint8Array) => number
+  readonly getBytes: (place: number) => Buffer
   /** Lets another thread add values. This thread must not add values until it calls `takeBack`. */
   readonly lend: () => Lent
   /** Takes the shelf back, including the values that the other thread added. */
@@ -54,26 +57,30 @@ export const fileShelf = (inMemory: number = room, lent?: Lent): FileShelf => {
     buffer.copy(larger, 0, 0, filled)
     buffer = larger
   }
-  const put = (text: string): number => {
-    const length = Buffer.byteLength(text)
+  const putWith = (length: number, write: (at: number) => void): number => {
     reserve(headBytes + length)
     const place = written + filled
     buffer.writeUInt32LE(length, filled)
-    buffer.write(text, filled + headBytes)
+    write(filled + headBytes)
     filled += headBytes + length
     return place
   }
-  const get = (place: number): string => {
+  const put = (text: string): number => putWith(Buffer.byteLength(text), (at) => buffer.write(text, at))
+  const bytesAt = (place: number): Buffer => {
     const bytes = (at: number, length: number): Buffer =>
       at < written && file ? file.read(at, length) : buffer.subarray(at - written, at - written + length)
     const length = bytes(place, headBytes).readUInt32LE()
-    return bytes(place + headBytes, length).toString()
+    return bytes(place + headBytes, length)
   }
+  const get = (place: number): string => bytesAt(place).toString()
   return {
     put: (value) => attempt(() => put(JSON.stringify(value))),
     get: (place) => attempt(() => JSON.parse(get(place)) as unknown),
     putText: (text) => attempt(() => put(text)),
     getText: (place) => attempt(() => get(place)),
+    putBytes: (bytes) => attempt(() => putWith(bytes.length, (at) => buffer.set(bytes, at))),
+    // The next read may overwrite the bytes.
+    getBytes: (place) => attempt(() => Buffer.from(bytesAt(place))),
     lend: () => attempt(() => ({ file: flush().descriptor, written })),
     takeBack: (back) => {
       written = back.written

@@ -48,7 +48,7 @@ const inPi = (block: Block): unknown => {
 }
 
 const imported = async (name: 'claude-code' | 'pi', view: SessionView): Promise<readonly Said[]> => {
-  const write = await clients[name].load()
+  const { write } = await clients[name].load()
   const store = await openStore('memory:')
   const text = [...write(view, target).lines].join('')
   const { conversations } = await store.importSession({ file: 'a.jsonl', text, format: name })

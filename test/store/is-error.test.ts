@@ -86,6 +86,7 @@ describe('isError', () => {
       NothingToUndo: true,
       PriceMissing: true,
       OutOfRange: true,
+      OriginalNotKept: true,
       OutcomeUnknown: true,
       SchemeTaken: true,
       SealContradicted: true,

@@ -101,6 +101,7 @@ const write = async (
     notes,
     turns,
     inbox,
+    archive,
     contents,
     recent,
     rewritten,
@@ -111,6 +112,7 @@ const write = async (
     ...(notes > 0 ? [plural(notes, 'note')] : []),
     ...(turns > 0 ? [plural(turns, 'record of its turns', 'records of its turns')] : []),
     ...(inbox > 0 ? [plural(inbox, 'queued message')] : []),
+    ...(archive > 0 ? ['the original file'] : []),
     ...(contents > 0 ? [plural(contents, 'large content')] : []),
   ]
   const nothing = again

@@ -12,7 +12,7 @@ import { anthropicRequest } from '../../transfer/formats/write-anthropic.ts'
 import { visible, visibleJson, visibleLines } from '../../transfer/formats/visible.ts'
 import { unknownChoice, usage } from '../errors.ts'
 import { pattern, position, withholdOption } from '../options.ts'
-import { writerOf } from '../output-file.ts'
+import { type FilePieces, writerOf } from '../output-file.ts'
 import { type DisclosureOptions, inspectExport } from '../inspect-export.ts'
 import { folderAt, installSession, planSession, reportInstalled, writeLost } from '../client-session.ts'
 import type { CommandSession, Shell } from '../shell.ts'
@@ -32,7 +32,7 @@ export const addExport = (program: Command, shell: Shell): void => {
     .description('write a conversation to standard output or to a file')
     .option(
       '--format <format>',
-      'palimpsest, anthropic, markdown (or md), html, vcon, prov, claude-code, codex, pi, opencode, or one registered by --load',
+      'palimpsest, anthropic, markdown (or md), html, vcon, prov, original, claude-code, codex, pi, opencode, or one registered by --load',
       'palimpsest',
     )
     .option(
@@ -67,6 +67,7 @@ html:       the page of \`palimpsest serve\` about this conversation, in a file
             that opens without a server
 vcon, prov: for other programs, in the formats of IETF drafts and W3C PROV;
             docs/interchange.md says what they cover
+original:   the file from which the conversation was imported, to the byte
 claude-code, codex, pi, opencode:
             what the model sees, as a new session of this client; standard error
             lists what is lost. \`palimpsest continue\` also starts the client
@@ -90,14 +91,22 @@ Examples:
           throw toError(
             usage(`--${install ? 'install' : 'cwd'} is for --format ${sessionFormats.join(', ')}`),
           )
-        const exporter = format === 'html' ? htmlOf(session, options) : await exporterOf(format)
-        if (!exporter) throw toError(unknownChoice('--format', format, ['html', ...writableFormats()]))
+        const exporter =
+          format === 'html'
+            ? htmlOf(session, options)
+            : format === 'original'
+              ? original
+              : await exporterOf(format)
+        if (!exporter)
+          throw toError(unknownChoice('--format', format, ['html', 'original', ...writableFormats()]))
+        if (format === 'original' && at !== undefined)
+          throw toError(usage('the original file is exported whole: omit --at'))
         if (format !== 'html' && calls) throw toError(usage('--calls is for --format html'))
         if (
           session.out.isTerminal &&
           out === undefined &&
           !install &&
-          (exporter.kind === 'lines' || format === 'html')
+          (exporter.kind === 'lines' || format === 'html' || format === 'original')
         )
           throw toError(
             usage(`an export in the format ${format} is for a file: --out FILE writes it, --out - prints it`),
@@ -155,20 +164,28 @@ const htmlOf = ({ store }: CommandSession, options: Options) => ({
   },
 })
 
+/** Returns the file from which a conversation was imported, to the byte. */
+const original = {
+  kind: 'bytes' as const,
+  pieces: async function* (chat: Conversation): AsyncGenerator<Uint8Array, void> {
+    yield* (await chat.original()).pieces
+  },
+}
+
 /** Prints an export. With `--json`, a document or a text becomes a field of a JSON object; the other kinds are JSON already. */
 const print = async (
   { out, isJson }: CommandSession,
-  kind: FormatExporter['kind'],
+  kind: FormatExporter['kind'] | 'bytes',
   { conversation, format }: { readonly conversation: string; readonly format: string },
-  pieces: AsyncIterable<string> | Iterable<string>,
+  pieces: FilePieces,
 ): Promise<void> => {
   if (isJson && (kind === 'document' || kind === 'text')) {
     let text = ''
-    for await (const piece of pieces) text += piece
+    for await (const piece of pieces) text += String(piece)
     return out.json({ conversation, [kind === 'document' ? format : kind]: text })
   }
-  const shown = out.isTerminal || kind === 'json' ? shownAs[kind] : undefined
-  for await (const piece of pieces) await out.text(shown ? shown(piece) : piece)
+  const shown = kind !== 'bytes' && (out.isTerminal || kind === 'json') ? shownAs[kind] : undefined
+  for await (const piece of pieces) await out.text(shown ? shown(String(piece)) : piece)
 }
 
 /** Functions that make an export safe to show on a terminal, by kind of export. */

@@ -31,6 +31,7 @@ interface Options {
   readonly skipBadLines?: boolean
   readonly verbose?: boolean
   readonly last?: true
+  readonly archive: boolean
 }
 
 export const addImport = (program: Command, shell: Shell): void => {
@@ -45,6 +46,7 @@ export const addImport = (program: Command, shell: Shell): void => {
     )
     .option('--id <id>', 'id of the conversation (default: the id of the session)')
     .option('--last', 'import the newest session of this machine, of --format if it is given')
+    .option('--no-archive', 'do not keep the file itself, from which it could be exported to the byte')
     .option('--skip-bad-lines', 'skip unreadable lines, and list them')
     .option('--verbose', 'of several files: report on each one, instead of sums and a few examples')
     .addHelpText(
@@ -219,7 +221,7 @@ const checkReadable = (file: string): void => {
 export const importFile = async (
   { store, out, host }: CommandSession,
   file: string,
-  options: Options,
+  { archive, ...options }: Options,
 ): Promise<ImportResult> => {
   const problem = folderProblem(file)
   if (problem) throw toError(problem)
@@ -237,7 +239,8 @@ export const importFile = async (
   try {
     const name = file === '-' ? 'standard input' : file
     const session = { ...options, file: name, bytes: bytesOf(file, host) }
-    return await withBoundedHeap(() => store.importSession(session, out.isTerminal ? { progress } : {}))
+    const wishes = { archive, ...(out.isTerminal && { progress }) }
+    return await withBoundedHeap(() => store.importSession(session, wishes))
   } catch (error) {
     const failure = failureOf(error)
     if (failure._tag !== 'BadLine' || options.format === undefined) throw error

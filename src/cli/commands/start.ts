@@ -42,7 +42,7 @@ Examples:
     )
     .action(
       shell.action('created', async (session, file: string | undefined, options: Options) => {
-        const imported = await importFile(session, file ?? fileURLToPath(sample), {})
+        const imported = await importFile(session, file ?? fileURLToPath(sample), { archive: true })
         const id = imported.conversations[0]?.id
         if (id === undefined) throw toError(usage(`${file} contains no conversation`))
         if (options.web) return showPage(session, id, options.port)

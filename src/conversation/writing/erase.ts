@@ -58,6 +58,8 @@ export interface ErasedContent {
   readonly notes: number
   readonly turns: number
   readonly inbox: number
+  /** Number of parts erased of the archived file from which the conversation was imported. */
+  readonly archive: number
   /** Number of contents stored outside events that were removed, because no event refers to them any more. */
   readonly contents: number
   /**
@@ -125,7 +127,7 @@ export async function* erase(
   yield* checkNotHeld(events, conversation)
   const time = new Date().toISOString()
   const { by, reason, dryRun = false } = options
-  const erased = { positions: [] as number[], notes: 0, turns: 0, inbox: 0 }
+  const erased = { positions: [] as number[], notes: 0, turns: 0, inbox: 0, archive: 0 }
   const contents = new Set<string>()
   let isBegun = false
   // Read before the checks: what others write from now on may be a waiting call or message, and is not what was asked to be erased.
@@ -188,11 +190,14 @@ export async function* firstOlder(
 ): Fallible<StoreError, string | undefined> {
   const limit = before.toISOString()
   const pace = pacer()
+  // True for what an erasure that was interrupted left of an archive.
+  let isRest = false
   for (const kind of contentKinds)
     for await (const page of pagesOf(events, contentStreams[kind](conversation)))
       for (const stored of yield* unwrap(page)) {
         const time = timeIn(stored.metadata)
-        if (time < limit && hasContent(stored)) return time
+        isRest ||= kind === 'archive' && erasedStub(stored.metadata) !== undefined
+        if ((time < limit || isRest) && hasContent(stored)) return time
         const pause = pace(stored.data.length)
         if (pause) await pause
       }
@@ -263,7 +268,10 @@ const newChoice = ({ positions, notes, before }: EraseOptions, offset: number, t
   const wantedNotes = notes && new Set(notes)
   const limit = before?.toISOString()
   const commands = new Set<unknown>()
+  let isAny = false
   const isChosen = (kind: ContentKind, at: number, { data, metadata }: RecordedEvent): boolean => {
+    // The file has the text of every event.
+    if (kind === 'archive') return isAny || !wanted
     if (kind === 'notes') return wantedNotes ? wantedNotes.has(at) : !wanted
     if (!wanted) return true
     if (kind === 'turns') return wanted.has(replyIn(data))
@@ -272,8 +280,13 @@ const newChoice = ({ positions, notes, before }: EraseOptions, offset: number, t
     if (wanted.has(at)) commands.add(commandIn(metadata))
     return wanted.has(at)
   }
-  return (kind, at, stored) =>
-    isChosen(kind, at, stored) && (limit === undefined || timeIn(stored.metadata) < limit) ? time : undefined
+  return (kind, at, stored) => {
+    // What is in the file is older than the import.
+    const isOld = limit === undefined || timeIn(stored.metadata) < limit || (kind === 'archive' && isAny)
+    if (!isOld || !isChosen(kind, at, stored)) return undefined
+    isAny = true
+    return time
+  }
 }
 
 /** Chooses the events that the conversation records as erased, each with the time of its erasure. */
@@ -302,7 +315,7 @@ const countedForm: typeof erasedForm = (stored) =>
   canHaveStub(stored) ? { ...stored, data: '', metadata: '' } : undefined
 
 /**
- * Yields everything to erase up to the ends of the streams, stream by stream. Throws a `StoreError`, or `CannotErase` for an event of
+ * Yields everything to erase up to the ends of the streams, stream by stream, with the archive after the first event. Throws a `StoreError`, or `CannotErase` for an event of
  * another program.
  */
 async function* erasables(
@@ -312,7 +325,7 @@ async function* erasables(
   ends: ReadonlyMap<ContentKind, number>,
   timeFor: Choice,
 ): AsyncGenerator<Erasable, void> {
-  for (const kind of contentKinds) {
+  const found = async function* (kind: ContentKind): AsyncGenerator<Erasable, void> {
     const stream = contentStreams[kind](conversation)
     const first = kind === 'events' ? offset : 0
     for await (const page of pagesOf(events, stream, { to: ends.get(kind) ?? -1 })) {
@@ -336,6 +349,15 @@ async function* erasables(
       for (const one of chosen) yield { ...one, contents: contents.get(keyOfPlace(one)) ?? [] }
     }
   }
+  let isFirst = true
+  for (const kind of contentKinds.filter((each) => each !== 'archive'))
+    for await (const one of found(kind)) {
+      yield one
+      // In the same append as the first event, so that an erasure that is interrupted does not leave the file.
+      if (isFirst) yield* found('archive')
+      isFirst = false
+    }
+  if (isFirst) yield* found('archive')
 }
 
 interface Read {

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { unwrap, run, type Fallible, task } from '../../result/fallible.ts'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { InvalidInput } from '../../events/errors.ts'
-import { conversationOf, inboxStreamOf, notesStreamOf, streamOf, turnsStreamOf } from '../../events/ids.ts'
+import { archiveStreamOf, conversationOf, inboxStreamOf, notesStreamOf, streamOf, turnsStreamOf } from '../../events/ids.ts'
 import { type DiagnosisFinding, findingOf } from '../diagnosis.ts'
 import type { StoreError } from '../errors.ts'
 import { configurationsFinding } from './configurations.ts'
@@ -111,6 +111,7 @@ const beside = [
   [notesStreamOf(''), 'the notes of'],
   [turnsStreamOf(''), 'the turns of'],
   [inboxStreamOf(''), 'the inbox of'],
+  [archiveStreamOf(''), 'the original file of'],
 ] as const
 
 /** Describes a stream for users; returns undefined if the stream neither contains nor accompanies a conversation. */

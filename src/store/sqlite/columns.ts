@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { hashOf } from '../../events/codec.ts'
-import { conversationOf, eventId, notedIn, queuedIn, turnedIn } from '../../events/ids.ts'
+import { archivedIn, conversationOf, eventId, notedIn, queuedIn, turnedIn } from '../../events/ids.ts'
 import { breath } from '../breath.ts'
 import type { StoreError } from '../errors.ts'
 import { createLruCache } from '../lru.ts'
@@ -27,7 +27,7 @@ export interface ColumnsReport {
 /** Functions that recognize the names of streams that commands search for their own earlier writes. */
 const lookedIn = [conversationOf, notedIn, queuedIn]
 /** Functions that recognize the names of streams that `verify` reads to the end. */
-const verified = [...lookedIn, turnedIn]
+const verified = [...lookedIn, turnedIn, archivedIn]
 
 /** Maximum number of problems to report. */
 const mostProblems = 3

@@ -6,8 +6,8 @@ import type { StubbedEvents } from './withheld.ts'
 
 /** A part of what an export contains. */
 export interface ExportPlace {
-  readonly kind: 'event' | 'note' | 'link' | 'title' | 'turn'
-  /** Position of the event or note, or revision of the event in the stream of turns. */
+  readonly kind: 'event' | 'note' | 'link' | 'title' | 'turn' | 'line'
+  /** Position of the event or note, revision of the event in the stream of turns, or number of the line of a file. */
   readonly position?: number
 }
 export interface ExportPart {

@@ -1,8 +1,10 @@
+import { createInterface } from 'node:readline'
+import { Readable } from 'node:stream'
 import type { ConversationEvent } from '../../events/events.ts'
 import { configurationOf, type Effective } from '../../projections/effective.ts'
 import { invalidInput } from '../../events/errors.ts'
 import { rangesOf } from '../../events/ranges.ts'
-import { toError } from '../../result/typed-error.ts'
+import { isTyped, toError } from '../../result/typed-error.ts'
 import { redactMatches } from './redact.ts'
 import type { ReadableConversation } from '../formats/readable-conversation.ts'
 import { isSessionFormat } from '../formats/plan.ts'
@@ -73,8 +75,8 @@ export const prepareExport = async (
   { withhold = [], redact, force, title, ...rest }: ExportWishes,
 ): Promise<PreparedExport> => {
   const { format, at } = rest
-  if (format === 'palimpsest' && (withhold.length > 0 || redact))
-    throw toError(invalidInput(redact ? 'redact' : 'withhold', verbatim))
+  if ((format === 'palimpsest' || format === 'original') && (withhold.length > 0 || redact))
+    throw toError(invalidInput(redact ? 'redact' : 'withhold', verbatim[format]))
   const withheld = await readWithheld(chat, withhold, at)
   // Nothing is looked for, so a forced export is read only once.
   if (force && withheld.size === 0 && !redact) return { withheld, repeated: [], redacted: 0 }
@@ -85,8 +87,11 @@ export const prepareExport = async (
   return { withheld, ...found }
 }
 
-const verbatim =
-  'a palimpsest export is verbatim, because its events are hashed: choose another format, or a bundle, which can withhold events'
+const verbatim = {
+  palimpsest:
+    'a palimpsest export is verbatim, because its events are hashed: choose another format, or a bundle, which can withhold events',
+  original: 'the original file is exported to the byte: choose another format',
+}
 
 /** Looks for credentials in the events of a document. Throws `SecretsFound` unless there are none. */
 export const refuseSecretsInDocument = async (
@@ -202,6 +207,8 @@ export const placeText = ({ kind, position }: ExportPlace): string => {
       return 'title'
     case 'turn':
       return `turn event ${position}`
+    case 'line':
+      return `line ${position}`
   }
 }
 
@@ -211,7 +218,10 @@ async function* partsOf(
 ): AsyncGenerator<ExportPart, void> {
   if (format === 'palimpsest' && isWhole) return yield* storedParts(chat)
   if (format === 'anthropic') return yield* contextParts(await chat.context({ at }))
-  if (isSessionFormat(format)) return yield* itemParts(await chat.context({ at }))
+  if (format === 'original') return yield* originalParts(chat)
+  // A session that is copied from the original file has what a compaction hides, too.
+  const isCopied = isSessionFormat(format) && (await formatOfOriginal(chat)) === format
+  if (isSessionFormat(format) && !isCopied) return yield* itemParts(await chat.context({ at }))
   for await (const event of chat.events({ to: at })) yield eventPart(event)
   if (format !== 'html' && format !== 'palimpsest') return
   const isIn = (noted: PlacedNote): boolean => noted.at <= at
@@ -252,6 +262,22 @@ async function* storedParts({
     const at = Number(Reflect.get(Object(value), 'at') ?? 0)
     yield { place: { kind, position: kind === 'event' ? position++ : at }, value }
   }
+}
+
+const formatOfOriginal = async ({ original }: Pick<PreparedConversation, 'original'>): Promise<string | undefined> => {
+  try {
+    return (await original()).format
+  } catch (error) {
+    if (isTyped(error) && error._tag === 'OriginalNotKept') return undefined
+    throw error
+  }
+}
+
+/** Yields the lines of the original file. */
+async function* originalParts({ original }: Pick<PreparedConversation, 'original'>): AsyncGenerator<ExportPart, void> {
+  const lines = createInterface({ input: Readable.from((await original()).pieces), crlfDelay: Infinity })
+  let line = 0
+  for await (const text of lines) yield { place: { kind: 'line', position: ++line }, value: parsed(text) ?? text }
 }
 
 /** Yields the parts of a bundle: the stored events that are not withheld, and those that turns recorded. */

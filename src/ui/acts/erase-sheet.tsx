@@ -166,12 +166,13 @@ const mostRepeated = 10
 
 /** Lists what an erasure removes, and which places repeat words of it. */
 const ReportList = ({ report }: { readonly report: Report }) => {
-  const { positions, notes, turns, inbox, contents, recent, rewritten, repeated } = report
+  const { positions, notes, turns, inbox, archive, contents, recent, rewritten, repeated } = report
   const parts = [
     ...(positions.length > 0 ? [`${count(positions.length, 'event')} (${rangesOf(positions)})`] : []),
     ...(notes > 0 ? [count(notes, 'note')] : []),
     ...(turns > 0 ? [`${count(turns, 'record')} of its turns`] : []),
     ...(inbox > 0 ? [count(inbox, 'queued message')] : []),
+    ...(archive > 0 ? ['the original file'] : []),
     ...(contents > 0 ? [count(contents, 'large content')] : []),
   ]
   const texts = [...Map.groupBy(repeated, ({ excerpt }) => excerpt)]

@@ -35,9 +35,10 @@ const chainWords: Readonly<Record<string, string>> = {
   note: 'is a note that was changed after it was written',
   turn: 'is a record of a turn that was changed after it was written',
   inbox: 'is a queued message that was changed after it was written',
+  archive: 'is a part of the original file that was changed after it was written',
 }
 /** Kinds of discrepancy in side streams, where positions do not refer to events of the conversation. */
-const beside: ReadonlySet<string> = new Set(['note', 'turn', 'inbox'])
+const beside: ReadonlySet<string> = new Set(['note', 'turn', 'inbox', 'archive'])
 
 /**
  * Range of positions in which sealed events were changed or removed. It begins after `after`, the newest sealed position known to be

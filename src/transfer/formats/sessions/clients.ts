@@ -1,5 +1,5 @@
 import type { SessionFormatName } from '../plan.ts'
-import type { WriteSession } from './session-writer.ts'
+import type { SessionWriter } from './session-writer.ts'
 
 /** Environment variables of a process. */
 type Env = Readonly<Record<string, string | undefined>>
@@ -20,7 +20,7 @@ export interface SessionClient {
   readonly resume: (id: string, file: string) => readonly string[]
   /** Extension of a file in this format, without the dot. */
   readonly extension: 'jsonl' | 'json'
-  readonly load: () => Promise<WriteSession>
+  readonly load: () => Promise<SessionWriter>
 }
 
 /** The clients by name. */
@@ -32,7 +32,7 @@ export const clients: Readonly<Record<SessionFormatName, SessionClient>> = {
     folder: (env, home) => env['CLAUDE_CONFIG_DIR'] || `${home}/.claude`,
     resume: (id) => ['--resume', id],
     extension: 'jsonl',
-    load: async () => (await import('./write-claude-code.ts')).writeClaudeCode,
+    load: async () => (await import('./write-claude-code.ts')).claudeCodeWriter,
   },
   codex: {
     name: 'codex',
@@ -41,7 +41,7 @@ export const clients: Readonly<Record<SessionFormatName, SessionClient>> = {
     folder: (env, home) => env['CODEX_HOME'] || `${home}/.codex`,
     resume: (id) => ['resume', id],
     extension: 'jsonl',
-    load: async () => (await import('./write-codex.ts')).writeCodex,
+    load: async () => (await import('./write-codex.ts')).codexWriter,
   },
   pi: {
     name: 'pi',
@@ -50,7 +50,7 @@ export const clients: Readonly<Record<SessionFormatName, SessionClient>> = {
     folder: (env, home) => env['PI_CODING_AGENT_DIR'] || `${home}/.pi/agent`,
     resume: (_, file) => ['--session', file],
     extension: 'jsonl',
-    load: async () => (await import('./write-pi.ts')).writePi,
+    load: async () => (await import('./write-pi.ts')).piWriter,
   },
   opencode: {
     name: 'opencode',
@@ -59,7 +59,7 @@ export const clients: Readonly<Record<SessionFormatName, SessionClient>> = {
     imports: (file) => ['import', file],
     resume: (id) => ['--session', id],
     extension: 'json',
-    load: async () => (await import('./write-opencode.ts')).writeOpencode,
+    load: async () => ({ write: (await import('./write-opencode.ts')).writeOpencode }),
   },
 }
 

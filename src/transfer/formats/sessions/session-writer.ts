@@ -1,3 +1,4 @@
+import { type Fields, isFields } from '../../../events/json.ts'
 import { type Lose, lossesOf, type SessionLoss } from './session-loss.ts'
 import type { SessionView, ViewMessage } from './session-view.ts'
 
@@ -13,8 +14,8 @@ export interface SessionTarget {
 
 /** A session as a file of another program. */
 export interface WrittenSession {
-  /** Way in which the session was made. A later version may also copy the program's own lines (`verbatim`). */
-  readonly way: 'rendered'
+  /** Way in which the session was made: written anew, or copied from the file of the program itself. */
+  readonly way: 'rendered' | 'verbatim'
   /** Id of the session for its program. */
   readonly id: string
   /** Path of the file below the client's home folder, with `/` as separator. */
@@ -27,22 +28,45 @@ export interface WrittenSession {
 /** Writes a view as a session of another program. */
 export type WriteSession = (view: SessionView, target: SessionTarget) => WrittenSession
 
+/** Writes sessions of one program. */
+export interface SessionWriter {
+  readonly write: WriteSession
+  /**
+   * Copies lines of a session of the same program under a new id. Everything else stays, because the program's own ids join the lines.
+   * Absent if the program's sessions have no lines.
+   */
+  readonly copy?: (lines: readonly string[], target: SessionTarget) => Pick<WrittenSession, 'path' | 'lines'>
+}
+
 /**
  * Makes a writer from a function that yields the entries of a session. The entries are made twice, first for their losses, so that
  * these are known before anything is written.
+ *
+ * @param renamed returns the line of another session of the program as a line of the session with this id
  */
-export const linesWriter =
-  (
-    pathOf: (target: SessionTarget) => string,
-    entriesOf: (messages: readonly ViewMessage[], target: SessionTarget, lose: Lose) => Iterable<object>,
-  ): WriteSession =>
-  (view, target) => ({
+export const linesWriter = (
+  pathOf: (target: SessionTarget) => string,
+  entriesOf: (messages: readonly ViewMessage[], target: SessionTarget, lose: Lose) => Iterable<object>,
+  renamed: (line: string, index: number, id: string) => string,
+): SessionWriter => ({
+  write: (view, target) => ({
     way: 'rendered',
     id: target.id,
     path: pathOf(target),
     lines: jsonLines(entriesOf(view.messages, target, () => undefined)),
     lost: [...view.lost, ...lossesOf((lose) => entriesOf(view.messages, target, lose))],
-  })
+  }),
+  copy: (lines, target) => ({
+    path: pathOf(target),
+    lines: lines.map((line, index) => `${renamed(line, index, target.id)}\n`),
+  }),
+})
+
+/** Returns the JSON of a session's first entry with other fields. */
+export const withFields = (line: string, change: (entry: Fields) => Fields): string => {
+  const entry: unknown = JSON.parse(line)
+  return isFields(entry) ? JSON.stringify(change(entry)) : line
+}
 
 function* jsonLines(entries: Iterable<object>): Generator<string> {
   for (const entry of entries) yield `${JSON.stringify(entry)}\n`

@@ -2,16 +2,18 @@ import { createHash } from 'node:crypto'
 import { isBlock } from '../../../events/blocks.ts'
 import type { ViewMessage } from './session-view.ts'
 import type { Lose } from './session-loss.ts'
-import { linesWriter, type SessionTarget, type WriteSession } from './session-writer.ts'
+import { linesWriter, type SessionTarget, type SessionWriter } from './session-writer.ts'
 import { asUserMessage } from './as-user-message.ts'
 
 // Claude Code finds a session in any folder of `projects` by the name of its file, and follows `parentUuid` from the last line. An
 // assistant line needs the id of its message: without it, the client joins lines that it should not.
 
-/** Writes a view as a transcript of Claude Code. */
-export const writeClaudeCode: WriteSession = linesWriter(
+/** Writes transcripts of Claude Code. */
+export const claudeCodeWriter: SessionWriter = linesWriter(
   ({ cwd, id }) => `projects/${cwd.replaceAll(/[^A-Za-z0-9]/g, '-').slice(0, 200)}/${id}.jsonl`,
   entriesOf,
+  // Only a key can stand like this in JSON: within a text, its quotes are escaped.
+  (line, _, id) => line.replaceAll(/"sessionId":"[^"]*"/g, `"sessionId":"${id}"`),
 )
 
 function* entriesOf(

@@ -2,16 +2,17 @@ import { isBlock } from '../../../events/blocks.ts'
 import { absentPart, type BlockPart, partOf, resultParts } from './block-parts.ts'
 import type { ViewMessage } from './session-view.ts'
 import type { Lose } from './session-loss.ts'
-import { linesWriter, type SessionTarget, type WriteSession } from './session-writer.ts'
+import { linesWriter, type SessionTarget, type SessionWriter, withFields } from './session-writer.ts'
 
 /** Size in bytes to which Codex cuts the output of a tool when it reads a session, unless its model allows more. */
 const longestOutput = 12_000
 
-/** Writes a view as a rollout of Codex. */
-export const writeCodex: WriteSession = linesWriter(
+/** Writes rollouts of Codex. */
+export const codexWriter: SessionWriter = linesWriter(
   ({ time, id }) =>
     `sessions/${time.slice(0, 10).replaceAll('-', '/')}/rollout-${time.slice(0, 19).replaceAll(':', '-')}-${id}.jsonl`,
   entriesOf,
+  (line, index, id) => (index > 0 ? line : withFields(line, (entry) => ({ ...entry, payload: { ...Object(entry['payload']), id } }))),
 )
 
 function* entriesOf(

@@ -3,13 +3,14 @@ import { asUserMessage } from './as-user-message.ts'
 import { absentPart, type BlockPart, partOf, resultParts } from './block-parts.ts'
 import type { ViewMessage } from './session-view.ts'
 import type { Lose } from './session-loss.ts'
-import { linesWriter, type SessionTarget, type WriteSession } from './session-writer.ts'
+import { linesWriter, type SessionTarget, type SessionWriter, withFields } from './session-writer.ts'
 
-/** Writes a view as a session of pi. */
-export const writePi: WriteSession = linesWriter(
+/** Writes sessions of pi. */
+export const piWriter: SessionWriter = linesWriter(
   ({ cwd, time, id }) =>
     `sessions/--${cwd.replace(/^[/\\]/, '').replaceAll(/[/\\:]/g, '-')}--/${time.replaceAll(/[:.]/g, '-')}_${id}.jsonl`,
   entriesOf,
+  (line, index, id) => (index > 0 ? line : withFields(line, (entry) => ({ ...entry, id }))),
 )
 
 function* entriesOf(

@@ -4,7 +4,9 @@ import { withStubs } from '../../disclosure/withheld.ts'
 import type { ExportOptions, FormatExporter } from '../exporter.ts'
 import type { ReadableConversation } from '../readable-conversation.ts'
 import type { SessionFormatName } from '../plan.ts'
+import type { OriginalFile } from '../../../conversation/reading/original.ts'
 import { clients, type SessionClient } from './clients.ts'
+import { linesUntil } from './original-lines.ts'
 import { sessionViewOf } from './session-view.ts'
 import type { WrittenSession } from './session-writer.ts'
 
@@ -24,21 +26,37 @@ export interface SessionExport extends WrittenSession {
  * lines are made as they are read, once. Throws a `ReadError`.
  */
 export const writeSession = async (
-  chat: Pick<ReadableConversation, 'events' | 'context'>,
+  chat: Pick<ReadableConversation, 'events' | 'context' | 'original'>,
   client: SessionClient,
   { at, withheld = new Map(), ...options }: SessionExportOptions,
-): Promise<SessionExport> =>
-  sessionFrom(await withStubs(chat, withheld).context({ at }), client, { ...options, withheld })
+): Promise<SessionExport> => {
+  const original = async () => chat.original().catch(() => undefined)
+  const effective = await withStubs(chat, withheld).context({ at })
+  return sessionFrom(effective, client, { ...options, withheld, original })
+}
+
+interface SessionSource extends Omit<SessionExportOptions, 'at'> {
+  /** Returns the file from which the conversation was imported; undefined if the store does not have it. */
+  readonly original: () => Promise<OriginalFile | undefined>
+}
 
 /** Writes an effective history as `writeSession` does. */
 export const sessionFrom = async (
   effective: Effective,
   client: SessionClient,
-  { cwd = '/', redact, withheld }: Omit<SessionExportOptions, 'at'>,
+  { cwd = '/', redact, withheld = new Map(), original }: SessionSource,
 ): Promise<SessionExport> => {
-  const [view, write] = await Promise.all([sessionViewOf(effective, { redact, withheld }), client.load()])
-  const written = write(view, { id: newSessionId(), cwd, time: new Date().toISOString() })
-  return { ...written, messages: view.messages.length }
+  const [view, { write, copy }] = await Promise.all([
+    sessionViewOf(effective, { redact, withheld }),
+    client.load(),
+  ])
+  const messages = view.messages.length
+  const target = { id: newSessionId(), cwd, time: new Date().toISOString() }
+  const file = copy && !redact && withheld.size === 0 ? await original() : undefined
+  const lines = file?.format === client.name ? await linesUntil(file, effective) : undefined
+  return copy && lines
+    ? { way: 'verbatim', id: target.id, ...copy(lines, target), lost: [], messages }
+    : { ...write(view, target), messages }
 }
 
 /** Returns a UUID of version 7, which Codex and pi give their sessions, too. */

@@ -1,0 +1,95 @@
+import { zstdDecompressSync } from 'node:zlib'
+import * as E from 'fp-ts/lib/Either.js'
+import { type ArchiveEvent, archiveCodec } from '../../events/archive-events.ts'
+import { archiveStreamOf } from '../../events/ids.ts'
+import { orThrow, unwrap, type Fallible } from '../../result/fallible.ts'
+import { toError } from '../../result/typed-error.ts'
+import type { StoreError } from '../../store/errors.ts'
+import { pagesOf } from '../../store/pages.ts'
+import type { EventStore } from '../../store/port.ts'
+import { readStreamEnd } from '../../store/whole/whole-writes.ts'
+
+/** The file of another program from which a conversation was imported, as it was at the last import. */
+export interface OriginalFile {
+  /** Format in which the file was read. */
+  readonly format: string
+  /** Size of the file in bytes. */
+  readonly bytes: number
+  /** SHA-256 of the file, in hex. */
+  readonly sha256: string
+  /** The bytes of the file, read from the store as they are iterated. Throws a `ReadError` during iteration. */
+  readonly pieces: AsyncIterable<Uint8Array>
+}
+
+/** The store does not have the file from which a conversation was imported; the message says why. */
+export interface OriginalNotKept {
+  readonly _tag: 'OriginalNotKept'
+  readonly message: string
+  readonly conversation: string
+}
+
+/** A part of an archived file: the first `bytes` bytes of an event. */
+interface ArchivedPart {
+  readonly revision: number
+  readonly bytes: number
+}
+
+/** Finds the parts of an archived file, in the order of the file. Their number is proportional to the size of the file. */
+export async function* archivedParts(
+  store: EventStore,
+  conversation: string,
+): Fallible<StoreError, { readonly parts: readonly ArchivedPart[]; readonly newest?: ArchiveEvent }> {
+  const stream = archiveStreamOf(conversation)
+  const { last } = yield* readStreamEnd(store, stream)
+  let parts: { readonly revision: number; readonly from: number; bytes: number }[] = []
+  let newest: ArchiveEvent | undefined
+  for await (const page of pagesOf(store, stream, { to: last?.revision ?? -1 }))
+    for (const stored of yield* unwrap(page)) {
+      newest = yield* unwrap(archiveCodec.decode(stored, stored))
+      const { from, bytes } = newest.data
+      parts = parts.filter((part) => part.from < from)
+      const before = parts.at(-1)
+      if (before) before.bytes = Math.min(before.bytes, from - before.from)
+      parts.push({ revision: stored.revision, from, bytes })
+    }
+  return { parts, ...(newest && { newest }) }
+}
+
+/** Yields the bytes of an archived file. Throws a `ReadError`. */
+export async function* originalPieces(
+  store: EventStore,
+  conversation: string,
+  parts: readonly ArchivedPart[],
+): AsyncGenerator<Uint8Array> {
+  const stream = archiveStreamOf(conversation)
+  for (const { revision, bytes } of parts) {
+    const range = { stream, from: revision, direction: 'forwards', limit: 1 } as const
+    const [stored] = await orThrow(store.read(range))
+    const decoded = stored && archiveCodec.decode(stored, stored)
+    if (!decoded) continue
+    if (E.isLeft(decoded)) throw toError(decoded.left)
+    const { zstd = '', bytes: maxOutputLength } = decoded.right.data
+    yield zstdDecompressSync(Buffer.from(zstd, 'base64'), { maxOutputLength }).subarray(0, bytes)
+  }
+}
+
+/** Finds the file from which a conversation was imported. */
+export async function* findOriginal(
+  store: EventStore,
+  conversation: string,
+): Fallible<StoreError | OriginalNotKept, OriginalFile> {
+  const { parts, newest } = yield* archivedParts(store, conversation)
+  if (!newest) return yield notKept(conversation, 'it was not imported, or its file was not archived')
+  const { erased } = newest.metadata
+  const { format, from, bytes, sha256 } = newest.data
+  if (erased || sha256 === undefined)
+    return yield notKept(conversation, `it was erased at ${erased?.time ?? 'an unknown time'}`)
+  const pieces = { [Symbol.asyncIterator]: () => originalPieces(store, conversation, parts) }
+  return { format, bytes: from + bytes, sha256, pieces }
+}
+
+const notKept = (conversation: string, why: string): OriginalNotKept => ({
+  _tag: 'OriginalNotKept',
+  message: `the store does not have the original file of ${conversation}: ${why}`,
+  conversation,
+})

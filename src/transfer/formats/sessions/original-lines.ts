@@ -1,0 +1,90 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { OriginalFile } from '../../../conversation/reading/original.ts'
+import type { ConversationEvent } from '../../../events/events.ts'
+import { type Effective, effective as effectiveOf, fieldsOf, messagesOf } from '../../../projections/effective.ts'
+import { breath } from '../../../store/breath.ts'
+import { sessionReader } from '../parse-session.ts'
+import { isStored } from '../plan.ts'
+import { planEvents } from '../plan-events.ts'
+import { createImportNotes, type FileLine, linesOf } from '../source.ts'
+import { unimportant } from '../stage.ts'
+
+/** Maximum size of a file whose lines are copied, in bytes: it is held in memory and read about thirty times. */
+const mostCopied = 64 * 1024 * 1024
+
+/**
+ * Returns the first lines of a session's file, up to the one with which its program showed the model this history; undefined if there is
+ * no such line, because the history was changed since. The lines are found by reading more and fewer of them as an import does. Throws a
+ * `ReadError`.
+ */
+export const linesUntil = async (
+  { format, bytes, pieces }: OriginalFile,
+  shown: Effective,
+): Promise<readonly string[] | undefined> => {
+  if (bytes > mostCopied) return undefined
+  const parts: Uint8Array[] = []
+  for await (const piece of pieces) parts.push(piece)
+  const lines = [...linesOf(Buffer.concat(parts).toString())]
+  const wanted = shown.at + 1
+  const known = new Map<number, ReadLines | undefined>()
+  const read = async (count: number): Promise<ReadLines | undefined> => {
+    if (!known.has(count)) known.set(count, readLines(format, lines.slice(0, count)))
+    await breath()
+    return known.get(count)
+  }
+  const firstWith = (test: (read: ReadLines | undefined) => boolean, from = 0, to = lines.length) =>
+    firstCount(async (count) => test(await read(count)), from, to)
+  const isShown = (found: ReadLines | undefined): boolean => found !== undefined && isSame(found, shown)
+  const begun = await firstWith((found) => (found?.events ?? 0) >= wanted)
+  const ended = await firstWith((found) => (found?.events ?? 0) > wanted, begun)
+  // A message may be in several lines, of which only the last makes it whole.
+  const end = await firstWith(isShown, begun, ended - 1)
+  return isShown(await read(end)) ? lines.slice(0, end).map(({ text }) => text) : undefined
+}
+
+/** Returns the smallest count from `from` to `to` for which a test holds that also holds for all larger ones; else `to + 1`. */
+const firstCount = async (
+  test: (count: number) => Promise<boolean>,
+  from: number,
+  to: number,
+): Promise<number> => {
+  let [low, high] = [from, to + 1]
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    if (await test(middle)) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+/** What an import makes of some lines. */
+interface ReadLines {
+  /** Number of events of the conversation. */
+  readonly events: number
+  readonly effective: Effective
+}
+
+const readLines = (format: string, lines: readonly FileLine[]): ReadLines | undefined => {
+  const reader = sessionReader({ file: '', format, skipBadLines: true }, createImportNotes())
+  for (const line of lines) reader.read(line)
+  const plan = reader.finish()
+  if (E.isLeft(plan) || isStored(plan.right)) return undefined
+  const [conversation, ...others] = plan.right.conversations
+  const planned = conversation && others.length === 0 ? planEvents(conversation, format, []) : undefined
+  if (!planned || E.isLeft(planned)) return undefined
+  const log = planned.right.map(
+    ({ event }, position): ConversationEvent => ({ ...event, position, id: '', metadata: unimportant }),
+  )
+  return { events: log.length, effective: effectiveOf(log) }
+}
+
+const isSame = ({ effective: { items } }: ReadLines, shown: Effective): boolean =>
+  textOf(items) === textOf(shown.items)
+
+/** Returns the messages as JSON. What was stored has no undefined fields, and its other fields are in the same order. */
+const textOf = (items: Effective['items']): string => 
+  JSON.stringify(
+    items.flatMap((item) =>
+      messagesOf(item).map((message) => [message.role, message.content, fieldsOf(item, message)]),
+    ),
+  )

@@ -1,0 +1,154 @@
+import { createHash } from 'node:crypto'
+import { zstdCompressSync } from 'node:zlib'
+import { type ArchiveFact, archiveCodec, mostArchived } from '../events/archive-events.ts'
+import { hashOf, type StoredEvent } from '../events/codec.ts'
+import { archiveStreamOf, eventId, newCommandId } from '../events/ids.ts'
+import { erasedStub } from '../events/withheld.ts'
+import { chainEndAt } from '../conversation/reading/ends.ts'
+import { isoTimeOf } from '../conversation/writing/encode.ts'
+import { unwrap, type Fallible } from '../result/fallible.ts'
+import { breath } from '../store/breath.ts'
+import type { WriteError } from '../store/errors.ts'
+import type { LayeredStore } from '../store/whole/layered-store.ts'
+import { readStreamEnd } from '../store/whole/whole-writes.ts'
+import type { ImportError } from './formats/errors.ts'
+import { listOn, type Shelf } from './formats/shelf.ts'
+import { archivedParts, originalPieces } from '../conversation/reading/original.ts'
+import { eventIn, textOf } from './prepare-events.ts'
+import { fileShelf } from './shelf.ts'
+import type { Addition } from './write-whole.ts'
+
+/** The bytes of a file, kept while it is read until they are archived. */
+export interface FileCopy {
+  /** Returns the pieces of a file as they are, and keeps a copy of them. */
+  readonly taking: (pieces: AsyncIterable<Uint8Array>) => AsyncGenerator<Uint8Array>
+  readonly add: (text: string) => void
+  readonly length: () => number
+  /** Yields the pieces kept, in order. */
+  readonly pieces: () => Iterable<Buffer>
+  readonly close: () => void
+}
+
+/** Returns a copy of a file. A copy of more than a few megabytes is in a temporary file. */
+export const createFileCopy = (): FileCopy => {
+  const shelf = fileShelf()
+  const places: number[] = []
+  let length = 0
+  const add = (bytes: Buffer): void => {
+    for (let at = 0; at < bytes.length; at += mostArchived)
+      places.push(shelf.putBytes(bytes.subarray(at, at + mostArchived)))
+    length += bytes.length
+  }
+  return {
+    async *taking(pieces) {
+      for await (const piece of pieces) {
+        // The reader of the file refuses anything else.
+        if (piece instanceof Uint8Array) add(Buffer.from(piece.buffer, piece.byteOffset, piece.length))
+        yield piece
+      }
+    },
+    add: (text) => add(Buffer.from(text)),
+    length: () => length,
+    *pieces() {
+      for (const place of places) yield shelf.getBytes(place)
+    },
+    close: shelf.close,
+  }
+}
+
+/**
+ * Prepares the events that archive a file with its conversation: what the archive does not have yet, or the whole file if it does not
+ * continue the archived one. Once content of the archive was erased, nothing is added to it, because the file still has that content.
+ */
+export async function* prepareArchive(
+  store: LayeredStore,
+  id: string,
+  copy: FileCopy,
+  { format, shelf }: { readonly format: string; readonly shelf: Shelf },
+): Fallible<ImportError | WriteError, Addition> {
+  const stream = archiveStreamOf(id)
+  const { last, unfinished } = yield* readStreamEnd(store, stream)
+  const newest = unfinished ?? last
+  const end = chainEndAt([], newest)
+  const there = { id, stream, end, open: unfinished?.part }
+  if (newest && erasedStub(newest.metadata) !== undefined) return { ...there, events: [] }
+  const { from = 0, bytes = 0, sha256 } = newest ? archivedIn(newest.data) : {}
+  const begun = createHash('sha256')
+  const archived = from + bytes
+  if (copy.length() < archived && (yield* isBeginning(store, id, copy))) return { ...there, events: [] }
+  for (const piece of upTo(archived, copy.pieces())) begun.update(piece)
+  const isContinued = copy.length() >= archived && (archived === 0 || begun.copy().digest('hex') === sha256)
+  const hash = isContinued ? begun : createHash('sha256')
+  let at = isContinued ? archived : 0
+  const commandId = newCommandId()
+  const time = isoTimeOf(new Date())
+  const actor = { kind: 'import', id: format }
+  const places: number[] = []
+  let prev = end.hash
+  for (const part of partsFrom(at, copy.pieces())) {
+    const zstd = zstdCompressSync(part).toString('base64')
+    const data = { format, from: at, bytes: part.length, zstd, sha256: hash.update(part).copy().digest('hex') }
+    const eventIs = eventId(stream, commandId, places.length)
+    const stored: StoredEvent = yield* unwrap(
+      archiveCodec.encode({ type: 'FileArchived', data }, eventIs, { time, actor, commandId, prev }),
+    )
+    yield* unwrap(store.check(stored))
+    places.push(shelf.putText(textOf(stored)))
+    prev = hashOf(stored)
+    at += part.length
+    await breath()
+  }
+  return { ...there, events: listOn(places, (place) => eventIn(shelf.getText(place))) }
+}
+
+const archivedIn = (data: string): ArchiveFact['data'] => JSON.parse(data) as ArchiveFact['data']
+
+/** Reports whether a file is the beginning of the archived one. */
+async function* isBeginning(
+  store: LayeredStore,
+  id: string,
+  copy: FileCopy,
+): Fallible<ImportError | WriteError, boolean> {
+  const { parts } = yield* archivedParts(store, id)
+  const archived = createHash('sha256')
+  let left = copy.length()
+  for await (const piece of originalPieces(store, id, parts)) {
+    archived.update(piece.subarray(0, left))
+    left -= piece.length
+    if (left <= 0) break
+  }
+  const own = createHash('sha256')
+  for (const piece of copy.pieces()) own.update(piece)
+  return own.digest('hex') === archived.digest('hex')
+}
+
+function* upTo(end: number, pieces: Iterable<Buffer>): Generator<Buffer> {
+  let left = end
+  for (const piece of pieces) {
+    if (left <= 0) return
+    yield piece.subarray(0, left)
+    left -= piece.length
+  }
+}
+
+/** Yields the bytes from an offset on, in parts of the largest size; the last one may be smaller. */
+function* partsFrom(start: number, pieces: Iterable<Buffer>): Generator<Buffer> {
+  let skip = start
+  let held: Buffer[] = []
+  let length = 0
+  for (const piece of pieces) {
+    let rest = piece.subarray(Math.min(skip, piece.length))
+    skip -= piece.length - rest.length
+    while (rest.length > 0) {
+      const taken = rest.subarray(0, mostArchived - length)
+      held.push(taken)
+      length += taken.length
+      rest = rest.subarray(taken.length)
+      if (length < mostArchived) continue
+      yield Buffer.concat(held)
+      held = []
+      length = 0
+    }
+  }
+  if (length > 0) yield Buffer.concat(held)
+}
