@@ -155,11 +155,12 @@ const cut = (ranges: string): string =>
   ranges.length <= 60 ? ranges : `${ranges.slice(0, ranges.lastIndexOf(',', 60))}, …`
 
 /** The answer of a command about a session, for `--json`. */
-export const sessionJson = ({ conversation, client, id, cwd, messages, lost }: PlannedSession) => ({
+export const sessionJson = ({ conversation, client, id, cwd, way, messages, lost }: PlannedSession) => ({
   conversation,
   format: client.name,
   session: id,
   cwd,
+  way,
   messages,
   lost,
 })

@@ -7,6 +7,7 @@ import type { Shelf } from './formats/shelf.ts'
 import { linesOf, createImportNotes } from './formats/source.ts'
 import { splitLines } from './formats/split-lines.ts'
 import { pacer } from '../store/breath.ts'
+import { isTemporaryFileFailed } from './shelf.ts'
 import { toError } from '../result/typed-error.ts'
 
 /**
@@ -78,7 +79,7 @@ export async function* readFileBytes(
   try {
     yield* bytes
   } catch (cause) {
-    if (isFileUnreadable(cause)) throw cause
+    if (isFileUnreadable(cause) || isTemporaryFileFailed(cause)) throw cause
     throw toError(fileUnreadable(file, cause))
   }
 }

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
 import { createReadStream, existsSync, readdirSync } from 'node:fs'
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
-import { openStore } from '../../src/index.ts'
+import { type Conversation, openStore } from '../../src/index.ts'
 import { shell } from '../cli/palimpsest.ts'
 import { atEnd } from '../support/at-end.ts'
 import { clientCommand } from './programs.ts'
@@ -153,6 +153,7 @@ describe.each(Object.entries(clients) as (readonly [keyof typeof clients, Client
         if (largest) chats.push(store.conversation(largest.id))
       }
       const random = randoms(seed)
+      const ways = { verbatim: 0, rendered: 0 }
       let compared = 0
       for (let run = 0; compared < positions && run < positions * 3; run++) {
         const chat = chats[run % chats.length]
@@ -167,7 +168,8 @@ describe.each(Object.entries(clients) as (readonly [keyof typeof clients, Client
           { HOME: home },
         )
         expect(stderr).toBe('')
-        const { session, file, lost } = JSON.parse(stdout) as Installed
+        const { session, file, lost, way } = JSON.parse(stdout) as Installed
+        ways[way]++
         api.taken()
         const said = await runClient(program, client.args(session, file), { cwd, env })
         const sent = api.taken().findLast((body) => JSON.stringify(body).includes(prompt))
@@ -181,15 +183,45 @@ describe.each(Object.entries(clients) as (readonly [keyof typeof clients, Client
         expect
           .soft(allowing(lost, got, want), `${name} at ${at} of ${chat.id}`)
           .toEqual(allowing(lost, want, got))
+        if (way === 'verbatim') {
+          // The program's own session, cut at the same line: it sends the same messages, so the prompt cache serves them.
+          const own = await ownSession(chat, file, session)
+          const first = await runClient(program, client.args(own.session, own.file), { cwd, env })
+          const begun = api.taken().findLast((body) => JSON.stringify(body).includes(prompt))
+          expect.soft(begun, `${name}, its own session at ${at} of ${chat.id}: ${first.slice(-2_000)}`).toBeDefined()
+          expect
+            .soft(leading(sent, [session, own.session]), `${name}, verbatim at ${at} of ${chat.id}`)
+            .toEqual(leading(begun, [own.session]))
+        }
         compared++
       }
-      process.stderr.write(`${name}: ${compared} positions continued, every unit in order\n`)
+      const { verbatim, rendered } = ways
+      process.stderr.write(
+        `${name}: ${compared} positions continued, every unit in order; ${verbatim} verbatim, ${rendered} rendered\n`,
+      )
       expect(compared).toBe(positions)
     })
   },
 )
 
+/** Writes as many lines of the original file as were copied, under its own id, beside the copy. */
+const ownSession = async (chat: Conversation, file: string, copied: string) => {
+  const bytes = Buffer.concat(await Array.fromAsync((await chat.original()).pieces))
+  const count = (await readFile(file, 'utf8')).split('\n').length - 1
+  const own = file.replace(copied, chat.id)
+  await writeFile(own, `${bytes.toString().split('\n').slice(0, count).join('\n')}\n`)
+  return { session: chat.id, file: own }
+}
+
+/** Returns the messages that a client sends before the new prompt, without the ids of the session. */
+const leading = (body: ModelBody = {}, ids: readonly string[]): unknown => {
+  const text = JSON.stringify(body.messages ?? body.input ?? [])
+  const all: unknown = JSON.parse(ids.reduce((rest, id) => rest.replaceAll(id, 'SESSION'), text))
+  return (all as readonly object[]).slice(0, -1)
+}
+
 interface Installed {
+  readonly way: 'verbatim' | 'rendered'
   readonly session: string
   readonly file: string
   readonly lost: readonly Loss[]

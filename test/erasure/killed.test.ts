@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { mostArchived } from '../../src/events/archive-events.ts'
 import { openStore } from '../../src/index.ts'
 import { atEnd } from '../support/at-end.ts'
 import { node, quiet } from '../support/node.ts'
@@ -14,18 +15,26 @@ const eraser = fileURLToPath(new URL('children/eraser.ts', import.meta.url))
 const words = 'the words that must go'
 const most = 2_500
 
-/** A store with a conversation of many messages. */
+const entry = (id: number): string =>
+  `${JSON.stringify({
+    type: 'message',
+    id: `e${id}`,
+    parentId: id === 0 ? null : `e${id - 1}`,
+    timestamp: '2026-01-01T00:00:00.000Z',
+    message: { role: 'user', content: [{ type: 'text', text: `${words}, ${id}` }] },
+  })}\n`
+
+/** A store with a conversation of many messages, imported from a file. */
 const filled = async () => {
   const folder = temporaryFolder()
   const url = `sqlite:${join(folder, 'store.db')}?synchronous=normal`
   const store = await openStore(url)
   atEnd(store.close)
   const chat = store.conversation('c')
-  await chat.append(
-    Array.from({ length: most }, (_, n) => ({ role: 'user' as const, content: `${words}, ${n}` })),
-  )
+  const text = Array.from({ length: most }, (_, id) => entry(id)).join('')
+  await store.importSession({ file: 'c.jsonl', text, id: 'c', format: 'pi' })
   await chat.note({ kind: 'title', data: words })
-  return { folder, url, store, chat }
+  return { folder, url, store, chat, parts: Math.ceil(text.length / mostArchived) }
 }
 
 const startEraser = (url: string) => {
@@ -40,7 +49,7 @@ describe('an erasure', () => {
     { timeout: 240_000 * Math.max(1, scale) },
     async () => {
       for (let round = 0; round < Math.max(2, runs(6)); round++) {
-        const { folder, url, store, chat } = await filled()
+        const { folder, url, store, chat, parts } = await filled()
         const child = startEraser(url)
         await once(child.stdout, 'data')
         await new Promise((resolve) => setTimeout(resolve, (round * 37) % 200))
@@ -52,7 +61,8 @@ describe('an erasure', () => {
         expect(discrepancy).toBeUndefined()
         // A record for each thousand events that were erased at once.
         expect(events - most).toBeLessThanOrEqual(4)
-        expect(erased).toBe(most + 1)
+        expect(erased).toBe(most + 1 + parts)
+        await expect(chat.original()).rejects.toMatchObject({ _tag: 'OriginalNotKept' })
         await store.close()
         for (const name of readdirSync(folder))
           expect(readFileSync(join(folder, name)).includes(words)).toBe(false)

@@ -3,6 +3,7 @@ import type { OriginalFile } from '../../../conversation/reading/original.ts'
 import type { ConversationEvent } from '../../../events/events.ts'
 import { type Effective, effective as effectiveOf, fieldsOf, messagesOf } from '../../../projections/effective.ts'
 import { breath } from '../../../store/breath.ts'
+import type { CopySession } from './session-writer.ts'
 import { sessionReader } from '../parse-session.ts'
 import { isStored } from '../plan.ts'
 import { planEvents } from '../plan-events.ts'
@@ -14,12 +15,13 @@ const mostCopied = 64 * 1024 * 1024
 
 /**
  * Returns the first lines of a session's file, up to the one with which its program showed the model this history; undefined if there is
- * no such line, because the history was changed since. The lines are found by reading more and fewer of them as an import does. Throws a
+ * no such line, because the history was changed since, or if the program itself would not show all of it. The lines are found by reading more and fewer of them as an import does. Throws a
  * `ReadError`.
  */
 export const linesUntil = async (
   { format, bytes, pieces }: OriginalFile,
   shown: Effective,
+  idsRead: CopySession['idsRead'],
 ): Promise<readonly string[] | undefined> => {
   if (bytes > mostCopied) return undefined
   const parts: Uint8Array[] = []
@@ -39,7 +41,11 @@ export const linesUntil = async (
   const ended = await firstWith((found) => (found?.events ?? 0) > wanted, begun)
   // A message may be in several lines, of which only the last makes it whole.
   const end = await firstWith(isShown, begun, ended - 1)
-  return isShown(await read(end)) ? lines.slice(0, end).map(({ text }) => text) : undefined
+  const found = await read(end)
+  if (!found || !isShown(found)) return undefined
+  const copied = lines.slice(0, end).map(({ text }) => text)
+  const ids = idsRead?.(copied)
+  return !ids || found.refs.every((ref) => ids.has(ref)) ? copied : undefined
 }
 
 /** Returns the smallest count from `from` to `to` for which a test holds that also holds for all larger ones; else `to + 1`. */
@@ -62,6 +68,8 @@ interface ReadLines {
   /** Number of events of the conversation. */
   readonly events: number
   readonly effective: Effective
+  /** Refs of the actions that the history shows. */
+  readonly refs: readonly string[]
 }
 
 const readLines = (format: string, lines: readonly FileLine[]): ReadLines | undefined => {
@@ -75,7 +83,9 @@ const readLines = (format: string, lines: readonly FileLine[]): ReadLines | unde
   const log = planned.right.map(
     ({ event }, position): ConversationEvent => ({ ...event, position, id: '', metadata: unimportant }),
   )
-  return { events: log.length, effective: effectiveOf(log) }
+  const shown = effectiveOf(log)
+  const refs = shown.items.map(({ position }) => planned.right[position]?.commandId.replace(`import:${format}:`, '') ?? '')
+  return { events: log.length, effective: shown, refs }
 }
 
 const isSame = ({ effective: { items } }: ReadLines, shown: Effective): boolean =>

@@ -28,26 +28,32 @@ export interface WrittenSession {
 /** Writes a view as a session of another program. */
 export type WriteSession = (view: SessionView, target: SessionTarget) => WrittenSession
 
+/** How lines of a session become a session of the same program with a new id. */
+export interface CopySession {
+  /** Returns a line of the copy. Everything but the id stays, because the program's own ids join the lines. */
+  readonly lineOf: (line: string, index: number, target: SessionTarget) => string
+  /**
+   * Returns the ids of the entries that the program shows the model when it reads these lines again. Absent if it shows the model all
+   * that it once did.
+   */
+  readonly idsRead?: (lines: readonly string[]) => ReadonlySet<string>
+}
+
 /** Writes sessions of one program. */
 export interface SessionWriter {
   readonly write: WriteSession
-  /**
-   * Copies lines of a session of the same program under a new id. Everything else stays, because the program's own ids join the lines.
-   * Absent if the program's sessions have no lines.
-   */
-  readonly copy?: (lines: readonly string[], target: SessionTarget) => Pick<WrittenSession, 'path' | 'lines'>
+  /** Absent if the program's sessions have no lines. */
+  readonly copy?: CopySession
 }
 
 /**
  * Makes a writer from a function that yields the entries of a session. The entries are made twice, first for their losses, so that
  * these are known before anything is written.
- *
- * @param renamed returns the line of another session of the program as a line of the session with this id
  */
 export const linesWriter = (
   pathOf: (target: SessionTarget) => string,
   entriesOf: (messages: readonly ViewMessage[], target: SessionTarget, lose: Lose) => Iterable<object>,
-  renamed: (line: string, index: number, id: string) => string,
+  copy: CopySession,
 ): SessionWriter => ({
   write: (view, target) => ({
     way: 'rendered',
@@ -56,13 +62,10 @@ export const linesWriter = (
     lines: jsonLines(entriesOf(view.messages, target, () => undefined)),
     lost: [...view.lost, ...lossesOf((lose) => entriesOf(view.messages, target, lose))],
   }),
-  copy: (lines, target) => ({
-    path: pathOf(target),
-    lines: lines.map((line, index) => `${renamed(line, index, target.id)}\n`),
-  }),
+  copy,
 })
 
-/** Returns the JSON of a session's first entry with other fields. */
+/** Returns a line with other fields. */
 export const withFields = (line: string, change: (entry: Fields) => Fields): string => {
   const entry: unknown = JSON.parse(line)
   return isFields(entry) ? JSON.stringify(change(entry)) : line

@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto'
+import * as E from 'fp-ts/lib/Either.js'
 import { isBlock } from '../../../events/blocks.ts'
+import { isFields } from '../../../events/json.ts'
+import { parseJson } from '../source.ts'
 import type { ViewMessage } from './session-view.ts'
 import type { Lose } from './session-loss.ts'
 import { linesWriter, type SessionTarget, type SessionWriter } from './session-writer.ts'
@@ -12,9 +15,32 @@ import { asUserMessage } from './as-user-message.ts'
 export const claudeCodeWriter: SessionWriter = linesWriter(
   ({ cwd, id }) => `projects/${cwd.replaceAll(/[^A-Za-z0-9]/g, '-').slice(0, 200)}/${id}.jsonl`,
   entriesOf,
-  // Only a key can stand like this in JSON: within a text, its quotes are escaped.
-  (line, _, id) => line.replaceAll(/"sessionId":"[^"]*"/g, `"sessionId":"${id}"`),
+  {
+    // Only a key can stand like this in JSON: within a text, its quotes are escaped.
+    lineOf: (line, _, { id }) => line.replaceAll(/"sessionId":"[^"]*"/g, `"sessionId":"${id}"`),
+    idsRead,
+  },
 )
+
+/**
+ * Claude Code sends messages, summaries, and attachments whose text is recorded. It does not send prompts from its queue and the output
+ * of commands as it once did, and it does not clear tool results again.
+ */
+function idsRead(lines: readonly string[]): ReadonlySet<string> {
+  const ids = new Set<string>()
+  for (const line of lines) {
+    const parsed = parseJson(line)
+    const entry = E.isRight(parsed) && isFields(parsed.right) ? parsed.right : {}
+    const { type, subtype, attachment, uuid } = entry
+    const isRead =
+      type === 'user' ||
+      type === 'assistant' ||
+      subtype === 'compact_boundary' ||
+      [entry, attachment].some((fields) => isFields(fields) && fields['rendered'] !== undefined)
+    if (isRead) ids.add(String(uuid))
+  }
+  return ids
+}
 
 function* entriesOf(
   messages: readonly ViewMessage[],

@@ -12,7 +12,12 @@ export const codexWriter: SessionWriter = linesWriter(
   ({ time, id }) =>
     `sessions/${time.slice(0, 10).replaceAll('-', '/')}/rollout-${time.slice(0, 19).replaceAll(':', '-')}-${id}.jsonl`,
   entriesOf,
-  (line, index, id) => (index > 0 ? line : withFields(line, (entry) => ({ ...entry, payload: { ...Object(entry['payload']), id } }))),
+  {
+    lineOf: (line, index, { id, cwd }) =>
+      index > 0
+        ? line
+        : withFields(line, (entry) => ({ ...entry, payload: { ...Object(entry['payload']), id, cwd } })),
+  },
 )
 
 function* entriesOf(

@@ -10,7 +10,11 @@ export const piWriter: SessionWriter = linesWriter(
   ({ cwd, time, id }) =>
     `sessions/--${cwd.replace(/^[/\\]/, '').replaceAll(/[/\\:]/g, '-')}--/${time.replaceAll(/[:.]/g, '-')}_${id}.jsonl`,
   entriesOf,
-  (line, index, id) => (index > 0 ? line : withFields(line, (entry) => ({ ...entry, id }))),
+  {
+    // pi refuses a session whose folder does not exist.
+    lineOf: (line, index, { id, cwd }) =>
+      index > 0 ? line : withFields(line, (entry) => ({ ...entry, id, cwd })),
+  },
 )
 
 function* entriesOf(

@@ -53,10 +53,12 @@ export const sessionFrom = async (
   const messages = view.messages.length
   const target = { id: newSessionId(), cwd, time: new Date().toISOString() }
   const file = copy && !redact && withheld.size === 0 ? await original() : undefined
-  const lines = file?.format === client.name ? await linesUntil(file, effective) : undefined
-  return copy && lines
-    ? { way: 'verbatim', id: target.id, ...copy(lines, target), lost: [], messages }
-    : { ...write(view, target), messages }
+  const lines = file?.format === client.name ? await linesUntil(file, effective, copy?.idsRead) : undefined
+  const written = { ...write(view, target), messages }
+  if (!copy || !lines) return written
+  const lost = written.lost.filter(({ kind }) => kind === 'output-cut' || kind === 'tool-renamed')
+  const copied = lines.map((line, index) => `${copy.lineOf(line, index, target)}\n`)
+  return { ...written, way: 'verbatim', lines: copied, lost }
 }
 
 /** Returns a UUID of version 7, which Codex and pi give their sessions, too. */

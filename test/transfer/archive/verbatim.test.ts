@@ -1,0 +1,66 @@
+import { openStore } from 'palimpsest'
+import { describe, expect, test } from 'vitest'
+import { fieldsOf, messagesOf } from '../../../src/projections/effective.ts'
+import type { Item } from '../../../src/projections/effective.ts'
+import { clients } from '../../../src/transfer/formats/sessions/clients.ts'
+import { type Origin, present, sessionFile } from '../../support/sessions.ts'
+import { opened } from '../../support/stores.ts'
+
+const sayings = (items: readonly Item[]) =>
+  items.flatMap((item) =>
+    messagesOf(item).map((message) => ({
+      role: message.role,
+      content: message.content,
+      fields: fieldsOf(item, message),
+    })),
+  )
+
+const files: readonly (readonly [Origin, string])[] = [
+  ['sample', 'claude-code/session-with-compaction.jsonl'],
+  ['sample', 'pi/before-compaction.jsonl'],
+  ['real', 'claude-code/session-with-compaction.jsonl'],
+]
+
+describe('a session that is continued in its own program', () => {
+  test.each(present(files))('%s %s: is the lines of its file, up to the position', async (origin, name) => {
+    const { text } = sessionFile(origin, name)
+    const store = await opened('memory:')
+    const { conversations, format } = await store.importSession({ file: name, text })
+    const chat = store.conversation(conversations[0]?.id ?? '')
+    const last = await chat.position()
+    const own = text.split('\n')
+    let verbatim = 0
+    for (const at of origin === 'real' ? [last] : [last, Math.floor(last / 2), Math.floor(last / 4)]) {
+      const session = await chat.session({ format: format as keyof typeof clients, at, cwd: '/work' })
+      const lines = [...session.lines].join('')
+      if (session.way === 'verbatim') {
+        verbatim++
+        const copied = lines.split('\n').slice(0, -1)
+        const changed = copied.filter((line, index) => line.replaceAll(session.id, chat.id) !== own[index])
+        // pi's header has the folder, too.
+        expect(changed.length).toBeLessThanOrEqual(format === 'pi' ? 1 : 0)
+        const again = await openStore('memory:')
+        await again.importSession({ file: name, text: lines, format })
+        const copy = await again.conversation(session.id).effective()
+        expect(sayings(copy)).toEqual(sayings(await chat.effective({ at })))
+        await again.close()
+      }
+    }
+    expect(verbatim).toBeGreaterThan(0)
+  })
+
+  test('is written anew once somebody has changed what the model sees, or leaves something out', async () => {
+    const { text } = sessionFile('sample', 'pi/before-compaction.jsonl')
+    const store = await opened('memory:')
+    const { conversations } = await store.importSession({ file: 'a.jsonl', text })
+    const chat = store.conversation(conversations[0]?.id ?? '')
+    const wayAt = async (at?: number) => (await chat.session({ format: 'pi', at, cwd: '/' })).way
+    const last = await chat.position()
+    expect(await wayAt()).toBe('verbatim')
+    expect((await chat.session({ format: 'codex', cwd: '/' })).way).toBe('rendered')
+    await chat.append({ role: 'user', content: 'more' })
+    expect([await wayAt(), await wayAt(last)]).toEqual(['rendered', 'verbatim'])
+    await chat.erase({ positions: [last + 1] })
+    expect(await wayAt(last)).toBe('rendered')
+  })
+})
