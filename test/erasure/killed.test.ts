@@ -74,7 +74,7 @@ describe('an erasure', () => {
     'beside another one, a writer, and somebody who follows and verifies, loses and breaks nothing',
     { timeout: 240_000 },
     async () => {
-      const { url, store, chat } = await filled()
+      const { url, store, chat, parts } = await filled()
       const followed: number[] = []
       const stop = new AbortController()
       const following = (async () => {
@@ -94,7 +94,7 @@ describe('an erasure', () => {
       await chat.erase({ by: 'ann' })
       const { events, erased, discrepancy } = await chat.verify()
       expect(discrepancy).toBeUndefined()
-      expect(erased).toBe(most + written + 1)
+      expect(erased).toBe(most + written + 1 + parts)
       const last = await chat.position()
       expect(events).toBe(last + 1)
       while (followed.at(-1) !== last) await new Promise((resolve) => setTimeout(resolve, 10))
