@@ -228,6 +228,10 @@ export const storeOn = (
       isKept: place !== undefined,
     }),
     importSession: (session, options) => importing(events, session, options),
+    followSession: async function* (session, options) {
+      const { followSession } = await import('../transfer/follow-session.ts')
+      yield* followSession(events, session, options)
+    },
     ...readers(events),
     check: () => events.integrity?.() ?? TE.right(undefined),
     backup: (file, options = {}) => backupOf(events, file, options),

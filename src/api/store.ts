@@ -7,6 +7,7 @@ import type { ImportError } from '../transfer/formats/errors.ts'
 import type { SessionFile } from '../transfer/formats/parse-session.ts'
 import type { BackupError } from '../store/backup.ts'
 import type { BlobGcReport, GcOptions } from '../store/blobs/gc.ts'
+import type { FollowSessionOptions, GrowingSession } from '../transfer/follow-session.ts'
 import type { ImportOptions } from '../transfer/import.ts'
 import type { ImportResult } from '../transfer/import-result.ts'
 import type { ListOptions } from '../catalogue/list/list-pages.ts'
@@ -81,6 +82,19 @@ export interface StoreOf<W extends ResultStyle, Chat> {
     session: SessionFile | SessionStream,
     options?: ImportOptions,
   ) => MethodResult<W, ImportError | WriteError, ImportResult>
+  /**
+   * Imports a session file and then what its program adds to it, until the signal aborts: only new bytes are read. Yields the result of
+   * each import that added something. Throws what `importSession` fails with during iteration.
+   *
+   * @example
+   * const bytes = (start: number) => createReadStream('session.jsonl', { start })
+   * for await (const { conversations } of store.followSession({ file: 'session.jsonl', bytes }, { signal: AbortSignal.timeout(100) }))
+   *   console.log(conversations)
+   */
+  readonly followSession: (
+    session: GrowingSession,
+    options?: FollowSessionOptions,
+  ) => AsyncIterable<ImportResult>
   /**
    * Reads all events stored so far, in global order. Skips conversations that have lost events; `conversations` lists them with a
    * `problem`. Throws a `ReadError` during iteration.

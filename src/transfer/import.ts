@@ -16,7 +16,7 @@ import { checkOptions, kinds, oneOf } from '../store/options.ts'
 import type { ImportResult } from './import-result.ts'
 import { fileDigest, findKnownImport, noteImport } from './known-file.ts'
 import { createFileCopy, type FileCopy, prepareArchive } from './prepare-archive.ts'
-import { prepare, type PreparedAppend, prepareStored } from './prepare-events.ts'
+import { type ImportMemory, prepare, type PreparedAppend, prepareStored } from './prepare-events.ts'
 import { prepareNotes, prepareStoredNotes } from './prepare-notes.ts'
 import { readAny } from './read-any.ts'
 import { isStream, type OpenSession, readFileBytes, sessionProblem, type SessionStream } from './read-session.ts'
@@ -128,13 +128,15 @@ interface Means {
   readonly progress: ImportOptions['progress']
   /** The bytes of the file; undefined if they are not to be archived. */
   readonly copy: FileCopy | undefined
+  /** What is remembered of the conversations, by id. */
+  readonly memories?: ReadonlyMap<string, ImportMemory>
 }
 interface Try extends Means {
   /** Number of events that this import has added to each stream, in all attempts together. */
   readonly added: Map<string, number>
 }
 
-const importPlan = (
+export const importPlan = (
   store: LayeredStore,
   file: string,
   plan: ImportPlan | StoredImport,
@@ -148,14 +150,14 @@ async function* importOnce(
   store: LayeredStore,
   file: string,
   plan: ImportPlan | StoredImport,
-  { shelf, progress, copy, added }: Try,
+  { shelf, progress, copy, memories, added }: Try,
 ): Importing<ImportResult> {
   const { format, report } = plan
   const prepared: PreparedAppend[] = []
   for (const conversation of plan.conversations)
     prepared.push(
       'actions' in conversation && format !== 'palimpsest'
-        ? yield* prepare(store, conversation, format, shelf)
+        ? yield* prepare(store, conversation, format, shelf, memories?.get(conversation.id))
         : yield* prepareStored(store, conversation as StoredConversation, plan.conversations),
     )
   if (prepared.every(({ end, events }) => lastPosition(end) < 0 && events.length === 0))

@@ -1,10 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { hashOf, type StoredEvent } from '../events/codec.ts'
-import { isoTime } from '../events/events.ts'
+import { type ConversationEvent, isoTime } from '../events/events.ts'
 import { streamOf } from '../events/ids.ts'
 import { type ImportError, importDiverged } from './formats/errors.ts'
 import { type PlanGenerator, planEachEvent } from './formats/plan-events.ts'
-import type { ConversationPlan, Format, StoredConversation } from './formats/plan.ts'
+import type { ConversationPlan, Format, ImportAction, StoredConversation } from './formats/plan.ts'
 import { lightEvents } from './formats/light-events.ts'
 import { type LazyList, listOn, type Shelf } from './formats/shelf.ts'
 import { completeEnvelope, encodeChain } from '../conversation/writing/encode.ts'
@@ -45,16 +45,19 @@ export async function* prepare(
   plan: ConversationPlan,
   format: Format,
   shelf: Shelf,
+  memory?: ImportMemory,
 ): Preparing {
   const { id } = plan
   const { end, open } = yield* readThere(store, id)
-  const log = yield* unwrap(loadLog(reader(store, end.lineage), lastPosition(end), lightEvents(shelf)))
+  const log: ConversationEvent[] = end.lineage.length > 1 ? [] : (memory?.log ?? [])
+  const loading = loadLog(reader(store, end.lineage), lastPosition(end), lightEvents(shelf), log.length)
+  log.push(...(yield* unwrap(loading)))
   let changed = 0
   let erased = 0
   const encodings = encodePlanned(
     id,
     end.hash,
-    planEachEvent(plan, format, log, (isErased) => (isErased ? erased++ : changed++)),
+    planEachEvent(memory ? planSince(plan, format, memory) : plan, format, log, (isErased) => (isErased ? erased++ : changed++)),
     format,
   )
   const places: number[] = []
@@ -62,6 +65,36 @@ export async function* prepare(
   const events = listOn(places, (place) => eventIn(shelf.getText(place)))
   const differing = { ...(changed > 0 && { changed }), ...(erased > 0 && { erased }) }
   return { id, stream: streamOf(id), end, open, events, ...differing }
+}
+
+/** What an import remembers of a conversation until the file has grown. */
+export interface ImportMemory {
+  /** The conversation so far. */
+  readonly log: ConversationEvent[]
+  /** Places and refs of the actions that were imported. */
+  places: readonly number[]
+  refs: readonly string[]
+}
+
+/**
+ * Returns a plan in which the leading actions that were imported before have only their refs: they are in the log, so nothing else of
+ * them is looked at.
+ */
+const planSince = ({ actions, ...plan }: ConversationPlan, format: Format, memory: ImportMemory): ConversationPlan => {
+  const own = `import:${format}:`
+  const ids = new Set(memory.log.map(({ metadata }) => metadata.commandId))
+  // Where actions were imported again, under other ids, these depend on the content of earlier ones.
+  const isAgain = [...ids].some((id) => id.startsWith(own) && id.includes('~'))
+  const isKnown = (ref: string, index: number): boolean =>
+    !isAgain && actions.places?.[index] === memory.places[index] && ids.has(own + ref)
+  const changed = memory.refs.findIndex((ref, index) => !isKnown(ref, index))
+  const refs = changed < 0 ? memory.refs : memory.refs.slice(0, changed)
+  const since = function* (): Generator<ImportAction> {
+    for (const ref of refs) yield { ref, type: 'rewind', to: null }
+    yield* actions.slice(refs.length)
+  }
+  const { length, at, slice } = actions
+  return { ...plan, actions: { length, at, slice, [Symbol.iterator]: since } }
 }
 
 /**

@@ -3,7 +3,7 @@ import { createReadStream, existsSync, readdirSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
+import { buffer, text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import { type Conversation, openStore } from '../../src/index.ts'
 import { shell } from '../cli/palimpsest.ts'
@@ -206,7 +206,7 @@ describe.each(Object.entries(clients) as (readonly [keyof typeof clients, Client
 
 /** Writes as many lines of the original file as were copied, under its own id, beside the copy. */
 const ownSession = async (chat: Conversation, file: string, copied: string) => {
-  const bytes = Buffer.concat(await Array.fromAsync((await chat.original()).pieces))
+  const bytes = await buffer((await chat.original()).pieces)
   const count = (await readFile(file, 'utf8')).split('\n').length - 1
   const own = file.replace(copied, chat.id)
   await writeFile(own, `${bytes.toString().split('\n').slice(0, count).join('\n')}\n`)

@@ -69,6 +69,7 @@ interface Options {
   readonly GcOptions: api.GcOptions
   readonly HoldOptions: api.HoldOptions
   readonly ImportOptions: api.ImportOptions
+  readonly FollowSessionOptions: api.FollowSessionOptions
   readonly LinksOptions: api.LinksOptions
   readonly ListOptions: api.ListOptions
   readonly McpOptions: api.McpOptions

@@ -32,6 +32,7 @@ interface Options {
   readonly verbose?: boolean
   readonly last?: true
   readonly archive: boolean
+  readonly follow?: true
 }
 
 export const addImport = (program: Command, shell: Shell): void => {
@@ -46,6 +47,7 @@ export const addImport = (program: Command, shell: Shell): void => {
     )
     .option('--id <id>', 'id of the conversation (default: the id of the session)')
     .option('--last', 'import the newest session of this machine, of --format if it is given')
+    .option('--follow', 'then import what its program adds to the file, until Ctrl-C')
     .option('--no-archive', 'do not keep the file itself, from which it could be exported to the byte')
     .option('--skip-bad-lines', 'skip unreadable lines, and list them')
     .option('--verbose', 'of several files: report on each one, instead of sums and a few examples')
@@ -60,6 +62,7 @@ separated by tabs.
 Examples:
   palimpsest import
   palimpsest import --format claude-code --last
+  palimpsest import --last --follow
   palimpsest import ~/.claude/projects
   palimpsest import api_conversation_history.json --id task-42`,
     )
@@ -83,6 +86,11 @@ Examples:
     async (session: CommandSession, files: readonly string[], options: Options) => {
       const paths = sessionPaths(files)
       const [only] = paths
+      if (options.follow) {
+        if (!only || paths.length > 1 || kindOf(only.file)?.isFile() !== true)
+          throw toError(usage('--follow is for one file'))
+        return follow(session, only.file, options)
+      }
       if (only && !only.isFound && paths.length === 1) {
         // The report on a single file is always whole.
         const { verbose: _verbose, ...importing } = options
@@ -94,6 +102,30 @@ Examples:
       await importAll(session, paths, options)
     },
   )
+}
+
+/** Imports a file and what is added to it, until Ctrl-C. */
+const follow = async (
+  { store, out, isJson, host }: CommandSession,
+  file: string,
+  { format, id, skipBadLines, archive }: Options,
+): Promise<void> => {
+  const stop = new AbortController()
+  const end = (): void => stop.abort()
+  process.once('SIGINT', end).once('SIGTERM', end)
+  const bytes = (start: number) => createReadStream(file, { start, highWaterMark: 256 * 1024 })
+  try {
+    if (!isJson) host.stderr.write(`following ${visible(file)}: Ctrl-C ends it\n`)
+    const session = { file, bytes, format, id, skipBadLines }
+    for await (const result of store.followSession(session, { archive, signal: stop.signal })) {
+      if (isJson) await out.json({ file, ...result }, false)
+      else
+        for (const { id: conversation, added, events } of result.conversations)
+          if (added > 0) await out.line([`${conversation}  ${plural(added, 'event')} added, ${events} in all`])
+    }
+  } finally {
+    process.off('SIGINT', end).off('SIGTERM', end)
+  }
 }
 
 /** Outcome of importing several files. */

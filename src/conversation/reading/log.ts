@@ -128,16 +128,17 @@ export const outsideOf = (
     ? outOfRange(conversation, at, last)
     : undefined
 
-/** Loads the events at positions 0 through `last` into memory, for projections that need the whole log. */
+/** Loads the events at positions `from` through `last` into memory, for projections that need the whole log. */
 export const loadLog = (
   reading: Reader,
   last: number,
   keep: (event: ConversationEvent) => ConversationEvent = (event) => event,
+  from = 0,
 ): Promise<E.Either<StoreError, Log>> =>
   run(
     catchTyped(async () => {
       const log: ConversationEvent[] = []
-      for await (const page of pages(reading, 0, last)) for (const event of page) log.push(keep(event))
+      for await (const page of pages(reading, from, last)) for (const event of page) log.push(keep(event))
       return log
     }),
   )

@@ -52,7 +52,7 @@ const readClaudeCode = (notes: ImportNotes, shelf: Shelf): LineReader<readonly C
     ordered.finish()
     return session.finish()
   }
-  return { read, finish }
+  return { read, soFar: session.soFar, finish }
 }
 
 /**
@@ -88,6 +88,7 @@ interface Session {
   readonly read: (entry: FileEntry) => void
   /** Reports whether an entry with this uuid has been read. */
   readonly has: (uuid: unknown) => boolean
+  readonly soFar: () => readonly ConversationPlan[]
   readonly finish: () => readonly ConversationPlan[]
 }
 
@@ -111,9 +112,17 @@ const sessionOf = (notes: ImportNotes, shelf: Shelf): Session => {
     if (isAgain(entry.fields)) current.copies.add(entry.fields['uuid'])
     else readEntry(afterCopies(current, entry), { current, queue, notes, aside })
   }
-  const finish = (): readonly ConversationPlan[] => {
+  const idOfSession = (): string => {
     const [named] = ids
-    const id = named ?? `claude-code-${digest(first)}`
+    return named ?? `claude-code-${digest(first)}`
+  }
+  const soFar = (): readonly ConversationPlan[] =>
+    [...threads].map(([key, { actions }]) => ({
+      id: idOf(key === '' ? idOfSession() : `${idOfSession()}:${key}`),
+      actions: actions.list(),
+    }))
+  const finish = (): readonly ConversationPlan[] => {
+    const id = idOfSession()
     if (ids.size > 1)
       notes.note(`the file has entries of ${ids.size} sessions, imported as one conversation, ${id}`)
     const main = idOf(id)
@@ -140,7 +149,7 @@ const sessionOf = (notes: ImportNotes, shelf: Shelf): Session => {
     const withdrawn = queue.finish()
     return withNotes.map((plan) => (withdrawn.length > 0 ? { ...plan, withdrawn } : plan))
   }
-  return { read, has: (uuid) => seen.has(uuid), finish }
+  return { read, has: (uuid) => seen.has(uuid), soFar, finish }
 }
 
 /**

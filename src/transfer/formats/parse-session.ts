@@ -59,6 +59,15 @@ export const parseSession = ({ text, ...options }: SessionFile): Result => {
   return reader.finish()
 }
 
+/** A reader of a session file. */
+export interface SessionReader extends Pick<LineReader<Result>, 'read' | 'finish'> {
+  /**
+   * Returns the conversations so far, without their notes; undefined as long as the format is unknown, and `InvalidInput` if it is
+   * understood only as a whole.
+   */
+  readonly soFar: () => E.Either<ImportError, Omit<ImportPlan, 'report'>> | undefined
+}
+
 /**
  * Returns a reader that does the work of `parseSession` line by line. Lines are kept in memory until the format is known. The lines of
  * a JSON document are kept until the end of the file.
@@ -67,7 +76,7 @@ export const sessionReader = (
   { file, format, id, skipBadLines = false }: SessionOptions,
   notes: ImportNotes,
   shelf: Shelf = memoryShelf(),
-): LineReader<Result> => {
+): SessionReader => {
   const checked = id === undefined ? E.right(id) : check(conversationIdSchema, id)
   let failure: ImportError | undefined = E.isLeft(checked)
     ? invalidInput('id', checked.left.message)
@@ -112,7 +121,7 @@ export const sessionReader = (
     if (bad && (!skipBadLines || isUnreadable)) return E.left(badLine(file, bad.line, bad.problem))
     return E.map((found: Unreported): ImportPlan | StoredImport => ({ ...found, report }))(plan)
   }
-  return { read, finish }
+  return { read, soFar: () => (failure ? E.left(failure) : reader?.soFar(id)), finish }
 }
 
 /** Maximum number of lines to examine in order to detect the format, because not every line reveals it. */
@@ -121,6 +130,7 @@ const mostLooked = 50
 type Unreported = Omit<ImportPlan, 'report'> | Omit<StoredImport, 'report'>
 interface FormatReader {
   readonly plan: Pick<LineReader<unknown>, 'read'>
+  readonly soFar: (id: string | undefined) => ReturnType<SessionReader['soFar']>
   readonly finish: (id: string | undefined) => E.Either<ImportError, Unreported>
 }
 
@@ -128,12 +138,12 @@ const readerOf = (format: Format, notes: ImportNotes, shelf: Shelf): FormatReade
   const own = ownFormats().get(format)
   if (format === 'palimpsest') {
     const stored = palimpsest.read(notes, shelf)
-    return { plan: stored, finish: (id) => storedUnder(id, stored.finish()) }
+    return { plan: stored, soFar: () => onlyWhole(format), finish: (id) => storedUnder(id, stored.finish()) }
   }
   const begin = own ? () => ownReader(own, notes) : readers.get(format)
   if (!begin) {
     const unknown = invalidInput('format', `must be one of ${formatNames().join(', ')}`)
-    return { plan: { read: () => undefined }, finish: () => E.left(unknown) }
+    return { plan: { read: () => undefined }, soFar: () => E.left(unknown), finish: () => E.left(unknown) }
   }
   const plan = begin(notes, shelf)
   const finish: FormatReader['finish'] = (id) => {
@@ -144,8 +154,15 @@ const readerOf = (format: Format, notes: ImportNotes, shelf: Shelf): FormatReade
       )
     return E.right({ format, conversations: plansUnder(id, plans) })
   }
-  return { plan, finish }
+  const soFar: FormatReader['soFar'] = (id) => {
+    const plans = plan.soFar?.()
+    return plans ? E.right({ format, conversations: plansUnder(id, plans) }) : onlyWhole(format)
+  }
+  return { plan, soFar, finish }
 }
+
+const onlyWhole = (format: Format): E.Either<ImportError, never> =>
+  E.left(invalidInput('format', `${format} cannot be followed, because a file is read as a whole: import it again once it has grown`))
 
 /** Reports whether a conversation has a list of actions. A registered format may return anything. */
 const hasActions = ({ actions }: Partial<ConversationPlan>): boolean =>

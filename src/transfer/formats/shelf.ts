@@ -16,19 +16,22 @@ export const memoryShelf = (): Shelf => {
 
 /** A list of values that need not be in memory. Arrays are lazy lists too. */
 export interface LazyList<A> extends Iterable<A> {
+  /** Places of the values on a shelf; absent if they are elsewhere. A value at a place never changes. */
+  readonly places?: readonly number[]
   readonly length: number
   readonly at: (index: number) => A | undefined
-  readonly slice: (start: number) => LazyList<A>
+  readonly slice: (start: number, end?: number) => LazyList<A>
 }
 
 /** Returns a lazy list of the values at these places on a shelf. */
 export const listOn = <A>(places: readonly number[], read: (place: number) => A): LazyList<A> => ({
+  places,
   length: places.length,
   at: (index) => {
     const place = places.at(index)
     return place === undefined ? undefined : read(place)
   },
-  slice: (start) => listOn(places.slice(start), read),
+  slice: (start, end) => listOn(places.slice(start, end), read),
   *[Symbol.iterator]() {
     for (const place of places) yield read(place)
   },

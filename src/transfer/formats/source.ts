@@ -116,6 +116,11 @@ export const createFileStart = (): FileStart => {
 /** A reader of a file in one format, line by line. Blank lines are passed to it as well. */
 export interface LineReader<A> {
   readonly read: (line: FileLine) => void
+  /**
+   * Returns the outcome so far, without what only the end of the file decides. It may be called at any time. Absent if the format is
+   * understood only as a whole.
+   */
+  readonly soFar?: () => A
   readonly finish: () => A
 }
 
