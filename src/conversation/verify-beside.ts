@@ -4,7 +4,13 @@ import { hashOf, type StoredEvent } from '../events/codec.ts'
 import { formHashOf, takeErased } from '../events/erased-form.ts'
 import type { DecodeFailed } from '../events/errors.ts'
 import type { EventData, Metadata } from '../events/events.ts'
-import { archiveStreamOf, type ContentKind, inboxStreamOf, notesStreamOf, turnsStreamOf } from '../events/ids.ts'
+import {
+  archiveStreamOf,
+  type ContentKind,
+  inboxStreamOf,
+  notesStreamOf,
+  turnsStreamOf,
+} from '../events/ids.ts'
 import { inboxCodec } from '../events/inbox-events.ts'
 import { noteCodec } from '../events/notes.ts'
 import { turnCodec } from '../events/turn-events.ts'

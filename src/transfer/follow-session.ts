@@ -46,7 +46,11 @@ export async function* followSession(
   session: GrowingSession,
   options: FollowSessionOptions = {},
 ): AsyncGenerator<ImportResult, void> {
-  const { every = 500, signal, archive } = await orThrow(
+  const {
+    every = 500,
+    signal,
+    archive,
+  } = await orThrow(
     checkOptions<FollowSessionOptions>(options, {
       every: kinds.count,
       signal: kinds.signal,
@@ -54,7 +58,9 @@ export async function* followSession(
     }),
   )
   if (typeof session?.bytes !== 'function' || typeof session.file !== 'string')
-    throw toError(invalidInput('session', 'must be { bytes, file }: a function that opens the file, and its name'))
+    throw toError(
+      invalidInput('session', 'must be { bytes, file }: a function that opens the file, and its name'),
+    )
   const { bytes, ...rest } = session
   let growing = openGrowing(store, session)
   try {
@@ -123,10 +129,11 @@ const openGrowing = (store: LayeredStore, { bytes, ...session }: GrowingSession)
     const begun = plans.filter(({ actions }) => actions.length > 0)
     isImported = isQuiet
     if (begun.length === 0) return undefined
-    for (const { id } of begun)
-      if (!memories.has(id)) memories.set(id, { log: [], places: [], refs: [] })
+    for (const { id } of begun) if (!memories.has(id)) memories.set(id, { log: [], places: [], refs: [] })
     const plan = { format, conversations: begun, report }
-    const imported = await run(importPlan(store, file, plan, { shelf, progress: undefined, copy: undefined, memories }))
+    const imported = await run(
+      importPlan(store, file, plan, { shelf, progress: undefined, copy: undefined, memories }),
+    )
     if (E.isLeft(imported)) {
       if (isNoMessageYet(imported.left)) return undefined
       throw toError(imported.left)

@@ -19,7 +19,13 @@ import { createFileCopy, type FileCopy, prepareArchive } from './prepare-archive
 import { type ImportMemory, prepare, type PreparedAppend, prepareStored } from './prepare-events.ts'
 import { prepareNotes, prepareStoredNotes } from './prepare-notes.ts'
 import { readAny } from './read-any.ts'
-import { isStream, type OpenSession, readFileBytes, sessionProblem, type SessionStream } from './read-session.ts'
+import {
+  isStream,
+  type OpenSession,
+  readFileBytes,
+  sessionProblem,
+  type SessionStream,
+} from './read-session.ts'
 import { fileShelf } from './shelf.ts'
 import { type Addition, writeAll } from './write-whole.ts'
 
@@ -117,8 +123,7 @@ const copied = (
   copy: FileCopy | undefined,
 ): SessionFile | OpenSession => {
   if (!copy) return session
-  if (isStream(session))
-    return { ...session, bytes: copy.taking(readFileBytes(session.file, session.bytes)) }
+  if (isStream(session)) return { ...session, bytes: copy.taking(readFileBytes(session.file, session.bytes)) }
   copy.add(session.text)
   return session
 }

@@ -87,7 +87,13 @@ export async function* prepareArchive(
   let prev = end.hash
   for (const part of partsFrom(at, copy.pieces())) {
     const zstd = zstdCompressSync(part).toString('base64')
-    const data = { format, from: at, bytes: part.length, zstd, sha256: hash.update(part).copy().digest('hex') }
+    const data = {
+      format,
+      from: at,
+      bytes: part.length,
+      zstd,
+      sha256: hash.update(part).copy().digest('hex'),
+    }
     const eventIs = eventId(stream, commandId, places.length)
     const stored: StoredEvent = yield* unwrap(
       archiveCodec.encode({ type: 'FileArchived', data }, eventIs, { time, actor, commandId, prev }),

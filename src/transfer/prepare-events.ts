@@ -57,7 +57,9 @@ export async function* prepare(
   const encodings = encodePlanned(
     id,
     end.hash,
-    planEachEvent(memory ? planSince(plan, format, memory) : plan, format, log, (isErased) => (isErased ? erased++ : changed++)),
+    planEachEvent(memory ? planSince(plan, format, memory) : plan, format, log, (isErased) =>
+      isErased ? erased++ : changed++,
+    ),
     format,
   )
   const places: number[] = []
@@ -80,7 +82,11 @@ export interface ImportMemory {
  * Returns a plan in which the leading actions that were imported before have only their refs: they are in the log, so nothing else of
  * them is looked at.
  */
-const planSince = ({ actions, ...plan }: ConversationPlan, format: Format, memory: ImportMemory): ConversationPlan => {
+const planSince = (
+  { actions, ...plan }: ConversationPlan,
+  format: Format,
+  memory: ImportMemory,
+): ConversationPlan => {
   const own = `import:${format}:`
   const ids = new Set(memory.log.map(({ metadata }) => metadata.commandId))
   // Where actions were imported again, under other ids, these depend on the content of earlier ones.
@@ -101,7 +107,8 @@ const planSince = ({ actions, ...plan }: ConversationPlan, format: Format, memor
  * Encodes an event for a shelf, one field per line. Only the last field could contain a newline, because the others are an id, a type
  * and JSON.
  */
-export const textOf = ({ id, type, metadata, data }: StoredEvent): string => `${id}\n${type}\n${metadata}\n${data}`
+export const textOf = ({ id, type, metadata, data }: StoredEvent): string =>
+  `${id}\n${type}\n${metadata}\n${data}`
 
 export const eventIn = (text: string): StoredEvent => {
   const first = text.indexOf('\n')

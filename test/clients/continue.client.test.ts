@@ -188,7 +188,9 @@ describe.each(Object.entries(clients) as (readonly [keyof typeof clients, Client
           const own = await ownSession(chat, file, session)
           const first = await runClient(program, client.args(own.session, own.file), { cwd, env })
           const begun = api.taken().findLast((body) => JSON.stringify(body).includes(prompt))
-          expect.soft(begun, `${name}, its own session at ${at} of ${chat.id}: ${first.slice(-2_000)}`).toBeDefined()
+          expect
+            .soft(begun, `${name}, its own session at ${at} of ${chat.id}: ${first.slice(-2_000)}`)
+            .toBeDefined()
           expect
             .soft(leading(sent, [session, own.session]), `${name}, verbatim at ${at} of ${chat.id}`)
             .toEqual(leading(begun, [own.session]))

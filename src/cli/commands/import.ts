@@ -121,7 +121,8 @@ const follow = async (
       if (isJson) await out.json({ file, ...result }, false)
       else
         for (const { id: conversation, added, events } of result.conversations)
-          if (added > 0) await out.line([`${conversation}  ${plural(added, 'event')} added, ${events} in all`])
+          if (added > 0)
+            await out.line([`${conversation}  ${plural(added, 'event')} added, ${events} in all`])
     }
   } finally {
     process.off('SIGINT', end).off('SIGTERM', end)

@@ -174,7 +174,15 @@ const said = (event: Event, parent: number): readonly TextSpan[] => {
 }
 
 /** Describes what an event erased, by whom, and why. */
-export const erasedText = ({ events, notes, turns, inbox, archive, by, reason }: EventData['Erased']): string => {
+export const erasedText = ({
+  events,
+  notes,
+  turns,
+  inbox,
+  archive,
+  by,
+  reason,
+}: EventData['Erased']): string => {
   const of = (erased: typeof events, name: string): readonly string[] =>
     erased ? [`${name} ${erased.ranges.map(rangeText).join(', ')}`] : []
   const what = [

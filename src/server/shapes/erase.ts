@@ -11,7 +11,9 @@ export const erasureShape = z
     notes: count.describe('Number of notes and links erased'),
     turns: count.describe('Number of records of turns erased'),
     inbox: count.describe('Number of queued messages erased'),
-    archive: count.describe('Number of parts erased of the archived file from which the conversation was imported'),
+    archive: count.describe(
+      'Number of parts erased of the archived file from which the conversation was imported',
+    ),
     contents: count.describe('Number of contents stored outside these events that were removed'),
     recent: count.describe(
       'Number of contents that stay for now, because they were stored recently: `gc` removes them',

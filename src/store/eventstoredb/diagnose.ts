@@ -2,7 +2,14 @@ import * as E from 'fp-ts/lib/Either.js'
 import { unwrap, run, type Fallible, task } from '../../result/fallible.ts'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { InvalidInput } from '../../events/errors.ts'
-import { archiveStreamOf, conversationOf, inboxStreamOf, notesStreamOf, streamOf, turnsStreamOf } from '../../events/ids.ts'
+import {
+  archiveStreamOf,
+  conversationOf,
+  inboxStreamOf,
+  notesStreamOf,
+  streamOf,
+  turnsStreamOf,
+} from '../../events/ids.ts'
 import { type DiagnosisFinding, findingOf } from '../diagnosis.ts'
 import type { StoreError } from '../errors.ts'
 import { configurationsFinding } from './configurations.ts'

@@ -264,7 +264,9 @@ async function* storedParts({
   }
 }
 
-const formatOfOriginal = async ({ original }: Pick<PreparedConversation, 'original'>): Promise<string | undefined> => {
+const formatOfOriginal = async ({
+  original,
+}: Pick<PreparedConversation, 'original'>): Promise<string | undefined> => {
   try {
     return (await original()).format
   } catch (error) {
@@ -274,10 +276,13 @@ const formatOfOriginal = async ({ original }: Pick<PreparedConversation, 'origin
 }
 
 /** Yields the lines of the original file. */
-async function* originalParts({ original }: Pick<PreparedConversation, 'original'>): AsyncGenerator<ExportPart, void> {
+async function* originalParts({
+  original,
+}: Pick<PreparedConversation, 'original'>): AsyncGenerator<ExportPart, void> {
   const lines = createInterface({ input: Readable.from((await original()).pieces), crlfDelay: Infinity })
   let line = 0
-  for await (const text of lines) yield { place: { kind: 'line', position: ++line }, value: parsed(text) ?? text }
+  for await (const text of lines)
+    yield { place: { kind: 'line', position: ++line }, value: parsed(text) ?? text }
 }
 
 /** Yields the parts of a bundle: the stored events that are not withheld, and those that turns recorded. */

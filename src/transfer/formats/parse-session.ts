@@ -162,7 +162,12 @@ const readerOf = (format: Format, notes: ImportNotes, shelf: Shelf): FormatReade
 }
 
 const onlyWhole = (format: Format): E.Either<ImportError, never> =>
-  E.left(invalidInput('format', `${format} cannot be followed, because a file is read as a whole: import it again once it has grown`))
+  E.left(
+    invalidInput(
+      'format',
+      `${format} cannot be followed, because a file is read as a whole: import it again once it has grown`,
+    ),
+  )
 
 /** Reports whether a conversation has a list of actions. A registered format may return anything. */
 const hasActions = ({ actions }: Partial<ConversationPlan>): boolean =>

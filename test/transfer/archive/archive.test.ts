@@ -37,10 +37,13 @@ const originalOf = async (store: Store, id = 's'): Promise<Buffer> => {
   return all
 }
 const notKept = (store: Store, id = 's'): Promise<string> =>
-  store.conversation(id).original().then(
-    () => 'kept',
-    (error: unknown) => (isError(error, 'OriginalNotKept') ? error.message : String(error)),
-  )
+  store
+    .conversation(id)
+    .original()
+    .then(
+      () => 'kept',
+      (error: unknown) => (isError(error, 'OriginalNotKept') ? error.message : String(error)),
+    )
 
 describe('the file of an imported conversation', () => {
   test('comes back to the byte, also bytes that are no UTF-8, however it grew', () =>
@@ -143,7 +146,10 @@ describe('the file of an imported conversation', () => {
     )
     db.close()
     const changed = await opened(to)
-    expect((await changed.conversation('s').verify()).discrepancy).toMatchObject({ kind: 'archive', position: 0 })
+    expect((await changed.conversation('s').verify()).discrepancy).toMatchObject({
+      kind: 'archive',
+      position: 0,
+    })
   })
 })
 

@@ -37,7 +37,12 @@ const effectiveOf = async (store: Store): Promise<readonly unknown[]> => {
   const all: unknown[] = []
   for await (const { id } of store.conversations())
     all.push(
-      (await store.conversation(id).effective()).map((item) => ({ ...item, position: 0, salt: '', covers: 0 })),
+      (await store.conversation(id).effective()).map((item) => ({
+        ...item,
+        position: 0,
+        salt: '',
+        covers: 0,
+      })),
     )
   return all
 }
@@ -50,32 +55,37 @@ const files: readonly (readonly [Origin, string])[] = [
 ]
 
 describe('a session file that is followed while it is written', () => {
-  test.each(present(files))('%s %s: becomes what it becomes at once, wherever the writes end', async (origin, name) => {
-    const bytes = Buffer.from(sessionFile(origin, name).text)
-    const atOnce = await opened('memory:')
-    await atOnce.importSession({ file: 'a.jsonl', text: bytes.toString() })
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.nat(bytes.length), { maxLength: 8 }), async (cuts) => {
-        const store = await openStore('memory:')
-        const file = growing()
-        const ends = new AbortController()
-        const following = followed(store, file, ends.signal)
-        let from = 0
-        for (const to of [...cuts, bytes.length].toSorted((one, other) => one - other)) {
-          file.write(bytes.subarray(from, to))
-          from = to
-          const before = file.reads.length
-          await expect.poll(() => file.reads.length > before + 1, { interval: 2 }).toBe(true)
-        }
-        ends.abort()
-        await following
-        expect(await effectiveOf(store)).toEqual(await effectiveOf(atOnce))
-        expect((await store.conversation((await idsOf(store))[0] ?? '').original()).bytes).toBe(bytes.length)
-        await store.close()
-      }),
-      { numRuns: runs(4) },
-    )
-  })
+  test.each(present(files))(
+    '%s %s: becomes what it becomes at once, wherever the writes end',
+    async (origin, name) => {
+      const bytes = Buffer.from(sessionFile(origin, name).text)
+      const atOnce = await opened('memory:')
+      await atOnce.importSession({ file: 'a.jsonl', text: bytes.toString() })
+      await fc.assert(
+        fc.asyncProperty(fc.array(fc.nat(bytes.length), { maxLength: 8 }), async (cuts) => {
+          const store = await openStore('memory:')
+          const file = growing()
+          const ends = new AbortController()
+          const following = followed(store, file, ends.signal)
+          let from = 0
+          for (const to of [...cuts, bytes.length].toSorted((one, other) => one - other)) {
+            file.write(bytes.subarray(from, to))
+            from = to
+            const before = file.reads.length
+            await expect.poll(() => file.reads.length > before + 1, { interval: 2 }).toBe(true)
+          }
+          ends.abort()
+          await following
+          expect(await effectiveOf(store)).toEqual(await effectiveOf(atOnce))
+          expect((await store.conversation((await idsOf(store))[0] ?? '').original()).bytes).toBe(
+            bytes.length,
+          )
+          await store.close()
+        }),
+        { numRuns: runs(4) },
+      )
+    },
+  )
 
   test('is read from where it ended, and from the beginning if it was rewritten', async () => {
     const { text } = sessionFile('sample', 'pi/before-compaction.jsonl')

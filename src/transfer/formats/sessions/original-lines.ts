@@ -1,7 +1,12 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { OriginalFile } from '../../../conversation/reading/original.ts'
 import type { ConversationEvent } from '../../../events/events.ts'
-import { type Effective, effective as effectiveOf, fieldsOf, messagesOf } from '../../../projections/effective.ts'
+import {
+  type Effective,
+  effective as effectiveOf,
+  fieldsOf,
+  messagesOf,
+} from '../../../projections/effective.ts'
 import { breath } from '../../../store/breath.ts'
 import type { CopySession } from './session-writer.ts'
 import { sessionReader } from '../parse-session.ts'
@@ -80,11 +85,16 @@ const readLines = (format: string, lines: readonly FileLine[]): ReadLines | unde
   const [conversation, ...others] = plan.right.conversations
   const planned = conversation && others.length === 0 ? planEvents(conversation, format, []) : undefined
   if (!planned || E.isLeft(planned)) return undefined
-  const log = planned.right.map(
-    ({ event }, position): ConversationEvent => ({ ...event, position, id: '', metadata: unimportant }),
-  )
+  const log = planned.right.map(({ event }, position): ConversationEvent => ({
+    ...event,
+    position,
+    id: '',
+    metadata: unimportant,
+  }))
   const shown = effectiveOf(log)
-  const refs = shown.items.map(({ position }) => planned.right[position]?.commandId.replace(`import:${format}:`, '') ?? '')
+  const refs = shown.items.map(
+    ({ position }) => planned.right[position]?.commandId.replace(`import:${format}:`, '') ?? '',
+  )
   return { events: log.length, effective: shown, refs }
 }
 
@@ -92,7 +102,7 @@ const isSame = ({ effective: { items } }: ReadLines, shown: Effective): boolean 
   textOf(items) === textOf(shown.items)
 
 /** Returns the messages as JSON. What was stored has no undefined fields, and its other fields are in the same order. */
-const textOf = (items: Effective['items']): string => 
+const textOf = (items: Effective['items']): string =>
   JSON.stringify(
     items.flatMap((item) =>
       messagesOf(item).map((message) => [message.role, message.content, fieldsOf(item, message)]),
