@@ -97,6 +97,9 @@ const allowing = (lost: readonly Loss[], units: readonly Unit[], other: readonly
     const beside = other[index]
     const isLong = kind === 'result' && Math.max(said.length, beside?.[2]?.length ?? 0) > 10_000
     if (isLong && has('output-cut')) return [kind, id, said.slice(0, 1_000)]
+    // A call without a result gets one from us, or from the client in its own words.
+    if (kind === 'result' && [said, beside?.[2]].some((text) => text === 'No result was recorded for this call.'))
+      return [kind, id]
     if (kind === 'call' && said === 'Task' && has('tool-renamed')) return unit.with(2, 'Agent')
     return unit
   })
@@ -170,6 +173,8 @@ describe.each(Object.entries(clients) as (readonly [keyof typeof clients, Client
         expect(stderr).toBe('')
         const { session, file, lost, way } = JSON.parse(stdout) as Installed
         ways[way]++
+        // Before the client adds to the copy.
+        const own = await ownSession(name, chat, file, session)
         api.taken()
         const said = await runClient(program, client.args(session, file), { cwd, env })
         const sent = api.taken().findLast((body) => JSON.stringify(body).includes(prompt))
@@ -185,7 +190,6 @@ describe.each(Object.entries(clients) as (readonly [keyof typeof clients, Client
           .toEqual(allowing(lost, want, got))
         if (way === 'verbatim') {
           // The program's own session, cut at the same line: it sends the same messages, so the prompt cache serves them.
-          const own = await ownSession(chat, file, session)
           const first = await runClient(program, client.args(own.session, own.file), { cwd, env })
           const begun = api.taken().findLast((body) => JSON.stringify(body).includes(prompt))
           expect
@@ -207,11 +211,14 @@ describe.each(Object.entries(clients) as (readonly [keyof typeof clients, Client
 )
 
 /** Writes as many lines of the original file as were copied, under its own id, beside the copy. */
-const ownSession = async (chat: Conversation, file: string, copied: string) => {
+const ownSession = async (name: string, chat: Conversation, file: string, copied: string) => {
   const bytes = await buffer((await chat.original()).pieces)
-  const count = (await readFile(file, 'utf8')).split('\n').length - 1
+  const copy = (await readFile(file, 'utf8')).split('\n')
   const own = file.replace(copied, chat.id)
-  await writeFile(own, `${bytes.toString().split('\n').slice(0, count).join('\n')}\n`)
+  const lines = bytes.toString().split('\n').slice(0, copy.length - 1)
+  // The folder of a recorded session is not on this machine, and pi refuses it.
+  if (name === 'pi') lines[0] = copy[0]?.replace(copied, chat.id) ?? ''
+  await writeFile(own, `${lines.join('\n')}\n`)
   return { session: chat.id, file: own }
 }
 

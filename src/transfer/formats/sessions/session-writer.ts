@@ -1,4 +1,6 @@
+import * as E from 'fp-ts/lib/Either.js'
 import { type Fields, isFields } from '../../../events/json.ts'
+import { parseJson } from '../source.ts'
 import { type Lose, lossesOf, type SessionLoss } from './session-loss.ts'
 import type { SessionView, ViewMessage } from './session-view.ts'
 
@@ -66,9 +68,13 @@ export const linesWriter = (
 })
 
 /** Returns a line with other fields. */
-export const withFields = (line: string, change: (entry: Fields) => Fields): string => {
-  const entry: unknown = JSON.parse(line)
-  return isFields(entry) ? JSON.stringify(change(entry)) : line
+export const withFields = (line: string, change: (entry: Fields) => Fields): string =>
+  JSON.stringify(change(fieldsIn(line)))
+
+/** Returns the fields of a line; none if it is not an object. */
+export const fieldsIn = (line: string): Fields => {
+  const parsed = parseJson(line)
+  return E.isRight(parsed) && isFields(parsed.right) ? parsed.right : {}
 }
 
 function* jsonLines(entries: Iterable<object>): Generator<string> {

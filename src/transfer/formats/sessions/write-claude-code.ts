@@ -1,11 +1,9 @@
 import { createHash } from 'node:crypto'
-import * as E from 'fp-ts/lib/Either.js'
 import { isBlock } from '../../../events/blocks.ts'
 import { isFields } from '../../../events/json.ts'
-import { parseJson } from '../source.ts'
 import type { ViewMessage } from './session-view.ts'
 import type { Lose } from './session-loss.ts'
-import { linesWriter, type SessionTarget, type SessionWriter } from './session-writer.ts'
+import { fieldsIn, linesWriter, type SessionTarget, type SessionWriter } from './session-writer.ts'
 import { asUserMessage } from './as-user-message.ts'
 
 // Claude Code finds a session in any folder of `projects` by the name of its file, and follows `parentUuid` from the last line. An
@@ -29,8 +27,7 @@ export const claudeCodeWriter: SessionWriter = linesWriter(
 function idsRead(lines: readonly string[]): ReadonlySet<string> {
   const ids = new Set<string>()
   for (const line of lines) {
-    const parsed = parseJson(line)
-    const entry = E.isRight(parsed) && isFields(parsed.right) ? parsed.right : {}
+    const entry = fieldsIn(line)
     const { type, subtype, attachment, uuid } = entry
     const isRead =
       type === 'user' ||

@@ -1,9 +1,10 @@
 import { type Block, isBlock } from '../../../events/blocks.ts'
+import { type Fields, isFields } from '../../../events/json.ts'
 import { asUserMessage } from './as-user-message.ts'
 import { absentPart, type BlockPart, partOf, resultParts } from './block-parts.ts'
 import type { ViewMessage } from './session-view.ts'
 import type { Lose } from './session-loss.ts'
-import { linesWriter, type SessionTarget, type SessionWriter, withFields } from './session-writer.ts'
+import { linesWriter, type SessionTarget, fieldsIn, type SessionWriter, withFields } from './session-writer.ts'
 
 /** Writes sessions of pi. */
 export const piWriter: SessionWriter = linesWriter(
@@ -14,8 +15,25 @@ export const piWriter: SessionWriter = linesWriter(
     // pi refuses a session whose folder does not exist.
     lineOf: (line, index, { id, cwd }) =>
       index > 0 ? line : withFields(line, (entry) => ({ ...entry, id, cwd })),
+    idsRead,
   },
 )
+
+/** pi does not send replies that failed or were stopped, and answers calls without a result in words of its own. */
+function idsRead(lines: readonly string[]): ReadonlySet<string> {
+  const entries = lines.map(fieldsIn)
+  const messages = entries.map(({ message }) => (isFields(message) ? message : {}))
+  const answered = new Set(messages.map(({ toolCallId }) => toolCallId))
+  const isSent = ({ stopReason, content }: Fields): boolean =>
+    stopReason !== 'aborted' &&
+    stopReason !== 'error' &&
+    !(
+      Array.isArray(content) &&
+      content.some((part) => isFields(part) && part['type'] === 'toolCall' && !answered.has(part['id']))
+    )
+  const sent = entries.filter((_, index) => isSent(messages[index] ?? {}))
+  return new Set(sent.map(({ id }) => String(id)))
+}
 
 function* entriesOf(
   messages: readonly ViewMessage[],
