@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { appendFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, expect, test } from 'vitest'
 import { loadAgent } from '../../src/cli/work/agent.ts'
@@ -313,6 +313,25 @@ export default ({ id }) => ({ client: client[id], model: 'claude-opus-5-5', maxR
     }
     expect(await loadAgent(file, { write }, 1)).toMatchObject({ turn: expect.any(Function) })
     expect(written).toBe(`the agent ${file} is still loading: check what it awaits\n`)
+  })
+
+  test('says once that the agent changed since it was loaded, though each of its processes uses the old one', async () => {
+    const { store, where, begin, calls, open } = await working(['--processes', '2', '--slots', '1'])
+    const { child, news } = begin()
+    let printed = ''
+    child.stderr?.on('data', (chunk: Buffer) => (printed += chunk.toString()))
+    await until(() => ofType(news, 'started').length === 2)
+    const file = join(dirname(where), 'agent.mjs')
+    appendFileSync(file, '// edited')
+    for (const id of ['a', 'b']) await ask(store, id)
+    await until(() => calls() === 2)
+    open()
+    await until(() => ofType(news, 'step').length === 2)
+    child.kill('SIGTERM')
+    await once(child, 'close')
+    expect(printed.match(/.*changed since.*\n/g)).toEqual([
+      `${file} changed since it was loaded: restart this command to use it\n`,
+    ])
   })
 
   test('refuses a mistyped agent before it says that it creates a store', () =>

@@ -18,7 +18,7 @@ import { writeDeaths, writeNews } from '../views/work-news.ts'
 import { type WorkerFlags, workHere } from '../work/child.ts'
 import { nodeFlags } from '../work/node-flags.ts'
 import { relayTokenName } from '../work/relay-client.ts'
-import { checkAgentFile } from '../work/agent.ts'
+import { changedText, checkAgentFile, createChangeCheck } from '../work/agent.ts'
 import { abortOnSignals, createDrainNote } from '../work/abort-on-signals.ts'
 import { supervise } from '../work/supervise.ts'
 
@@ -79,6 +79,7 @@ Examples:
             ),
           )
         checkAgentFile(agent)
+        const hasChanged = createChangeCheck(agent)
         const problem = await writeProblemOf(store.url)
         if (problem) throw toError(problem)
         const given = program.opts<GlobalOptions>()
@@ -134,6 +135,8 @@ Examples:
               void (isJson ? out.json(news, false) : writeNews(out, news))
             },
             onDraining: lastTurns.begin,
+            // Each process tells of the change, which is said once.
+            onChanged: () => void (hasChanged() && host.stderr.write(changedText(agent))),
             onDeath: async (worker, reason) => {
               await report(store, given.store, out, worker, reason)
               // Others take over at once, and need not wait for this.

@@ -7,6 +7,8 @@ export type ChildMessage =
   | { readonly type: 'started'; readonly worker: string; readonly grace: number }
   | { readonly type: 'step'; readonly step: AttemptReport }
   | { readonly type: 'failed'; readonly failure: CliError }
+  /** The file of the agent has changed since the process has loaded it. */
+  | { readonly type: 'changed' }
   /** The store's file is no longer the one that the process opened. */
   | { readonly type: 'replaced' }
 

@@ -27,6 +27,8 @@ export interface ProcessControl {
   readonly onDeath: (worker: string, reason: string) => Promise<void>
   /** Called as a worker is told to end, with the milliseconds that its turns in progress may take. */
   readonly onDraining: (grace: number) => void
+  /** Called when a process takes a step although the file of its agent has changed since it was loaded. */
+  readonly onChanged: () => void
   /** Starts an orderly end of all work when aborted: no new steps begin, but those in progress may finish. */
   readonly drain: AbortController
   /** Kills all processes at once when aborted. */
@@ -69,6 +71,7 @@ export const live = ({
   onNews,
   onDeath,
   onDraining,
+  onChanged,
   drain,
   end,
   onWorking,
@@ -87,6 +90,7 @@ export const live = ({
     const said = message as ChildMessage
     if (said.type === 'failed') failure = said.failure
     else if (said.type === 'replaced') onReplaced()
+    else if (said.type === 'changed') onChanged()
     else if (said.type === 'step') onNews({ ...said.step, type: 'step', worker: worker ?? '' })
     else {
       ;({ worker, grace } = said)
