@@ -2,7 +2,10 @@ import { once } from 'node:events'
 import { appendFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
+import { outputOn } from '../../src/cli/output.ts'
+import { writeDeaths } from '../../src/cli/views/work-news.ts'
 import { loadAgent } from '../../src/cli/work/agent.ts'
 import type { News } from '../../src/cli/work/life.ts'
 import { restartDelay } from '../../src/cli/work/supervise.ts'
@@ -370,6 +373,43 @@ export default () => {
     expect(output).toMatch(
       /attempt 2 of 5, step conversation@0; 2 workers died during it: palimpsest log c --turns shows it, palimpsest pause c keeps/,
     )
+  })
+
+  test('names the steps of a process that ends with code 0, and of one after the file of its store was replaced', async () => {
+    const folder = temporaryFolder()
+    const where = join(folder, 'store.db')
+    const store = await openStore(`sqlite:${where}`)
+    atEnd(store.close)
+    const file = join(folder, 'agent.mjs')
+    writeFileSync(
+      file,
+      `import { rmSync } from 'node:fs'
+export default async ({ id }) => {
+  rmSync('${folder}/' + id)
+  process.exit(0)
+}`,
+    )
+    for (const id of ['a', 'b']) writeFileSync(join(folder, id), '')
+    const child = startHeard(await program(), 'work', file, '--store', `sqlite:${where}`)
+    endsWithTest(child, 'SIGKILL')
+    let output = ''
+    child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()))
+    await ask(store, 'a')
+    await until(() => /^ {2}a {2}its process died {2}attempt 1 of 5, step conversation@0$/m.test(output))
+    await store.backup(join(folder, 'copy.db'))
+    await store.close()
+    for (const suffix of ['', '-wal', '-shm']) rmSync(where + suffix, { force: true })
+    renameSync(join(folder, 'copy.db'), where)
+    const again = await openStore(`sqlite:${where}`)
+    atEnd(again.close)
+    await ask(again, 'b')
+    await until(() => /^ {2}b {2}its process died {2}attempt 1 of 5, step conversation@0$/m.test(output))
+  })
+
+  test('names a step of a process that died even if others have answered it by then', async () => {
+    const stream = new PassThrough()
+    await writeDeaths(outputOn(stream), [{ conversation: 'c' }])
+    expect(String(stream.read())).toBe('  c  its process died\n')
   })
 
   test('answers what nobody has asked for, if it is told to', async () => {

@@ -63,6 +63,7 @@ export const workHere = async (
       ...given,
       ...(standby && { standby: stepsIn }),
       turn: (served) => {
+        void tell({ type: 'taken', conversation: served.id })
         if (hasChanged()) void tell({ type: 'changed' })
         return turn(served)
       },
@@ -94,7 +95,7 @@ export const workHere = async (
     } else if (left.length > 0) {
       process.stderr.write(`${worker.id} leaves ${left.join(', ')} to others: the agent ignores its signal\n`)
       process.exitCode = 1
-    }
+    } else await tell({ type: 'stopped' })
   } catch (error) {
     process.exitCode = 1
     await tell({ type: 'failed', failure: failureOf(error) })

@@ -261,7 +261,7 @@ export const withoutHolder = (
     : {
         ...freed(step, now, Math.max(0, takeoverDelay(conversation, step.attempt) - age)),
         deaths: (step.deaths ?? 0) + 1,
-        errors: withError(step, ended(step.holder)),
+        errors: withError(step, endedText(step.holder)),
       }
 
 /** Returns the error of the last attempt if its worker died or fell silent; undefined if the attempt ended otherwise. */
@@ -270,7 +270,9 @@ export const deathIn = ({ holder, errors }: Pick<OpenStep, 'holder' | 'errors'>)
   const last = errors.at(-1)
   return last !== undefined && isDeath(last) ? last : undefined
 }
-const [ended, silent] = [(holder?: string) => `${holder} ended`, (holder?: string) => `${holder} fell silent`]
+/** Returns the error of an attempt whose worker is known to have ended. */
+export const endedText = (holder?: string): string => `${holder} ended`
+const silent = (holder?: string): string => `${holder} fell silent`
 
 /** Reports whether the error of an attempt says that its worker died or fell silent. Errors of turns begin with a tag and a colon. */
 export const isDeath = (error: string): boolean => /^[^:\s]+ (?:ended|fell silent)$/.test(error)
