@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import type { CancelOptions, SayOptions } from '../../index.ts'
+import type { CancelOptions, OpenStepInfo, SayOptions } from '../../index.ts'
 import {
   type AnswerOptions,
   checkId,
@@ -95,14 +95,28 @@ Examples:
         const by = actorIn(host, given.by)
         const chat = store.conversation(id)
         await chat.position()
-        let holder: string | undefined
-        for await (const step of store.steps({ state: 'claimed', conversations: [id] }))
-          if (step.conversation === id) holder = step.holder
+        let found: OpenStepInfo | undefined
+        for await (const step of store.steps({ conversations: [id] }))
+          if (step.conversation === id) found = step
         await chat.cancel({ ...given, by })
         if (isJson) return out.json({ conversation: id, by, ...given })
-        await out.line([
-          `cancelled the current turn of ${id}, ${holder === undefined ? 'if there was one' : `claimed by ${holder}`}`,
-        ])
+        await out.line([cancelledText(id, found)])
       }),
     )
+}
+
+/** Says what was cancelled. A step that no worker has in progress stays as it is. */
+const cancelledText = (id: string, step: OpenStepInfo | undefined): string => {
+  const none = `no worker has a turn of ${id} in progress:`
+  switch (step?.state) {
+    case 'claimed':
+      return `cancelled the current turn of ${id}, claimed by ${step.holder}`
+    case 'open':
+      return `${none} its step stays open; palimpsest pause ${id} keeps it from workers`
+    case 'waiting':
+      return `${none} its step still waits; palimpsest waiting ${id} shows for what`
+    case 'parked':
+    case undefined:
+      return `cancelled the current turn of ${id}, if there was one`
+  }
 }
