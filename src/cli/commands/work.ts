@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
-import { endedText } from '../../agent/workers/board/open-step.ts'
+import { deathOf } from '../../agent/workers/board/open-step.ts'
 import { writeProblemOf } from '../../api/schemes.ts'
 import { flush } from '../../agent/telemetry/open-telemetry.ts'
 import { sealAnchorOption, createSealTask, type SealingOptions, sealOption } from '../audit/seal-task.ts'
@@ -182,7 +182,7 @@ const sayWaiting = async (store: Store, out: Output): Promise<void> => {
 /** Returns the steps during which a worker has died. Others may have tried them since. */
 const stepsDuring = async (store: Store, worker: string): Promise<readonly OpenStepInfo[]> => {
   const steps: OpenStepInfo[] = []
-  for await (const step of store.steps()) if (step.errors.includes(endedText(worker))) steps.push(step)
+  for await (const step of store.steps()) if (deathOf(step.errors, worker) >= 0) steps.push(step)
   return steps
 }
 

@@ -1,4 +1,4 @@
-import { endedText, isDeath, maxAttempts } from '../../agent/workers/board/open-step.ts'
+import { deathOf, isDeath, maxAttempts } from '../../agent/workers/board/open-step.ts'
 import type { AttemptReport, OpenStepInfo } from '../../index.ts'
 import { visible } from '../../transfer/formats/visible.ts'
 import type { Output } from '../output.ts'
@@ -37,8 +37,7 @@ export const writeDeaths = async (
       continue
     }
     // Each attempt leaves an error. The number of attempts may already include the next one.
-    const attempt =
-      (worker === undefined ? errors.findLastIndex(isDeath) : errors.indexOf(endedText(worker))) + 1
+    const attempt = (worker === undefined ? errors.findLastIndex(isDeath) : deathOf(errors, worker)) + 1
     const deaths = errors.slice(0, attempt).filter(isDeath).length
     const known = `${conversation}  its process died  attempt ${attempt} of ${maxAttempts}, step ${step}`
     const advice = `${deaths} workers died during it: palimpsest log ${conversation} --turns shows it, palimpsest pause ${conversation} keeps it from workers`
