@@ -57,6 +57,8 @@ Examples:
             : `queued for ${id}, which awaits the model or results: the running or the next turn appends it`,
         ])
         if (missing !== undefined) host.stderr.write(`${missing}\n`)
+        if (said.status === 'recorded' && said.position === 0)
+          await out.aside([`${id} is a new conversation`, 'dim'])
         if (out.isTerminal && !options.answer)
           await out.aside([`workers answer it only if asked: palimpsest answer ${id}`, 'dim'])
       }),
