@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { outputOn } from '../../src/cli/output.ts'
-import { writeDeaths } from '../../src/cli/views/work-news.ts'
+import { writeDeaths, writeNews } from '../../src/cli/views/work-news.ts'
 import { loadAgent } from '../../src/cli/work/agent.ts'
 import type { News } from '../../src/cli/work/life.ts'
 import { restartDelay } from '../../src/cli/work/supervise.ts'
@@ -165,6 +165,10 @@ describe('palimpsest work', () => {
         (await shell(`palimpsest work ${file}`, folder)).stderr
       expect(await errorOf('agent.ts')).toMatch(
         /rename it to agent\.mts, or put "type": "module" into package\.json$/m,
+      )
+      writeFileSync(join(folder, 'missing.mjs'), 'import "no-such-package"\nexport default () => ({})')
+      expect(await errorOf('missing.mjs')).toMatch(
+        /Cannot find package 'no-such-package' .*: install it with npm, in the folder of the module$/m,
       )
       expect(await errorOf('enum.mts')).toMatch(
         /Node only strips types: compile the module first, or avoid that syntax$/m,
@@ -404,6 +408,14 @@ export default async ({ id }) => {
     atEnd(again.close)
     await ask(again, 'b')
     await until(() => /^ {2}b {2}its process died {2}attempt 1 of 5, step conversation@0$/m.test(output))
+  })
+
+  test('says of a process that the agent ends while it is loaded that it has not begun', async () => {
+    const stream = new PassThrough()
+    await writeNews(outputOn(stream), { type: 'ended', by: 7, restartIn: 100 })
+    expect(String(stream.read())).toBe(
+      'a process ended (exit code 7) before its agent was loaded; starts again in 0.1 s\n',
+    )
   })
 
   test('names a step of a process that died even if others have answered it by then', async () => {

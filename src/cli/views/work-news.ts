@@ -91,14 +91,15 @@ const attemptParts = (report: AttemptReport): readonly TextSpan[] => {
 const newsParts = (news: Exclude<News, { readonly type: 'step' }>): readonly TextSpan[] => {
   if (news.type === 'started') return [[`${news.worker} started, process ${news.pid}`, 'dim']]
   if (news.type === 'spare') return [[`${news.worker} stands by, process ${news.pid}`, 'dim']]
-  const { worker = 'a process', by, restartIn, error } = news
-  const how = typeof by === 'number' ? `ended (exit code ${by})` : `was killed (${by})`
+  const { worker, by, restartIn, error } = news
+  const early = worker === undefined && error === undefined ? ' before its agent was loaded' : ''
+  const how = `${typeof by === 'number' ? `ended (exit code ${by})` : `was killed (${by})`}${early}`
   const next =
     restartIn === 0 ? '; the standby takes over' : `; starts again in ${(restartIn ?? 0) / 1_000} s`
   const again = restartIn === undefined ? '' : next
   return [
     [
-      `${worker} ${how}${again}${error === undefined ? '' : `: ${error}`}`,
+      `${worker ?? 'a process'} ${how}${again}${error === undefined ? '' : `: ${error}`}`,
       by === 0 && restartIn === undefined ? 'dim' : 'warning',
     ],
   ]
