@@ -79,8 +79,17 @@ test('the exit code of a process that died is shown, though others have noticed 
     const store = await openStore(`sqlite:${join(directory, 'palimpsest.db')}`)
     for (const reason of ['its process has ended', 'exit 3']) await store.workerStopped('w1', { reason })
     await store.close()
+    const events = right(await openEvents(`sqlite:${join(directory, 'palimpsest.db')}`)())
+    const { turnLog } = storeOn(events, { kind: 'program' }).conversation('b')
     expect(await json('steps --open', directory)).toMatchObject({
       steps: [{ conversation: 'a' }, { conversation: 'b', errors: ['w1 ended (exit 3)'] }],
+    })
+    // A worker that parks the step may not know the exit code yet.
+    const parked = { step: 'conversation@0', attempts: 1, errors: ['w1 ended'], at: 0 }
+    right(await run(turnLog.append([{ type: 'TurnParked', data: parked }], 1)))
+    right(await events.close()())
+    expect(await json('steps --parked', directory)).toMatchObject({
+      steps: [{ conversation: 'b', errors: ['w1 ended (exit 3)'] }, { conversation: 'c' }],
     })
   }))
 
@@ -89,7 +98,9 @@ test('palimpsest steps says why nobody takes an open step', () =>
     await withSteps(directory)
     const store = await openStore(`sqlite:${join(directory, 'palimpsest.db')}`)
     await store.workerStopped('w1')
-    expect(await shownIn(directory)).toContain('open: no worker is running; palimpsest work AGENT starts one')
+    expect((await shownIn(directory)).join(' ')).toContain(
+      'open: no worker is running: start palimpsest work AGENT, or wait if it restarts its processes',
+    )
     const ends = new AbortController()
     const worker = store.worker({ conversations: ['none'], turn: () => ({ model: 'm' }) })
     const done = worker.run({ signal: ends.signal })
@@ -157,6 +168,7 @@ test('palimpsest cancel says which worker has claimed the turn, if it is known',
     expect(await said('a')).toBe(
       'no worker has a turn of a in progress: its step stays open; palimpsest pause a keeps it from workers\n',
     )
+    expect(await said('c')).toContain('in progress: its step is parked')
     expect(await said('d')).toBe('cancelled the current turn of d, if there was one\n')
     expect(await json('steps --open', directory)).toMatchObject({ steps: [{ conversation: 'a' }] })
   }))

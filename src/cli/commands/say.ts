@@ -118,6 +118,7 @@ const cancelledText = (id: string, step: OpenStepInfo | undefined): string => {
     case 'waiting':
       return `${none} its step still waits; palimpsest waiting ${id} shows for what`
     case 'parked':
+      return `${none} its step is parked`
     case undefined:
       return `cancelled the current turn of ${id}, if there was one`
   }

@@ -120,7 +120,8 @@ const hasKilled = ({ errors }: OpenStepInfo): boolean => errors.filter(isDeath).
 const nobodyText = async (store: Store): Promise<string | undefined> => {
   for await (const roster of store.workers()) {
     const { workers } = summaryOf(roster, false)
-    if (workers.length === 0) return 'no worker is running; palimpsest work AGENT starts one'
+    if (workers.length === 0)
+      return 'no worker is running: start palimpsest work AGENT, or wait if it restarts its processes'
     if (workers.every(({ paused }) => paused))
       return 'all workers are paused; palimpsest resume --worker ID lets one continue'
   }

@@ -40,7 +40,9 @@ export const writeDeaths = async (
     const attempt = (worker === undefined ? errors.findLastIndex(isDeath) : deathOf(errors, worker)) + 1
     const deaths = errors.slice(0, attempt).filter(isDeath).length
     const known = `${conversation}  its process died  attempt ${attempt} of ${maxAttempts}, step ${step}`
-    const advice = `${deaths} workers died during it: palimpsest log ${conversation} --turns shows it, palimpsest pause ${conversation} keeps it from workers`
+    // After its last attempt, the step is parked.
+    const pause = attempt < maxAttempts ? `, palimpsest pause ${conversation} keeps it from workers` : ''
+    const advice = `${deaths} workers died during it: palimpsest log ${conversation} --turns shows it${pause}`
     // The first death may be due to another step of the process.
     lines.push(deaths > 1 ? `${known}; ${advice}` : known)
   }

@@ -199,7 +199,7 @@ export const evolveStep = (
     case 'TurnParked':
       // If the names differ, a message, rewind or decision came after the writer last looked, and opens the step again.
       return what.data.step === step.name
-        ? { ...freed(step, now), stage: 'parked', errors: what.data.errors }
+        ? { ...freed(step, now), stage: 'parked', errors: withExitsOf(step.errors, what.data.errors) }
         : freed(step, now)
     case 'TurnCancelled':
       return step.holder === undefined ? step : { ...step, isCancelled: true }
@@ -289,6 +289,13 @@ export const withExit = (step: OpenStep, worker: string, reason: unknown): OpenS
   const index = step.errors.indexOf(endedText(worker, undefined))
   return index < 0 ? step : { ...step, errors: step.errors.with(index, endedText(worker, reason)) }
 }
+
+/** Returns recorded errors with the exit codes and signals that are known by now: their writer may not have known them yet. */
+const withExitsOf = (known: readonly string[], recorded: readonly string[]): readonly string[] =>
+  recorded.map((error, index) => {
+    const own = known[index]
+    return own?.startsWith(`${error} (`) && isDeath(own) ? own : error
+  })
 
 /** Returns the index of the attempt during which a worker has ended; -1 if there is none. */
 export const deathOf = (errors: readonly string[], worker: string): number =>
