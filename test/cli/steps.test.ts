@@ -174,6 +174,13 @@ test('palimpsest cancel says which worker has claimed the turn, if it is known',
   }))
 
 describe('palimpsest append and say', () => {
+  test('name a new conversation on a terminal, as its id may be mistyped', () =>
+    inDirectory(async (directory) => {
+      const said = async () => (await shownIn(directory, 'say', 'task-41', 'Hello.'))[0]
+      expect(await said()).toBe('recorded in task-41, at position 0 (a new conversation)')
+      expect(await said()).toMatch(/^queued for task-41/)
+    }))
+
   test('with --answer ask workers for an answer, and not without', () =>
     inDirectory(async (directory) => {
       for (const command of ['append a --role user --text hello', 'say b hello']) {

@@ -51,14 +51,17 @@ Examples:
         const missing = await missingIfAsked(session, options)
         const said = await store.conversation(id).say({ role: 'user', content }, withAnswerFlag(others))
         if (isJson) return out.json(said)
-        await out.line([
-          said.status === 'recorded'
-            ? `recorded in ${id}, at position ${said.position}`
-            : `queued for ${id}, which awaits the model or results: the running or the next turn appends it`,
-        ])
+        // A program may compare the line that it reads from a pipe.
+        const isBegun = out.isTerminal && said.status === 'recorded' && said.position === 0
+        await out.line(
+          [
+            said.status === 'recorded'
+              ? `recorded in ${id}, at position ${said.position}`
+              : `queued for ${id}, which awaits the model or results: the running or the next turn appends it`,
+          ],
+          [isBegun ? ' (a new conversation)' : '', 'dim'],
+        )
         if (missing !== undefined) host.stderr.write(`${missing}\n`)
-        if (said.status === 'recorded' && said.position === 0)
-          await out.aside([`${id} is a new conversation`, 'dim'])
         if (out.isTerminal && !options.answer)
           await out.aside([`workers answer it only if asked: palimpsest answer ${id}`, 'dim'])
       }),
