@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, test } from 'vitest'
+import { takeoverDelay } from '../../src/agent/workers/board/open-step.ts'
 import { openStore } from '../../src/index.ts'
 import { openEvents, storeOn } from '../../src/api/open.ts'
 import { linesOf } from '../../src/cli/text.ts'
@@ -91,6 +92,30 @@ test('the exit code of a process that died is shown, though others have noticed 
     expect(await json('steps --parked', directory)).toMatchObject({
       steps: [{ conversation: 'b', errors: ['w1 ended (exit 3)'] }, { conversation: 'c' }],
     })
+  }))
+
+test('palimpsest steps says who takes a step during which two workers died', () =>
+  inDirectory(async (directory) => {
+    const numbers = Array.from({ length: 9_999 }, (_, n) => `c${n}`)
+    const id = numbers.find((each) => takeoverDelay(each, 3) < 5) ?? ''
+    const events = right(await openEvents(`sqlite:${join(directory, 'palimpsest.db')}`)())
+    const store = storeOn(events, { kind: 'program' })
+    const chat = store.conversation(id)
+    right(await chat.append({ role: 'user', content: 'hello' }, { answer: true })())
+    right(await run(chat.turnLog.append([{ type: 'TurnsBegun', data: { at: 0 } }], -1)))
+    for (const attempt of [1, 2]) {
+      const data = { step: 'conversation@0', worker: `w${attempt}`, attempt, at: 0 }
+      right(await run(chat.turnLog.append([{ type: 'TurnClaimed', data }], attempt - 1)))
+      right(await store.workerStopped(`w${attempt}`)())
+    }
+    const ends = new AbortController()
+    const worker = store.worker({ conversations: ['none'], turn: () => ({ model: 'm' }) })
+    const done = worker.run({ signal: ends.signal })()
+    for await (const { workers } of store.workers({ every: 5 })) if (workers.length > 0) break
+    expect((await shownIn(directory)).join(' ')).toContain('open after two deaths: left to the worker that')
+    ends.abort()
+    await done
+    right(await store.close()())
   }))
 
 test('palimpsest steps says why nobody takes an open step', () =>

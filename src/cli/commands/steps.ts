@@ -91,7 +91,7 @@ const adviceFor = async (
     ...(nobody === undefined ? [] : [`open: ${nobody}`]),
     ...(nobody === undefined && suspect.length > 0
       ? [
-          'open after two deaths: left to the worker that stands by; if none does, others take the step after 10 s',
+          'open after two deaths: left to the worker that stands by; if none does, others take the step after 10 s at most',
         ]
       : []),
     ...(nobody === undefined && agent === undefined && isLeft
