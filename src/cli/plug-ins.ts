@@ -35,7 +35,7 @@ const adviceOn = (error: unknown, file: string): string => {
   const message = error instanceof Error ? error.message : ''
   if (/import statement outside a module|Unexpected token 'export'/.test(message))
     return `: rename it to ${file.replace(/\.c?([jt])s$/, '.m$1s')}, or put "type": "module" into package.json`
-  if (/^Cannot find package/.test(message)) return ': install it with npm, in the folder of the module'
+  if (message.startsWith('Cannot find package')) return ': install it with npm, in the folder of the module'
   if (/strip-only mode/.test(message))
     return ': Node only strips types: compile the module first, or avoid that syntax'
   return ''

@@ -109,7 +109,7 @@ test('palimpsest steps says who takes a step during which two workers died', () 
       right(await store.workerStopped(`w${attempt}`)())
     }
     const ends = new AbortController()
-    const worker = store.worker({ conversations: ['none'], turn: () => ({ model: 'm' }) })
+    const worker = store.worker({ conversations: ['none'], turn: () => new Promise<never>(() => {}) })
     const done = worker.run({ signal: ends.signal })()
     for await (const { workers } of store.workers({ every: 5 })) if (workers.length > 0) break
     expect((await shownIn(directory)).join(' ')).toContain('open after two deaths: left to the worker that')
@@ -127,7 +127,7 @@ test('palimpsest steps says why nobody takes an open step', () =>
       'open: no worker is running: start palimpsest work AGENT, or wait if it restarts its processes',
     )
     const ends = new AbortController()
-    const worker = store.worker({ conversations: ['none'], turn: () => ({ model: 'm' }) })
+    const worker = store.worker({ conversations: ['none'], turn: () => new Promise<never>(() => {}) })
     const done = worker.run({ signal: ends.signal })
     for await (const { workers } of store.workers({ every: 5 })) if (workers.length > 0) break
     expect((await shownIn(directory)).join('\n')).not.toContain('open:')

@@ -407,7 +407,8 @@ export default async ({ id }) => {
     const again = await openStore(`sqlite:${where}`)
     atEnd(again.close)
     await ask(again, 'b')
-    await until(() => /^ {2}b {2}its process died {2}attempt 1 of 5, step conversation@0$/m.test(output))
+    await until(() => /^ {2}b {2}its process died.*\n/m.test(output))
+    expect(output).toMatch(/^ {2}b {2}its process died {2}attempt 1 of 5, step conversation@0$/m)
   })
 
   test('says of a process that the agent ends while it is loaded that it has not begun', async () => {
