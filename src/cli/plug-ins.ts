@@ -30,11 +30,12 @@ export const loadModule = async (file: string, failed: LoadFailed): Promise<unkn
   }
 }
 
-/** Returns advice on a file whose syntax or module type Node cannot load, or an empty string. */
+/** Returns advice on a file that Node cannot load because of its syntax, its module type or a missing package, or an empty string. */
 const adviceOn = (error: unknown, file: string): string => {
   const message = error instanceof Error ? error.message : ''
   if (/import statement outside a module|Unexpected token 'export'/.test(message))
     return `: rename it to ${file.replace(/\.c?([jt])s$/, '.m$1s')}, or put "type": "module" into package.json`
+  if (message.startsWith('Cannot find package')) return ': install it with npm, in the folder of the module'
   if (/strip-only mode/.test(message))
     return ': Node only strips types: compile the module first, or avoid that syntax'
   return ''

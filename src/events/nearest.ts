@@ -25,11 +25,13 @@ export const nearest = (name: string, known: readonly string[]): string | undefi
 }
 
 /**
- * Returns the known id that was probably meant by an id that does not exist: the only one that begins with it, or one that differs by a
- * slip of the keyboard. Ids of a series, which differ only after a digit (`task-41`, `task-42`), are no slips; random UUIDs are never
+ * Returns the known id that was probably meant by an id that does not exist: one that differs only in case or separators, the only one
+ * that begins with it, or one that differs by a slip of the keyboard. Ids of a series, which differ only after a digit (`task-41`, `task-42`), are no slips; random UUIDs are never
  * that similar by chance.
  */
 export const meantId = (id: string, known: readonly string[]): string | undefined => {
+  const same = known.find((one) => lettersOf(one) === lettersOf(id))
+  if (same !== undefined) return same
   const others = known.filter((one) => !isSeries(id, one))
   const begun = id.length < shortest ? [] : others.filter((one) => one.startsWith(id))
   const main = begun.find((one) => begun.every((other) => other === one || other.startsWith(`${one}:`)))
@@ -48,6 +50,9 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-/i
 
 const isSeries = (id: string, other: string): boolean => !uuid.test(other) && stemOf(id) === stemOf(other)
 const stemOf = (id: string): string => id.replaceAll(/[-_.:]?\d[0-9a-z]*/gi, '').toLowerCase()
+
+/** Returns an id without case and separators, except those between two numbers (`1-1` is not `11`). */
+const lettersOf = (id: string): string => id.replaceAll(/(?<!\d)[-_.:]|[-_.:](?!\d)/g, '').toLowerCase()
 
 const isSlip = (id: string, other: string): boolean => {
   const most = other.length < 4 ? 0 : other.length < 8 ? 1 : 2

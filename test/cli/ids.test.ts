@@ -92,20 +92,23 @@ describe('an id is', () => {
     })
   })
 
-  test.each(['say pars Hello.', 'say parser-5f3a2 Hello. --new', 'say billng-1a Hello.'])(
-    'whole in append and say, which suggest an existing one that it resembles: %s',
-    async (command) => {
-      const { stdout, stderr, code } = await ran(command)
-      if (command.includes('--new')) expect(stdout).toBe('recorded in parser-5f3a2, at position 0\n')
-      else
-        expect({ stderr, code }).toEqual({
-          stderr: expect.stringMatching(
-            /did you mean (parser-5f3a|billing-1a|billing-1b)\? To begin \S+, add --new/,
-          ),
-          code: 1,
-        })
-    },
-  )
+  test.each([
+    'say pars Hello.',
+    'say parser-5f3a2 Hello. --new',
+    'say billng-1a Hello.',
+    'say Billing-1A Hello.',
+    'say parser5f3a Hello.',
+  ])('whole in append and say, which suggest an existing one that it resembles: %s', async (command) => {
+    const { stdout, stderr, code } = await ran(command)
+    if (command.includes('--new')) expect(stdout).toBe('recorded in parser-5f3a2, at position 0\n')
+    else
+      expect({ stderr, code }).toEqual({
+        stderr: expect.stringMatching(
+          /did you mean (parser-5f3a|billing-1a|billing-1b)\? To begin \S+, add --new/,
+        ),
+        code: 1,
+      })
+  })
 
   test('whole in append and say, which begin one that is like no other, the next of a series, or what --new names', async () => {
     const given = [

@@ -3,8 +3,10 @@ import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, test } from 'vitest'
+import { takeoverDelay } from '../../src/agent/workers/board/open-step.ts'
 import { openStore } from '../../src/index.ts'
 import { openEvents, storeOn } from '../../src/api/open.ts'
+import { linesOf } from '../../src/cli/text.ts'
 import { run as runCli } from '../../src/cli/run.ts'
 import { run } from '../../src/result/fallible.ts'
 import { parkStep } from '../support/park-step.ts'
@@ -58,6 +60,86 @@ describe('palimpsest steps', () => {
     }))
 })
 
+test('an open step that is asked for again keeps its age, and so its place', () =>
+  inDirectory(async (directory) => {
+    await withSteps(directory)
+    await shell('palimpsest say e hello --answer', directory)
+    const open = async () => ((await json('steps --open', directory)) as { steps: unknown[] }).steps
+    const before = await open()
+    expect(before).toMatchObject([{ conversation: 'a' }, { conversation: 'e' }])
+    await shell('palimpsest answer a --priority 2', directory)
+    expect(await open()).toMatchObject([
+      { conversation: 'a', since: (before[0] as { since: string }).since, priority: 2 },
+      { conversation: 'e' },
+    ])
+  }))
+
+test('the exit code of a process that died is shown, though others have noticed its death before it was told', () =>
+  inDirectory(async (directory) => {
+    await withSteps(directory)
+    const store = await openStore(`sqlite:${join(directory, 'palimpsest.db')}`)
+    for (const reason of ['its process has ended', 'exit 3']) await store.workerStopped('w1', { reason })
+    await store.close()
+    const events = right(await openEvents(`sqlite:${join(directory, 'palimpsest.db')}`)())
+    const { turnLog } = storeOn(events, { kind: 'program' }).conversation('b')
+    expect(await json('steps --open', directory)).toMatchObject({
+      steps: [{ conversation: 'a' }, { conversation: 'b', errors: ['w1 ended (exit 3)'] }],
+    })
+    // A worker that parks the step may not know the exit code yet.
+    const parked = { step: 'conversation@0', attempts: 1, errors: ['w1 ended'], at: 0 }
+    right(await run(turnLog.append([{ type: 'TurnParked', data: parked }], 1)))
+    right(await events.close()())
+    expect(await json('steps --parked', directory)).toMatchObject({
+      steps: [{ conversation: 'b', errors: ['w1 ended (exit 3)'] }, { conversation: 'c' }],
+    })
+  }))
+
+test('palimpsest steps says who takes a step during which two workers died', () =>
+  inDirectory(async (directory) => {
+    const numbers = Array.from({ length: 9_999 }, (_, n) => `c${n}`)
+    const id = numbers.find((each) => takeoverDelay(each, 3) < 5) ?? ''
+    const events = right(await openEvents(`sqlite:${join(directory, 'palimpsest.db')}`)())
+    const store = storeOn(events, { kind: 'program' })
+    const chat = store.conversation(id)
+    right(await chat.append({ role: 'user', content: 'hello' }, { answer: true })())
+    right(await run(chat.turnLog.append([{ type: 'TurnsBegun', data: { at: 0 } }], -1)))
+    for (const attempt of [1, 2]) {
+      const data = { step: 'conversation@0', worker: `w${attempt}`, attempt, at: 0 }
+      right(await run(chat.turnLog.append([{ type: 'TurnClaimed', data }], attempt - 1)))
+      right(await store.workerStopped(`w${attempt}`)())
+    }
+    const ends = new AbortController()
+    const worker = store.worker({ conversations: ['none'], turn: () => new Promise<never>(() => {}) })
+    const done = worker.run({ signal: ends.signal })()
+    for await (const { workers } of store.workers({ every: 5 })) if (workers.length > 0) break
+    expect((await shownIn(directory)).join(' ')).toContain('open after two deaths: left to the worker that')
+    ends.abort()
+    await done
+    right(await store.close()())
+  }))
+
+test('palimpsest steps says why nobody takes an open step', () =>
+  inDirectory(async (directory) => {
+    await withSteps(directory)
+    const store = await openStore(`sqlite:${join(directory, 'palimpsest.db')}`)
+    await store.workerStopped('w1')
+    expect((await shownIn(directory)).join(' ')).toContain(
+      'open: no worker is running: start palimpsest work AGENT, or wait if it restarts its processes',
+    )
+    const ends = new AbortController()
+    const worker = store.worker({ conversations: ['none'], turn: () => new Promise<never>(() => {}) })
+    const done = worker.run({ signal: ends.signal })
+    for await (const { workers } of store.workers({ every: 5 })) if (workers.length > 0) break
+    expect((await shownIn(directory)).join('\n')).not.toContain('open:')
+    await store.pauseWorker(worker.id, { by: 'ann' })
+    expect(await shownIn(directory)).toContain(
+      'open: all workers are paused; palimpsest resume --worker ID lets one continue',
+    )
+    ends.abort()
+    await done
+    await store.close()
+  }))
+
 test('palimpsest waiting lists the calls of every conversation that workers answer', () =>
   inDirectory(async (directory) => {
     const events = right(await openEvents(`sqlite:${join(directory, 'palimpsest.db')}`)())
@@ -77,6 +159,9 @@ test('palimpsest waiting lists the calls of every conversation that workers answ
       right(await run(chat.turnLog.append(facts, -1)))
     }
     right(await store.close()())
+    expect((await shownIn(directory)).join(' ')).toContain(
+      'palimpsest approve ID CALL or deny ID CALL decides',
+    )
     const { stdout } = await shell('palimpsest waiting', directory)
     expect(stdout).toBe(
       'a      1  approve?   toolu_0  pay {"euros":0}\nb      1  approve?   toolu_1  pay {"euros":1}\n',
@@ -105,10 +190,22 @@ test('palimpsest cancel says which worker has claimed the turn, if it is known',
     await withSteps(directory)
     const said = async (id: string) => (await shell(`palimpsest cancel ${id}`, directory)).stdout
     expect(await said('b')).toBe('cancelled the current turn of b, claimed by w1\n')
-    expect(await said('a')).toBe('cancelled the current turn of a, if there was one\n')
+    expect(await said('a')).toBe(
+      'no worker has a turn of a in progress: its step stays open; palimpsest pause a keeps it from workers\n',
+    )
+    expect(await said('c')).toContain('in progress: its step is parked')
+    expect(await said('d')).toBe('cancelled the current turn of d, if there was one\n')
+    expect(await json('steps --open', directory)).toMatchObject({ steps: [{ conversation: 'a' }] })
   }))
 
 describe('palimpsest append and say', () => {
+  test('name a new conversation on a terminal, as its id may be mistyped', () =>
+    inDirectory(async (directory) => {
+      const said = async () => (await shownIn(directory, 'say', 'task-41', 'Hello.'))[0]
+      expect(await said()).toBe('recorded in task-41, at position 0 (a new conversation)')
+      expect(await said()).toMatch(/^queued for task-41/)
+    }))
+
   test('with --answer ask workers for an answer, and not without', () =>
     inDirectory(async (directory) => {
       for (const command of ['append a --role user --text hello', 'say b hello']) {
@@ -237,7 +334,9 @@ describe('a step that waits after a failure', () => {
       })
       expect((await shownIn(directory))[1]).toMatch(/^a +open \(paused\) .* when resumed/)
       expect(await json('retry b', directory)).toMatchObject({ error: { _tag: 'NotParked' } })
-      expect(await json('retry a', directory)).toEqual({ conversation: 'a', by: 'ann' })
+      expect((await shell('palimpsest retry a', directory)).stdout).toBe(
+        'workers may try a again, once palimpsest resume a ends its pause\n',
+      )
       expect(await json('resume a', directory)).toMatchObject({ conversation: 'a' })
       expect(await json('steps --open', directory)).toEqual({
         steps: [expect.not.objectContaining({ nextTry: expect.anything() as unknown })],
@@ -250,10 +349,15 @@ describe('a step that waits after a failure', () => {
       const lines = await shownIn(directory)
       expect(lines[0]).toMatch(/^conversation +state +age +attempts +next try +worker$/)
       expect(lines[1]).toMatch(/^a +open +.* in \d+ (s|min)/)
-      expect(lines[2]).toBe(`  ${error}`)
-      expect(lines[3]).toMatch(/^b +claimed .* worker-6513270e$/)
-      expect(lines[4]).toContain('palimpsest retry ID')
-      expect(lines).toHaveLength(5)
+      expect(
+        lines
+          .slice(2, -2)
+          .map((line) => line.slice(2))
+          .join(' '),
+      ).toBe(error)
+      expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(80)
+      expect(lines.at(-2)).toMatch(/^b +claimed .* worker-6513270e$/)
+      expect(lines.at(-1)).toContain('palimpsest retry ID')
     }))
 
   test('is shown by palimpsest log --turns with a short worker, so that the reason has room', () =>
@@ -271,8 +375,8 @@ test('an error of several steps is shown once on a terminal', () =>
     for (const id of ['a', 'b', 'c']) await parkStep(events, id, [id === 'c' ? 'ModelFailed: no' : error])
     right(await events.close()())
     const lines = await shownIn(directory)
-    expect(lines.slice(2, 7)).toEqual([
-      `  in 2 steps: ${error}`,
+    expect(lines.slice(2, 9)).toEqual([
+      ...linesOf(`in 2 steps: ${error}`, 78).map((line) => `  ${line}`),
       expect.stringMatching(/^b +parked/),
       '  as for a',
       expect.stringMatching(/^c +parked/),

@@ -1,8 +1,11 @@
 import { once } from 'node:events'
-import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { appendFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
+import { outputOn } from '../../src/cli/output.ts'
+import { writeDeaths, writeNews } from '../../src/cli/views/work-news.ts'
 import { loadAgent } from '../../src/cli/work/agent.ts'
 import type { News } from '../../src/cli/work/life.ts'
 import { restartDelay } from '../../src/cli/work/supervise.ts'
@@ -163,6 +166,10 @@ describe('palimpsest work', () => {
       expect(await errorOf('agent.ts')).toMatch(
         /rename it to agent\.mts, or put "type": "module" into package\.json$/m,
       )
+      writeFileSync(join(folder, 'missing.mjs'), 'import "no-such-package"\nexport default () => ({})')
+      expect(await errorOf('missing.mjs')).toMatch(
+        /Cannot find package 'no-such-package' .*: install it with npm, in the folder of the module$/m,
+      )
       expect(await errorOf('enum.mts')).toMatch(
         /Node only strips types: compile the module first, or avoid that syntax$/m,
       )
@@ -315,6 +322,25 @@ export default ({ id }) => ({ client: client[id], model: 'claude-opus-5-5', maxR
     expect(written).toBe(`the agent ${file} is still loading: check what it awaits\n`)
   })
 
+  test('says once that the agent changed since it was loaded, though each of its processes uses the old one', async () => {
+    const { store, where, begin, calls, open } = await working(['--processes', '2', '--slots', '1'])
+    const { child, news } = begin()
+    let printed = ''
+    child.stderr?.on('data', (chunk: Buffer) => (printed += chunk.toString()))
+    await until(() => ofType(news, 'started').length === 2)
+    const file = join(dirname(where), 'agent.mjs')
+    appendFileSync(file, '// edited')
+    for (const id of ['a', 'b']) await ask(store, id)
+    await until(() => calls() === 2)
+    open()
+    await until(() => ofType(news, 'step').length === 2)
+    child.kill('SIGTERM')
+    await once(child, 'close')
+    expect(printed.match(/.*changed since.*\n/g)).toEqual([
+      `${file} changed since it was loaded: restart this command to use it\n`,
+    ])
+  })
+
   test('refuses a mistyped agent before it says that it creates a store', () =>
     inDirectory(async (directory) => {
       expect(await shell('palimpsest work agnt.ts', directory)).toEqual({
@@ -351,6 +377,52 @@ export default () => {
     expect(output).toMatch(
       /attempt 2 of 5, step conversation@0; 2 workers died during it: palimpsest log c --turns shows it, palimpsest pause c keeps/,
     )
+  })
+
+  test('names the steps of a process that ends with code 0, and of one after the file of its store was replaced', async () => {
+    const folder = temporaryFolder()
+    const where = join(folder, 'store.db')
+    const store = await openStore(`sqlite:${where}`)
+    atEnd(store.close)
+    const file = join(folder, 'agent.mjs')
+    writeFileSync(
+      file,
+      `import { rmSync } from 'node:fs'
+export default async ({ id }) => {
+  rmSync('${folder}/' + id)
+  process.exit(0)
+}`,
+    )
+    for (const id of ['a', 'b']) writeFileSync(join(folder, id), '')
+    const child = startHeard(await program(), 'work', file, '--store', `sqlite:${where}`)
+    endsWithTest(child, 'SIGKILL')
+    let output = ''
+    child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()))
+    await ask(store, 'a')
+    await until(() => /^ {2}a {2}its process died {2}attempt 1 of 5, step conversation@0$/m.test(output))
+    await store.backup(join(folder, 'copy.db'))
+    await store.close()
+    for (const suffix of ['', '-wal', '-shm']) rmSync(where + suffix, { force: true })
+    renameSync(join(folder, 'copy.db'), where)
+    const again = await openStore(`sqlite:${where}`)
+    atEnd(again.close)
+    await ask(again, 'b')
+    await until(() => /^ {2}b {2}its process died.*\n/m.test(output))
+    expect(output).toMatch(/^ {2}b {2}its process died {2}attempt 1 of 5, step conversation@0$/m)
+  })
+
+  test('says of a process that the agent ends while it is loaded that it has not begun', async () => {
+    const stream = new PassThrough()
+    await writeNews(outputOn(stream), { type: 'ended', by: 7, restartIn: 100 })
+    expect(String(stream.read())).toBe(
+      'a process ended (exit code 7) before its agent was loaded; starts again in 0.1 s\n',
+    )
+  })
+
+  test('names a step of a process that died even if others have answered it by then', async () => {
+    const stream = new PassThrough()
+    await writeDeaths(outputOn(stream), [{ conversation: 'c' }])
+    expect(String(stream.read())).toBe('  c  its process died\n')
   })
 
   test('answers what nobody has asked for, if it is told to', async () => {

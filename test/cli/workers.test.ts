@@ -93,7 +93,9 @@ describe('palimpsest workers', () => {
     await watchRosters(store, stdout, { isAll: false, signal: ends.signal })
     // Colours depend on the machine: they are on where `CI` is set.
     const [, first = '', second = ''] = drawn.replaceAll(/\p{Cc}\[\d+m/gu, '').split('\u001b[J')
-    expect(first).toContain(worker)
+    // Short, as `pause --worker` takes it.
+    expect(first).toContain(`\n${worker.slice(0, 'worker-12345678'.length)} `)
+    expect(first).not.toContain(worker)
     expect(first).toMatch(/conversation +\S*tenant/)
     expect(first).toMatch(/ c +acme +1 /)
     // As many lines up as the first time has written.
@@ -124,6 +126,28 @@ describe('palimpsest workers', () => {
     expect(lines).toHaveLength(6)
     expect(lines[0]).toMatch(/worker +slots/)
     expect(lines.slice(-3)).toEqual(['… 8 more', expect.stringContaining('10 workers'), ''])
+  })
+
+  test('goes up as many rows as the lines take on a narrow terminal, which wraps them', async () => {
+    const { store } = await working()
+    const long = store.worker({ name: 'w'.repeat(80), turn: () => new Promise(() => {}) })
+    const [ends, drawing] = [new AbortController(), new AbortController()]
+    const ended = long.run({ signal: ends.signal })
+    for await (const roster of store.workers({ every: 5 })) if (roster.workers.length === 2) break
+    const frames: string[] = []
+    const write = (chunk: Buffer, _: string, done: () => void): void => {
+      if (frames.push(chunk.toString()) === 2) drawing.abort()
+      done()
+    }
+    const stdout = Object.assign(new Writable({ write }), { isTTY: true, columns: 80, rows: 20 })
+    await watchRosters(store, stdout, { isAll: false, signal: drawing.signal })
+    ends.abort()
+    await ended
+    const lines = stripVTControlCharacters(frames[0] ?? '').split('\n')
+    const rows = lines.slice(0, -1).map(({ length }) => Math.ceil(length / 80))
+    expect(Math.max(...rows)).toBe(2)
+    const up = rows.reduce((sum, its) => sum + its, 0)
+    expect(frames[1]).toMatch(new RegExp(`^\\u001b\\[${up}A`))
   })
 
   test('refuses to watch where there is no terminal', () =>

@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { renameSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openStore } from '../../src/index.ts'
 import { serve } from '../../src/server/serve.ts'
@@ -190,7 +191,7 @@ const servingWith = async (code: string | ((folder: string) => string)) => {
     const lines = createInterface(child.stdout as NodeJS.ReadableStream)
     const began = once(lines, 'line')
     const ended = once(child, 'close').then(([status]: unknown[]) => ({ status, said }))
-    return { child, lines, began, ended }
+    return { child, lines, began, ended, printed: () => said }
   }
   return { where, begin, ...begin() }
 }
@@ -226,6 +227,18 @@ export default () => {
       if (wanted.size === 0) break
     }
     expect(wanted.size).toBe(0)
+  })
+
+  test('says that the agent changed since it was loaded', async () => {
+    const { where, began, printed } = await servingWith('export default () => ({ model: 1 })')
+    await began
+    const file = join(dirname(where), 'agent.mjs')
+    writeFileSync(file, 'export default () => ({ model: "m" })')
+    const store = await openStore(`sqlite:${where}`)
+    atEnd(store.close)
+    await store.conversation('b').append({ role: 'user', content: 'Is it there?' }, { answer: true })
+    while (!printed().includes('changed')) await sleep(10)
+    expect(printed()).toContain(`${file} changed since it was loaded: restart this command to use it\n`)
   })
 
   test('ends with its worker, and says why', async () => {

@@ -21,6 +21,8 @@ export interface TurnRunner {
   readonly stream: (options: TurnOptions) => AsyncIterableIterator<TurnEvent>
   /** Starts reading for the next turn, as described in `liveHistory`. */
   readonly begin: LiveHistory['begin']
+  /** Reads for the next turn, as described in `liveHistory`. */
+  readonly ahead: LiveHistory['ahead']
   /** Returns the size of the history that is cached for the next turn, in characters of JSON. */
   readonly size: () => number
 }
@@ -75,6 +77,7 @@ export const createTurnRunner = (chat: ConversationHandle): TurnRunner => {
     turn: (options) => task(() => steps(options)),
     stream: (options) => streamTurn((listener) => run(steps(options, listener))),
     begin: history.begin,
+    ahead: history.ahead,
     size: history.size,
   }
 }

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import type { CancelOptions, SayOptions } from '../../index.ts'
+import type { CancelOptions, OpenStepInfo, SayOptions } from '../../index.ts'
 import {
   type AnswerOptions,
   checkId,
@@ -51,11 +51,16 @@ Examples:
         const missing = await missingIfAsked(session, options)
         const said = await store.conversation(id).say({ role: 'user', content }, withAnswerFlag(others))
         if (isJson) return out.json(said)
-        await out.line([
-          said.status === 'recorded'
-            ? `recorded in ${id}, at position ${said.position}`
-            : `queued for ${id}, which awaits the model or results: the running or the next turn appends it`,
-        ])
+        // A program may compare the line that it reads from a pipe.
+        const isBegun = out.isTerminal && said.status === 'recorded' && said.position === 0
+        await out.line(
+          [
+            said.status === 'recorded'
+              ? `recorded in ${id}, at position ${said.position}`
+              : `queued for ${id}, which awaits the model or results: the running or the next turn appends it`,
+          ],
+          [isBegun ? ' (a new conversation)' : '', 'dim'],
+        )
         if (missing !== undefined) host.stderr.write(`${missing}\n`)
         if (out.isTerminal && !options.answer)
           await out.aside([`workers answer it only if asked: palimpsest answer ${id}`, 'dim'])
@@ -95,14 +100,29 @@ Examples:
         const by = actorIn(host, given.by)
         const chat = store.conversation(id)
         await chat.position()
-        let holder: string | undefined
-        for await (const step of store.steps({ state: 'claimed', conversations: [id] }))
-          if (step.conversation === id) holder = step.holder
+        let found: OpenStepInfo | undefined
+        for await (const step of store.steps({ conversations: [id] }))
+          if (step.conversation === id) found = step
         await chat.cancel({ ...given, by })
         if (isJson) return out.json({ conversation: id, by, ...given })
-        await out.line([
-          `cancelled the current turn of ${id}, ${holder === undefined ? 'if there was one' : `claimed by ${holder}`}`,
-        ])
+        await out.line([cancelledText(id, found)])
       }),
     )
+}
+
+/** Says what was cancelled. A step that no worker has in progress stays as it is. */
+const cancelledText = (id: string, step: OpenStepInfo | undefined): string => {
+  const none = `no worker has a turn of ${id} in progress:`
+  switch (step?.state) {
+    case 'claimed':
+      return `cancelled the current turn of ${id}, claimed by ${step.holder}`
+    case 'open':
+      return `${none} its step stays open; palimpsest pause ${id} keeps it from workers`
+    case 'waiting':
+      return `${none} its step still waits; palimpsest waiting ${id} shows for what`
+    case 'parked':
+      return `${none} its step is parked`
+    case undefined:
+      return `cancelled the current turn of ${id}, if there was one`
+  }
 }

@@ -137,7 +137,9 @@ export const serveUntilEnded = async (
   const { serve } = await import('../../server/serve.ts')
   const relay = newRelay()
   const inside =
-    work === undefined ? undefined : await workInside(store, work, { slots, relay, onStep, onDeaths })
+    work === undefined
+      ? undefined
+      : await workInside(store, work, { slots, relay, log: options.log, onStep, onDeaths })
   const sealer = await createSealTask(store, { seal, anchor }, options.log)
   const patroller = await patrolBeside(store, { patrol, anchor }, options.log)
   const { drain, end, forget } = abortOnSignals()

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import { isDeath } from '../../agent/workers/board/open-step.ts'
 import { canRetry, notParked } from '../../server/parked-step.ts'
 import type { OpenStepInfo, StepState, Store } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
@@ -6,10 +7,11 @@ import { usage } from '../errors.ts'
 import { actorIn } from '../host.ts'
 import { conversationNamed, type Shell } from '../shell.ts'
 import { shortIds } from '../short-ids.ts'
-import { ageText, untilText } from '../text.ts'
+import { ageText, linesOf, untilText } from '../text.ts'
 import { loadAgent } from '../work/agent.ts'
 import { termsColumns } from '../views/answer-terms.ts'
 import { writeTable } from '../views/table.ts'
+import { summaryOf } from '../views/workers.ts'
 
 const states = ['open', 'claimed', 'waiting', 'parked'] as const satisfies readonly StepState[]
 const meanings: Readonly<Record<StepState, string>> = {
@@ -56,20 +58,8 @@ Examples:
           : steps.map(plainRow)
         const right = [2, 3, 4].map((column) => column + terms.headings.length)
         await writeTable(out, headings.toSpliced(2, 0, ...terms.headings), rows, right, 'last may go below')
-        if (steps.some(({ nextTry, heldUntil }) => nextTry !== undefined && heldUntil === undefined))
-          await out.aside(['next try: palimpsest retry ID lets workers try a step at once', 'dim'])
-        if (steps.some(({ heldUntil }) => heldUntil !== undefined))
-          await out.aside(['budget: spent until the next try; retry has no effect before that', 'dim'])
-        if (options.agent === undefined && steps.some(isLeft))
-          await out.aside([
-            'open for over a minute: palimpsest workers shows who is there; --agent FILE, if the policy of that agent holds a step back, and until when',
-            'dim',
-          ])
-        if (steps.some((step) => step.state === 'parked'))
-          await out.aside([
-            'parked: refused, or failed five times. Fix the cause; palimpsest retry ID, or --parked for all, lets workers try again',
-            'dim',
-          ])
+        for (const text of await adviceFor(store, steps, options))
+          for (const line of linesOf(text, out.columns)) await out.aside([line, 'dim'])
       }),
     )
   for (const state of states) {
@@ -82,9 +72,61 @@ Examples:
 
 const headings = ['conversation', 'state', 'age', 'attempts', 'next try', 'worker', 'last error']
 
-/** Reports whether a step has been open for over a minute, although nothing that can be seen here holds it back. */
-const isLeft = ({ state, held, nextTry, since }: OpenStepInfo): boolean =>
-  state === 'open' && !held && nextTry === undefined && Date.now() - Date.parse(since) > 60_000
+/** Returns what to do about these steps, a text for each state that they are in. */
+const adviceFor = async (
+  store: Store,
+  steps: readonly OpenStepInfo[],
+  { agent }: Options,
+): Promise<readonly string[]> => {
+  const [free, suspect] = [steps.filter(isFree), steps.filter((step) => isFree(step) && hasKilled(step))]
+  const nobody = free.length > 0 ? await nobodyText(store) : undefined
+  const isLeft = free.some(({ since }) => Date.now() - Date.parse(since) > 60_000)
+  return [
+    ...(steps.some(({ nextTry, heldUntil }) => nextTry !== undefined && heldUntil === undefined)
+      ? ['next try: palimpsest retry ID lets workers try a step at once']
+      : []),
+    ...(steps.some(({ heldUntil }) => heldUntil !== undefined)
+      ? ['budget: spent until the next try; retry has no effect before that']
+      : []),
+    ...(nobody === undefined ? [] : [`open: ${nobody}`]),
+    ...(nobody === undefined && suspect.length > 0
+      ? [
+          'open after two deaths: left to the worker that stands by; if none does, others take the step after 10 s at most',
+        ]
+      : []),
+    ...(nobody === undefined && agent === undefined && isLeft
+      ? [
+          'open for over a minute: palimpsest workers shows who is there; --agent FILE, if the policy of that agent holds a step back, and until when',
+        ]
+      : []),
+    ...(steps.some(({ state }) => state === 'waiting')
+      ? ['waiting: palimpsest waiting lists the calls; palimpsest approve ID CALL or deny ID CALL decides']
+      : []),
+    ...(steps.some(({ state }) => state === 'parked')
+      ? [
+          'parked: refused, or failed five times. Fix the cause; palimpsest retry ID, or --parked for all, lets workers try again',
+        ]
+      : []),
+  ]
+}
+
+/** Reports whether a step is open, although nothing that can be seen here holds it back. */
+const isFree = ({ state, held, nextTry }: OpenStepInfo): boolean =>
+  state === 'open' && !held && nextTry === undefined
+
+const hasKilled = ({ errors }: OpenStepInfo): boolean => errors.filter(isDeath).length > 1
+
+/** Returns the reason why no worker at all takes a step; undefined if one may. */
+const nobodyText = async (store: Store): Promise<string | undefined> => {
+  for await (const roster of store.workers()) {
+    const { workers } = summaryOf(roster, false)
+    if (workers.length === 0)
+      return 'no worker is running: start palimpsest work AGENT, or wait if it restarts its processes'
+    if (workers.every(({ paused }) => paused))
+      return 'all workers are paused; palimpsest resume --worker ID lets one continue'
+  }
+  return undefined
+}
 
 /** Replaces an error that an earlier step has, too, by the name of that step's conversation, which has the number of such steps. */
 const withoutRepeats = (steps: readonly OpenStepInfo[]): readonly OpenStepInfo[] => {
@@ -174,7 +216,11 @@ const retrying = (command: Command, shell: Shell): Command =>
         }
         if (conversations.length === 0) return out.aside(['no parked steps', 'dim'])
         const may = options.dryRun ? 'could' : 'may'
-        for (const id of conversations) await out.line([`workers ${may} try ${id} again`])
+        const paused = await pausedIn(store)
+        for (const id of conversations) {
+          const until = paused.has(id) ? `, once palimpsest resume ${id} ends its pause` : ''
+          await out.line([`workers ${may} try ${id} again${until}`])
+        }
       }),
     )
 
@@ -184,6 +230,14 @@ const refuseUnlessNamed = (given: readonly string[], { parked }: RetryOptions): 
       usage(`name conversations${parked ? ' or give --parked, not both' : ', or all with --parked'}`),
     )
   return 'existing'
+}
+
+/** Returns the conversations whose steps are held back by a pause. */
+const pausedIn = async (store: Store): Promise<ReadonlySet<string>> => {
+  const ids = new Set<string>()
+  for await (const { conversation, held } of store.steps({ state: 'open' }))
+    if (held === 'paused') ids.add(conversation)
+  return ids
 }
 
 const parkedIn = async (store: Store): Promise<readonly string[]> => {

@@ -4,7 +4,7 @@ import type { AwaitedCall, QueuedMessages } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
 import { usage } from '../errors.ts'
 import type { CommandSession, Shell } from '../shell.ts'
-import { plural, type TextSpan } from '../text.ts'
+import { linesOf, plural, type TextSpan } from '../text.ts'
 import { contentParts, firstLine } from '../views/content.ts'
 import { labelPart, positionPart } from '../views/items.ts'
 
@@ -73,10 +73,11 @@ const writeAllWaiting = async ({ store, out, isJson }: CommandSession): Promise<
   if (more > 0)
     await out.line([`and in ${plural(more, 'further conversation')}: decide on these first`, 'dim'])
   if (calls.length > 0)
-    await out.aside([
+    for (const line of linesOf(
       'palimpsest approve ID CALL and palimpsest deny ID CALL decide on them. Conversations that only programs answer: palimpsest waiting ID',
-      'dim',
-    ])
+      out.columns,
+    ))
+      await out.aside([line, 'dim'])
 }
 
 const writeQueued = async ({ store, out, isJson }: CommandSession, id: string): Promise<void> => {

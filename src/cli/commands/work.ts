@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
+import { deathOf } from '../../agent/workers/board/open-step.ts'
 import { writeProblemOf } from '../../api/schemes.ts'
 import { flush } from '../../agent/telemetry/open-telemetry.ts'
 import { sealAnchorOption, createSealTask, type SealingOptions, sealOption } from '../audit/seal-task.ts'
@@ -14,11 +15,11 @@ import { serverUrl, several, workerName } from '../options.ts'
 import { packageFile } from '../package.ts'
 import { type GlobalOptions, missingFile, type Shell } from '../shell.ts'
 import { plural, untilText } from '../text.ts'
-import { writeDeaths, writeNews } from '../views/work-news.ts'
+import { type DeadStep, writeDeaths, writeNews } from '../views/work-news.ts'
 import { type WorkerFlags, workHere } from '../work/child.ts'
 import { nodeFlags } from '../work/node-flags.ts'
 import { relayTokenName } from '../work/relay-client.ts'
-import { checkAgentFile } from '../work/agent.ts'
+import { changedText, checkAgentFile, createChangeCheck } from '../work/agent.ts'
 import { abortOnSignals, createDrainNote } from '../work/abort-on-signals.ts'
 import { supervise } from '../work/supervise.ts'
 
@@ -79,6 +80,7 @@ Examples:
             ),
           )
         checkAgentFile(agent)
+        const hasChanged = createChangeCheck(agent)
         const problem = await writeProblemOf(store.url)
         if (problem) throw toError(problem)
         const given = program.opts<GlobalOptions>()
@@ -134,12 +136,18 @@ Examples:
               void (isJson ? out.json(news, false) : writeNews(out, news))
             },
             onDraining: lastTurns.begin,
-            onDeath: async (worker, reason) => {
-              await report(store, given.store, out, worker, reason)
+            // Each process tells of the change, which is said once.
+            onChanged: () => void (hasChanged() && host.stderr.write(changedText(agent))),
+            onDeath: async (worker, reason, taken) => {
+              const inStore = withStore(store, given.store)
+              await inStore((now) => now.workerStopped(worker, { reason })).catch(() =>
+                out.aside([`the death of ${worker} cannot be recorded`, 'warning']),
+              )
               // Others take over at once, and need not wait for this.
               if (!isJson)
-                void stepsDuring(store, worker)
-                  .then((steps) => writeDeaths(out, steps))
+                void inStore((now) => stepsDuring(now, worker))
+                  .catch(() => [])
+                  .then((steps) => writeDeaths(out, withTaken(steps, taken), worker))
                   .catch(() => {})
             },
             ...stops,
@@ -171,44 +179,35 @@ const sayWaiting = async (store: Store, out: Output): Promise<void> => {
   ])
 }
 
-/** Returns the steps during which a worker has died. */
+/** Returns the steps during which a worker has died. Others may have tried them since. */
 const stepsDuring = async (store: Store, worker: string): Promise<readonly OpenStepInfo[]> => {
   const steps: OpenStepInfo[] = []
-  for await (const step of store.steps()) if (step.errors.at(-1) === `${worker} ended`) steps.push(step)
+  for await (const step of store.steps()) if (deathOf(step.errors, worker) >= 0) steps.push(step)
   return steps
 }
 
-/**
- * Records the death of a worker, so that others take over its steps at once instead of after a timeout. If recording fails, opens the
- * store again and retries, as the store's file may have been replaced.
- */
-const report = async (
-  store: Store,
-  url: string,
-  out: Output,
-  worker: string,
-  reason: string,
-): Promise<void> => {
-  try {
-    await store.workerStopped(worker, { reason })
-  } catch {
-    if (await reportAgain(url, worker, reason)) return
-    await out.aside([`the death of ${worker} cannot be recorded`, 'warning'])
-  }
+/** Adds conversations whose steps are over by now, because others were quick. */
+const withTaken = (steps: readonly OpenStepInfo[], taken: readonly string[]): readonly DeadStep[] => {
+  const listed = new Set(steps.map(({ conversation }) => conversation))
+  const others = taken.filter((conversation) => !listed.has(conversation))
+  return [...steps, ...others.map((conversation) => ({ conversation }))]
 }
-const reportAgain = async (url: string, worker: string, reason: string): Promise<boolean> => {
-  try {
-    const store = await openStore(url, { create: false })
+
+/** Returns a function that uses a store, and if that fails, the store opened again, as its file may have been replaced. */
+const withStore =
+  (store: Store, url: string) =>
+  async <T>(use: (store: Store) => Promise<T>): Promise<T> => {
     try {
-      await store.workerStopped(worker, { reason })
-    } finally {
-      await store.close()
+      return await use(store)
+    } catch {
+      const again = await openStore(url, { create: false })
+      try {
+        return await use(again)
+      } finally {
+        await again.close()
+      }
     }
-    return true
-  } catch {
-    return false
   }
-}
 
 const withWorkerOptions = (command: Command): Command =>
   command

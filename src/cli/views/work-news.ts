@@ -1,4 +1,4 @@
-import { isDeath, maxAttempts } from '../../agent/workers/board/open-step.ts'
+import { deathOf, isDeath, maxAttempts } from '../../agent/workers/board/open-step.ts'
 import type { AttemptReport, OpenStepInfo } from '../../index.ts'
 import { visible } from '../../transfer/formats/visible.ts'
 import type { Output } from '../output.ts'
@@ -17,15 +17,32 @@ const nextPart = ({ conversation, outcome, waitMs }: AttemptReport): string | un
 /** Maximum number of steps of a dead process that are shown. A process may have worked on many. */
 const mostDeaths = 5
 
-/** Names steps during which a worker has died, because one of them may kill each worker that tries it. */
-export const writeDeaths = async (out: Output, steps: readonly OpenStepInfo[]): Promise<void> => {
+/** A step during which a worker has died; only its conversation if the step is over by now. */
+export type DeadStep = Pick<OpenStepInfo, 'conversation'> & Partial<OpenStepInfo>
+
+/**
+ * Names steps during which a worker has died, because one of them may kill each worker that tries it.
+ *
+ * @param worker the worker. Default: the last one that has died during the step
+ */
+export const writeDeaths = async (
+  out: Output,
+  steps: readonly DeadStep[],
+  worker?: string,
+): Promise<void> => {
   const lines: string[] = []
   for (const { conversation, step, errors } of steps) {
-    const deaths = errors.filter(isDeath).length
+    if (errors === undefined) {
+      lines.push(`${conversation}  its process died`)
+      continue
+    }
     // Each attempt leaves an error. The number of attempts may already include the next one.
-    const attempt = errors.findLastIndex(isDeath) + 1
+    const attempt = (worker === undefined ? errors.findLastIndex(isDeath) : deathOf(errors, worker)) + 1
+    const deaths = errors.slice(0, attempt).filter(isDeath).length
     const known = `${conversation}  its process died  attempt ${attempt} of ${maxAttempts}, step ${step}`
-    const advice = `${deaths} workers died during it: palimpsest log ${conversation} --turns shows it, palimpsest pause ${conversation} keeps it from workers`
+    // After its last attempt, the step is parked.
+    const pause = attempt < maxAttempts ? `, palimpsest pause ${conversation} keeps it from workers` : ''
+    const advice = `${deaths} workers died during it: palimpsest log ${conversation} --turns shows it${pause}`
     // The first death may be due to another step of the process.
     lines.push(deaths > 1 ? `${known}; ${advice}` : known)
   }
@@ -76,12 +93,16 @@ const attemptParts = (report: AttemptReport): readonly TextSpan[] => {
 const newsParts = (news: Exclude<News, { readonly type: 'step' }>): readonly TextSpan[] => {
   if (news.type === 'started') return [[`${news.worker} started, process ${news.pid}`, 'dim']]
   if (news.type === 'spare') return [[`${news.worker} stands by, process ${news.pid}`, 'dim']]
-  const { worker = 'a process', by, restartIn, error } = news
-  const how = typeof by === 'number' ? `ended (exit code ${by})` : `was killed (${by})`
+  const { worker, by, restartIn, error } = news
+  const early = worker === undefined && error === undefined ? ' before its agent was loaded' : ''
+  const how = `${typeof by === 'number' ? `ended (exit code ${by})` : `was killed (${by})`}${early}`
   const next =
     restartIn === 0 ? '; the standby takes over' : `; starts again in ${(restartIn ?? 0) / 1_000} s`
   const again = restartIn === undefined ? '' : next
   return [
-    [`${worker} ${how}${again}${error === undefined ? '' : `: ${error}`}`, by === 0 ? 'dim' : 'warning'],
+    [
+      `${worker ?? 'a process'} ${how}${again}${error === undefined ? '' : `: ${error}`}`,
+      by === 0 && restartIn === undefined ? 'dim' : 'warning',
+    ],
   ]
 }

@@ -1,8 +1,10 @@
 import { Writable } from 'node:stream'
+import { stripVTControlCharacters } from 'node:util'
 import type { AnswerTerms } from '../../events/events.ts'
 import type { OpenStepInfo, Roster, Store, WorkerInfo } from '../../index.ts'
 import { type Output, outputOn, type Screen } from '../output.ts'
-import { ageText, plural } from '../text.ts'
+import { shortIds } from '../short-ids.ts'
+import { ageText, plural, widthOf } from '../text.ts'
 import { termsColumns } from './answer-terms.ts'
 import { writeTable } from './table.ts'
 
@@ -52,7 +54,10 @@ export const writeRoster = async (out: Output, summary: Summary, rate?: number):
   const { workers, open, claimed, waiting, parked, oldestOpen } = summary
   // Programs that read the lines of a pipe rely on their columns.
   const terms = termsColumns(out.isTerminal ? workers.flatMap(({ steps }) => steps) : [])
-  const rows = workers.flatMap((one) => rowsOf(one, out.isTerminal, terms.texts))
+  const short = shortIds(out.isTerminal ? workers.map(({ worker }) => worker) : [])
+  const rows = workers.flatMap(({ worker, ...its }) =>
+    rowsOf({ ...its, worker: short.get(worker) ?? worker }, out.isTerminal, terms.texts),
+  )
   const all = headings.toSpliced(4, 0, ...terms.headings)
   if (rows.length > 0) await writeTable(out, all, rows, [4 + terms.headings.length])
   const oldest = oldestOpen === undefined ? '' : ` (oldest: ${ageText(oldestOpen)})`
@@ -71,7 +76,7 @@ export const watchRosters = async (
   stdout: Screen,
   { isAll, signal }: { readonly isAll: boolean; readonly signal: AbortSignal },
 ): Promise<void> => {
-  let drawn = 0
+  let drawn: readonly string[] = []
   let before: { readonly claims: number; readonly at: number } | undefined
   for await (const roster of store.workers({ every: second, signal })) {
     const [claims, at] = [roster.claims, performance.now()]
@@ -79,19 +84,31 @@ export const watchRosters = async (
     before = { claims, at }
     const lines = await linesDrawn(stdout, (out) => writeRoster(out, summaryOf(roster, isAll), rate))
     // A terminal of unknown size reports 0 rows.
-    const fitting = fittingIn((stdout.rows || Infinity) - 1, lines)
-    stdout.write(`${drawn > 0 ? `\u001b[${drawn}A` : ''}\u001b[J${fitting.join('')}`)
-    drawn = fitting.length
+    const fitting = fittingIn((stdout.rows || Infinity) - 1, lines, stdout.columns)
+    // The terminal may have become narrower, and wraps what was drawn.
+    const up = rowsTaken(drawn, stdout.columns)
+    stdout.write(`${up > 0 ? `\u001b[${up}A` : ''}\u001b[J${fitting.join('')}`)
+    drawn = fitting
   }
 }
+
+/** Returns the number of rows that lines take on a terminal, which wraps those that are wider than it is. */
+const rowsTaken = (lines: readonly string[], columns = Infinity): number =>
+  lines.reduce((sum, line) => {
+    const width = widthOf(stripVTControlCharacters(line.trimEnd()))
+    // A terminal of unknown size reports 0 columns.
+    return sum + Math.max(1, Math.ceil(width / (columns || Infinity)))
+  }, 0)
 
 /**
  * Fits lines into a number of rows, because lines that have scrolled off the screen cannot be redrawn. If there are too many lines,
  * keeps the first ones and the last one.
  */
-const fittingIn = (rows: number, lines: readonly string[]): readonly string[] => {
-  if (lines.length <= Math.max(2, rows)) return lines
-  const shown = Math.max(1, rows - 2)
+const fittingIn = (rows: number, lines: readonly string[], columns?: number): readonly string[] => {
+  if (rowsTaken(lines, columns) <= Math.max(2, rows)) return lines
+  const left = rows - 1 - rowsTaken(lines.slice(-1), columns)
+  let shown = 1
+  while (rowsTaken(lines.slice(0, shown + 1), columns) <= left) shown++
   return [...lines.slice(0, shown), `… ${lines.length - shown - 1} more\n`, ...lines.slice(-1)]
 }
 

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { isFields } from '../../events/json.ts'
 import { timer } from '../../result/timers.ts'
@@ -35,6 +35,28 @@ const lacksDefault = async (file: string): Promise<boolean> => {
 export const checkAgentFile = (file: string): void => {
   if (!existsSync(file)) throw toError(agentFailed(file, noSuchFile))
 }
+
+/** Returns the text by which two states of a file differ; undefined if there is no such file. */
+const stampOf = (file: string): string | undefined => {
+  const found = statSync(file, { throwIfNoEntry: false })
+  return found && `${found.mtimeMs} ${found.size}`
+}
+
+/** Returns a function that reports whether the file of an agent has changed since its last call, at first since now. */
+export const createChangeCheck = (file: string): (() => boolean) => {
+  let known = stampOf(file)
+  return () => {
+    const stamp = stampOf(file)
+    // An editor may replace the file in two steps.
+    if (stamp === undefined || stamp === known) return false
+    known = stamp
+    return true
+  }
+}
+
+/** Returns the note about an agent that has changed: a process keeps the module that it has loaded. */
+export const changedText = (file: string): string =>
+  `${file} changed since it was loaded: restart this command to use it\n`
 
 let isLoaded = false
 

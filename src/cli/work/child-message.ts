@@ -5,8 +5,14 @@ import type { CliError } from '../errors.ts'
 export type ChildMessage =
   /** The worker has started. `grace` is the time, in milliseconds, that its turns may take once it is told to end. */
   | { readonly type: 'started'; readonly worker: string; readonly grace: number }
+  /** The worker begins an attempt in a conversation. A `step` message follows when the attempt ends. */
+  | { readonly type: 'taken'; readonly conversation: string }
   | { readonly type: 'step'; readonly step: AttemptReport }
+  /** The worker has stopped, and released all of its steps. */
+  | { readonly type: 'stopped' }
   | { readonly type: 'failed'; readonly failure: CliError }
+  /** The file of the agent has changed since the process has loaded it. */
+  | { readonly type: 'changed' }
   /** The store's file is no longer the one that the process opened. */
   | { readonly type: 'replaced' }
 

@@ -6,7 +6,7 @@ import { timer } from '../../result/timers.ts'
 import { toError } from '../../result/typed-error.ts'
 import { failureOf } from '../errors.ts'
 import { nameRule } from '../options.ts'
-import { type Agent, loadAgent } from './agent.ts'
+import { type Agent, createChangeCheck, loadAgent } from './agent.ts'
 import { type RelayServer, createRelayClient } from './relay-client.ts'
 import { type ChildMessage, defaultGrace, extra, stepInWord, stopWord } from './child-message.ts'
 
@@ -54,13 +54,19 @@ export const workHere = async (
 ): Promise<void> => {
   const { ends: signal, stepsIn } = told()
   const relay = server && createRelayClient(server)
+  const hasChanged = createChangeCheck(file)
   try {
     const agent = await loadAgent(file)
-    const { onStep, onEvent } = agent
+    const { onStep, onEvent, turn } = agent
     const worker = store.worker({
       ...agent,
       ...given,
       ...(standby && { standby: stepsIn }),
+      turn: (served) => {
+        void tell({ type: 'taken', conversation: served.id })
+        if (hasChanged()) void tell({ type: 'changed' })
+        return turn(served)
+      },
       ...(relay && {
         onEvent: (served) => {
           relay.tell(served)
@@ -89,7 +95,7 @@ export const workHere = async (
     } else if (left.length > 0) {
       process.stderr.write(`${worker.id} leaves ${left.join(', ')} to others: the agent ignores its signal\n`)
       process.exitCode = 1
-    }
+    } else await tell({ type: 'stopped' })
   } catch (error) {
     process.exitCode = 1
     await tell({ type: 'failed', failure: failureOf(error) })

@@ -5,7 +5,7 @@ import type { AttemptReport, OpenStepInfo, Store, WorkerExit } from '../../index
 import { toError } from '../../result/typed-error.ts'
 import { type EventRelay, relayBeat } from '../../server/relay.ts'
 import { nameRule } from '../options.ts'
-import { loadAgent } from './agent.ts'
+import { changedText, createChangeCheck, loadAgent } from './agent.ts'
 import { defaultGrace } from './child-message.ts'
 
 /** A worker that runs in this process and relays the events of its turns. */
@@ -26,6 +26,7 @@ export interface WorkListeners {
 interface InsideOptions {
   readonly slots: number | undefined
   readonly relay: EventRelay
+  readonly log: { readonly write: (text: string) => unknown } | undefined
   readonly onStep: WorkListeners['onStep'] | undefined
   readonly onDeaths: WorkListeners['onDeaths'] | undefined
 }
@@ -59,13 +60,18 @@ const reportDeaths = async (
 export const workInside = async (
   store: Store,
   file: string,
-  { slots, relay, ...listeners }: InsideOptions,
+  { slots, relay, log, ...listeners }: InsideOptions,
 ): Promise<Inside> => {
+  const hasChanged = createChangeCheck(file)
   const agent = await loadAgent(file)
-  const { onEvent, onStep, grace = defaultGrace } = agent
+  const { onEvent, onStep, turn, grace = defaultGrace } = agent
   const worker = store.worker({
     ...agent,
     ...(slots !== undefined && { slots }),
+    turn: (served) => {
+      if (hasChanged()) log?.write(changedText(file))
+      return turn(served)
+    },
     onEvent: (served) => {
       relay.hear(worker.id, [served])
       onEvent?.(served)

@@ -16,6 +16,8 @@ export type News =
       readonly worker?: string
       /** Exit code, or the signal that killed the process. */
       readonly by: number | NodeJS.Signals
+      /** Conversations whose steps were in progress when the process died; absent if there were none. */
+      readonly conversations?: readonly string[]
       /** Time until the restart, in milliseconds: 0 if a standby process takes over, absent if no process is to be restarted. */
       readonly restartIn?: number
       readonly error?: string
@@ -23,10 +25,12 @@ export type News =
 
 export interface ProcessControl {
   readonly onNews: (news: News) => void
-  /** Called as soon as a worker has died without reporting that it stops. */
-  readonly onDeath: (worker: string, reason: string) => Promise<void>
+  /** Called as soon as a worker has died without reporting that it has stopped, with the conversations of its steps in progress. */
+  readonly onDeath: (worker: string, reason: string, conversations: readonly string[]) => Promise<void>
   /** Called as a worker is told to end, with the milliseconds that its turns in progress may take. */
   readonly onDraining: (grace: number) => void
+  /** Called when a process takes a step although the file of its agent has changed since it was loaded. */
+  readonly onChanged: () => void
   /** Starts an orderly end of all work when aborted: no new steps begin, but those in progress may finish. */
   readonly drain: AbortController
   /** Kills all processes at once when aborted. */
@@ -41,6 +45,7 @@ const deaf = 500
 export interface ProcessExit {
   readonly worker?: string
   readonly by: number | NodeJS.Signals
+  readonly conversations?: readonly string[]
   readonly failure?: CliError
 }
 
@@ -69,6 +74,7 @@ export const live = ({
   onNews,
   onDeath,
   onDraining,
+  onChanged,
   drain,
   end,
   onWorking,
@@ -79,6 +85,8 @@ export const live = ({
   let grace: number | undefined
   let last: NodeJS.Timeout | undefined
   let isBy = isSpare
+  let hasStopped = false
+  const taken = new Set<string>()
   const steppedIn = Promise.withResolvers<void>()
   const tell = (): void => {
     if (worker !== undefined) onNews({ type: isBy ? 'spare' : 'started', worker, pid: child.pid })
@@ -86,9 +94,17 @@ export const live = ({
   child.on('message', (message) => {
     const said = message as ChildMessage
     if (said.type === 'failed') failure = said.failure
-    else if (said.type === 'replaced') onReplaced()
-    else if (said.type === 'step') onNews({ ...said.step, type: 'step', worker: worker ?? '' })
-    else {
+    else if (said.type === 'changed') onChanged()
+    else if (said.type === 'taken') taken.add(said.conversation)
+    else if (said.type === 'stopped') hasStopped = true
+    else if (said.type === 'replaced') {
+      // Its steps are in the file that was replaced.
+      taken.clear()
+      onReplaced()
+    } else if (said.type === 'step') {
+      taken.delete(said.step.conversation)
+      onNews({ ...said.step, type: 'step', worker: worker ?? '' })
+    } else {
       ;({ worker, grace } = said)
       tell()
       onWorking()
@@ -110,8 +126,13 @@ export const live = ({
     drain.signal.removeEventListener('abort', drainIt)
     end.signal.removeEventListener('abort', endIt)
     const by = (signal ?? code) as ProcessExit['by']
-    if (worker !== undefined && by !== 0) await onDeath(worker, typeof by === 'number' ? `exit ${by}` : by)
-    return { by, ...(worker !== undefined && { worker }), ...(failure && { failure }) }
+    const conversations = [...taken]
+    // An agent may end its process with code 0.
+    const isDeath = by !== 0 || !hasStopped
+    if (worker !== undefined && isDeath)
+      await onDeath(worker, typeof by === 'number' ? `exit ${by}` : by, conversations)
+    const dead = isDeath && conversations.length > 0 && { conversations }
+    return { ...(worker !== undefined && { worker }), by, ...dead, ...(failure && { failure }) }
   }
   const stepIn = (): void => {
     isBy = false

@@ -69,6 +69,14 @@ export const liveHistory = (chat: ConversationHandle) => {
     for (const each of [reading, mailing, last]) each.catch(() => {})
     return last
   }
+  /** Returns the current history and the messages queued in the inbox. The next turn uses what was read if it begins at once. */
+  async function* ahead(): Fallible<ReadError, { now: Effective; mail: readonly QueuedMessage[] }> {
+    const [early, earlyMail] = [taken('history'), taken('mail')]
+    const since = early && earlyMail && begun ? begun.since : chat.party.clock.now()
+    const [reading, mailing] = [early ?? run(read()), earlyMail ?? run(chat.inbox.pending())]
+    begun = { since, history: reading, mail: mailing }
+    return { now: yield* unwrap(await reading), mail: yield* unwrap(await mailing) }
+  }
   /** Updates the cache with an event written by the turn. After a configuration, the turn continues without reading anything. */
   const wrote = ({ position, events }: WriteResult, salt: string): void => {
     const [event, more] = events
@@ -79,5 +87,5 @@ export const liveHistory = (chat: ConversationHandle) => {
   }
   /** Returns the size of the cached content, in characters of JSON. */
   const size = (): number => (known ? sizeOf(known.now) : 0)
-  return Object.assign(history, { mail, begin, wrote, asked, size })
+  return Object.assign(history, { mail, begin, ahead, wrote, asked, size })
 }

@@ -32,7 +32,7 @@ export interface OpenStep {
   readonly errors: readonly string[]
   /** Number of workers that died or fell silent while holding the step. Default 0. */
   readonly deaths?: number | undefined
-  /** Time at which the event that created the step was recorded: ISO 8601, UTC. */
+  /** Time at which the step was created, or first requested: ISO 8601, UTC. */
   readonly since: string
   /** Time at which the holder claimed the conversation: ISO 8601, UTC. */
   readonly claimedAt?: string | undefined
@@ -164,10 +164,12 @@ export const evolveStep = (
   switch (what.type) {
     case 'said':
     case 'rewound':
-    case 'TurnRequested':
-    case 'TurnUnparked':
     case 'CallDecided':
       return next(step, event, now)
+    case 'TurnRequested':
+    case 'TurnUnparked':
+      // Asked for again, nothing is newer: an open step keeps its age.
+      return { ...next(step, event, now), ...(step.stage === 'open' && { since: step.since }) }
     case 'queued':
       // No turn of a finished or parked step would take the message out of the inbox.
       return step.stage === 'over' || step.stage === 'parked'
@@ -197,7 +199,7 @@ export const evolveStep = (
     case 'TurnParked':
       // If the names differ, a message, rewind or decision came after the writer last looked, and opens the step again.
       return what.data.step === step.name
-        ? { ...freed(step, now), stage: 'parked', errors: what.data.errors }
+        ? { ...freed(step, now), stage: 'parked', errors: withExitsOf(step.errors, what.data.errors) }
         : freed(step, now)
     case 'TurnCancelled':
       return step.holder === undefined ? step : { ...step, isCancelled: true }
@@ -249,19 +251,21 @@ const withError = ({ errors, attempt }: OpenStep, error: string): readonly strin
  * Returns a step whose holder is known to have ended; undefined if nothing is left to do.
  *
  * @param age milliseconds since the end was recorded, which are no longer to be waited
+ * @param reason recorded reason of the end
  */
 export const withoutHolder = (
   conversation: string,
   step: OpenStep,
   now: number,
   age = 0,
+  reason?: unknown,
 ): OpenStep | undefined =>
   step.isCancelled
     ? undefined
     : {
         ...freed(step, now, Math.max(0, takeoverDelay(conversation, step.attempt) - age)),
         deaths: (step.deaths ?? 0) + 1,
-        errors: withError(step, ended(step.holder)),
+        errors: withError(step, endedText(step.holder, reason)),
       }
 
 /** Returns the error of the last attempt if its worker died or fell silent; undefined if the attempt ended otherwise. */
@@ -270,10 +274,38 @@ export const deathIn = ({ holder, errors }: Pick<OpenStep, 'holder' | 'errors'>)
   const last = errors.at(-1)
   return last !== undefined && isDeath(last) ? last : undefined
 }
-const [ended, silent] = [(holder?: string) => `${holder} ended`, (holder?: string) => `${holder} fell silent`]
+/** Matches the reason of an end if it is an exit code or a signal. */
+const exit = /^(?:exit \d+|SIG[A-Z\d]+)$/
+
+/** Returns the error of an attempt whose worker is known to have ended. */
+const endedText = (holder: string | undefined, reason: unknown): string =>
+  `${holder} ended${typeof reason === 'string' && exit.test(reason) ? ` (${reason})` : ''}`
+
+/**
+ * Returns a step with the exit code or signal of a worker that had ended before: others may notice the end first, and do not know the
+ * reason. Returns the same step if that changes nothing.
+ */
+export const withExit = (step: OpenStep, worker: string, reason: unknown): OpenStep => {
+  const index = step.errors.indexOf(endedText(worker, undefined))
+  return index < 0 ? step : { ...step, errors: step.errors.with(index, endedText(worker, reason)) }
+}
+
+/** Returns recorded errors with the exit codes and signals that are known by now: their writer may not have known them yet. */
+const withExitsOf = (known: readonly string[], recorded: readonly string[]): readonly string[] =>
+  recorded.map((error, index) => {
+    const own = known[index]
+    return own?.startsWith(`${error} (`) && isDeath(own) ? own : error
+  })
+
+/** Returns the index of the attempt during which a worker has ended; -1 if there is none. */
+export const deathOf = (errors: readonly string[], worker: string): number =>
+  errors.findIndex((error) => isDeath(error) && error.startsWith(`${worker} ended`))
+
+const silent = (holder?: string): string => `${holder} fell silent`
 
 /** Reports whether the error of an attempt says that its worker died or fell silent. Errors of turns begin with a tag and a colon. */
-export const isDeath = (error: string): boolean => /^[^:\s]+ (?:ended|fell silent)$/.test(error)
+export const isDeath = (error: string): boolean =>
+  /^[^:\s]+ (?:ended(?: \([\w ]+\))?|fell silent)$/.test(error)
 
 /** Number of attempts after which a step is parked. */
 export const maxAttempts = 5

@@ -3,7 +3,7 @@ import type { TurnEventData } from '../../../events/turn-events.ts'
 import type { RecordedEvent } from '../../../store/port.ts'
 import { createUsageTracker, policyFor, type UsageTracker, type WorkPolicy } from '../choosing/policy.ts'
 import { type TenantFairness, fairness, type Lanes, lanes } from './lanes.ts'
-import { evolveStep, type OpenStep, tenantOf, withoutHolder } from './open-step.ts'
+import { evolveStep, type OpenStep, tenantOf, withExit, withoutHolder } from './open-step.ts'
 import {
   ageOf,
   beginsSample,
@@ -169,8 +169,14 @@ export const createWorkBoard = (
         if (known.isStandby) standbyLeft = now
         workers.delete(worker)
         const age = time === undefined ? 0 : ageOf(heard, time)
+        const { reason } = fieldsIn(data)
         for (const [conversation, step] of steps)
-          if (step.holder === worker) setStep(conversation, withoutHolder(conversation, step, now, age))
+          if (step.holder === worker)
+            setStep(conversation, withoutHolder(conversation, step, now, age, reason))
+          else {
+            const told = withExit(step, worker, reason)
+            if (told !== step) setStep(conversation, told)
+          }
         for (const [conversation, { holder }] of others) if (holder === worker) others.delete(conversation)
         return
       }

@@ -41,7 +41,7 @@ export interface OpenStepInfo {
   readonly heldUntil?: string
   /** Name of the step: the stream and the revision of the event that created it. */
   readonly step: string
-  /** Time at which the event that created the step was recorded: ISO 8601, UTC. */
+  /** Time at which the step was created, or first requested: ISO 8601, UTC. */
   readonly since: string
   /** Number of attempts begun. */
   readonly attempt: number

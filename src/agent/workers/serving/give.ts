@@ -64,11 +64,16 @@ const streamed = (
     }),
   )
 
-/** Returns the error of a conversation that does not await the model; undefined if it does, or cannot be read. */
+/** Returns the error of a conversation that surely does not await the model; undefined if it may, or cannot be read. */
 const idleErrorOf = async (chat: ConversationHandle): Promise<NothingToAnswer | undefined> => {
-  const [context, queued] = [await chat.context()(), await run(chat.inbox.pending())]
-  if (E.isLeft(context) || E.isLeft(queued) || queued.right.length > 0) return undefined
-  const { awaits } = render(context.right)
+  const read = await run(turnRunnerOf(chat).ahead())
+  if (E.isLeft(read) || read.right.mail.length > 0) return undefined
+  const { now } = read.right
+  const last = now.items.at(-1)
+  // The usual case, for which nothing is rendered.
+  if (last?.kind === 'message' && last.role === 'user') return undefined
+  // The options of the turn are not known yet: with this one, a system message may be answered.
+  const { awaits } = render(now, { systemMessages: true })
   return awaits === 'model' ? undefined : nothingToAnswer(chat.id, awaits)
 }
 
@@ -104,9 +109,8 @@ const noOptions = (given: unknown): InvalidInput =>
   )
 
 /**
- * Runs one turn. Any error, including one thrown by the program's own functions, counts as a failed attempt. If these throw, or return
- * options that are refused, although nothing is left to answer, for example because the message was rewound, that is the result:
- * otherwise nobody could end the step.
+ * Runs one turn. Any error, including one thrown by the program's own functions, counts as a failed attempt. If nothing is left to
+ * answer, for example because the message was rewound, these functions are not called: they may throw or end the process each time.
  *
  * @param ends signal that aborts the turn
  */
@@ -116,18 +120,18 @@ export const giveTurn = async (
   optionsOf: () => TurnOptions | Promise<TurnOptions>,
   onEvent: ((served: ServedEvent) => void) | undefined,
 ): Promise<E.Either<GivenError, TurnResult>> => {
+  const idle = await idleErrorOf(chat)
+  if (idle) return E.left(idle)
   try {
     const options = await orAborted(optionsOf(), ends)
-    if (!isFields(options)) return E.left((await idleErrorOf(chat)) ?? ofOptions(noOptions(options)))
+    if (!isFields(options)) return E.left(ofOptions(noOptions(options)))
     const signal = options.signal ? AbortSignal.any([ends, options.signal]) : ends
     // A recorded partial reply would hinder the worker that has to produce the reply.
     const own = { ...options, signal, keepPartial: false }
     const given = await (onEvent ? streamed(chat, own, quietly(onEvent)) : turnRunnerOf(chat).turn(own)())
-    if (E.isRight(given) || !isRefusedOptions(own, given.left)) return given
-    return E.left((await idleErrorOf(chat)) ?? ofOptions(given.left))
+    return E.isLeft(given) && isRefusedOptions(own, given.left) ? E.left(ofOptions(given.left)) : given
   } catch (error) {
-    if (ends.aborted) return E.left(modelAborted(ends))
-    return E.left((await idleErrorOf(chat)) ?? agentFailed(error))
+    return E.left(ends.aborted ? modelAborted(ends) : agentFailed(error))
   }
 }
 
