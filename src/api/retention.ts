@@ -63,7 +63,7 @@ export interface RetentionReport {
   readonly inbox: number
   /** Number of large contents removed. */
   readonly contents: number
-  /** Number of large contents that stay for now, because they were stored recently: `gc` removes them. */
+  /** Least number of large contents that stay for now, because they were stored recently: `gc` removes them. */
   readonly recent: number
   /** Size of the store's file, in bytes, if it is rewritten first, because 0.1.0 left removed content in its unused parts. */
   readonly rewritten?: number
@@ -315,7 +315,7 @@ async function* eraseOlder(
 }
 
 /** A report to which conversations are added. */
-type Total = { -readonly [K in Exclude<keyof RetentionReport, 'erased' | 'skipped'>]: RetentionReport[K] } & {
+type Total = { -readonly [K in keyof Omit<RetentionReport, 'erased' | 'skipped'>]: RetentionReport[K] } & {
   readonly erased: RetainedConversation[]
   readonly skipped: RetentionReport['skipped'][number][]
 }

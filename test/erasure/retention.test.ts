@@ -326,6 +326,11 @@ describe('on the command line', () => {
       return { out: (stdout + stderr).trimEnd().replaceAll(/\d{4}-\S+Z/g, 'TIME'), code }
     }
     expect(await ran('')).toEqual({ out: '', code: 0 })
+    for (const apply of ['--apply', '--apply --dry-run'])
+      expect(await ran(apply)).toEqual({
+        out: 'no rules: everything is kept; palimpsest retention --keep 12mo --for PREFIX sets one',
+        code: 0,
+      })
     expect(await ran('--keep 1y --for support- --reason "policy 7"')).toEqual({
       out: 'conversations whose id begins with support- are kept for 12 months',
       code: 0,

@@ -69,9 +69,9 @@ Examples:
           return out.line(['nothing was erased'])
         const report = await store.conversation(id).erase({ ...options, before, by: actorIn(host, by) })
         const exports: RecordedExport[] = []
-        const ids = [id, ...(report.fromSubagents ?? []).map(({ conversation }) => conversation)]
+        const ids = new Set([id, ...(report.fromSubagents ?? []).map(({ conversation }) => conversation)])
         for await (const one of store.audit.exports())
-          if (one.conversations.some((each) => ids.includes(each))) exports.push(one)
+          if (one.conversations.some((each) => ids.has(each))) exports.push(one)
         if (isJson) return out.json({ ...report, exports })
         await write(out, report, given)
         for (const { time, by: whose, format, reason } of exports)
