@@ -62,6 +62,7 @@ grep -c 4111 palimpsest.db || true`,
     inDirectory(async (directory) => {
       await shell(begin, directory)
       const store = `sqlite:${join(directory, 'palimpsest.db')}`
+      let expected = 0
       const answered = async (answer: string, ...options: readonly string[]): Promise<string> => {
         const stdin = Object.assign(Readable.from([answer]), { isTTY: true })
         const [stdout, stderr] = [new PassThrough(), new PassThrough()]
@@ -72,7 +73,7 @@ grep -c 4111 palimpsest.db || true`,
           env: {},
         })
         const said = [stderr, stdout].map((stream) => String(stream.read() ?? '')).join('')
-        expect(code).toBe(0)
+        expect(code).toBe(expected)
         return said
       }
       for (const answer of ['n\n', '\n', ''])
@@ -81,6 +82,11 @@ grep -c 4111 palimpsest.db || true`,
         )
       expect(await answered('', '--positions', '0')).toContain('erased from task-42: 1 event (0)')
       expect(await answered('', '--dry-run')).toContain('would erase from task-42: 1 event (1)')
+      await shell('palimpsest hold task-42 --by legal', directory)
+      expected = 1
+      expect(await answered('')).toMatch(/^error: nothing of conversation task-42 was erased: it is under/)
+      expected = 0
+      await shell('palimpsest release task-42 --by legal', directory)
       expect(await answered('y\n')).toMatch(/\[y\/N\] erased from task-42: 1 event \(1\)\n$/)
       expect(await answered('', '--yes')).toBe('erased from task-42: nothing is left to erase\n')
     }))

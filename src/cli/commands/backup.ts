@@ -3,7 +3,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { Command } from 'commander'
 import { bytesText } from '../../store/diagnosis.ts'
 import { toPromise } from '../../api/promises.ts'
-import { restoreFile } from '../../api/schemes.ts'
+import { backUpKeyFile, restoreFile } from '../../api/schemes.ts'
 import type { BackedUp } from '../../index.ts'
 import { splitSeal } from '../../store/seal/seal-parameter.ts'
 import { toError } from '../../result/typed-error.ts'
@@ -97,8 +97,7 @@ const backingUpKeys = async ({ out, isJson }: CommandContext, url: string, file:
     throw toError(
       usage('--keys needs a store whose URL names its keys, like sqlite:palimpsest.db?seal=keys.db'),
     )
-  const { backUpKeys } = await import('../../store/seal/back-up-keys.ts')
-  const made = await toPromise(() => backUpKeys(keys, file)).catch((error: unknown) => {
+  const made = await toPromise(backUpKeyFile(keys, file)).catch((error: unknown) => {
     throw asUsage(error)
   })
   if (isJson) return out.json(made)

@@ -65,9 +65,13 @@ Examples:
     .action(
       shell.edit(async ({ store, out, isJson, host }, id: string, given: Options) => {
         const { olderThan: before, by, yes, ...options } = given
-        if (!yes && host.stdin.isTTY && isWhole(given) && !(await confirm(host, question(id, given))))
-          return out.line(['nothing was erased'])
-        const report = await store.conversation(id).erase({ ...options, before, by: actorIn(host, by) })
+        const chat = store.conversation(id)
+        if (!yes && host.stdin.isTTY && isWhole(given)) {
+          // Refused before the question if it cannot be erased.
+          await chat.erase({ ...options, dryRun: true })
+          if (!(await confirm(host, question(id, given)))) return out.line(['nothing was erased'])
+        }
+        const report = await chat.erase({ ...options, before, by: actorIn(host, by) })
         const exports: RecordedExport[] = []
         const ids = new Set([id, ...(report.fromSubagents ?? []).map(({ conversation }) => conversation)])
         for await (const one of store.audit.exports())

@@ -31,7 +31,7 @@ export interface HeldConversation extends OldestLegalHold {
 /** Finds the legal holds of a store, and what they cover. */
 export interface HoldFinder {
   /**
-   * Returns a hold that covers a conversation: its own, or that of a conversation whose agent started it, directly or through others.
+   * Returns a hold that covers a conversation: its own, or one of the conversations whose agents started it.
    * With a position, also the hold of a fork that shows the event at this position.
    */
   readonly holding: (

@@ -5,9 +5,9 @@ import { DatabaseSync } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { type FileExists, fileExists, type StoreError } from '../errors.ts'
-import { copyInto, flushToDisk, unfinished } from '../sqlite/backup.ts'
-import { storeError } from '../sqlite/errors.ts'
-import { applicationId } from './key-file.ts'
+import { applicationId } from '../seal/key-file.ts'
+import { copyInto, flushToDisk, unfinished } from './backup.ts'
+import { storeError } from './errors.ts'
 
 /** A backup of the keys of a store. */
 export interface BackedUpKeys {
