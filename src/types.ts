@@ -44,7 +44,13 @@ export type {
 } from './agent/turn/calls/decisions.ts'
 export type { SomeOf, StepSettings, TurnOptions, WaitOptions } from './agent/turn/options.ts'
 export type { ResultReader } from './agent/turn/results/result-reader.ts'
-export type { CannotRelease, ErasureReport, HoldOptions, ReleaseError } from './api/erase.ts'
+export type {
+  CannotRelease,
+  CoveringLegalHold,
+  ErasureReport,
+  HoldOptions,
+  ReleaseError,
+} from './api/erase.ts'
 export type {
   RetentionRunError,
   RetentionRunOptions,

@@ -27,7 +27,6 @@ import type { SessionExport } from '../transfer/formats/sessions/write-session.t
 import type { Evidence } from '../audit/evidence/export.ts'
 import type { EvidenceOptions } from '../audit/evidence/options.ts'
 import type { EvidenceError } from '../audit/evidence/source.ts'
-import type { OldestLegalHold } from '../conversation/beside/hold.ts'
 import type { ConversationHandle, ConversationOf } from '../conversation/conversation.ts'
 import type { OriginalFile, OriginalNotKept } from '../conversation/reading/original.ts'
 import type { PositionOption } from '../conversation/reading/conversation-reader.ts'
@@ -40,6 +39,7 @@ import {
   createEraseMethod,
   createHoldMethods,
   createNoteMethod,
+  type CoveringLegalHold,
   type ErasureReport,
   type HoldOptions,
   type ReleaseError,
@@ -103,7 +103,8 @@ export interface ConversationMethods<W extends ResultStyle, Forked>
    */
   readonly erase: (options?: EraseOptions) => MethodResult<W, EraseError, ErasureReport>
   /**
-   * Puts the conversation under a legal hold: until this name releases it, `erase` refuses. The hold is a note. Errors: a `NoteError`.
+   * Puts the conversation under a legal hold: until this name releases it, `erase` refuses, also in the conversations of its subagents.
+   * The hold is a note. Errors: a `NoteError`.
    *
    * @example
    * await chat.hold({ by: 'legal', reason: 'case 7' })
@@ -118,12 +119,13 @@ export interface ConversationMethods<W extends ResultStyle, Forked>
    */
   readonly release: (options: HoldOptions) => MethodResult<W, ReleaseError, void>
   /**
-   * Returns the oldest legal hold on the conversation, with the `others`; undefined if there is none. Errors: a `StoreError`.
+   * Returns the oldest legal hold on the conversation, with the `others`, or on the `conversation` whose subagent it is; undefined if
+   * there is none. Errors: a `StoreError`.
    *
    * @example
    * const held = await chat.legalHold()
    */
-  readonly legalHold: () => MethodResult<W, StoreError, OldestLegalHold | undefined>
+  readonly legalHold: () => MethodResult<W, StoreError, CoveringLegalHold | undefined>
   /**
    * Lists the messages waiting in the inbox, in the order in which they were sent. With `at`, lists the messages that were waiting when
    * the conversation ended at that position. Errors: a `StoreError`.

@@ -1,4 +1,5 @@
 import { left, type TaskEither } from 'fp-ts/lib/TaskEither.js'
+import type { CoveringHold } from '../conversation/beside/hold-finder.ts'
 import { holdKind, holdText, type OldestLegalHold } from '../conversation/beside/hold.ts'
 import type { NoteKeeper } from '../conversation/beside/note-keeper.ts'
 import type { ConversationHandle } from '../conversation/conversation.ts'
@@ -16,6 +17,10 @@ export interface ErasureReport extends ErasedContent {
    * unless they are named, too. Empty if everything was erased.
    */
   readonly repeated: readonly RepeatingPlace[]
+  /** Conversations of its subagents, and of theirs, that still have content (with `before`, content that is older). */
+  readonly subagents: readonly string[]
+  /** Content that was erased from those conversations; absent without `withSubagents`. */
+  readonly fromSubagents?: readonly ErasedContent[]
 }
 
 const isPosition = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0
@@ -33,6 +38,7 @@ const optionKinds: OptionKinds<EraseOptions> = {
   by: { is: (value) => typeof value === 'string' && value !== '', needed: 'must be a name' },
   reason: kinds.text,
   again: kinds.flag,
+  withSubagents: kinds.flag,
   dryRun: kinds.flag,
 }
 
@@ -41,18 +47,41 @@ export const createEraseMethod =
   (chat: ConversationHandle) =>
   (options: EraseOptions = {}): TaskEither<EraseError, ErasureReport> =>
     task(async function* (): Fallible<EraseError, ErasureReport> {
-      const given: EraseOptions = yield* unwrap(checkOptions(options, optionKinds))
+      const { withSubagents, ...given }: EraseOptions = yield* unwrap(checkOptions(options, optionKinds))
+      if (withSubagents && (given.positions || given.notes))
+        return yield invalidInput(
+          'withSubagents',
+          'erases whole conversations: leave out positions and notes',
+        )
+      const { before = new Date() } = given
+      const chosen = withSubagents ? yield* chat.subagents(before) : []
+      if (!given.dryRun)
+        for (const id of chosen.length > 0 ? [chat.id, ...chosen] : [])
+          yield* chat.erase({ ...given, dryRun: true }, id)
       const isPart = !given.again && (given.positions !== undefined || given.before !== undefined)
       const erased = isPart ? (yield* chat.erase({ ...given, dryRun: true })).positions : []
       const find = yield* catchTyped<ReadError, FindRepeated>(() => repeatFinder(chat, erased))
       const erasure = yield* chat.erase(given)
-      return { ...erasure, repeated: yield* catchTyped<ReadError, readonly RepeatingPlace[]>(find) }
+      const repeated = yield* catchTyped<ReadError, readonly RepeatingPlace[]>(find)
+      if (!withSubagents)
+        return { ...erasure, repeated, subagents: given.again ? [] : yield* chat.subagents(before) }
+      const fromSubagents: ErasedContent[] = []
+      for (const id of chosen) fromSubagents.push(yield* chat.erase(given, id))
+      return { ...erasure, repeated, subagents: [], fromSubagents }
     })
 
 /** Name of the person who begins or ends a legal hold, and the reason. */
 export interface HoldOptions {
   readonly by: string
   readonly reason?: string | undefined
+}
+
+/** The oldest legal hold on a conversation, or on the one whose subagent it is. */
+export interface CoveringLegalHold extends OldestLegalHold {
+  /** The held conversation; absent if it is this one. */
+  readonly conversation?: string
+  /** Conversations of this one's subagents, and of theirs, which the hold covers, too; absent if there are none. */
+  readonly covers?: readonly string[]
 }
 
 /** The name holds nothing, but others do: nothing was released. */
@@ -63,11 +92,14 @@ export interface CannotRelease {
 }
 export type ReleaseError = NoteError | CannotRelease
 
-const cannotRelease = (conversation: string, by: string, held: OldestLegalHold): CannotRelease => ({
-  _tag: 'CannotRelease',
-  message: `nothing was released: conversation ${conversation} is under ${holdText(held)}, not of ${by}: palimpsest release ${conversation} --by ${held.by}`,
-  conversation,
-})
+const cannotRelease = (id: string, by: string, { conversation, hold }: CoveringHold): CannotRelease => {
+  const why =
+    conversation === id
+      ? `is under ${holdText(hold)}, not of ${by}`
+      : `is not held itself, but as a subagent of ${conversation}, which is under ${holdText(hold)}`
+  const message = `nothing was released: conversation ${id} ${why}: palimpsest release ${conversation} --by ${hold.by}`
+  return { _tag: 'CannotRelease', message, conversation: id }
+}
 
 /** Returns the methods that begin and end a legal hold on a conversation, and the one that reads it. */
 export const createHoldMethods = (chat: ConversationHandle) => {
@@ -81,16 +113,28 @@ export const createHoldMethods = (chat: ConversationHandle) => {
   }
   async function* release(options: HoldOptions): Fallible<ReleaseError, void> {
     const by: unknown = Object(options).by
-    const held = yield* chat.holder()
+    const cover = yield* chat.holder()
+    const own = cover?.conversation === chat.id ? [cover.hold, ...(cover.hold.others ?? [])] : []
     // A `by` that is no name is refused below.
-    if (held && optionKinds.by.is(by) && ![held, ...(held.others ?? [])].some((one) => one.by === by))
-      return yield cannotRelease(chat.id, String(by), held)
+    if (cover && optionKinds.by.is(by) && !own.some((one) => one.by === by))
+      return yield cannotRelease(chat.id, String(by), cover)
     yield* note(options, { released: true })
   }
   return {
     hold: (options: HoldOptions): TaskEither<NoteError, void> => task(() => note(options, {})),
     release: (options: HoldOptions): TaskEither<ReleaseError, void> => task(() => release(options)),
-    legalHold: (): TaskEither<StoreError, OldestLegalHold | undefined> => task(() => chat.holder()),
+    legalHold: (): TaskEither<StoreError, CoveringLegalHold | undefined> =>
+      task(async function* (): Fallible<StoreError, CoveringLegalHold | undefined> {
+        const cover = yield* chat.holder()
+        if (!cover) return undefined
+        const { conversation, hold } = cover
+        const covers = yield* chat.subagents()
+        return {
+          ...hold,
+          ...(conversation !== chat.id && { conversation }),
+          ...(covers.length > 0 && { covers }),
+        }
+      }),
   }
 }
 

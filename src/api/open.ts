@@ -28,7 +28,6 @@ import { foreignStore } from './foreign-store.ts'
 import { type Creation, type OpenError, openAdapter, addSeal } from './schemes.ts'
 import { tell } from '../conversation/beside/worker-log.ts'
 import { isConversationId } from '../events/ids.ts'
-import type { EraseError, ErasedContent } from '../conversation/writing/erase.ts'
 import type { WriteError } from '../store/errors.ts'
 import { type Clock, ownClock } from '../agent/workers/peers/clock.ts'
 import { listSteps, rosters } from '../agent/workers/peers/roster.ts'
@@ -37,6 +36,7 @@ import { programOn } from '../agent/workers/peers/liveness.ts'
 import { createWorker, mapServed } from '../agent/workers/create-worker.ts'
 import { withIndex } from './by-index.ts'
 import { taskConversation } from './conversation.ts'
+import { lateErasing } from './late-erasing.ts'
 import { lateRetention } from './late-retention.ts'
 import type { StoreOf, TaskStore } from './store.ts'
 
@@ -189,18 +189,14 @@ export const storeOn = (
   const commands = handler(events, actor)
   const notes = noteStore(events, actor)
   const renewIndex = (): Promise<void> => renewIndexAt(place)
+  const erasing = { events, adapter, actor, onErased: renewIndex }
   const beside: SideStreams = {
     notes,
     turnLog: (id) => turnLog(events, actor, id),
     inbox: (id) => inboxOf(events, actor, id),
     changes: (id) => changesOf(adapter, id),
     party: programOn(adapter, actor, clock),
-    erase: async function* (id, options): Fallible<EraseError, ErasedContent> {
-      const { erase } = await import('../conversation/writing/erase.ts')
-      const erased = yield* erase({ events, adapter, actor }, id, options)
-      if (options.dryRun !== true) await renewIndex()
-      return erased
-    },
+    ...lateErasing(erasing),
   }
 
   const conversationOf = (id: string) => conversation(events, commands, beside, id)
@@ -239,7 +235,7 @@ export const storeOn = (
     blob: (sha256) => blobOf(adapter, sha256),
     catalogue,
     audit: lateAudit({ store: events, actor, conversation: conversationOf }),
-    retention: lateRetention({ events, adapter, actor, onErased: renewIndex }),
+    retention: lateRetention(erasing),
     close: () => async () => {
       await close()
       return events.close()()

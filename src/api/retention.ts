@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as E from 'fp-ts/lib/Either.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
-import { createHeldForkFinder } from '../conversation/beside/held-forks.ts'
+import { createHoldFinder } from '../conversation/beside/hold-finder.ts'
 import { type RetentionLog, retentionLog, type RetentionRule } from '../conversation/beside/retention-log.ts'
 import {
   erase,
@@ -63,6 +63,10 @@ export interface RetentionReport {
   readonly inbox: number
   /** Number of large contents removed. */
   readonly contents: number
+  /** Least number of large contents that stay for now, because they were stored recently: `gc` removes them. */
+  readonly recent: number
+  /** Size of the store's file, in bytes, if it is rewritten first, because 0.1.0 left removed content in its unused parts. */
+  readonly rewritten?: number
   /** Conversations from which content was erased, most recently active first; at most 1,000. */
   readonly erased: readonly RetainedConversation[]
   /** Conversations with content that is due, but cannot be erased now, such as under a legal hold; at most 1,000. */
@@ -224,6 +228,7 @@ const nothing: RetentionReport = {
   turns: 0,
   inbox: 0,
   contents: 0,
+  recent: 0,
   erased: [],
   skipped: [],
   moreSkipped: 0,
@@ -245,8 +250,8 @@ async function* applyRules(
   const now = new Date()
   const total: Total = { ...nothing, erased: [], skipped: [] }
   // The log of the database is emptied once, at the end.
-  const heldFork = createHeldForkFinder(events)
-  const stores = { events, adapter, actor, scrub: () => TE.right(undefined), heldFork }
+  const holds = createHoldFinder(events)
+  const stores = { events, adapter, actor, scrub: () => TE.right(undefined), holds }
   for await (const found of ruled(events, rules, signal)) {
     const { conversation, rule } = yield* unwrap(found)
     const erasing = eraseOlder(stores, conversation, {
@@ -267,7 +272,7 @@ async function* applyRules(
   // Also if nothing was erased: an earlier run may have been interrupted before it.
   yield* unwrap(scrub())
   if (report.conversations > 0) await onErased()
-  const { erased: _erased, ...counts } = report
+  const { erased: _erased, recent: _recent, rewritten: _rewritten, ...counts } = report
   yield* log.end({ ...counts, run: number, skipped: report.skipped.map(({ conversation }) => conversation) })
   return report
 }
@@ -310,7 +315,7 @@ async function* eraseOlder(
 }
 
 /** A report to which conversations are added. */
-type Total = { -readonly [K in Exclude<keyof RetentionReport, 'erased' | 'skipped'>]: RetentionReport[K] } & {
+type Total = { -readonly [K in keyof Omit<RetentionReport, 'erased' | 'skipped'>]: RetentionReport[K] } & {
   readonly erased: RetainedConversation[]
   readonly skipped: RetentionReport['skipped'][number][]
 }
@@ -325,6 +330,8 @@ const add = (
     inbox,
     archive,
     contents,
+    recent,
+    rewritten,
     first,
   }: ErasedContent & { readonly first: string },
 ): void => {
@@ -336,6 +343,9 @@ const add = (
   total.turns += turns
   total.inbox += inbox
   total.contents += contents
+  // Contents that an erasure does not know are counted by each one that follows, too.
+  total.recent = Math.max(total.recent, recent)
+  if (rewritten !== undefined) total.rewritten = rewritten
 }
 
 /** Reports whether an error concerns one conversation, so that the others can still be erased from. */

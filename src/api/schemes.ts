@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { type DiagnosisFinding, findingOf } from '../store/diagnosis.ts'
-import type { StoreError } from '../store/errors.ts'
+import type { FileExists, StoreError } from '../store/errors.ts'
 import { memoryStore } from '../store/memory/store.ts'
 import type { EventStore } from '../store/port.ts'
 import {
@@ -17,6 +17,7 @@ import {
   type UnknownScheme,
   unknownScheme,
 } from '../store/schemes.ts'
+import type { BackedUpKeys } from '../store/sqlite/back-up-keys.ts'
 import type { RestoredBackup } from '../store/sqlite/restore-backup.ts'
 import type { KeyStore } from '../store/seal/key-store.ts'
 import { type SealedUrl, splitSeal } from '../store/seal/seal-parameter.ts'
@@ -71,6 +72,12 @@ export const restoreFile = (
     : TE.left(
         invalidInput('url', 'only a sqlite: store is restored from a file: use the tools of the database'),
       )
+
+/** Backs up the file of keys at a path to a new file. */
+export const backUpKeyFile =
+  (keys: string, file: string): TE.TaskEither<StoreError | InvalidInput | FileExists, BackedUpKeys> =>
+  async () =>
+    (await import('../store/sqlite/back-up-keys.ts')).backUpKeys(keys, file)
 
 /** Returns the error with which every write to a `sqlite:` store will fail; undefined if none is known, and for other stores. */
 export const writeProblemOf = async (url: string): Promise<StoreError | InvalidInput | undefined> => {

@@ -124,6 +124,10 @@ export const plural = (count: number, noun: string, nouns = `${noun}s`): string 
   `${count < 1_000 ? count : count.toLocaleString('en')} ${count === 1 ? noun : nouns}`
 
 /** Formats a number of tokens, in thousands if it is large, such as `850 tokens` or `9.4k tokens`. */
+/** Names up to ten conversations, and the number of others. */
+export const idsText = (ids: readonly string[]): string =>
+  `${ids.slice(0, 10).join(', ')}${ids.length > 10 ? ` and ${ids.length - 10} more` : ''}`
+
 export const tokensText = (count: number): string => `${thousands(count)} tokens`
 /** Formats a count, in thousands if it is large, such as `850`, `9.4k` or `120k`. */
 export const thousands = (count: number): string =>

@@ -13,7 +13,7 @@ import type { Handler } from './writing/handle.ts'
 import { unwrap, type Fallible } from '../result/fallible.ts'
 import type { ForkError, ReadError, StoreError } from '../store/errors.ts'
 import type { Changes } from './reading/changes.ts'
-import { readHold, type OldestLegalHold } from './beside/hold.ts'
+import type { CoveringHold } from './beside/hold-finder.ts'
 import type { Inbox } from './beside/inbox.ts'
 import { later } from './reading/later.ts'
 import { type Own, rootLineage } from './reading/lineage.ts'
@@ -74,12 +74,14 @@ export interface ConversationHandle
   readonly isNoFork: () => void
   /** The program or worker that runs turns through this handle. */
   readonly party: TurnClaimant
-  /** Reads the oldest legal hold on the conversation, if any. */
-  readonly holder: () => Fallible<StoreError, OldestLegalHold | undefined>
+  /** Finds the legal hold that covers the conversation, if any. */
+  readonly holder: () => Fallible<StoreError, CoveringHold | undefined>
+  /** Returns the conversations of its subagents, and of theirs; with a time, those that have content from before it. */
+  readonly subagents: (before?: Date) => Fallible<StoreError, readonly string[]>
   /** Finds the file from which the conversation was imported. */
   readonly original: () => Fallible<StoreError | InvalidInput | OriginalNotKept, OriginalFile>
-  /** Erases content, without looking for its repetitions. */
-  readonly erase: (options: EraseOptions) => Fallible<EraseError, ErasedContent>
+  /** Erases content, without looking for its repetitions: of this conversation, or of one of its subagents. */
+  readonly erase: (options: EraseOptions, subagent?: string) => Fallible<EraseError, ErasedContent>
 }
 
 /** Access to the streams that accompany conversations, such as notes, turn logs and inboxes. */
@@ -89,6 +91,8 @@ export interface SideStreams {
   readonly inbox: (conversation: string) => Inbox
   readonly changes: (conversation: string) => Changes
   readonly party: TurnClaimant
+  readonly holder: (conversation: string) => Fallible<StoreError, CoveringHold | undefined>
+  readonly subagents: (conversation: string, before?: Date) => Fallible<StoreError, readonly string[]>
   readonly erase: (conversation: string, options: EraseOptions) => Fallible<EraseError, ErasedContent>
 }
 
@@ -140,14 +144,15 @@ export const conversation = (
       own.lineage ??= rootLineage(name)
     },
     party: beside.party,
-    holder: () => readHold(store, name),
+    holder: () => beside.holder(name),
+    subagents: (before) => beside.subagents(name, before),
     original: async function* (): Fallible<StoreError | InvalidInput | OriginalNotKept, OriginalFile> {
       const { findOriginal } = await import('./reading/original.ts')
       return yield* findOriginal(store, yield* unwrap(checkedId))
     },
-    erase: async function* (options): Fallible<EraseError, ErasedContent> {
+    erase: async function* (options, subagent = name): Fallible<EraseError, ErasedContent> {
       yield* unwrap(checkedId)
-      return yield* beside.erase(name, options)
+      return yield* beside.erase(subagent, options)
     },
   }
 }

@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
+import type { HoldFinder } from '../conversation/beside/hold-finder.ts'
 import { readHold } from '../conversation/beside/hold.ts'
 import { originOf } from '../conversation/reading/lineage.ts'
 import { decode, hashOf } from '../events/codec.ts'
@@ -31,6 +32,8 @@ export interface ErasureCopy {
   readonly to: EventStore
   /** The target beneath its layers, in which large content is apart. */
   readonly adapter: EventStore
+  /** Finds the legal holds of the target. */
+  readonly holds: HoldFinder
   /** Called before events are replaced in the target; waits until the index is ready for that. */
   readonly erasing: () => Promise<void>
   /** Called after events were replaced, with their number and the hashes of the contents that they had outside them. */
@@ -58,7 +61,7 @@ export async function* replacingFor(
   const notes = notesStreamOf(id)
   // Read before the hold, so that a hold that begins from here on is a conflict.
   const expected = yield* lastRevision(to, notes)
-  if (yield* readHold(to, id)) return undefined
+  if ((yield* readHold(to, id)) ?? (yield* copy.holds.holding(id))) return undefined
   const found: EventReplacement[] = []
   for (const erasure of erasures) {
     found.push(...(yield* wholeIn(copy, id, erasure)))

@@ -9,7 +9,7 @@ import { withNearest } from '../conversation/reading/nearest-conversation.ts'
 import { idsOf, isOfStore, type PlannedCopy, planOf } from './copy-plan.ts'
 import { type ErasureCopy, repeatErasures } from './copy-erasures.ts'
 import { type CopyError, copyNotVerified, copyStream, type StreamCopy } from './copy-stream.ts'
-import { readHold } from '../conversation/beside/hold.ts'
+import { createHoldFinder } from '../conversation/beside/hold-finder.ts'
 import { removeContents } from '../store/whole/erased-contents.ts'
 import { once } from '../result/once.ts'
 import { verify } from '../conversation/verify.ts'
@@ -76,6 +76,7 @@ export async function* copyBetween(
   let broken: CopyError | undefined
   let before = 0
   const contents = new Set<string>()
+  const holds = createHoldFinder(to)
   /** Ids of the conversations of which content was erased, by this copy or before. */
   const withErased = new Set<string>()
   // Renewed before, because a copy that is killed after it has erased content cannot, and the next one does not know.
@@ -97,7 +98,7 @@ export async function* copyBetween(
     const ready = error ? E.left(error) : planned
     const copied = E.isLeft(ready)
       ? E.left(await withNearest(from, ready.left))
-      : await run(copyPlanned({ from, to, adapter, erasing, erased }, { ...ready.right, id, wrote }))
+      : await run(copyPlanned({ from, to, adapter, holds, erasing, erased }, { ...ready.right, id, wrote }))
     if (E.isRight(copied) && copied.right.hasErased) withErased.add(id)
     outcomes.set(id, {
       id,
@@ -173,17 +174,18 @@ async function* copyPlanned(
     report = yield* verify(to, id, false)
   }
   const { discrepancy, erased = 0 } = report
-  if (discrepancy) return yield copyNotVerified(id, discrepancy, yield* whyItRemains(to, id))
+  if (discrepancy) return yield copyNotVerified(id, discrepancy, yield* whyItRemains(stores, id))
   return { events, hasErased: erased > 0 }
 }
 
 /** Returns the reason why content that was erased in the source is still in the target, and what to do. */
-async function* whyItRemains(to: EventStore, id: string): Fallible<CopyError, string> {
+async function* whyItRemains({ to, holds }: ErasureCopy, id: string): Fallible<CopyError, string> {
   if (!to.scrub)
     return 'the target still has it and cannot overwrite events: copy into another store, and delete this one'
-  const hold = yield* readHold(to, id)
-  return hold
-    ? `the target still has it, because it is under the legal hold of ${hold.by} there: release it, in the source if it is held there, too, and copy again`
+  const cover = yield* holds.holding(id)
+  const of = cover?.conversation === id ? 'it' : cover?.conversation
+  return cover
+    ? `the target still has it, because ${of} is under the legal hold of ${cover.hold.by} there: release ${of}, in the source if it is held there, too, and copy again`
     : 'the copy does not match that: copy again. If the error stays, verify the source'
 }
 

@@ -62,6 +62,7 @@ grep -c 4111 palimpsest.db || true`,
     inDirectory(async (directory) => {
       await shell(begin, directory)
       const store = `sqlite:${join(directory, 'palimpsest.db')}`
+      let expected = 0
       const answered = async (answer: string, ...options: readonly string[]): Promise<string> => {
         const stdin = Object.assign(Readable.from([answer]), { isTTY: true })
         const [stdout, stderr] = [new PassThrough(), new PassThrough()]
@@ -72,7 +73,7 @@ grep -c 4111 palimpsest.db || true`,
           env: {},
         })
         const said = [stderr, stdout].map((stream) => String(stream.read() ?? '')).join('')
-        expect(code).toBe(0)
+        expect(code).toBe(expected)
         return said
       }
       for (const answer of ['n\n', '\n', ''])
@@ -81,6 +82,11 @@ grep -c 4111 palimpsest.db || true`,
         )
       expect(await answered('', '--positions', '0')).toContain('erased from task-42: 1 event (0)')
       expect(await answered('', '--dry-run')).toContain('would erase from task-42: 1 event (1)')
+      await shell('palimpsest hold task-42 --by legal', directory)
+      expected = 1
+      expect(await answered('')).toMatch(/^error: nothing of conversation task-42 was erased: it is under/)
+      expected = 0
+      await shell('palimpsest release task-42 --by legal', directory)
       expect(await answered('y\n')).toMatch(/\[y\/N\] erased from task-42: 1 event \(1\)\n$/)
       expect(await answered('', '--yes')).toBe('erased from task-42: nothing is left to erase\n')
     }))
@@ -133,6 +139,42 @@ palimpsest release task-42 --by legal; palimpsest erase task-42`,
       code: 2,
       stderr: expect.stringContaining('need the ID of a conversation'),
     })
+  })
+
+  test('names the subagents that a hold covers, and those that are not erased', async () => {
+    const { stdout, stderr } = await ran(
+      `palimpsest append sub --role user --text 'My card is 4111-2222.' --new > /dev/null
+palimpsest link sub --relation subagent-of --to task-42 > /dev/null
+palimpsest erase task-42 --dry-run
+palimpsest hold task-42 --by legal; palimpsest hold task-42 --by legal --json; palimpsest hold; palimpsest hold --json
+palimpsest erase sub || palimpsest release sub --by legal || palimpsest release task-42 --by legal
+palimpsest erase task-42 --with-subagents --positions 0 || palimpsest erase task-42 --with-subagents; palimpsest erase task-42`,
+    )
+    const time = expect.any(String)
+    const [dry, not, held, json, own, covered, all, ...rest] = stdout.trimEnd().split('\n')
+    expect([dry, not, held]).toEqual([
+      'would erase from task-42: 2 events (0..1)',
+      'not erased: the conversations of 1 subagent (--with-subagents): sub',
+      'task-42 is held, with 1 subagent: sub',
+    ])
+    expect(JSON.parse(json ?? '')).toEqual({ conversation: 'task-42', by: 'legal', covers: ['sub'] })
+    expect(own?.split('\t')).toEqual(['task-42', 'legal', time, ''])
+    expect(covered?.split('\t')).toEqual(['sub', 'legal', time, '', 'task-42'])
+    expect(JSON.parse(all ?? '')).toEqual({
+      holds: [{ conversation: 'task-42', by: 'legal', since: time, covers: ['sub'] }],
+    })
+    expect(rest).toEqual([
+      'task-42 is released',
+      'erased from task-42: 2 events (0..1)',
+      'erased from sub: 1 event (0)',
+      'erased from task-42: nothing is left to erase',
+    ])
+    expect(stderr).toMatch(
+      /sub was erased: it is a subagent of task-42, which is under .*: release task-42 first/,
+    )
+    expect(stderr).toMatch(
+      /sub is not held itself, but as a subagent .*: palimpsest release task-42 --by legal/,
+    )
   })
 
   test('is refused until everybody who holds the conversation has released it', async () => {

@@ -172,6 +172,23 @@ describe('a copy of a conversation of which content was erased', () => {
     expect(isAnywhere(target)).toBe(false)
   })
 
+  it('leaves what is a subagent of a conversation under a legal hold in the target', async () => {
+    const [source, target] = [await newSide(), await newSide()]
+    await source.chat.append(user(card))
+    await source.store.conversation('main').append(user('Hello.'))
+    await source.chat.link({ relation: 'subagent-of', conversation: 'main' })
+    await copy(source, target)
+    await target.store.conversation('main').hold({ by: 'legal' })
+    await source.chat.erase({ by })
+    const message = expect.stringContaining(
+      'because main is under the legal hold of legal there: release main',
+    )
+    expect((await copy(source, target))[0]?.error).toMatchObject({ _tag: 'CopyNotVerified', message })
+    await target.store.conversation('main').release({ by: 'legal' })
+    expect((await copy(source, target))[0]).toMatchObject({ id: 'c', erased: 1 })
+    expect(isAnywhere(target)).toBe(false)
+  })
+
   it('takes a release along before it erases', async () => {
     const [source, target] = [await newSide(), await newSide()]
     await source.chat.append(user(card))

@@ -98,10 +98,15 @@ describe('a rule', () => {
     }
     const first = monthsAgo(13).toISOString().slice(0, 10)
     const erased = [{ conversation: 'support-1', events: 1, first: expect.stringContaining(first) as string }]
-    expect(await store.retention.apply({ dryRun: true })).toEqual({ ...counts, erased, skipped: [] })
+    expect(await store.retention.apply({ dryRun: true })).toEqual({
+      ...counts,
+      recent: 0,
+      erased,
+      skipped: [],
+    })
     expect(await isWhole(chat)).toBe(true)
     expect(runsIn(given)).toEqual([])
-    expect(await store.retention.apply({ by: 'cron' })).toEqual({ ...counts, erased, skipped: [] })
+    expect(await store.retention.apply({ by: 'cron' })).toEqual({ ...counts, recent: 0, erased, skipped: [] })
     expect(await textsOf(chat)).toEqual(['[erased]', 'New words of support-1.'])
     expect(await isWhole(other)).toBe(true)
     for await (const record of chat.events({ from: 2 }))
@@ -191,6 +196,18 @@ describe('a rule', () => {
 })
 
 describe('a run', () => {
+  it('skips the subagents of a conversation under a legal hold, and says whose they are', async () => {
+    const { store } = await scene()
+    const [held, subagent] = [await aged(store, 'held'), await aged(store, 'held:a')]
+    await subagent.link({ relation: 'subagent-of', conversation: 'held' })
+    await held.hold({ by: 'legal' })
+    await store.retention.set({ prefix: 'held:', keep: year, by })
+    const problem = expect.stringContaining('a subagent of held, which is under the legal hold of legal')
+    const report = { conversations: 0, skipped: [{ conversation: 'held:a', problem }] }
+    for (const dryRun of [true, false]) expect(await store.retention.apply({ dryRun })).toMatchObject(report)
+    expect(await isWhole(subagent)).toBe(true)
+  })
+
   it('skips conversations under a legal hold or with an open call, and names them', async () => {
     const given = await scene()
     const { store } = given
@@ -309,6 +326,11 @@ describe('on the command line', () => {
       return { out: (stdout + stderr).trimEnd().replaceAll(/\d{4}-\S+Z/g, 'TIME'), code }
     }
     expect(await ran('')).toEqual({ out: '', code: 0 })
+    for (const apply of ['--apply', '--apply --dry-run'])
+      expect(await ran(apply)).toEqual({
+        out: 'no rules: everything is kept; palimpsest retention --keep 12mo --for PREFIX sets one',
+        code: 0,
+      })
     expect(await ran('--keep 1y --for support- --reason "policy 7"')).toEqual({
       out: 'conversations whose id begins with support- are kept for 12 months',
       code: 0,

@@ -228,6 +228,66 @@ describe('nothing is erased', () => {
     expect(await chat.erase({ by })).toMatchObject({ positions: [0] })
   })
 
+  it('of a subagent of a held conversation, or of a subagent of it; its links say so, on either side', async () => {
+    const { chat, store } = await scene()
+    const [first, second, third, other] = ['a', 'b', 'c', 'other'].map((id) => store.conversation(id))
+    const all = [chat, first, second, third, other] as readonly Conversation[]
+    for (const each of all) await each.append([user(secret), user('Two.')])
+    await chat.link({ relation: 'has-subagent', conversation: 'a', call: 'c1' })
+    await second?.link({ relation: 'subagent-of', conversation: 'a' })
+    // A cycle, and a session that was never imported.
+    await second?.link({ relation: 'has-subagent', conversation: 'a' })
+    await second?.link({ relation: 'has-subagent', conversation: 'gone' })
+    const fork = await chat.fork('fork', { at: 0 })
+    await third?.link({ relation: 'subagent-of', conversation: 'task-42', position: 1 })
+    await chat.hold({ by: 'legal', reason: 'case 7' })
+    expect(await chat.legalHold()).toMatchObject({ by: 'legal', covers: ['a', 'b', 'c'] })
+    expect(await second?.legalHold()).toMatchObject({ by: 'legal', conversation: 'task-42' })
+    const held =
+      /is a subagent of a, a subagent of task-42, which is under the legal hold of legal .*case 7.*release task-42 first/
+    for (const dryRun of [true, false]) await refused(store.conversation('b'), { dryRun }, held)
+    await refused(store.conversation('a'), { positions: [1] }, /it is a subagent of task-42, which is under/)
+    await refused(store.conversation('c'), {}, /subagent of task-42/)
+    await expect(second?.release({ by: 'legal' })).rejects.toMatchObject({
+      _tag: 'CannotRelease',
+      message: expect.stringContaining('as a subagent of task-42'),
+    })
+    expect(await other?.erase({ by })).toMatchObject({ positions: [0, 1], subagents: [] })
+    await chat.release({ by: 'legal' })
+    // A fork shows the call that started the subagent, or does not.
+    await fork.hold({ by: 'tax' })
+    expect(await fork.legalHold()).toMatchObject({ covers: ['a', 'b'] })
+    await refused(store.conversation('a'), {}, /subagent of task-42, shown by fork fork, which is under/)
+    expect(await third?.erase({ by })).toMatchObject({ positions: [0, 1] })
+    await fork.release({ by: 'tax' })
+    expect(await second?.erase({ by })).toMatchObject({ positions: [0, 1], subagents: ['a'] })
+  })
+
+  it('of its subagents unless they are asked for, and of none of them if one is held', async () => {
+    const { chat, store } = await scene()
+    const [one, two] = [store.conversation('a'), store.conversation('b')]
+    for (const each of [chat, one, two]) await each.append(user(secret))
+    for (const each of [one, two]) await each.link({ relation: 'subagent-of', conversation: 'task-42' })
+    expect(await chat.erase({ positions: [0], dryRun: true })).toMatchObject({ subagents: ['a', 'b'] })
+    await two.hold({ by: 'legal' })
+    await refused(chat, { withSubagents: true }, /conversation b was erased: it is under the legal hold/)
+    expect(await textsOf(chat)).toEqual([secret])
+    expect(await textsOf(one)).toEqual([secret])
+    await two.release({ by: 'legal' })
+    await expect(chat.erase({ positions: [0], withSubagents: true })).rejects.toMatchObject({
+      _tag: 'InvalidInput',
+    })
+    const all = {
+      subagents: [],
+      fromSubagents: [{ conversation: 'a' }, { conversation: 'b', positions: [0] }],
+    }
+    expect(await chat.erase({ by, withSubagents: true, dryRun: true })).toMatchObject(all)
+    expect(await textsOf(two)).toEqual([secret])
+    expect(await chat.erase({ by, withSubagents: true })).toMatchObject(all)
+    for (const each of [chat, one, two]) expect(await textsOf(each)).toEqual(['[erased]'])
+    expect(await chat.erase({ by })).toMatchObject({ positions: [], subagents: [] })
+  })
+
   it('of a conversation that it was forked from, of a call without a result, of a position that is not there', async () => {
     const { chat } = await scene()
     await chat.append([user('One.'), user('Two.')])

@@ -123,6 +123,18 @@ describe('the first erasure in a file that 0.1.0 wrote', () => {
     expect(await chat.append({ role: 'user', content: 'Hello again.' })).toMatchObject({})
   })
 
+  test('is one by a retention rule, too, which says so before', async () => {
+    const store = await openStore(fileOf010().url)
+    atEnd(store.close)
+    await store.conversation('task-42').append({ role: 'user', content: 'Old.' }, { now: new Date(0) })
+    await store.retention.set({ prefix: '', keep: { months: 12 }, by: 'ann' })
+    for (const dryRun of [true, false])
+      expect(await store.retention.apply({ dryRun })).toMatchObject({
+        events: 1,
+        rewritten: expect.any(Number),
+      })
+  })
+
   test('erases nothing while another process keeps the write lock, and says what to do', async () => {
     const { file, folder, url } = fileOf010()
     const store = await openStore(`${url}?timeout=50`)

@@ -1,9 +1,11 @@
 import { basename, join } from 'node:path'
+import * as E from 'fp-ts/lib/Either.js'
 import type { Command } from 'commander'
 import { bytesText } from '../../store/diagnosis.ts'
 import { toPromise } from '../../api/promises.ts'
-import { restoreFile } from '../../api/schemes.ts'
+import { backUpKeyFile, restoreFile } from '../../api/schemes.ts'
 import type { BackedUp } from '../../index.ts'
+import { splitSeal } from '../../store/seal/seal-parameter.ts'
 import { toError } from '../../result/typed-error.ts'
 import { visible } from '../../transfer/formats/visible.ts'
 import { usage } from '../errors.ts'
@@ -14,6 +16,7 @@ import { holdsIn } from './hold.ts'
 interface Options {
   readonly force?: true
   readonly restore?: string
+  readonly keys?: string
 }
 
 export const addBackup = (program: Command, shell: Shell): void => {
@@ -25,6 +28,7 @@ export const addBackup = (program: Command, shell: Shell): void => {
       '--restore <file>',
       'replace the store with this backup; the former files are kept in a new folder',
     )
+    .option('--keys <file>', 'back up the keys of a sealed store (?seal=) to this new file')
     .addHelpText(
       'after',
       `
@@ -34,14 +38,22 @@ command ends. Copying the database by hand
 loses what is in its -wal file, and restoring such a copy next to another -wal
 file damages it. --restore checks the backup, refuses while a process has the
 store open, moves the store's files (-wal and index, too) into a folder beside
-it, and puts the backup in their place.
+it, and puts the backup in their place. The keys of a sealed store are not in
+its backup: --keys copies a file of keys, even while it is in use. Keep the two
+apart: whoever has both can read everything.
 
 Examples:
   palimpsest backup "backups/$(date +%F).db"
   palimpsest list --store sqlite:backups/monday.db
-  palimpsest backup --restore backups/monday.db`,
+  palimpsest backup --restore backups/monday.db
+  palimpsest backup --keys /mnt/keys/monday.db`,
     )
-    .action(async (file: string | undefined, { restore, force }: Options) => {
+    .action(async (file: string | undefined, { restore, keys, force }: Options) => {
+      if (keys !== undefined) {
+        if (file !== undefined || restore !== undefined || force)
+          throw toError(usage('--keys FILE stands alone: it writes a new file, and backs up the keys only'))
+        return backingUpKeys(shell.surroundings(), program.opts<GlobalOptions>().store, keys)
+      }
       if ((file === undefined) === (restore === undefined) || (restore !== undefined && force))
         throw toError(usage('name the file to write, or the backup with --restore FILE (without --force)'))
       if (file === '-')
@@ -55,20 +67,42 @@ Examples:
           },
           restore,
         )
-      await backingUp(shell)(file ?? '', { force })
+      await backingUp(shell, program.opts<GlobalOptions>().store)(file ?? '', { force })
     })
 }
 
-const backingUp = (shell: Shell) =>
+const backingUp = (shell: Shell, url: string) =>
   shell.action(
     'existing',
     async ({ store, out, isJson }, file: string, { force }: { readonly force: true | undefined }) => {
       const made = await store.backup(file, { force })
       if (isJson) return out.json(made)
       await out.line([file, 'bold'], [`  ${contentOf(made)}`])
+      const keys = keysOf(url)
+      if (keys !== undefined)
+        await out.line([
+          `the keys (${keys}) are not in it${keys.endsWith('/') ? '' : ': palimpsest backup --keys FILE'}; keep them elsewhere`,
+          'warning',
+        ])
       if (out.isTerminal) await out.text(`to check them: palimpsest verify --store sqlite:${visible(file)}\n`)
     },
   )
+
+/** Returns the path of the keys in the URL of a store; undefined if there is none. */
+const keysOf = (url: string): string | undefined => E.getOrElseW(() => undefined)(splitSeal(url))?.keys
+
+const backingUpKeys = async ({ out, isJson }: CommandContext, url: string, file: string): Promise<void> => {
+  const keys = keysOf(url)
+  if (keys === undefined)
+    throw toError(
+      usage('--keys needs a store whose URL names its keys, like sqlite:palimpsest.db?seal=keys.db'),
+    )
+  const made = await toPromise(backUpKeyFile(keys, file)).catch((error: unknown) => {
+    throw asUsage(error)
+  })
+  if (isJson) return out.json(made)
+  await out.line([file, 'bold'], [`  ${plural(made.keys, 'key')}, ${bytesText(made.bytes)}, file checked`])
+}
 
 const restoring = async (
   { out, isJson }: CommandContext,

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import type { ErasureReport, RecordedExport } from '../../index.ts'
+import type { ErasedContent, ErasureReport, RecordedExport } from '../../index.ts'
 import { bytesText } from '../../store/diagnosis.ts'
 import { ago } from '../durations.ts'
 import { confirm } from '../confirm.ts'
@@ -7,7 +7,7 @@ import { actorIn } from '../host.ts'
 import { positions } from '../options.ts'
 import type { Output } from '../output.ts'
 import type { Shell } from '../shell.ts'
-import { plural, rangesText } from '../text.ts'
+import { idsText, plural, rangesText } from '../text.ts'
 
 /** Options that say who gives an order and why. */
 export interface Reasons {
@@ -20,6 +20,7 @@ interface Options extends Reasons {
   readonly notes?: readonly number[]
   readonly olderThan?: Date
   readonly again?: true
+  readonly withSubagents?: true
   readonly dryRun?: true
   readonly yes?: true
 }
@@ -36,6 +37,12 @@ export const addErase = (program: Command, shell: Shell): void => {
         '--again',
         'erase once more what the conversation records as erased, in a restored copy',
       ).conflicts(['positions', 'notes', 'olderThan']),
+    )
+    .addOption(
+      new Option(
+        '--with-subagents',
+        'also the conversations of its subagents, once all were checked for legal holds',
+      ).conflicts(['positions', 'notes']),
     )
     .option('--dry-run', 'only say what would be erased')
     .option('--yes', 'erase the whole conversation without asking')
@@ -58,11 +65,17 @@ Examples:
     .action(
       shell.edit(async ({ store, out, isJson, host }, id: string, given: Options) => {
         const { olderThan: before, by, yes, ...options } = given
-        if (!yes && host.stdin.isTTY && isWhole(given) && !(await confirm(host, question(id))))
-          return out.line(['nothing was erased'])
-        const report = await store.conversation(id).erase({ ...options, before, by: actorIn(host, by) })
+        const chat = store.conversation(id)
+        if (!yes && host.stdin.isTTY && isWhole(given)) {
+          // Refused before the question if it cannot be erased.
+          await chat.erase({ ...options, dryRun: true })
+          if (!(await confirm(host, question(id, given)))) return out.line(['nothing was erased'])
+        }
+        const report = await chat.erase({ ...options, before, by: actorIn(host, by) })
         const exports: RecordedExport[] = []
-        for await (const one of store.audit.exports()) if (one.conversations.includes(id)) exports.push(one)
+        const ids = new Set([id, ...(report.fromSubagents ?? []).map(({ conversation }) => conversation)])
+        for await (const one of store.audit.exports())
+          if (one.conversations.some((each) => ids.has(each))) exports.push(one)
         if (isJson) return out.json({ ...report, exports })
         await write(out, report, given)
         for (const { time, by: whose, format, reason } of exports)
@@ -78,8 +91,8 @@ Examples:
 const isWhole = ({ positions: some, notes, olderThan, again, dryRun }: Options): boolean =>
   !some && !notes && !olderThan && !again && !dryRun
 
-const question = (id: string): string =>
-  `Erase the content of the whole conversation ${id} for good? --dry-run shows what goes.`
+const question = (id: string, { withSubagents }: Options): string =>
+  `Erase the content of the whole conversation ${id}${withSubagents ? ', and of its subagents,' : ''} for good? --dry-run shows what goes.`
 
 /** Adds the options that say who gives the order and why. */
 export const withReasons = (command: Command, does: string): Command =>
@@ -87,41 +100,54 @@ export const withReasons = (command: Command, does: string): Command =>
     .option('--by <name>', `who ${does} (default: $USER)`)
     .option('--reason <text>', 'reason, stored with the event')
 
-const nothingAgain =
-  'nothing that it records as erased is there again. A backup from before an erasure has no record of it: repeat the original command, or copy from the former store (palimpsest copy --from sqlite:….replaced-…/FILE --to STORE), which brings its erasures'
-
-const write = async (
-  out: Output,
-  report: ErasureReport,
-  { dryRun, again, olderThan }: Options,
-): Promise<void> => {
-  const {
-    conversation,
-    positions: erased,
-    notes,
-    turns,
-    inbox,
-    archive,
-    contents,
-    recent,
-    rewritten,
-    repeated,
-  } = report
-  const parts = [
+const partsText = ({ positions: erased, notes, turns, inbox, archive, contents }: ErasedContent): string =>
+  [
     ...(erased.length > 0 ? [`${plural(erased.length, 'event')} (${rangesText(erased)})`] : []),
     ...(notes > 0 ? [plural(notes, 'note')] : []),
     ...(turns > 0 ? [plural(turns, 'record of its turns', 'records of its turns')] : []),
     ...(inbox > 0 ? [plural(inbox, 'queued message')] : []),
     ...(archive > 0 ? ['the original file'] : []),
     ...(contents > 0 ? [plural(contents, 'large content')] : []),
-  ]
+  ].join(', ')
+
+const nothingAgain =
+  'nothing that it records as erased is there again. A backup from before an erasure has no record of it: repeat the original command, or copy from the former store (palimpsest copy --from sqlite:….replaced-…/FILE --to STORE), which brings its erasures'
+
+const write = async (
+  out: Output,
+  report: ErasureReport,
+  { dryRun, again, olderThan, positions: some }: Options,
+): Promise<void> => {
+  const { rewritten, repeated, subagents, fromSubagents = [] } = report
   const nothing = again
     ? nothingAgain
     : olderThan
       ? 'nothing that old is left to erase'
       : 'nothing is left to erase'
-  const what = parts.length > 0 ? parts.join(', ') : nothing
-  await out.line([dryRun ? 'would erase' : 'erased', 'bold'], [` from ${conversation}: ${what}`])
+  for (const each of [report, ...fromSubagents])
+    await out.line(
+      [dryRun ? 'would erase' : 'erased', 'bold'],
+      [` from ${each.conversation}: ${partsText(each) || nothing}`],
+    )
+  const recent = [report, ...fromSubagents].reduce((sum, each) => sum + each.recent, 0)
+  await writeRemainder(out, { rewritten, recent }, dryRun)
+  if (subagents.length > 0)
+    await out.line([
+      `not erased: the conversations of ${plural(subagents.length, 'subagent')} (${some ? 'they may repeat it' : '--with-subagents'}): ${idsText(subagents)}`,
+      'warning',
+    ])
+  if (repeated.length === 0) return
+  // Loaded when it is needed: it knows the rules for secrets.
+  const { placeText } = await import('../../transfer/disclosure/prepare.ts')
+  for (const line of repeatedLines(repeated, placeText)) await out.line([line, 'warning'])
+}
+
+/** Says that the store's file is rewritten before an erasure, and which large content stays for now. */
+export const writeRemainder = async (
+  out: Output,
+  { rewritten, recent }: { readonly rewritten?: number | undefined; readonly recent: number },
+  dryRun?: boolean,
+): Promise<void> => {
   if (rewritten !== undefined)
     await out.line([
       dryRun
@@ -133,10 +159,6 @@ const write = async (
       `not removed yet: ${plural(recent, 'large content')} stored recently, which no event has any more. Run palimpsest gc --older-than 1min in a minute`,
       'warning',
     ])
-  if (repeated.length === 0) return
-  // Loaded when it is needed: it knows the rules for secrets.
-  const { placeText } = await import('../../transfer/disclosure/prepare.ts')
-  for (const line of repeatedLines(repeated, placeText)) await out.line([line, 'warning'])
 }
 
 /** Maximum number of repeated texts that are listed. */

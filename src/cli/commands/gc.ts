@@ -36,12 +36,13 @@ Examples:
         const collected = await store.gc({ dryRun, olderThan })
         if (isJson) return out.json(collected)
         const { blobs, bytes, unreferenced, removed } = collected
-        await writeTable(
-          out,
-          ['sha256', 'size', 'last written'],
-          unreferenced.map((blob) => [blob.sha256, sizeText(blob.bytes), blob.time.toISOString()]),
-          [1],
-        )
+        if (unreferenced.length > 0)
+          await writeTable(
+            out,
+            ['sha256', 'size', 'last written'],
+            unreferenced.map((blob) => [blob.sha256, sizeText(blob.bytes), blob.time.toISOString()]),
+            [1],
+          )
         const unused = unreferenced.reduce((sum, blob) => sum + blob.bytes, 0)
         await out.line(
           [`${dryRun ? unreferenced.length : removed} ${dryRun ? 'to remove' : 'removed'}`, 'bold'],

@@ -12,19 +12,23 @@ import {
   type GlobalOptions,
   type Shell,
 } from '../shell.ts'
+import { idsText, plural } from '../text.ts'
 import { writeTable } from '../views/table.ts'
 import { type Reasons, withReasons } from './erase.ts'
 
 export const addHold = (program: Command, shell: Shell): void => {
   const command = program
     .command('hold [id]')
-    .description('put a conversation under a legal hold: nothing of it is erased')
+    .description('put a conversation and its subagents under a legal hold: none is erased')
   withReasons(command, 'holds it')
     .addHelpText(
       'after',
       `
+The hold covers the conversations of its subagents, and of theirs, as the links
+\`has-subagent\` and \`subagent-of\` name them, later ones included.
 Without an id, lists the holds. In a pipe, each line is conversation, name, time
-at which the hold began, and reason, separated by tabs.
+at which the hold began, and reason, separated by tabs; covered conversations
+have lines of their own, with the held one in a fifth column.
 
 Examples:
   palimpsest hold task-42 --by legal --reason "case 7"
@@ -32,7 +36,13 @@ Examples:
     )
     .action(async (id: string | undefined, options: Reasons) => {
       if (id !== undefined)
-        return shell.edit(holding((chat, given) => chat.hold(given).then(() => 'is held')))(id, options)
+        return shell.edit(
+          holding(async (chat, given) => {
+            await chat.hold(given)
+            const { covers = [] } = (await chat.legalHold()) ?? {}
+            return { text: `is held${coversText(covers)}`, covers }
+          }),
+        )(id, options)
       if (options.by !== undefined || options.reason !== undefined)
         throw toError(usage('--by and --reason need the ID of a conversation: palimpsest list shows the ids'))
       await writeHolds(shell.surroundings(), await holdsIn(program.opts<GlobalOptions>().store))
@@ -48,25 +58,35 @@ export const addRelease = (program: Command, shell: Shell): void => {
     .action(
       shell.edit(
         holding(async (chat, options) => {
-          if (!(await chat.legalHold())) return 'was not held: nothing was written'
+          if (!(await chat.legalHold())) return { text: 'was not held: nothing was written' }
           await chat.release(options)
           const left = await chat.legalHold()
-          return left
-            ? `is released by ${options.by}, and still held by ${left.by} since ${left.since}`
-            : 'is released'
+          if (!left) return { text: 'is released' }
+          const as = left.conversation === undefined ? '' : `, as a subagent of ${left.conversation}`
+          return {
+            text: `is released by ${options.by}, and still held by ${left.by} since ${left.since}${as}`,
+          }
         }),
       ),
     )
 }
 
+interface HoldChange {
+  readonly text: string
+  readonly covers?: readonly string[]
+}
+
 const holding =
-  (change: (chat: Conversation, options: Reasons & { readonly by: string }) => Promise<string>) =>
+  (change: (chat: Conversation, options: Reasons & { readonly by: string }) => Promise<HoldChange>) =>
   async ({ store, out, isJson, host }: CommandSession, id: string, options: Reasons): Promise<void> => {
     const by = actorIn(host, options.by)
-    const done = await change(store.conversation(id), { ...options, by })
-    if (isJson) return out.json({ conversation: id, by })
-    await out.line([`${id} ${done}`])
+    const { text, covers } = await change(store.conversation(id), { ...options, by })
+    if (isJson) return out.json({ conversation: id, by, ...(covers && { covers }) })
+    await out.line([`${id} ${text}`])
   }
+
+const coversText = (covers: readonly string[]): string =>
+  covers.length === 0 ? '' : `, with ${plural(covers.length, 'subagent')}: ${idsText(covers)}`
 
 /** Returns the conversations of a store that are under a legal hold, in order of their ids. */
 export const holdsIn = (url: string): Promise<readonly HeldConversation[]> =>
@@ -80,8 +100,17 @@ const writeHolds = async (
 ): Promise<void> => {
   if (isJson) return out.json({ holds })
   if (holds.length === 0) return out.aside(['No conversation is under a legal hold.', 'dim'])
-  const rows = holds.flatMap(({ conversation, others = [], ...oldest }) =>
-    [oldest, ...others].map(({ by, since, reason = '' }) => [conversation, by, since, reason]),
-  )
-  await writeTable(out, ['conversation', 'by', 'since', 'reason'], rows, [], 'last is prose')
+  const rowsOf = (id: string, of: HeldConversation): readonly string[][] =>
+    [of, ...(of.others ?? [])].map(({ by, since, reason = '' }) => [id, by, since, reason])
+  if (!out.isTerminal) {
+    const rows = holds.flatMap((held) => [
+      ...rowsOf(held.conversation, held),
+      ...(held.covers ?? []).flatMap((id) => rowsOf(id, held).map((row) => [...row, held.conversation])),
+    ])
+    return writeTable(out, [], rows)
+  }
+  const rows = holds.flatMap((held) => rowsOf(held.conversation, held))
+  await writeTable(out, ['conversation', 'by', 'since', 'reason'], rows, [], 'last may go below')
+  for (const { conversation, covers = [] } of holds)
+    if (covers.length > 0) await out.line([`${conversation} is held${coversText(covers)}`])
 }

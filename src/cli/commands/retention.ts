@@ -7,6 +7,7 @@ import { actorIn } from '../host.ts'
 import type { Output } from '../output.ts'
 import type { CommandSession, Shell, StoreAccess } from '../shell.ts'
 import { plural } from '../text.ts'
+import { writeRemainder } from './erase.ts'
 import { writeTable } from '../views/table.ts'
 
 interface Options {
@@ -65,7 +66,9 @@ Examples:
         }
         if (!options.apply) return list(store, out, isJson)
         const report = await store.retention.apply({ by, dryRun: options.dryRun })
-        return isJson ? out.json(report) : write(out, report, options.dryRun === true)
+        if (isJson) return out.json(report)
+        if ((await store.retention.rules()).length === 0) return out.line([noRules])
+        await write(out, report, options.dryRun === true)
       }),
     )
 }
@@ -80,14 +83,12 @@ const accessFor = ({ keep, for: prefix, force, reason, apply, dryRun }: Options)
   return keep ? 'created' : 'existing'
 }
 
+const noRules = 'no rules: everything is kept; palimpsest retention --keep 12mo --for PREFIX sets one'
+
 const list = async (store: Store, out: Output, isJson: boolean): Promise<void> => {
   const rules = await store.retention.rules()
   if (isJson) return out.json({ rules })
-  if (rules.length === 0)
-    return out.aside([
-      'no rules: everything is kept; palimpsest retention --keep 12mo --for PREFIX sets one',
-      'dim',
-    ])
+  if (rules.length === 0) return out.aside([noRules, 'dim'])
   await writeTable(
     out,
     ['prefix', 'kept for', 'since', 'by', 'reason'],
@@ -128,6 +129,7 @@ const write = async (out: Output, report: RetentionReport, isDry: boolean): Prom
         ? 'nothing, because what is due is skipped'
         : 'nothing is due'
   await out.line([isDry ? 'would erase' : 'erased', 'bold'], [`: ${what}`])
+  await writeRemainder(out, report, isDry)
   const shown = erased.slice(0, mostShown)
   for (const one of shown)
     await out.line([

@@ -18,8 +18,8 @@ import { eventsAt, keyOfPlace, lastRevision, pagesOf } from '../../store/pages.t
 import { type EventReplacement, type EventStore, maxReplaced, type RecordedEvent } from '../../store/port.ts'
 import { readStreamEnd } from '../../store/whole/whole-writes.ts'
 import { contentsAt, removeContents } from '../../store/whole/erased-contents.ts'
-import { createHeldForkFinder, type HeldForkFinder } from '../beside/held-forks.ts'
-import { holdKind, holdText, readHold } from '../beside/hold.ts'
+import { coveringText, createHoldFinder, type HoldFinder } from '../beside/hold-finder.ts'
+import { holdKind, readHold } from '../beside/hold.ts'
 import { inboxOf } from '../beside/inbox.ts'
 import { lastPosition, readChainEnd } from '../reading/ends.ts'
 import { loadEffective } from '../reading/load.ts'
@@ -45,6 +45,11 @@ export interface EraseOptions {
    * it. `positions`, `notes` and `before` are then ignored. Default false.
    */
   readonly again?: boolean | undefined
+  /**
+   * True to erase the conversations of its subagents, and of theirs, too, each as a whole (with `before`, what is older). All are checked
+   * before the first is erased. Not with `positions` or `notes`. Default false.
+   */
+  readonly withSubagents?: boolean | undefined
   /** True to count what would be erased, and to write nothing. Default false. */
   readonly dryRun?: boolean | undefined
 }
@@ -100,7 +105,7 @@ interface Erasable extends EventReplacement {
  * @param events the store that reads events whole
  * @param adapter the store beneath it, in which large content is apart
  * @param scrub removes what was erased from everywhere in the store; default: the adapter's own
- * @param heldFork finds a held fork that shows an event; work on many conversations shares one, because it reads the notes of the store
+ * @param holds finds the legal holds; work on many conversations shares one finder, because it reads the notes of the store
  */
 export async function* erase(
   {
@@ -108,13 +113,13 @@ export async function* erase(
     adapter,
     actor,
     scrub = adapter.scrub,
-    heldFork = createHeldForkFinder(events),
+    holds = createHoldFinder(events),
   }: {
     readonly events: EventStore
     readonly adapter: EventStore
     readonly actor: Actor
     readonly scrub?: EventStore['scrub']
-    readonly heldFork?: HeldForkFinder
+    readonly holds?: HoldFinder
   },
   conversation: string,
   options: EraseOptions,
@@ -124,7 +129,7 @@ export async function* erase(
       conversation,
       `${events.url} cannot overwrite events. Copy its conversations to a store whose content is encrypted (?seal=keys/), or to an SQLite store`,
     )
-  yield* checkNotHeld(events, conversation)
+  yield* checkNotHeld(events, holds, conversation)
   const time = new Date().toISOString()
   const { by, reason, dryRun = false } = options
   const erased = { positions: [] as number[], notes: 0, turns: 0, inbox: 0, archive: 0 }
@@ -148,15 +153,12 @@ export async function* erase(
     const writing = despiteConflicts(async function* (): Fallible<EraseError, readonly Erasable[]> {
       // The first position is the one that most forks show.
       const shown = part.find(({ kind }) => kind === 'events')?.at
-      const fork = shown === undefined ? undefined : yield* heldFork(conversation, shown)
-      if (fork) {
-        const problem = `fork ${fork.conversation}, which shows event ${shown}, is under ${holdText(fork.hold)}: release it first`
-        return yield cannotErase(conversation, problem, isBegun)
-      }
+      const cover = yield* holds.holding(conversation, shown)
+      if (cover) return yield cannotErase(conversation, coveringText(cover, shown), isBegun)
       if (dryRun) return part
       // Read before the hold, so that a hold that begins from here on is a conflict.
       const notes = yield* lastRevision(events, notesStreamOf(conversation))
-      yield* checkNotHeld(events, conversation, isBegun)
+      yield* checkNotHeld(events, holds, conversation, isBegun)
       const seen = yield* lastRevision(events, streamOf(conversation))
       const left = yield* wholeAmong(events, part)
       if (left.length > 0)
@@ -212,11 +214,13 @@ const cannotErase = (conversation: string, problem: string, isBegun = false): Ca
 
 async function* checkNotHeld(
   store: EventStore,
+  holds: HoldFinder,
   conversation: string,
   isBegun = false,
 ): Fallible<StoreError | CannotErase, void> {
-  const hold = yield* readHold(store, conversation)
-  if (hold) yield cannotErase(conversation, `it is under ${holdText(hold)}: release it first`, isBegun)
+  const own = yield* readHold(store, conversation)
+  const cover = own ? { conversation, hold: own, steps: [] } : yield* holds.holding(conversation)
+  if (cover) yield cannotErase(conversation, coveringText(cover), isBegun)
 }
 
 /**

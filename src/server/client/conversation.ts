@@ -1,4 +1,4 @@
-import type { DiffOptions, MessageInput, OldestLegalHold, WriteResult } from '../../index.ts'
+import type { CoveringLegalHold, DiffOptions, MessageInput, WriteResult } from '../../index.ts'
 import type { BodyOf } from './api.ts'
 import { createInvestigatingClient } from './investigating-client.ts'
 import { createReadingMethods } from './reading-methods.ts'
@@ -97,7 +97,7 @@ export const conversation = (server: Transport, id: string): ConversationClient 
     hold: (options = {}) => done(post('/conversations/{id}/hold', of, options)),
     release: (options = {}) => done(post('/conversations/{id}/release', of, options)),
     legalHold: async () => {
-      const { hold }: { readonly hold?: OldestLegalHold } = await get('/conversations/{id}/hold', of)
+      const { hold }: { readonly hold?: CoveringLegalHold } = await get('/conversations/{id}/hold', of)
       return hold
     },
     turn: createTurnMethod(server, id),

@@ -171,7 +171,7 @@ export interface ConversationClient extends Pick<Conversation, Same>, Investigat
   /** Resumes a paused conversation. Errors: `ConversationNotFound`. */
   readonly resume: (options?: { readonly reason?: string | undefined }) => Promise<void>
   /** Erases content for good. Needs the scope `erase`. Errors: the same as in the library, and `TooLong`, `Overloaded`. */
-  readonly erase: (options?: Omit<EraseOptions, 'by'>) => Promise<ErasureReport>
+  readonly erase: (options?: Omit<EraseOptions, 'by' | 'withSubagents'>) => Promise<ErasureReport>
   /** Puts the conversation under a legal hold: until `release`, `erase` refuses. Needs the scope `erase`. Errors: `ConversationNotFound`. */
   readonly hold: (options?: { readonly reason?: string | undefined }) => Promise<void>
   /** Ends the legal hold on the conversation. Needs the scope `erase`. Errors: `ConversationNotFound`. */

@@ -54,7 +54,8 @@ export const hold = route({
   method: 'post',
   path: '/conversations/{id}/hold',
   name: 'hold',
-  summary: 'Puts a conversation under a legal hold: nothing of it is erased until it is released',
+  summary:
+    'Puts a conversation under a legal hold: nothing of it, or of its subagents, is erased until it is released',
   body: z.strictObject({ reason }),
   answers: held,
   errors: ['ConversationNotFound', 'EventTooLarge'],
@@ -85,7 +86,8 @@ export const legalHold = route({
   method: 'get',
   path: '/conversations/{id}/hold',
   name: 'legalHold',
-  summary: 'Returns the oldest legal hold on a conversation, if there is one',
+  summary:
+    'Returns the oldest legal hold on a conversation, or on the one whose subagent it is, if there is one',
   scope: 'read',
   params: ofConversation,
   answers: held,

@@ -32,6 +32,9 @@ export const erasureShape = z
         }),
       )
       .describe('Places that repeat words of the erased events, and are not erased'),
+    subagents: z
+      .array(conversationIdSchema)
+      .describe('Conversations of its subagents, and of theirs, that still have content: erase them, too'),
   })
   .meta({ id: 'Erasure' })
 
@@ -41,5 +44,14 @@ export const holdShape = z
   .looseObject({
     ...oneHold,
     others: z.array(z.looseObject(oneHold)).optional().describe('The holds of other names, oldest first'),
+    conversation: conversationIdSchema
+      .optional()
+      .describe(
+        'The held conversation, if it is not this one: this one is its subagent, or a subagent of one',
+      ),
+    covers: z
+      .array(conversationIdSchema)
+      .optional()
+      .describe("Conversations of this one's subagents, and of theirs, which the hold covers, too"),
   })
   .meta({ id: 'Hold' })

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { KeyStore } from './key-store.ts'
 
 /** Marks a file of keys: "PALK". */
-const applicationId = 0x50_41_4c_4b
+export const applicationId = 0x50_41_4c_4b
 /** Maximum wait for another process's lock, in milliseconds. */
 const timeout = 5_000
 const pause = 5

@@ -161,12 +161,12 @@ export const EraseSheet = ({ source, id, last, position }: EraseSheetProps) => {
   )
 }
 
-/** Maximum number of repeated texts that are listed. */
+/** Maximum number of repeated texts, and of subagents, that are listed. */
 const mostRepeated = 10
 
-/** Lists what an erasure removes, and which places repeat words of it. */
+/** Lists what an erasure removes, which places repeat words of it, and the subagents, of which nothing is erased. */
 const ReportList = ({ report }: { readonly report: Report }) => {
-  const { positions, notes, turns, inbox, archive, contents, recent, rewritten, repeated } = report
+  const { positions, notes, turns, inbox, archive, contents, recent, rewritten, repeated, subagents } = report
   const parts = [
     ...(positions.length > 0 ? [`${count(positions.length, 'event')} (${rangesOf(positions)})`] : []),
     ...(notes > 0 ? [count(notes, 'note')] : []),
@@ -190,6 +190,16 @@ const ReportList = ({ report }: { readonly report: Report }) => {
         <>
           <dt>first</dt>
           <dd>the store’s file is rewritten ({size(rewritten)}); nobody can write meanwhile</dd>
+        </>
+      )}
+      {subagents.length > 0 && (
+        <>
+          <dt>not erased</dt>
+          <dd class="warning">
+            the conversations of {count(subagents.length, 'subagent')}:{' '}
+            {subagents.slice(0, mostRepeated).join(', ')}
+            {subagents.length > mostRepeated && ` and ${number(subagents.length - mostRepeated)} more`}
+          </dd>
         </>
       )}
       {texts.length > 0 && (
