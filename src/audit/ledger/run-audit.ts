@@ -7,6 +7,7 @@ import { several } from '../../result/several.ts'
 import { orThrow, run } from '../../result/fallible.ts'
 import { namePages } from '../../store/pages.ts'
 import { type Checkpoint as StorePlace, type EventStore, maxPage } from '../../store/port.ts'
+import { checkHasKeys } from '../../store/seal/store-secret.ts'
 import { neverBegun } from '../../store/short-streams.ts'
 import type { Anchor } from './anchors.ts'
 import { nameOf, ownerOf } from './entries.ts'
@@ -89,6 +90,7 @@ export async function* runAudit({
   atOnce = 1,
   mayBeNew = false,
 }: AuditRunOptions): AsyncGenerator<AuditProblem | Passed | AuditSummary, void> {
+  await orThrow(run(checkHasKeys(store)))
   const reached = await reachedIn(given)
   const { place } = before ?? (await orThrow(run(streamsChangedSince(store, reached.place))))
   let progress: AuditProgress = before ?? { ...nothingYet, entries: reached.entries, place }
