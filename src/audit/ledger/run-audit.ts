@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { ConversationHandle } from '../../conversation/conversation.ts'
+import type { LogDiscrepancy } from '../../conversation/discrepancy.ts'
 import { invalidInput } from '../../events/errors.ts'
 import { conversationOf, streamOf, turnsStreamOf } from '../../events/ids.ts'
 import { auditReceipts } from '../../agent/receipts/audit.ts'
@@ -261,6 +262,9 @@ interface Outcome {
   readonly problems: readonly AuditProblem[]
 }
 
+/** Kinds of discrepancy that say nothing about changes. */
+const unchecked: ReadonlySet<string> = new Set(['newer', 'sealed'] satisfies LogDiscrepancy['kind'][])
+
 const nothing: Outcome = { events: 0, receipts: 0, withoutReceipt: 0, problems: [] }
 
 /** Checks a conversation's hash chain with its forks, views and large content, and the requests of its receipts. */
@@ -277,7 +281,7 @@ const ofConversation = async (chat: ConversationHandle): Promise<Outcome> => {
   const { events, discrepancy } = verifying.right
   const changed = discrepancy
     ? [
-        problem(discrepancy.kind === 'newer' ? 'newer' : 'conversation', {
+        problem(unchecked.has(discrepancy.kind) ? 'newer' : 'conversation', {
           message: `at ${discrepancy.position}, ${discrepancy.kind}: ${discrepancy.message}`,
         }),
       ]

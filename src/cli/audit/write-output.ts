@@ -1,4 +1,5 @@
 import type { AuditSummary, AuditProblem, LedgerStatus, SealedNow } from '../../index.ts'
+import { noKeyOpens } from '../../store/errors.ts'
 import { visible } from '../../transfer/formats/visible.ts'
 import type { Output } from '../output.ts'
 import type { AnchorSet } from './anchors.ts'
@@ -20,8 +21,9 @@ export const writeProblem = (
   { kind, conversation, revision, message }: AuditProblem,
 ): Promise<void> => {
   const at = revision === undefined ? '' : `event ${revision}: `
+  const label = kind === 'newer' && message.includes(noKeyOpens) ? 'NOT CHECKED' : labels[kind]
   return writeFinding(out, [
-    [labels[kind].padEnd('REWRITTEN'.length), 'warning'],
+    [label.padEnd('REWRITTEN'.length), 'warning'],
     [conversation ?? 'all', 'bold'],
     [at + message],
   ])

@@ -104,6 +104,8 @@ const contradiction = (
       title: 'A newer version of Palimpsest wrote this conversation',
       words: `This version cannot check it: ${discrepancy.message}.`,
     }
+  if (discrepancy?.kind === 'sealed')
+    return { tone: 'open', title: 'Its key is missing', words: `It was not checked: ${discrepancy.message}.` }
   if (discrepancy && beside.has(discrepancy.kind))
     return {
       tone: 'bad',
