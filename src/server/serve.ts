@@ -25,6 +25,8 @@ export interface ServeOptions {
   readonly isReadOnly?: boolean | undefined
   /** Function as in `ServerSettings`. */
   readonly writeProblem?: ServerSettings['writeProblem']
+  /** Function as in `ServerSettings`. */
+  readonly warnings?: ServerSettings['warnings']
   /** File with the access tokens. Default: no tokens, so that anyone on this machine may call. */
   readonly tokenFile?: string | undefined
   /** Folder of the built page. Default: the folder in the package. */
@@ -90,6 +92,7 @@ export const serve = async (options: ServeOptions): Promise<ServerHandle> => {
     store,
     isReadOnly,
     writeProblem: options.writeProblem,
+    warnings: options.warnings,
     page: pageIn(options.page),
     pageFile: options.pageFile,
     hosts: [...names, ...(isLocal ? [] : [host])].map((name) => name.toLowerCase()),

@@ -15,6 +15,8 @@ export interface ServerSettings {
   readonly isReadOnly?: boolean | undefined
   /** Returns the error with which every write will fail, if one is known; the server is then not ready. Absent if nothing writes. */
   readonly writeProblem?: (() => Promise<TypedError | undefined>) | undefined
+  /** Returns what people should look at although the server is ready, such as a sealer that must not sign. */
+  readonly warnings?: (() => readonly string[]) | undefined
   /** Files of the built page. Without them, requests for the page get an error that explains how to build it. */
   readonly page?: PageFiles | undefined
   /** Folder of the page for HTML exports. Default: the folder in the package. */
