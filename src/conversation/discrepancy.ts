@@ -7,7 +7,7 @@ export interface LogDiscrepancy {
   /**
    * Kind of discrepancy. `newer`: a newer version of palimpsest wrote the event, so that this version can check neither it nor the
    * events after it: upgrade; `sealed`: no key that was given opens the event, so that nothing was found about it and the events after
-   * it: restore the newest copy of the keys; `undecodable`: the event cannot be decoded; `chain`: the event before it is missing, or its hash differs from
+   * it: restore the newest copy of the keys; `older`: this is an older copy of a sealed store, and content was erased later; `undecodable`: the event cannot be decoded; `chain`: the event before it is missing, or its hash differs from
    * the one recorded in this event; `view`: the event's view differs from the effective history; `marker`: the event hides or restores
    * items that were not shown; `content`: large content of the event is missing or damaged; `end`: the last events were changed or are
    * missing; `erased`: content is gone without a record of its erasure, what is left differs from that record, or erased content is there
@@ -17,6 +17,7 @@ export interface LogDiscrepancy {
   readonly kind:
     | 'newer'
     | 'sealed'
+    | 'older'
     | 'undecodable'
     | 'chain'
     | 'view'

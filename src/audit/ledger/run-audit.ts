@@ -263,7 +263,11 @@ interface Outcome {
 }
 
 /** Kinds of discrepancy that say nothing about changes. */
-const unchecked: ReadonlySet<string> = new Set(['newer', 'sealed'] satisfies LogDiscrepancy['kind'][])
+const unchecked: ReadonlySet<string> = new Set([
+  'newer',
+  'sealed',
+  'older',
+] satisfies LogDiscrepancy['kind'][])
 
 const nothing: Outcome = { events: 0, receipts: 0, withoutReceipt: 0, problems: [] }
 

@@ -16,12 +16,16 @@ const labels: Readonly<Record<AuditProblem['kind'], string>> = {
   store: 'DAMAGED',
 }
 
+/** Returns the label of what cannot be checked. The ledger records one kind for all of it. */
+const newerLabel = (message: string): string =>
+  message.includes(noKeyOpens) ? 'NOT CHECKED' : /^at \d+, older: /.test(message) ? 'OLDER' : labels.newer
+
 export const writeProblem = (
   out: Output,
   { kind, conversation, revision, message }: AuditProblem,
 ): Promise<void> => {
   const at = revision === undefined ? '' : `event ${revision}: `
-  const label = kind === 'newer' && message.includes(noKeyOpens) ? 'NOT CHECKED' : labels[kind]
+  const label = kind === 'newer' ? newerLabel(message) : labels[kind]
   return writeFinding(out, [
     [label.padEnd('REWRITTEN'.length), 'warning'],
     [conversation ?? 'all', 'bold'],

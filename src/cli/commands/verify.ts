@@ -157,14 +157,10 @@ const wayOut = (id: string, position: number): string =>
     : `. Restore a backup, or continue before it: palimpsest fork ${shellWord(id)} NEW --at ${position - 1}`
 
 /** Returns the label of a discrepancy. Nothing is known about an event that no key opens, nor about one of a newer version. */
-const labelOf = (kind: LogDiscrepancy['kind'], message: string): string =>
-  kind === 'sealed'
-    ? message.endsWith(contentIsSealed)
-      ? 'SEALED'
-      : 'NOT CHECKED'
-    : kind === 'newer'
-      ? 'NEWER'
-      : 'CHANGED'
+const labelOf = (kind: LogDiscrepancy['kind'], message: string): string => {
+  if (kind === 'sealed') return message.endsWith(contentIsSealed) ? 'SEALED' : 'NOT CHECKED'
+  return kind === 'newer' ? 'NEWER' : kind === 'older' ? 'OLDER' : 'CHANGED'
+}
 
 const okLabel = 'ok     '
 
@@ -186,7 +182,7 @@ const firstOf = ({
       [labelOf(kind, message), 'warning'],
       [conversation, 'bold'],
       [
-        `at ${position}${kind === 'sealed' ? '' : `, ${kind}`}: ${message}${kind === 'undecodable' ? wayOut(conversation, position) : ''}`,
+        `at ${position}${kind === 'sealed' || kind === 'older' ? '' : `, ${kind}`}: ${message}${kind === 'undecodable' ? wayOut(conversation, position) : ''}`,
       ],
     ]
   }

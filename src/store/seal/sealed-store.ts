@@ -272,6 +272,14 @@ export async function* sealStore(inner: EventStore, keys: KeyStore): Fallible<St
           return all
         }),
     }),
+    keyDestroyed: (stream, revision) =>
+      task(async function* (): Fallible<StoreError, string | undefined> {
+        const range: StreamRange = { stream, from: revision, direction: 'forwards', limit: 1 }
+        const [event] = yield* unwrap(inner.read(range))
+        const of = event && isSealedEvent(event) ? sealedStreamOf(stream) : undefined
+        const own = of && (yield* withKeys(() => ring.read(of)))
+        return own && !own.has(revision) ? own.erasedAt(revision) : undefined
+      }),
     blobs: sealedBlobs(inner.blobs, { secret, keys, withKeys }),
     scrub: () =>
       task(async function* (): Fallible<StoreError, void> {

@@ -106,6 +106,12 @@ const contradiction = (
     }
   if (discrepancy?.kind === 'sealed')
     return { tone: 'open', title: 'Its key is missing', words: `It was not checked: ${discrepancy.message}.` }
+  if (discrepancy?.kind === 'older')
+    return {
+      tone: 'open',
+      title: 'This is an older copy',
+      words: `At ${number(discrepancy.position)}: ${discrepancy.message}.`,
+    }
   if (discrepancy && beside.has(discrepancy.kind))
     return {
       tone: 'bad',
