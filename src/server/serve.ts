@@ -87,6 +87,8 @@ export const serve = async (options: ServeOptions): Promise<ServerHandle> => {
       `other machines can reach ${host}: add --token-file (created by palimpsest serve token create), or listen on 127.0.0.1`,
     )
   const logger = log && pino({ base: null, timestamp: pino.stdTimeFunctions.isoTime }, log)
+  const tokens =
+    tokenFile === undefined ? undefined : accessTokensIn(tokenFile, (error) => logger?.error(error))
   const ending = new AbortController()
   const settings = {
     store,
@@ -96,7 +98,7 @@ export const serve = async (options: ServeOptions): Promise<ServerHandle> => {
     page: pageIn(options.page),
     pageFile: options.pageFile,
     hosts: [...names, ...(isLocal ? [] : [host])].map((name) => name.toLowerCase()),
-    ...(tokenFile !== undefined && { authenticate: accessTokensIn(tokenFile) }),
+    ...(tokens && { authenticate: tokens, tokenProblem: tokens.problem }),
     relay,
     // Not logged, because workers that relay post several times a second.
     onRequest: (request: ServedRequest) => request.route?.endsWith('/relay') || logger?.info(request),

@@ -11,6 +11,8 @@ export interface ServerSettings {
   readonly authenticate?: Authenticate | undefined
   /** Host names by which clients may call the server, in addition to the loopback names. */
   readonly hosts?: readonly string[] | undefined
+  /** Returns the reason why no token is accepted at present, if there is one; the server is then not ready. */
+  readonly tokenProblem?: (() => TypedError | undefined) | undefined
   /** True if all writes are rejected. */
   readonly isReadOnly?: boolean | undefined
   /** Returns the error with which every write will fail, if one is known; the server is then not ready. Absent if nothing writes. */
