@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
+import { run } from '../result/fallible.ts'
 import { type DiagnosisFinding, findingOf } from '../store/diagnosis.ts'
 import type { FileExists, StoreError } from '../store/errors.ts'
 import { memoryStore } from '../store/memory/store.ts'
@@ -212,9 +213,23 @@ export const diagnose = (
 const diagnoseKeys = async (url: string): Promise<DiagnosisFinding> => {
   const opened = await openAdapter(url, false)()
   if (E.isLeft(opened)) return findingOf('keys', 'problem', opened.left.message)
+  const { countMissingKeys } = await import('../store/seal/missing-keys.ts')
+  const counted = await run(countMissingKeys(opened.right, countingTime))
   await opened.right.close()()
-  return findingOf('keys', 'ok', 'the keys are those with which the store is sealed')
+  if (E.isLeft(counted)) return findingOf('keys', 'problem', counted.left.message)
+  const { conversations, missing, ids, isAll } = counted.right
+  const looked = isAll ? '' : ` (of the first ${conversations}; there was no time for more)`
+  return missing === 0
+    ? findingOf('keys', 'ok', `the keys are those with which the store is sealed${looked}`)
+    : findingOf(
+        'keys',
+        'problem',
+        `the keys of ${missing} of ${conversations} conversations are missing${looked}, as of ${ids.join(', ')}: an older copy of the keys was put back, or a part of them was lost. Stop what uses the store, and put back the newest copy of the keys. If palimpsest list still says "key missing" then, the content of these conversations is lost, unless another copy has their keys`,
+      )
 }
+
+/** Time for counting conversations whose keys are missing, in milliseconds. */
+const countingTime = 20_000
 
 const diagnoseByOpening = async (url: string, { open }: Scheme): Promise<readonly DiagnosisFinding[]> => {
   const opened = await open(url, { create: false })()

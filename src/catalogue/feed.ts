@@ -244,7 +244,8 @@ export const createFeed = (store: EventStore, place: string | undefined): Feed =
           if (passed) yield* unwrap(passed)
           file?.sums?.settle(false)
         }
-        limit = limit === 1 ? streamPage : Math.floor(limit / 2)
+        // The next event may be of the same conversation: after one that cannot be read, pages grow again step by step.
+        if (limit > 1) limit = Math.floor(limit / 2)
         continue
       }
       const { events, checkpoint, isEnd } = yield* unwrap(page)
@@ -269,6 +270,7 @@ export const createFeed = (store: EventStore, place: string | undefined): Feed =
         if (left !== seen) continue reading
       }
       if (isEnd || isSame) return { isComplete: true }
+      limit = Math.min(2 * limit, streamPage)
     }
     return { isComplete: false }
   }

@@ -150,7 +150,7 @@ const ourWords: { readonly [tag: string]: readonly [library: string, ours: strin
 const inOurWords = (
   tag: string,
   text: string,
-  { store, conversation, stream, isNewer }: ErrorData,
+  { store, conversation, stream, isNewer, isKeyMissing }: ErrorData,
 ): string => {
   if (tag === 'InvalidInput')
     return text
@@ -164,7 +164,8 @@ const inOurWords = (
         `${positions === undefined ? before : `: leave them out with --withhold ${positions}, or `}export anyway with --force`,
     )
   if (tag === 'StoreNotFound') return `there is no store at ${String(store)}`
-  if (tag === 'DecodeFailed') return withVerify(text, String(stream), isNewer === true)
+  if (tag === 'DecodeFailed')
+    return withVerify(text, String(stream), isNewer === true || isKeyMissing === true)
   const message = tag === 'ImportDiverged' ? withRewind(text, String(conversation)) : text
   if (tag === 'ConversationNotFound' && message.endsWith('in this store'))
     return `${message}: palimpsest list shows all`
@@ -173,10 +174,10 @@ const inOurWords = (
   return at < 0 ? message : message.slice(0, at) + ours + message.slice(at + library.length)
 }
 
-/** Adds to the error for an event that cannot be read what says how to continue. A newer version may read it. */
-const withVerify = (message: string, stream: string, isNewer: boolean): string => {
+/** Adds to the error for an event that cannot be read what says how to continue, unless a newer version or other keys may read it. */
+const withVerify = (message: string, stream: string, mayBeRead: boolean): string => {
   const id = conversationOf(stream)
-  return id === undefined || isNewer
+  return id === undefined || mayBeRead
     ? message
     : `${message}. Run palimpsest verify ${shellWord(id)}, which says how to continue before it`
 }

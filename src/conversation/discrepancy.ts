@@ -6,7 +6,8 @@ export interface LogDiscrepancy {
   readonly position: number
   /**
    * Kind of discrepancy. `newer`: a newer version of palimpsest wrote the event, so that this version can check neither it nor the
-   * events after it: upgrade; `undecodable`: the event cannot be decoded; `chain`: the event before it is missing, or its hash differs from
+   * events after it: upgrade; `sealed`: no key that was given opens the event, so that nothing was found about it and the events after
+   * it: restore the newest copy of the keys; `older`: this is an older copy of a sealed store, and content was erased later; `undecodable`: the event cannot be decoded; `chain`: the event before it is missing, or its hash differs from
    * the one recorded in this event; `view`: the event's view differs from the effective history; `marker`: the event hides or restores
    * items that were not shown; `content`: large content of the event is missing or damaged; `end`: the last events were changed or are
    * missing; `erased`: content is gone without a record of its erasure, what is left differs from that record, or erased content is there
@@ -15,6 +16,8 @@ export interface LogDiscrepancy {
    */
   readonly kind:
     | 'newer'
+    | 'sealed'
+    | 'older'
     | 'undecodable'
     | 'chain'
     | 'view'
@@ -38,6 +41,7 @@ export const unreadableAt = (
 ): LogDiscrepancy => {
   const { message } = error
   if (error._tag !== 'DecodeFailed') return { position, kind: 'content', message }
+  if (error.isKeyMissing) return { position, kind: 'sealed', message }
   return { position, kind: error.isNewer ? 'newer' : 'undecodable', message }
 }
 

@@ -67,15 +67,35 @@ export async function* verify(
   let end: string | undefined
   for (let tries = 1; ; tries++) {
     const report = yield* verifyOnce(store, conversation, inherited)
-    if (report.discrepancy?.kind !== 'erased' || tries === mostTries) return report
+    if (report.discrepancy?.kind !== 'erased') return report
+    if (tries === mostTries) return yield* asOlderCopy(store, report)
     // What is erased meanwhile is gone before, or still there after, this reader comes to the event that says so.
     const stream = streamOf(report.discrepancy.inheritedFrom ?? conversation)
     const { last } = yield* readStreamEnd(store, stream)
     const now = `${last?.revision} ${stream}`
-    if (now === end) return report
+    if (now === end) return yield* asOlderCopy(store, report)
     end = now
   }
 }
+
+/** Returns a report on content without a record of its erasure: in an older copy of a sealed store, its key was destroyed later. */
+async function* asOlderCopy(
+  store: EventStore,
+  report: VerificationReport,
+): Fallible<ReadError, VerificationReport> {
+  const { conversation, discrepancy } = report
+  if (!store.keyDestroyed || !discrepancy?.message.endsWith(noErasure)) return report
+  const { position, inheritedFrom } = discrepancy
+  const lineage = (yield* unwrap(loadLineage(store, conversation))) ?? []
+  const segment = lineage.find((one) => one.conversation === (inheritedFrom ?? conversation))
+  const time = segment && (yield* unwrap(store.keyDestroyed(segment.stream, position - segment.offset)))
+  if (time === undefined) return report
+  const message = discrepancy.message.replace(noErasure, erasedLater(time))
+  return { ...report, discrepancy: { ...discrepancy, kind: 'older', message } }
+}
+
+const erasedLater = (time: string): string =>
+  `its content was erased on ${time}, after this copy of the store was made: its key was destroyed. To bring the record of the erasure, copy from the newest store (palimpsest copy)`
 
 /** Maximum number of times that a conversation is verified while its content is being erased. */
 const mostTries = 20

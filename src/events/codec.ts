@@ -213,6 +213,7 @@ export const decodeAs = <T extends string>(
 interface Unreadable {
   readonly problem: string
   readonly isNewer?: true
+  readonly isKeyMissing?: true
 }
 
 const newer = (what: string): Unreadable => ({
@@ -224,7 +225,7 @@ export const contentIsSealed =
   'its content is sealed: open the store with its keys, like sqlite:palimpsest.db?seal=keys.db'
 
 /** Nothing is known about the content, as of what a newer version wrote. */
-const sealed: Unreadable = { problem: contentIsSealed, isNewer: true }
+const sealed: Unreadable = { problem: contentIsSealed, isNewer: true, isKeyMissing: true }
 
 /** Reads a stored event. Creates no intermediate objects, because every event passes through this function. */
 const read = <T extends string>(
@@ -283,7 +284,7 @@ const typeOf = ({ type }: StoredEvent): string => (type === message ? message : 
 const undecodable = (
   { type }: StoredEvent,
   { stream, revision }: Pick<EventLocation, 'stream' | 'revision'>,
-  { problem, isNewer }: Unreadable,
+  { problem, isNewer, isKeyMissing }: Unreadable,
 ): E.Either<DecodeFailed, never> =>
   E.left({
     _tag: 'DecodeFailed',
@@ -291,6 +292,7 @@ const undecodable = (
     stream,
     revision,
     ...(isNewer && { isNewer }),
+    ...(isKeyMissing && { isKeyMissing }),
   })
 
 const parse = (text: string): unknown => {

@@ -25,6 +25,10 @@ export interface DecodeFailed {
   readonly revision: number
   /** Present if a newer version of palimpsest wrote the record: it is not damaged, but this version cannot check it either. */
   readonly isNewer?: true
+  /** Present if the record is sealed, and none of the keys that were given opens it: nothing is known about its content. */
+  readonly isKeyMissing?: true
+  /** Checkpoint of the event, if its key was found missing while reading all events; reading can continue after this checkpoint. */
+  readonly checkpoint?: string | undefined
 }
 
 export const invalidInput = (path: string, problem: string): InvalidInput => ({

@@ -1,5 +1,17 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  fchmodSync,
+  fchownSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
@@ -34,18 +46,36 @@ const problem = (file: string, message: string): Error & TokenFileError =>
 const isMissing = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ENOENT'
 
-const advice = 'create one with palimpsest serve token create'
+const advice =
+  'put back a copy, or move it away and create every token again with palimpsest serve token create'
 const read = (file: string): readonly Entry[] => {
   let given: unknown
   try {
     given = JSON.parse(readFileSync(file, 'utf8'))
   } catch (error) {
     if (error instanceof SyntaxError) throw problem(file, `is not JSON: ${advice}`)
-    throw isMissing(error) ? error : problem(file, fileUnreadable('it', error).message)
+    throw isMissing(error) ? error : problem(file, unreadable(file, error))
   }
   const checked = check(fileSchema, given)
   if (E.isLeft(checked)) throw problem(file, `has the wrong form (${checked.left.message}): ${advice}`)
   return checked.right.tokens
+}
+const statIfAllowed = (file: string): Stats | undefined => {
+  try {
+    return statSync(file)
+  } catch {
+    return undefined
+  }
+}
+
+/** Says why a file cannot be read, and to whom it belongs if that is the reason. */
+const unreadable = (file: string, error: unknown): string => {
+  const isDenied =
+    Reflect.get(Object(error), 'code') === 'EACCES' && Reflect.get(Object(error), 'syscall') === 'open'
+  const owner = isDenied && statIfAllowed(file)
+  if (!owner) return fileUnreadable('it', error).message
+  const [own, mode] = [process.getuid?.(), (owner.mode & 0o777).toString(8)]
+  return `belongs to user ${owner.uid} with mode ${mode}, and this process, user ${own}, may not read it: give it to that user (chown ${own} ${file})`
 }
 const existing = (file: string): readonly Entry[] => {
   try {
@@ -65,27 +95,46 @@ const reportMissing = <A>(file: string, reads: () => A): A => {
   }
 }
 
-/** Replaces the token file with one that only its owner can read. */
+/**
+ * Replaces the token file. The new one has the rights of the former one; the first one is readable by its owner only. What root writes
+ * belongs to the owner of the former file, or else of its folder, because the server of that user must read it.
+ */
 const write = (file: string, tokens: readonly Entry[]): void => {
+  const former = statSync(file, { throwIfNoEntry: false })
   const draft = `${file}.${randomBytes(6).toString('hex')}`
   let fd
   try {
     fd = openSync(draft, 'wx', 0o600)
   } catch (error) {
-    throw problem(
-      file,
-      isMissing(error)
-        ? `there is no folder ${dirname(file)}: create it first`
-        : `cannot be written: ${error instanceof Error ? error.message : String(error)}`,
-    )
+    throw isMissing(error)
+      ? problem(file, `there is no folder ${dirname(file)}: create it first`)
+      : unwritable(file, error)
   }
   try {
-    writeSync(fd, `${JSON.stringify({ tokens }, null, 2)}\n`)
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
+    try {
+      writeFileSync(fd, `${JSON.stringify({ tokens }, null, 2)}\n`)
+      if (former) fchmodSync(fd, former.mode & 0o777)
+      const { uid, gid } = former ?? statSync(dirname(file))
+      if (process.getuid?.() === 0) fchownSync(fd, uid, gid)
+      fsyncSync(fd)
+    } finally {
+      closeSync(fd)
+    }
+    renameSync(draft, file)
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw unwritable(file, error)
   }
-  renameSync(draft, file)
+}
+
+const unwritable = (file: string, error: unknown): Error & TokenFileError => {
+  const isFull = Reflect.get(Object(error), 'code') === 'ENOSPC'
+  const why = isFull
+    ? 'the disk is full: free some room, and repeat the command'
+    : error instanceof Error
+      ? error.message
+      : String(error)
+  return problem(file, `cannot be written: ${why}`)
 }
 
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest()
@@ -136,29 +185,51 @@ export const listAccessTokens = (file: string): readonly Omit<Entry, 'sha256'>[]
 /** Returns the owner of a token, or undefined if the token file does not currently contain the token. */
 export type Authenticate = (token: string) => Identity | undefined
 
+/** An `Authenticate` that reads a token file. */
+export interface AccessTokens extends Authenticate {
+  /** Returns the reason why the file cannot be read at present, so that no token is accepted. */
+  readonly problem: () => TokenFileError | undefined
+}
+
 /**
  * Makes an `Authenticate` from a token file, which is read again whenever it changes. Throws `TokenFileError` if the file cannot be
  * read at the start.
+ *
+ * @param report called once for each reason why the file cannot be read later
  */
-export const accessTokensIn = (file: string): Authenticate => {
+export const accessTokensIn = (
+  file: string,
+  report: (error: TokenFileError) => void = () => undefined,
+): AccessTokens => {
   const stamp = (): string => {
-    const { mtimeNs, ino, size } = statSync(file, { bigint: true })
-    return `${mtimeNs} ${ino} ${size}`
+    const { mtimeNs, ctimeNs, ino, size } = statSync(file, { bigint: true })
+    return `${mtimeNs} ${ctimeNs} ${ino} ${size}`
   }
-  const load = () => ({ stamp: stamp(), entries: read(file) })
-  let known = reportMissing(file, load)
+  const load = () => reportMissing(file, () => ({ stamp: stamp(), entries: read(file) }))
+  let known = load()
+  let failed: TokenFileError | undefined
+  /** Returns the current entries; none if the file is missing or damaged. */
   const now = (): readonly Entry[] => {
     try {
-      if (stamp() !== known.stamp) known = load()
-    } catch {
-      // If the file is missing or damaged, no token is accepted.
+      if (failed || reportMissing(file, stamp) !== known.stamp) known = load()
+      failed = undefined
+      return known.entries
+    } catch (error) {
+      const found = error as Error & TokenFileError
+      if (failed?.message !== found.message) report(found)
+      failed = found
       return []
     }
-    return known.entries
   }
-  return (token) => {
+  const authenticate = (token: string): Identity | undefined => {
     const hash = hashOf(token)
     const found = now().find(({ sha256 }) => timingSafeEqual(Buffer.from(sha256, 'hex'), hash))
     return found && { actor: { kind: 'user', id: found.name }, by: found.name, scopes: found.scopes }
   }
+  return Object.assign(authenticate, {
+    problem: () => {
+      now()
+      return failed
+    },
+  })
 }

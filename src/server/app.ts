@@ -88,9 +88,10 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
     if (ending?.aborted) return fail(requestError('Ending', 'this server is stopping'))
     const isReady = await Promise.race([answers(), sleep(readyWithin, false, { ref: false })])
     if (!isReady) return fail(toError(silent(store.url)))
-    const problem = await settings.writeProblem?.()
+    const problem = settings.tokenProblem?.() ?? (await settings.writeProblem?.())
     if (problem) return fail(toError({ _tag: 'StoreUnavailable', message: problem.message }))
-    return c.json({ status: 'ready' })
+    const warnings = settings.warnings?.() ?? []
+    return c.json({ status: 'ready', ...(warnings.length > 0 && { warnings }) })
   })
   server.get('/metrics', async (c) => {
     permitted(c.req, { scope: 'read', method: 'get' })

@@ -25,6 +25,8 @@ export interface ServeOptions {
   readonly isReadOnly?: boolean | undefined
   /** Function as in `ServerSettings`. */
   readonly writeProblem?: ServerSettings['writeProblem']
+  /** Function as in `ServerSettings`. */
+  readonly warnings?: ServerSettings['warnings']
   /** File with the access tokens. Default: no tokens, so that anyone on this machine may call. */
   readonly tokenFile?: string | undefined
   /** Folder of the built page. Default: the folder in the package. */
@@ -85,15 +87,18 @@ export const serve = async (options: ServeOptions): Promise<ServerHandle> => {
       `other machines can reach ${host}: add --token-file (created by palimpsest serve token create), or listen on 127.0.0.1`,
     )
   const logger = log && pino({ base: null, timestamp: pino.stdTimeFunctions.isoTime }, log)
+  const tokens =
+    tokenFile === undefined ? undefined : accessTokensIn(tokenFile, (error) => logger?.error(error))
   const ending = new AbortController()
   const settings = {
     store,
     isReadOnly,
     writeProblem: options.writeProblem,
+    warnings: options.warnings,
     page: pageIn(options.page),
     pageFile: options.pageFile,
     hosts: [...names, ...(isLocal ? [] : [host])].map((name) => name.toLowerCase()),
-    ...(tokenFile !== undefined && { authenticate: accessTokensIn(tokenFile) }),
+    ...(tokens && { authenticate: tokens, tokenProblem: tokens.problem }),
     relay,
     // Not logged, because workers that relay post several times a second.
     onRequest: (request: ServedRequest) => request.route?.endsWith('/relay') || logger?.info(request),

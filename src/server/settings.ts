@@ -11,10 +11,14 @@ export interface ServerSettings {
   readonly authenticate?: Authenticate | undefined
   /** Host names by which clients may call the server, in addition to the loopback names. */
   readonly hosts?: readonly string[] | undefined
+  /** Returns the reason why no token is accepted at present, if there is one; the server is then not ready. */
+  readonly tokenProblem?: (() => TypedError | undefined) | undefined
   /** True if all writes are rejected. */
   readonly isReadOnly?: boolean | undefined
   /** Returns the error with which every write will fail, if one is known; the server is then not ready. Absent if nothing writes. */
   readonly writeProblem?: (() => Promise<TypedError | undefined>) | undefined
+  /** Returns what people should look at although the server is ready, such as a sealer that must not sign. */
+  readonly warnings?: (() => readonly string[]) | undefined
   /** Files of the built page. Without them, requests for the page get an error that explains how to build it. */
   readonly page?: PageFiles | undefined
   /** Folder of the page for HTML exports. Default: the folder in the package. */

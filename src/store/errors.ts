@@ -31,7 +31,22 @@ export type StoreError =
 export const isOfEvent = <E extends { readonly _tag: string }>(
   error: E,
 ): error is Extract<E, DecodeFailed | BlobMissing | BlobDamaged> =>
-  error._tag === 'DecodeFailed' || error._tag === 'BlobMissing' || error._tag === 'BlobDamaged'
+  error._tag === 'DecodeFailed' || isBlobError(error)
+
+/** Reports whether an error concerns content stored outside an event. */
+export const isBlobError = <E extends { readonly _tag: string }>(
+  error: E,
+): error is Extract<E, BlobMissing | BlobDamaged> =>
+  error._tag === 'BlobMissing' || error._tag === 'BlobDamaged'
+
+/** Reports whether an error means that no given key opens an event. */
+export const isKeyMissing = <E extends { readonly _tag: string }>(
+  error: E,
+): error is Extract<E, DecodeFailed> & { readonly isKeyMissing: true } =>
+  error._tag === 'DecodeFailed' && 'isKeyMissing' in error && error.isKeyMissing === true
+
+/** Part of the message for an event whose key is missing among those that were given. */
+export const noKeyOpens = 'has no key that opens it'
 
 /** Reports whether an error means that written data is lost or altered, rather than that the store cannot be read. */
 export const isLoss = (error: StoreError): boolean => isOfEvent(error) || error._tag === 'HistoryLost'

@@ -340,6 +340,11 @@ export interface StoreAbilities {
   readonly rewrite?: (options: { readonly dryRun: boolean }) => TaskEither<StoreError, number | undefined>
   /** True if the store encrypts the content of conversations: then nothing of it is written elsewhere, such as in an index file. */
   readonly isSealed?: boolean
+  /**
+   * Returns when the key of a stored event was destroyed, in ISO 8601; undefined if it was not, or if the event itself was replaced. For
+   * stores with `isSealed`.
+   */
+  readonly keyDestroyed?: (stream: string, revision: number) => TaskEither<StoreError, string | undefined>
   /** Liveness of the processes that work on the store. For stores whose processes all run on one machine. */
   readonly liveness?: Liveness
 }

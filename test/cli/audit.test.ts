@@ -85,7 +85,7 @@ describe('serve --seal', () => {
       }
     }))
 
-  test('ends if an anchor has seen more than the store has', () =>
+  test('serves and works on, and says so, if an anchor has seen more than the store has', () =>
     inDirectory(async (directory) => {
       await shell(`${begin}; palimpsest backup old.db > b.txt`, directory)
       await shell(
@@ -93,25 +93,42 @@ describe('serve --seal', () => {
         directory,
       )
       const args = ['--store', 'sqlite:old.db', '--seal', 'palimpsest-audit.key', '--anchor', 'seen.txt']
-      const { code, stderr } = await shell(
-        `palimpsest serve --port 0 ${args.join(' ')} > d.txt | cat`,
-        directory,
-      )
-      expect(stderr).toContain('seen.txt has seen 2 entries of this ledger, and the store has 1')
-      expect(code).toBe(0)
-      // Workers work on until they are told to end.
       writeFileSync(join(directory, 'agent.mjs'), 'export default () => ({})')
-      const child = spawn(node, [await program(), 'work', 'agent.mjs', ...args], {
-        cwd: directory,
-        stdio: ['ignore', 'ignore', 'pipe'],
-      })
-      const ended = once(child, 'exit')
-      try {
-        expect(await lineOf(child, '"audit":"ended"')).toContain('AnchorAhead')
-      } finally {
-        child.kill('SIGTERM')
+      for (const command of [
+        ['serve', '--port', '0', '--json'],
+        ['work', 'agent.mjs'],
+      ]) {
+        const child = spawn(node, [await program(), ...command, ...args], {
+          cwd: directory,
+          stdio: ['ignore', 'pipe', 'pipe'],
+        })
+        const ended = once(child, 'exit')
+        const lines = createInterface(child.stdout)
+        const begun = once(lines, 'line')
+        try {
+          const failed = await lineOf(child, '"audit":"failed"')
+          expect(failed).toContain('seen.txt has seen 2 entries of this ledger, and the store has 1')
+          if (command[0] === 'serve') {
+            const [line] = (await begun) as [string]
+            const ready = await fetch(`${(JSON.parse(line) as { url: string }).url}/readyz`)
+            expect([ready.status, await ready.json()]).toEqual([
+              200,
+              {
+                status: 'ready',
+                warnings: [expect.stringContaining('nothing is sealed: seen.txt has seen 2')],
+              },
+            ])
+          }
+        } finally {
+          child.kill('SIGTERM')
+        }
+        expect(await ended).toEqual([0, null])
       }
-      expect(await ended).toEqual([1, null])
+      // What is said by `backup --restore`.
+      const again =
+        "palimpsest audit init --key new.key --again 'restored old.db' --force --store sqlite:old.db"
+      const seal = 'palimpsest audit seal --key new.key --anchor seen.txt --store sqlite:old.db'
+      expect(await shell(`${again} > n.txt; ${seal}`, directory)).toMatchObject({ code: 0 })
     }))
 })
 

@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -53,6 +53,55 @@ test('a server whose file was removed is not ready, and says why', async () => {
   })
   expect((await fetch('conversations/a')).status).toBe(503)
 })
+
+test('is not ready while its token file cannot be read, which is reported once', async () => {
+  const file = join(temporaryFolder(), 'tokens.json')
+  const token = createAccessToken(file, 'ann', ['read'])
+  const [former, reported] = [readFileSync(file), [] as string[]]
+  const tokens = accessTokensIn(file, ({ message }) => reported.push(message))
+  const { fetch } = await serving({ authenticate: tokens, tokenProblem: tokens.problem })
+  const headers = { authorization: `Bearer ${token}` }
+  expect([(await fetch('/readyz')).status, (await fetch('conversations', { headers })).status]).toEqual([
+    200, 200,
+  ])
+  for (const change of [() => writeFileSync(file, 'pal_'), () => rmSync(file)]) {
+    change()
+    for (const _ of [1, 2]) expect((await fetch('conversations', { headers })).status).toBe(401)
+    const response = await fetch('/readyz')
+    expect([response.status, await response.json()]).toMatchObject([503, { detail: reported.at(-1) }])
+  }
+  expect(reported.map((message) => message.slice(message.indexOf(': ') + 2))).toEqual([
+    'is not JSON: put back a copy, or move it away and create every token again with palimpsest serve token create',
+    'is missing: create it with palimpsest serve token create',
+  ])
+  writeFileSync(file, former)
+  expect([(await fetch('/readyz')).status, (await fetch('conversations', { headers })).status]).toEqual([
+    200, 200,
+  ])
+})
+
+test('a token file keeps its rights', () => {
+  const file = join(temporaryFolder(), 'tokens.json')
+  createAccessToken(file, 'ann', ['read'])
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  chmodSync(file, 0o640)
+  createAccessToken(file, 'bob', ['read'])
+  expect(statSync(file).mode & 0o777).toBe(0o640)
+})
+
+test.skipIf(process.getuid?.() !== 0)(
+  'a token file that root writes belongs to the owner of the former one, or of its folder (skipped for other users)',
+  () => {
+    const folder = temporaryFolder()
+    chownSync(folder, 65_534, 65_534)
+    const file = join(folder, 'tokens.json')
+    createAccessToken(file, 'ann', ['read'])
+    expect(statSync(file).uid).toBe(65_534)
+    chownSync(file, 65_533, 65_533)
+    createAccessToken(file, 'bob', ['read'])
+    expect(statSync(file).uid).toBe(65_533)
+  },
+)
 
 test('is not ready while nothing can be written', async () => {
   const store = await openStore('memory:')

@@ -12,6 +12,9 @@ import { endsWithTest, node, quiet, startHeard } from '../support/node.ts'
 import { opened, temporaryFolder } from '../support/stores.ts'
 import { inDirectory, program, shell } from '../cli/palimpsest.ts'
 
+const again =
+  'put back a copy, or move it away and create every token again with palimpsest serve token create'
+
 describe('palimpsest serve', () => {
   test('serves until it is told to end, and logs each request without its content', async () => {
     const url = `sqlite:${join(temporaryFolder(), 'store.db')}`
@@ -65,11 +68,8 @@ describe('palimpsest serve', () => {
       writeFileSync(join(directory, 'other.json'), '{"name": "ann"}')
       for (const [file, problem] of [
         ['.', 'it cannot be read (it is a directory): check the path'],
-        ['text.json', 'is not JSON: create one with palimpsest serve token create'],
-        [
-          'other.json',
-          'has the wrong form (name: is unknown: expected one of tokens): create one with palimpsest serve token create',
-        ],
+        ['text.json', `is not JSON: ${again}`],
+        ['other.json', `has the wrong form (name: is unknown: expected one of tokens): ${again}`],
       ] as const)
         expect((await says(`serve --token-file ${file}`)).stderr).toBe(
           `error: token file ${file}: ${problem}\n`,

@@ -15,7 +15,7 @@ const later: Readonly<Record<string, string>> = {
 }
 const upgrade: unknown = expect.stringMatching('upgrade palimpsest|open the store with its keys')
 
-describe.each(Object.entries(later))('an event with %s', (_, change) => {
+describe.each(Object.entries(later))('an event with %s', (name, change) => {
   test('is named as newer by readers, by verify and by the page', async () => {
     const path = join(temporaryFolder(), 'store.db')
     const store = await opened(`sqlite:${path}`)
@@ -35,7 +35,7 @@ describe.each(Object.entries(later))('an event with %s', (_, change) => {
     const { discrepancy, events } = await chat.verify()
     expect({ discrepancy, events }).toMatchObject({
       events: 1,
-      discrepancy: { position: 1, kind: 'newer', message: upgrade },
+      discrepancy: { position: 1, kind: name === 'sealed content' ? 'sealed' : 'newer', message: upgrade },
     })
     const checked = { conversation: 'c', last: 2, events, ...(discrepancy && { discrepancy }) }
     expect(verdictOf(undefined, checked, false)).toMatchObject({ tone: 'open', words: upgrade })

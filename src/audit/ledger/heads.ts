@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { hashOf } from '../../events/codec.ts'
 import { unwrap, orThrow, run, type Fallible } from '../../result/fallible.ts'
-import { isLoss } from '../../store/errors.ts'
+import { isKeyMissing, isLoss } from '../../store/errors.ts'
 import { backwards } from '../../store/pages.ts'
 import type { EventStore } from '../../store/port.ts'
 import { type LastHeads, parseEntry, type SealedEvent, streamNamed, takeOlder } from './entries.ts'
@@ -60,6 +60,8 @@ export async function* lastHeads(
 export interface SealDifference {
   readonly state: 'changed' | 'gone'
   readonly message: string
+  /** Present if the event is sealed, and no key that was given opens it. */
+  readonly isKeyMissing?: true
 }
 
 /** Compares an event in the store with its ledger entry. Returns undefined if they match. Throws a `StoreError`. */
@@ -72,7 +74,11 @@ export const differenceFrom = async (
   const read = await store.read({ stream, from: revision, direction: 'forwards', limit: 1 })()
   if (E.isLeft(read)) {
     if (!isLoss(read.left)) await orThrow(read)
-    return { state: 'gone', message: read.left.message }
+    return {
+      state: 'gone',
+      message: read.left.message,
+      ...(isKeyMissing(read.left) && { isKeyMissing: true }),
+    }
   }
   const [event] = read.right
   if (!event) return { state: 'gone', message: 'the event was sealed but is missing' }

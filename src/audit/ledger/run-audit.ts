@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { ConversationHandle } from '../../conversation/conversation.ts'
+import type { LogDiscrepancy } from '../../conversation/discrepancy.ts'
 import { invalidInput } from '../../events/errors.ts'
 import { conversationOf, streamOf, turnsStreamOf } from '../../events/ids.ts'
 import { auditReceipts } from '../../agent/receipts/audit.ts'
@@ -7,6 +8,7 @@ import { several } from '../../result/several.ts'
 import { orThrow, run } from '../../result/fallible.ts'
 import { namePages } from '../../store/pages.ts'
 import { type Checkpoint as StorePlace, type EventStore, maxPage } from '../../store/port.ts'
+import { checkHasKeys } from '../../store/seal/store-secret.ts'
 import { neverBegun } from '../../store/short-streams.ts'
 import type { Anchor } from './anchors.ts'
 import { nameOf, ownerOf } from './entries.ts'
@@ -89,6 +91,7 @@ export async function* runAudit({
   atOnce = 1,
   mayBeNew = false,
 }: AuditRunOptions): AsyncGenerator<AuditProblem | Passed | AuditSummary, void> {
+  await orThrow(run(checkHasKeys(store)))
   const reached = await reachedIn(given)
   const { place } = before ?? (await orThrow(run(streamsChangedSince(store, reached.place))))
   let progress: AuditProgress = before ?? { ...nothingYet, entries: reached.entries, place }
@@ -259,6 +262,13 @@ interface Outcome {
   readonly problems: readonly AuditProblem[]
 }
 
+/** Kinds of discrepancy that say nothing about changes. */
+const unchecked: ReadonlySet<string> = new Set([
+  'newer',
+  'sealed',
+  'older',
+] satisfies LogDiscrepancy['kind'][])
+
 const nothing: Outcome = { events: 0, receipts: 0, withoutReceipt: 0, problems: [] }
 
 /** Checks a conversation's hash chain with its forks, views and large content, and the requests of its receipts. */
@@ -275,7 +285,7 @@ const ofConversation = async (chat: ConversationHandle): Promise<Outcome> => {
   const { events, discrepancy } = verifying.right
   const changed = discrepancy
     ? [
-        problem(discrepancy.kind === 'newer' ? 'newer' : 'conversation', {
+        problem(unchecked.has(discrepancy.kind) ? 'newer' : 'conversation', {
           message: `at ${discrepancy.position}, ${discrepancy.kind}: ${discrepancy.message}`,
         }),
       ]

@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { catchTyped, unwrap, orThrow, run, type Fallible } from '../../result/fallible.ts'
 import { despiteConflicts } from '../../store/conflicts.ts'
 import type { Checkpoint as StorePlace, EventStore } from '../../store/port.ts'
+import { checkHasKeys } from '../../store/seal/store-secret.ts'
 import { type AnchorContext, type AnchorResult, anchorCheckpoint, checkAnchors } from './check-anchors.ts'
 import { appendEntries, type LedgerWriter } from './append.ts'
 import { conversationOf } from '../../events/ids.ts'
@@ -55,6 +56,8 @@ const maxTries = 5
  */
 export async function* loadToSign(sealing: SealContext, heads?: LastHeads): Fallible<SealError, Ledger> {
   const { store, signer } = sealing
+  // Without its keys, a sealed event has another hash.
+  yield* checkHasKeys(store)
   for (;;) {
     const ledger = yield* loadLedger(store, heads)
     yield* unwrap(checkSigner(ledger, signer))

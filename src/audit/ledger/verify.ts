@@ -279,5 +279,5 @@ async function* entryProblems(
   if (!difference) return
   const conversation = ownerOf(name)
   const message = conversation === name ? difference.message : ofTurns(difference.message)
-  yield { ...problem('entry', message), conversation, revision }
+  yield { ...problem(difference.isKeyMissing ? 'newer' : 'entry', message), conversation, revision }
 }

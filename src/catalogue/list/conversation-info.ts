@@ -41,6 +41,8 @@ export interface ConversationInfo {
    * from being listed.
    */
   readonly problem?: string
+  /** Present with `problem` if the content is sealed, and no key that was given opens it. */
+  readonly isKeyMissing?: true
 }
 
 /** Information without notes. `isSettled` is true if it stays valid until the next write to the conversation's stream. */

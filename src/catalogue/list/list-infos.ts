@@ -7,7 +7,7 @@ import type { InvalidInput } from '../../events/errors.ts'
 import { conversationOf, streamOf } from '../../events/ids.ts'
 import { breath } from '../../store/breath.ts'
 import { createLruCache } from '../../store/lru.ts'
-import type { ReadError, StoreError } from '../../store/errors.ts'
+import { isKeyMissing, type ReadError, type StoreError } from '../../store/errors.ts'
 import { noNotes, type NoteIndex } from '../../conversation/beside/note-index.ts'
 import type { Link } from '../../projections/notes.ts'
 import { oneLine } from '../../projections/titles.ts'
@@ -124,13 +124,14 @@ const itsOwn: ReadonlySet<ReadError['_tag']> = new Set([
   'BlobDamaged',
 ])
 
-const problemOf = (id: string, { message }: ReadError): ConversationInfo => ({
+const problemOf = (id: string, error: ReadError): ConversationInfo => ({
   id,
   title: '',
   messages: 0,
   events: 0,
   updated: '',
-  problem: message,
+  problem: error.message,
+  ...(isKeyMissing(error) && { isKeyMissing: true }),
 })
 
 /** Adds the title and links from notes. A fork that has no title takes the title that its parent had at the fork. */

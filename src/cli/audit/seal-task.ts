@@ -1,5 +1,7 @@
 import type { Signer } from '../../audit/ledger/keys.ts'
 import { isError, type Store } from '../../index.ts'
+import { pause } from '../../result/timers.ts'
+import { failureOf } from '../errors.ts'
 import { openAnchors } from './anchors.ts'
 
 /** Options for sealing in the background: the key, and the places where checkpoints are kept. */
@@ -19,8 +21,13 @@ export const sealAnchorOption = ['--anchor <places...>', 'with --seal: where che
 export interface BackgroundTask {
   /** Runs until the signal aborts; rejects with errors that a retry would not fix. */
   readonly run: (signal: AbortSignal) => Promise<void>
+  /** Returns why the task does nothing at present, if so. */
+  readonly problem?: () => string | undefined
   readonly close: () => Promise<void>
 }
+
+/** Wait before a sealer that must not sign tries again, in milliseconds. */
+const wait = 60_000
 
 /** Errors that a retry does not fix. The sealer retries all others. */
 const lasting = ['LedgerNotFound', 'LedgerDamaged', 'KeyMismatch'] as const
@@ -51,18 +58,34 @@ export const createSealTask = async (
   const signer = await keyFile(seal)
   await checkKey(store, signer)
   const { anchors, close } = await openAnchors(anchor)
-  const told = (error: object): void => void log?.write(`${JSON.stringify({ audit: 'failed', error })}\n`)
+  const report = (error: object): void => void log?.write(`${JSON.stringify({ audit: 'failed', error })}\n`)
+  let problem: string | undefined
+  const follow = (signal: AbortSignal): Promise<void> =>
+    store.audit.follow({
+      signer,
+      anchors,
+      signal,
+      onEvent: (event) => {
+        if (event.type === 'refused') report(event)
+        else if ('error' in event && event.error) report(event.error)
+        else problem = undefined
+      },
+    })
   return {
-    run: (signal) =>
-      store.audit.follow({
-        signer,
-        anchors,
-        signal,
-        onEvent: (event) => {
-          if (event.type === 'refused') told(event)
-          else if ('error' in event && event.error) told(event.error)
-        },
-      }),
+    run: async (signal) => {
+      while (!signal.aborted)
+        try {
+          return await follow(signal)
+        } catch (error) {
+          if (!isError(error, 'AnchorAhead')) throw error
+          // An older copy of the store was restored. What else runs in this process goes on; nothing is sealed.
+          const { stack: _stack, ...data } = failureOf(error)
+          if (problem !== error.message) report(data)
+          problem = error.message
+          await pause(wait, signal)
+        }
+    },
+    problem: () => problem && `nothing is sealed: ${problem}`,
     close,
   }
 }

@@ -1,4 +1,5 @@
 import type { AuditSummary, AuditProblem, LedgerStatus, SealedNow } from '../../index.ts'
+import { noKeyOpens } from '../../store/errors.ts'
 import { visible } from '../../transfer/formats/visible.ts'
 import type { Output } from '../output.ts'
 import type { AnchorSet } from './anchors.ts'
@@ -15,13 +16,18 @@ const labels: Readonly<Record<AuditProblem['kind'], string>> = {
   store: 'DAMAGED',
 }
 
+/** Returns the label of what cannot be checked. The ledger records one kind for all of it. */
+const newerLabel = (message: string): string =>
+  message.includes(noKeyOpens) ? 'NOT CHECKED' : /^at \d+, older: /.test(message) ? 'OLDER' : labels.newer
+
 export const writeProblem = (
   out: Output,
   { kind, conversation, revision, message }: AuditProblem,
 ): Promise<void> => {
   const at = revision === undefined ? '' : `event ${revision}: `
+  const label = kind === 'newer' ? newerLabel(message) : labels[kind]
   return writeFinding(out, [
-    [labels[kind].padEnd('REWRITTEN'.length), 'warning'],
+    [label.padEnd('REWRITTEN'.length), 'warning'],
     [conversation ?? 'all', 'bold'],
     [at + message],
   ])

@@ -133,13 +133,14 @@ const restoring = async (
       `under a legal hold in the former files, and not in the store: ${held.slice(0, mostHeld).join(', ')}${held.length > mostHeld ? ' …' : ''}`,
       'warning',
     ])
+  const on = named ? ` --store ${visible(shellWord(url))}` : ''
   await out.line([
-    'if a ledger seals the store, palimpsest audit verify --anchor PLACE finds what is missing',
+    `if a ledger seals the store, it is as old as the backup: palimpsest audit verify --anchor PLACE${on} finds what is missing. If an anchor has seen more, begin another ledger, or nothing is sealed any more:`,
   ])
-  if (out.isTerminal)
-    await out.text(
-      `to check the hash chains: palimpsest verify${named ? ` --store ${visible(shellWord(url))}` : ''}\n`,
-    )
+  await out.line([
+    `  palimpsest audit init --key new.key --again ${shellWord(`restored ${basename(file)}`)} --force${on}`,
+  ])
+  if (out.isTerminal) await out.text(`to check the hash chains: palimpsest verify${on}\n`)
 }
 
 /** Maximum number of held conversations that are named. */

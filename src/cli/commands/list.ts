@@ -3,6 +3,7 @@ import type { ListOptions, ConversationInfo } from '../../index.ts'
 import { several } from '../options.ts'
 import type { Shell } from '../shell.ts'
 import { shortIds, shortIdsIn } from '../short-ids.ts'
+import { plural } from '../text.ts'
 import { writeTable } from '../views/table.ts'
 
 interface Options {
@@ -27,7 +28,7 @@ On a terminal, subagents, continuations and forks are indented under the
 conversation that they belong to, and long ids are shortened; every command
 accepts the short form. In a pipe, each line is id, messages, events, time of
 the last event and title, separated by tabs. If a conversation cannot be read,
-the problem is shown instead of the title. EventStoreDB does not count messages.
+the problem is shown instead of the title (key missing: see doctor). EventStoreDB does not count messages.
 
 The last activity is the time of the last event, which an import takes from its
 file; erasing does not count. \`begun\` is when a conversation began in this
@@ -61,11 +62,18 @@ Examples:
               'no conversations yet: palimpsest start shows a sample; palimpsest import PATH imports your sessions',
               'dim',
             ])
-          if (!out.isTerminal) return writeTable(out, [], conversations.map(plainRow))
-          const ids = conversations.map(({ id }) => id)
-          const short = limit === Infinity ? shortIds(ids) : await shortIdsIn(store, ids)
-          const rows = inTree(conversations).map((leaf) => shownRow(leaf, short))
-          return writeTable(out, headings, rows, [1], 'last is prose')
+          if (!out.isTerminal) await writeTable(out, [], conversations.map(plainRow))
+          else {
+            const ids = conversations.map(({ id }) => id)
+            const short = limit === Infinity ? shortIds(ids) : await shortIdsIn(store, ids)
+            const rows = inTree(conversations).map((leaf) => shownRow(leaf, short))
+            await writeTable(out, headings, rows, [1], 'last is prose')
+          }
+          const locked = conversations.filter(({ isKeyMissing }) => isKeyMissing).length
+          if (locked > 0)
+            host.stderr.write(
+              `${plural(locked, 'conversation')} with a missing key: palimpsest doctor says what to do\n`,
+            )
         },
       ),
     )
@@ -107,20 +115,24 @@ interface Leaf {
   readonly depth: number
 }
 
+/** Returns the title of a conversation, or why it cannot be read. */
+const titleOf = ({ title, problem, isKeyMissing }: ConversationInfo): string =>
+  isKeyMissing ? 'key missing' : (problem ?? title)
+
 const shownRow = ({ info, depth }: Leaf, short: ReadonlyMap<string, string>): readonly string[] => {
-  const { id, messages, updated, title, problem } = info
+  const { id, messages, updated } = info
   return [
     `${'  '.repeat(depth)}${short.get(id) ?? id}`,
     String(messages ?? ''),
     updated.slice(0, 10),
-    problem ?? title,
+    titleOf(info),
   ]
 }
 
-const plainRow = ({ id, messages, events, updated, title, problem }: ConversationInfo): readonly string[] => [
-  id,
-  String(messages ?? ''),
-  String(events),
-  updated,
-  problem ?? title,
+const plainRow = (info: ConversationInfo): readonly string[] => [
+  info.id,
+  String(info.messages ?? ''),
+  String(info.events),
+  info.updated,
+  titleOf(info),
 ]

@@ -52,6 +52,8 @@ With --work, a worker runs in this process: the API then streams what the model
 writes as it is written. \`palimpsest work --help\` says what the module exports.
 Attempts that failed are printed, as \`palimpsest work\` does.
 Once a day, the rules of \`palimpsest retention\` are applied.
+With --seal, an anchor that has seen more than the ledger, as after a backup was
+restored, stops only the sealing: the log and /readyz (warnings) say so.
 With --patrol, each audit's findings are an event in the store, a metric and a
 line in the log.
 On SIGTERM or SIGINT, requests in progress are answered, then the server ends.
@@ -147,7 +149,8 @@ export const serveUntilEnded = async (
   const lastTurns = createDrainNote(options.log)
   if (inside) drain.signal.addEventListener('abort', () => lastTurns.begin(inside.grace))
   try {
-    const server = await serve({ ...options, store, relay })
+    const warnings = (): readonly string[] => [sealer?.problem?.() ?? []].flat()
+    const server = await serve({ ...options, store, relay, warnings })
     const beside = [inside, sealer, patroller].flatMap((one) => (one ? [one.run(drain.signal)] : []))
     if (!options.isReadOnly) beside.push(keepApplyingRetention(store, options.log, drain.signal))
     // Prevents unhandled rejections; the errors are handled where these promises are awaited.

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { Conversation, ReceiptFinding, Store, VerificationReport } from '../../index.ts'
+import type { LogDiscrepancy } from '../../conversation/discrepancy.ts'
 import { contentIsSealed } from '../../events/codec.ts'
 import { several } from '../../result/several.ts'
 import { type CliError, failureOf } from '../errors.ts'
@@ -155,6 +156,12 @@ const wayOut = (id: string, position: number): string =>
     ? '. Restore a backup'
     : `. Restore a backup, or continue before it: palimpsest fork ${shellWord(id)} NEW --at ${position - 1}`
 
+/** Returns the label of a discrepancy. Nothing is known about an event that no key opens, nor about one of a newer version. */
+const labelOf = (kind: LogDiscrepancy['kind'], message: string): string => {
+  if (kind === 'sealed') return message.endsWith(contentIsSealed) ? 'SEALED' : 'NOT CHECKED'
+  return kind === 'newer' ? 'NEWER' : kind === 'older' ? 'OLDER' : 'CHANGED'
+}
+
 const okLabel = 'ok     '
 
 const firstOf = ({
@@ -171,12 +178,11 @@ const firstOf = ({
   if (error) return [['UNREADABLE', 'warning'], [conversation, 'bold'], [error.message]]
   if (discrepancy) {
     const { position, kind, message } = discrepancy
-    const isSealed = message.endsWith(contentIsSealed)
     return [
-      [isSealed ? 'SEALED' : kind === 'newer' ? 'NEWER' : 'CHANGED', 'warning'],
+      [labelOf(kind, message), 'warning'],
       [conversation, 'bold'],
       [
-        `at ${position}${isSealed ? '' : `, ${kind}`}: ${message}${kind === 'undecodable' ? wayOut(conversation, position) : ''}`,
+        `at ${position}${kind === 'sealed' || kind === 'older' ? '' : `, ${kind}`}: ${message}${kind === 'undecodable' ? wayOut(conversation, position) : ''}`,
       ],
     ]
   }

@@ -13,6 +13,7 @@ const overviewShape = z
     updated: z.string(),
     parent: z.string().optional(),
     problem: z.string().optional(),
+    isKeyMissing: z.literal(true).optional(),
   })
   .meta({ id: 'Overview' })
 

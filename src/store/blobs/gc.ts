@@ -7,6 +7,7 @@ import { unknownOption } from '../options.ts'
 import { allPages, namePages, pagesOf } from '../pages.ts'
 import { type BlobInfo, type EventStore, maxPage } from '../port.ts'
 import { isCut } from '../marks.ts'
+import { checkHasKeys } from '../seal/store-secret.ts'
 import { referencesOf } from './cut.ts'
 import { unreadable } from './restore.ts'
 
@@ -54,6 +55,8 @@ export async function* collect(
   const { olderThan = new Date(now - day), dryRun = false } = options
   if (!(olderThan instanceof Date) || !(olderThan.getTime() <= now))
     return yield invalidInput('olderThan', 'must be a Date that is not in the future')
+  // Without its keys, a sealed event shows no references, so everything would seem unreferenced.
+  yield* checkHasKeys(store)
   const listed = yield* list(store)
   const old = listed.filter(({ time }) => time < olderThan)
   const unused = yield* unreferencedAmong(store, new Set(old.map(({ sha256 }) => sha256)))

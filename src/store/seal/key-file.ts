@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, statSync } from 'node:fs'
+import { closeSync, openSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -46,7 +46,9 @@ export const keyFile = (path: string): KeyStore => {
       throw new Error('it was deleted or replaced while it was open: put it back, and start again')
     return opened
   }
-  const existing = (): DatabaseSync | undefined => (opened || existsSync(file) ? same() : undefined)
+  // Unlike `existsSync`, which says that there is no file in a folder that this process may not search.
+  const isThere = (): boolean => statSync(file, { throwIfNoEntry: false }) !== undefined
+  const existing = (): DatabaseSync | undefined => (opened || isThere() ? same() : undefined)
 
   return {
     name: path,
@@ -55,7 +57,7 @@ export const keyFile = (path: string): KeyStore => {
       return found && String(found['text'])
     },
     write: async (id, text, before) => {
-      if (!opened && !existsSync(file)) closeSync(openSync(file, 'a', 0o600))
+      if (!opened && !isThere()) closeSync(openSync(file, 'a', 0o600))
       const db = same()
       if (before === undefined)
         return db.prepare('INSERT OR IGNORE INTO keys VALUES (?, ?)').run(id, text).changes === 1

@@ -4,6 +4,7 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { run } from '../../result/fallible.ts'
 import type { StoreError } from '../errors.ts'
 import type { EventStore } from '../port.ts'
+import { withAccessErrors } from './key-access.ts'
 import { keyFile } from './key-file.ts'
 import { keyFolder } from './key-folder.ts'
 import type { KeyStore } from './key-store.ts'
@@ -20,6 +21,13 @@ export const sealWith =
   }
 
 const keysAt = (path: string): KeyStore =>
-  path.endsWith('/') || statSync(path, { throwIfNoEntry: false })?.isDirectory()
-    ? keyFolder(path)
-    : keyFile(path)
+  withAccessErrors(path.endsWith('/') || isFolder(path) ? keyFolder(path) : keyFile(path), path)
+
+const isFolder = (path: string): boolean => {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    // Reading the keys fails, too, and says why.
+    return false
+  }
+}

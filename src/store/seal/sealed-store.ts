@@ -9,7 +9,7 @@ import { hashOf } from '../../events/codec.ts'
 import { type Fallible, orThrow, run, task, unwrap } from '../../result/fallible.ts'
 import { isTyped } from '../../result/typed-error.ts'
 import { checkAppend } from '../check-append.ts'
-import { conflict, type StoreError } from '../errors.ts'
+import { conflict, isOfEvent, noKeyOpens, type StoreError } from '../errors.ts'
 import { isSealedEvent } from '../marks.ts'
 import { endsStream, lastRevision, pagesOf } from '../pages.ts'
 import {
@@ -221,8 +221,10 @@ export async function* sealStore(inner: EventStore, keys: KeyStore): Fallible<St
     if (!kept) return undefined
     const [event] = yield* unwrap(inner.read({ stream, from: kept.last, direction: 'forwards', limit: 1 }))
     if (!event || !isSealedEvent(event) || hashOf(event) !== kept.hash) return kept
-    const [whole] = yield* opened([event])
-    return { last: kept.last, hash: hashOf(whole ?? event) }
+    const open = await run(opened([event]))
+    // The recorded end is known even if the key is missing.
+    if (E.isLeft(open)) return isOfEvent(open.left) ? kept : yield open.left
+    return { last: kept.last, hash: hashOf(open.right[0] ?? event) }
   }
 
   yield* withKeys(secret.find)
@@ -251,7 +253,8 @@ export async function* sealStore(inner: EventStore, keys: KeyStore): Fallible<St
     readAll: (range) =>
       task(async function* (): Fallible<StoreError | InvalidInput, AllPage> {
         const page = yield* unwrap(inner.readAll(range))
-        return { ...page, events: yield* opened(page.events) }
+        const open = await run(opened(page.events))
+        return { ...page, events: E.isRight(open) ? open.right : yield placed(open.left, page.events) }
       }),
     follow,
     keptEnd: (stream) => task(() => keptEnd(stream)),
@@ -260,10 +263,23 @@ export async function* sealStore(inner: EventStore, keys: KeyStore): Fallible<St
         task(async function* (): Fallible<StoreError, ReadonlyMap<string, readonly RecordedEvent[]>> {
           const begun = yield* unwrap(beginnings(streams, limit))
           const all = new Map<string, readonly RecordedEvent[]>()
-          for (const [stream, events] of begun) all.set(stream, yield* opened(events))
+          // Conversations whose keys are missing are left out, so that the others can be listed.
+          for (const [stream, events] of begun) {
+            const open = await run(opened(events))
+            if (E.isRight(open)) all.set(stream, open.right)
+            else if (!isOfEvent(open.left)) return yield open.left
+          }
           return all
         }),
     }),
+    keyDestroyed: (stream, revision) =>
+      task(async function* (): Fallible<StoreError, string | undefined> {
+        const range: StreamRange = { stream, from: revision, direction: 'forwards', limit: 1 }
+        const [event] = yield* unwrap(inner.read(range))
+        const of = event && isSealedEvent(event) ? sealedStreamOf(stream) : undefined
+        const own = of && (yield* withKeys(() => ring.read(of)))
+        return own && !own.has(revision) ? own.erasedAt(revision) : undefined
+      }),
     blobs: sealedBlobs(inner.blobs, { secret, keys, withKeys }),
     scrub: () =>
       task(async function* (): Fallible<StoreError, void> {
@@ -342,9 +358,21 @@ const keysFailed = (store: string, name: string, cause: unknown): StoreError => 
   cause,
 })
 
+/** Adds the checkpoint of an event to the error that its key is missing. */
+const placed = (error: StoreError, page: readonly RecordedEvent[]): StoreError =>
+  error._tag === 'DecodeFailed'
+    ? {
+        ...error,
+        checkpoint: page.find(
+          ({ stream, revision }) => stream === error.stream && revision === error.revision,
+        )?.checkpoint,
+      }
+    : error
+
 const cannotOpen = (name: string, { stream, revision, type }: RecordedEvent): StoreError => ({
   _tag: 'DecodeFailed',
-  message: `event ${revision} of stream ${stream} (${type}) cannot be read: its content is sealed, and ${name} has no key that opens it; restore the newest copy of the keys`,
+  message: `event ${revision} of stream ${stream} (${type}) cannot be read: its content is sealed, and ${name} ${noKeyOpens}; restore the newest copy of the keys`,
   stream,
   revision,
+  isKeyMissing: true,
 })

@@ -52,6 +52,7 @@ export const createStoreSecret = (store: EventStore, keys: KeyStore): StoreSecre
       throw toError(keysOfAnother(store.url, keys.name))
     }
     const own = text === undefined ? undefined : secretIn(text)
+    if (named !== undefined && own === undefined) throw toError(noKeys(store.url, keys.name))
     if (named !== undefined && named !== (own && nameOf(own))) throw toError(otherKeys(store.url, keys.name))
     return named === undefined ? undefined : own
   }
@@ -101,6 +102,13 @@ const secretIn = (text: string): Uint8Array => Buffer.from(text.replace(used, ''
 const secretText = (secret: Uint8Array): string => Buffer.from(secret).toString('base64url')
 
 const nameOf = (secret: Uint8Array): string => hash('sha256', secret)
+
+const noKeys = (store: string, name: string) =>
+  ({
+    _tag: 'StoreDenied',
+    message: `${store} is sealed, and there are no keys in ${name}: give the path of the keys with which it was sealed, or put them back there`,
+    store,
+  }) as const
 
 const otherKeys = (store: string, name: string) =>
   ({

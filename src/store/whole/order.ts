@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { InvalidInput } from '../../events/errors.ts'
 import { catchTyped, unwrap, orThrow, type Fallible, task } from '../../result/fallible.ts'
 import { toError } from '../../result/typed-error.ts'
-import type { StoreError } from '../errors.ts'
+import { isBlobError, isKeyMissing, type StoreError } from '../errors.ts'
 import { pagesOf } from '../pages.ts'
 import { beginsWithOne } from '../prefixes.ts'
 import { isMarked } from '../marks.ts'
@@ -64,7 +64,7 @@ export const inWholeWrites = (store: EventStore): Pick<EventStore, 'readAll' | '
     placeOf: (revision: number) => Checkpoint,
   ): AsyncGenerator<RecordedEvent, void> {
     for await (const page of pagesOf(store, stream, { from, to })) {
-      if (E.isLeft(page) && (page.left._tag === 'BlobMissing' || page.left._tag === 'BlobDamaged'))
+      if (E.isLeft(page) && (isBlobError(page.left) || isKeyMissing(page.left)))
         throw toError({ ...page.left, checkpoint: placeOf(page.left.revision) })
       for (const event of await orThrow(page))
         yield { ...removeMark(event), checkpoint: placeOf(event.revision) }

@@ -35,6 +35,7 @@ const sealedWithoutKeys = ({ stream, revision, type }: RecordedEvent): StoreErro
   stream,
   revision,
   isNewer: true,
+  isKeyMissing: true,
 })
 
 /**

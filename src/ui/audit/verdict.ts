@@ -105,6 +105,14 @@ const contradiction = (
       title: 'A newer version of Palimpsest wrote this conversation',
       words: `This version cannot check it: ${discrepancy.message}.`,
     }
+  if (discrepancy?.kind === 'sealed')
+    return { tone: 'open', title: 'Its key is missing', words: `It was not checked: ${discrepancy.message}.` }
+  if (discrepancy?.kind === 'older')
+    return {
+      tone: 'open',
+      title: 'This is an older copy',
+      words: `At ${number(discrepancy.position)}: ${discrepancy.message}.`,
+    }
   if (discrepancy && beside.has(discrepancy.kind))
     return {
       tone: 'bad',

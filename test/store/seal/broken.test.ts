@@ -128,6 +128,22 @@ describe('an older copy of a store', () => {
     await again.erase({ positions: [1], by: 'ann' })
     expect(await erasedIn(again)).toEqual([1])
   })
+
+  it('is called older, not changed, where content was erased later', async () => {
+    const folder = temporaryFolder()
+    const [copy, seal] = [join(folder, 'copy.db'), join(folder, 'keys.db')]
+    const store = await opened(`sqlite:${join(folder, 'store.db')}`, { seal })
+    await store.conversation('a').append([user('One.'), user('Two.')])
+    await store.backup(copy)
+    await store.conversation('a').erase({ positions: [1], by: 'ann' })
+    expect((await store.conversation('a').verify()).discrepancy).toBeUndefined()
+    const older = await opened(`sqlite:${copy}`, { seal })
+    expect((await older.conversation('a').verify()).discrepancy).toMatchObject({
+      position: 1,
+      kind: 'older',
+      message: expect.stringContaining('after this copy of the store was made') as string,
+    })
+  })
 })
 
 describe('keys', () => {

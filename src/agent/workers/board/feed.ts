@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { inboxStreamOf, streamOf, turnsStreamOf, workerStreamOf } from '../../../events/ids.ts'
 import { type Fallible, orThrow, unwrap } from '../../../result/fallible.ts'
 import { isTyped } from '../../../result/typed-error.ts'
-import type { StoreError } from '../../../store/errors.ts'
+import { isKeyMissing, type StoreError } from '../../../store/errors.ts'
 import { breath } from '../../../store/breath.ts'
 import { type Checkpoint, type EventStore, maxPage, type RecordedEvent } from '../../../store/port.ts'
 import { type Clock, pause } from '../peers/clock.ts'
@@ -36,9 +36,18 @@ export const readTo = async (
   tell: (event: RecordedEvent) => void,
   signal?: AbortSignal,
 ): Promise<Checkpoint | undefined> => {
+  let limit = maxPage
   for (let after = from; ;) {
     if (signal?.aborted) return after
-    const page = await orThrow(store.readAll({ prefixes, after, limit: maxPage }))
+    const read = await store.readAll({ prefixes, after, limit })()
+    // A conversation whose key is missing must not stop the others: its events are skipped.
+    if (E.isLeft(read) && isKeyMissing(read.left) && read.left.checkpoint !== undefined) {
+      if (limit === 1) after = read.left.checkpoint
+      else limit = Math.ceil(limit / 2)
+      continue
+    }
+    limit = Math.min(2 * limit, maxPage)
+    const page = await orThrow(read)
     for (const event of page.events) tell(event)
     if (page.checkpoint === undefined || (page.events.length === 0 && page.checkpoint === after)) return after
     after = page.checkpoint
