@@ -45,11 +45,9 @@ const foreign: readonly Foreign[] = [
       (type === 'thread.started' && isText(thread_id)) || (beginsWith(type, 'item.') && isFields(item)),
   },
   {
-    name: 'a Gemini CLI session',
+    name: 'Gemini CLI’s list of prompts',
     isAlike: true,
-    shows: (fields) =>
-      hasAll(fields, 'sessionId', 'projectHash') ||
-      (hasAll(fields, 'sessionId', 'messageId', 'type') && isText(fields['message'])),
+    shows: (fields) => hasAll(fields, 'sessionId', 'messageId', 'type') && isText(fields['message']),
   },
   {
     name: 'a Qwen Code session',
@@ -105,10 +103,6 @@ const foreign: readonly Foreign[] = [
         objectsIn(content).some(
           ({ type, toolCallId }) => (type === 'tool-call' || type === 'tool-result') && isText(toolCallId),
         )),
-  },
-  {
-    name: 'a Gemini conversation',
-    shows: ({ role, parts, contents }) => (isText(role) && Array.isArray(parts)) || Array.isArray(contents),
   },
   { name: 'an ATIF trajectory', shows: (fields) => beginsWith(fields['schema_version'], 'ATIF-') },
   { name: 'a SWE-agent trajectory', shows: ({ trajectory, history }) => areLists(trajectory, history) },

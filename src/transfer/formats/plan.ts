@@ -9,11 +9,13 @@ export const formats = [
   'claude-code',
   'codex',
   'copilot',
+  'gemini-cli',
   'opencode',
   'pi',
   'roo',
   'openai',
   'responses',
+  'gemini',
   'anthropic',
   'palimpsest',
 ] as const
