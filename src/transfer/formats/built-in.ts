@@ -1,3 +1,4 @@
+import { aiSdk } from './ai-sdk.ts'
 import { anthropic } from './anthropic.ts'
 import { claudeCode } from './claude-code.ts'
 import { codex } from './codex.ts'
@@ -22,6 +23,7 @@ export const lineFormats: readonly LineFormat[] = [codex, copilot, geminiCli, pi
 export const documentFormats: readonly DocumentFormat[] = [
   opencode,
   roo,
+  aiSdk,
   gemini,
   responses,
   openAi,

@@ -95,15 +95,6 @@ const foreign: readonly Foreign[] = [
     name: 'part of an OpenCode session (export the whole session with opencode export)',
     shows: ({ id, sessionID }) => isText(sessionID) && (beginsWith(id, 'msg_') || beginsWith(id, 'prt_')),
   },
-  {
-    name: 'a list of messages of the AI SDK',
-    shows: ({ role, parts, content }) =>
-      isText(role) &&
-      (objectsIn(parts).some(({ type }) => isText(type)) ||
-        objectsIn(content).some(
-          ({ type, toolCallId }) => (type === 'tool-call' || type === 'tool-result') && isText(toolCallId),
-        )),
-  },
   { name: 'an ATIF trajectory', shows: (fields) => beginsWith(fields['schema_version'], 'ATIF-') },
   { name: 'a SWE-agent trajectory', shows: ({ trajectory, history }) => areLists(trajectory, history) },
   { name: 'the results of tau2-bench', shows: ({ simulations, tasks }) => areLists(simulations, tasks) },

@@ -139,7 +139,7 @@ const promptIn = (fields: Fields, before: EntryMessage | undefined, notes: Impor
   }
   if (type !== 'user') return leaveOut(types.has(type) ? 'for the user' : 'of an unknown kind')
   const all = blocksOfContent(content, createCallIds(String(id)), notes)
-  const text = all.map((block) => (block.type === 'text' ? String(block['text']) : '.')).join('')
+  const text = all.map((block) => (block.type === 'text' ? block.text : '.')).join('')
   if (unsent.test(text)) return leaveOut('a command or context that is not sent again')
   const last = before?.messages.at(-1)
   const given = last?.role === 'user' ? last.content : []

@@ -165,7 +165,7 @@ export const listEntries = (shelf: Shelf): EntryList => {
   const back = (ref: string, index: number): boolean => {
     const wanted = entries.slice(0, index)
     const gone = entries.slice(index)
-    const [first] = gone.filter(({ key }) => key !== undefined)
+    const first = gone.find(({ key }) => key !== undefined)
     if (first) {
       const isEmpty = wanted.every(({ key }) => key === undefined)
       const mark = isEmpty ? { to: null, slots: [], length: 0 } : marks.get(first.id)
@@ -224,7 +224,7 @@ const comparable = (content: readonly Block[]): readonly Block[] => {
     const before = blocks.at(-1)
     if (block.type === 'thinking') continue
     if (before?.type === 'text' && block.type === 'text')
-      blocks.splice(-1, 1, { type: 'text', text: `${String(before['text'])}${String(block['text'])}` })
+      blocks.splice(-1, 1, { type: 'text', text: before.text + block.text })
     else blocks.push(block)
   }
   return blocks

@@ -17,6 +17,7 @@ const isContent = ({ role, parts, type }: Fields): boolean =>
   type === undefined &&
   (role === undefined || typeof role === 'string') &&
   Array.isArray(parts) &&
+  parts.length > 0 &&
   !parts.some((part) => isFields(part) && typeof part['type'] === 'string')
 
 /** Format for conversations of the Gemini API: a list of contents, a request, or a checkpoint of Gemini CLI. */

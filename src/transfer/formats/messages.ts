@@ -45,6 +45,8 @@ export interface ListedMessage {
   readonly line: number
   readonly kind: string
   readonly said: RoleContent
+  /** Name of the message that stays the same if it grows. Default: its index and content. */
+  readonly ref?: string
 }
 
 /** Returns the actions of a list of messages: the configuration first, if it is not empty, then the messages. */
@@ -60,13 +62,13 @@ export const listActions = (
     notes.mapped('configuration')
     actions.add({ type: 'configure', ref: `configuration-${digest(configuration)}`, configuration })
   }
-  for (const [index, { line, kind, said }] of messages.entries()) {
+  for (const [index, { line, kind, said, ref = `${index}-${digest(said)}` }] of messages.entries()) {
     const problem = messageProblem(said)
     if (problem !== undefined) notes.bad(line, `message ${index}: ${problem}`)
     else {
       notes.mapped(`message ${kind}`)
       // With an index alone, a message of another conversation imported under the same id would be mistaken for this one.
-      actions.add({ type: 'message', ref: `${index}-${digest(said)}`, message: said })
+      actions.add({ type: 'message', ref, message: said })
     }
   }
   return actions.list()

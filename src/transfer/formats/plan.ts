@@ -16,6 +16,7 @@ export const formats = [
   'openai',
   'responses',
   'gemini',
+  'ai-sdk',
   'anthropic',
   'palimpsest',
 ] as const

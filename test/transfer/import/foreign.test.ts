@@ -43,7 +43,6 @@ const foreign = [
 
 /** Small files as these programs write them, in `test/samples/foreign`. */
 const files = [
-  ['aisdk-modelmessage.json', 'a list of messages of the AI SDK'],
   ['amp.json', 'an Amp thread'],
   ['atif.json', 'an ATIF trajectory'],
   ['claude-sdk-stream.jsonl', 'Claude Code’s stream-json output'],
@@ -64,7 +63,6 @@ const files = [
   ['qwen.jsonl', 'a Qwen Code session'],
   ['swe.json', 'a SWE-agent trajectory'],
   ['tau2.json', 'the results of tau2-bench'],
-  ['uimessage.json', 'a list of messages of the AI SDK'],
 ] as const
 
 describe('a file of a format that is known and not supported', () => {

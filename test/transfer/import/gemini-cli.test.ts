@@ -276,17 +276,19 @@ const written = (
 ): { readonly lines: readonly Fields[]; readonly list: readonly Said[] } => {
   const lines: Fields[] = []
   let list: Said[] = []
-  const put = (said: Said): void => {
-    const at = list.findIndex(({ id }) => id === said.id)
-    if (at < 0) list.push(said)
-    else list[at] = said
-    lines.push(lineOf(said))
+  const put = (message: Said): void => {
+    const at = list.findIndex(({ id }) => id === message.id)
+    if (at < 0) list.push(message)
+    else list[at] = message
+    lines.push(lineOf(message))
   }
   const replace = (next: readonly Said[]): void => {
     lines.push(checkpoint(...next.flatMap(turnsOf)))
     // A turn of results is a message of the list, too: a rewind to it drops what is after it.
-    list = next.flatMap((said): readonly Said[] =>
-      turnsOf(said).length > 1 ? [said, { id: `${said.id}:r`, kind: 'unseen', text: '', calls: [] }] : [said],
+    list = next.flatMap((message): readonly Said[] =>
+      turnsOf(message).length > 1
+        ? [message, { id: `${message.id}:r`, kind: 'unseen', text: '', calls: [] }]
+        : [message],
     )
   }
   const real = (): readonly Said[] => list.filter(({ id }) => !id.endsWith(':r'))
@@ -329,8 +331,10 @@ const written = (
         const one = seen[each.which % seen.length]
         if (one)
           replace(
-            real().map((said) =>
-              said === one ? { ...said, calls: said.calls.map((result) => result && 'masked') } : said,
+            real().map((message) =>
+              message === one
+                ? { ...message, calls: message.calls.map((result) => result && 'masked') }
+                : message,
             ),
           )
         break
