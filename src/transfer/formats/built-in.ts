@@ -1,5 +1,6 @@
 import { aiSdk } from './ai-sdk.ts'
 import { anthropic } from './anthropic.ts'
+import { atif } from './atif.ts'
 import { claudeCode } from './claude-code.ts'
 import { codex } from './codex.ts'
 import { copilot } from './copilot.ts'
@@ -21,6 +22,7 @@ export const lineFormats: readonly LineFormat[] = [codex, copilot, geminiCli, pi
  * no other format recognises.
  */
 export const documentFormats: readonly DocumentFormat[] = [
+  atif,
   opencode,
   roo,
   aiSdk,

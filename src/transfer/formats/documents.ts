@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { badLineOf } from './bad-line.ts'
 import type { DocumentFormat } from './format.ts'
+import { isTrajectory } from './atif.ts'
 import { type ConversationDraft, entriesOfList } from './messages.ts'
 import type { ConversationPlan } from './plan.ts'
 import type { Shelf } from './shelf.ts'
@@ -54,6 +55,7 @@ export const textOf = (lines: readonly FileLine[]): string => lines.map(({ text 
 /** Returns the messages of an object that contains them: a request, a response, or a record of either. */
 export const messagesIn = ({ messages, traj, contents, history, ...owner }: Fields): unknown => {
   const { input, output, object, model } = owner
+  if (isTrajectory(owner)) return owner['steps']
   const listed = messages ?? traj ?? [contents, history].find(areContents)
   if (listed !== undefined) return listed
   // A call and its output have these fields, too.

@@ -95,7 +95,6 @@ const foreign: readonly Foreign[] = [
     name: 'part of an OpenCode session (export the whole session with opencode export)',
     shows: ({ id, sessionID }) => isText(sessionID) && (beginsWith(id, 'msg_') || beginsWith(id, 'prt_')),
   },
-  { name: 'an ATIF trajectory', shows: (fields) => beginsWith(fields['schema_version'], 'ATIF-') },
   { name: 'a SWE-agent trajectory', shows: ({ trajectory, history }) => areLists(trajectory, history) },
   { name: 'the results of tau2-bench', shows: ({ simulations, tasks }) => areLists(simulations, tasks) },
   {

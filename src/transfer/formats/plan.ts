@@ -17,6 +17,7 @@ export const formats = [
   'responses',
   'gemini',
   'ai-sdk',
+  'atif',
   'anthropic',
   'palimpsest',
 ] as const

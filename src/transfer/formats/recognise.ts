@@ -78,6 +78,7 @@ const formatOfRequest = (owner: Fields, list: readonly unknown[]): Format | unde
 /** Returns the format of a truncated document, so that its reader can report the line at which the document is cut off. */
 const formatOfTorn = (text: string): Format | undefined => {
   if (!/^\s*[[{]/.test(text)) return undefined
+  if (/"schema_version"\s*:\s*"ATIF-v/.test(text)) return 'atif'
   if (/"projectHash"/.test(text)) return 'gemini-cli'
   if (/"traj"|"tool_calls"|"role"\s*:\s*"(?:tool|developer)"/.test(text)) return 'openai'
   if (/"role"/.test(text)) return /"ts"\s*:\s*\d/.test(text) ? 'roo' : 'anthropic'

@@ -31,6 +31,7 @@ describe('what can be exported', () => {
       ['palimpsest', 'jsonl'],
       ['anthropic', 'json'],
       ['markdown', 'md'],
+      ['atif', 'json'],
       ['vcon', 'vcon.json'],
       ['prov', 'jsonld'],
       ['claude-code', 'jsonl'],

@@ -44,7 +44,6 @@ const foreign = [
 /** Small files as these programs write them, in `test/samples/foreign`. */
 const files = [
   ['amp.json', 'an Amp thread'],
-  ['atif.json', 'an ATIF trajectory'],
   ['claude-sdk-stream.jsonl', 'Claude Code’s stream-json output'],
   ['claudeai.json', 'a Claude.ai export'],
   ['codex-exec.jsonl', 'the output of codex exec'],
