@@ -210,7 +210,7 @@ async function* partsOf(
   { format, at, isWhole, title }: Pick<ExportWishes, 'format' | 'at' | 'isWhole' | 'title'>,
 ): AsyncGenerator<ExportPart, void> {
   if (format === 'palimpsest' && isWhole) return yield* storedParts(chat)
-  if (format === 'anthropic') return yield* contextParts(await chat.context({ at }))
+  if (format === 'anthropic' || format === 'atif') return yield* contextParts(await chat.context({ at }))
   if (isSessionFormat(format)) return yield* itemParts(await chat.context({ at }))
   for await (const event of chat.events({ to: at })) yield eventPart(event)
   if (format !== 'html' && format !== 'palimpsest') return

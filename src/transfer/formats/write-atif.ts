@@ -120,7 +120,7 @@ const stepOf = ({ role, content, time, origin }: Said, results: readonly Block[]
 /** Returns blocks as a text, or as a list of parts if there is an image. What is neither is named in brackets. */
 const partsOf = (blocks: readonly Block[]): string | readonly Fields[] => {
   const parts = blocks.map((block): Fields => {
-    if (isBlock(block, 'text')) return { type: 'text', text: block.text }
+    if (isBlock(block, 'text') && typeof block.text === 'string') return { type: 'text', text: block.text }
     const { source } = block
     const { type, media_type: mediaType, data, url } = isFields(source) ? source : {}
     if (isBlock(block, 'image') && type === 'base64' && imageTypes.has(String(mediaType)))
