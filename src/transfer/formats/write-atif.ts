@@ -97,7 +97,7 @@ const stepOf = ({ role, content, time, origin }: Said, results: readonly Block[]
     ...(isReply && {
       ...(model !== undefined && { model_name: model }),
       ...(thinking.length > 0 && {
-        reasoning_content: thinking.map((block) => String(block['thinking'])).join('\n\n'),
+        reasoning_content: thinking.map((block) => block.thinking).join('\n\n'),
       }),
       ...(calls.length > 0 && { tool_calls: calls.map(callOf) }),
       ...(usage && { metrics: metricsOf(usage) }),
