@@ -2,7 +2,7 @@ import type { NewMessage } from '../../commands/command.ts'
 import type { Block } from '../../events/blocks.ts'
 import type { Message } from '../../events/events.ts'
 import { actionsOn } from './actions.ts'
-import type { ActionBody, ImportAction } from './plan.ts'
+import type { ActionBody, ImportAction, RefCovers } from './plan.ts'
 import type { LazyList, Shelf } from './shelf.ts'
 import { digest } from './source.ts'
 
@@ -40,12 +40,15 @@ interface Slot {
   readonly last: string
 }
 
-/** The history before an entry: the first `length` of `slots`, after the action `to`. */
+/** The history before an entry: after the action `to`, and the first `changes` changes, it had `length` slots. */
 interface Mark {
   readonly to: string | null
-  readonly slots: readonly Slot[]
+  readonly changes: number
   readonly length: number
 }
+
+/** A change other than an addition at the end: the slot or slots before it. */
+type Change = { readonly index: number; readonly slot: Slot } | { readonly slots: Slot[] }
 
 export const listEntries = (shelf: Shelf): EntryList => {
   const actions = actionsOn(shelf)
@@ -54,6 +57,7 @@ export const listEntries = (shelf: Shelf): EntryList => {
   let entries: Entry[] = []
   let places = new Map<string, number>()
   let slots: Slot[] = []
+  const changes: Change[] = []
   let last: string | null = null
   /** The last entry, which may still grow, and the index of its first action. */
   let open: { readonly said: EntryMessage; readonly index: number } | undefined
@@ -74,7 +78,7 @@ export const listEntries = (shelf: Shelf): EntryList => {
   }
 
   const append = (entry: Entry, said: EntryMessage): void => {
-    marks.set(entry.id, { to: last, slots, length: slots.length })
+    marks.set(entry.id, { to: last, changes: changes.length, length: slots.length })
     places.set(entry.id, entries.push(entry) - 1)
     open = undefined
     say(entry, said, [])
@@ -115,6 +119,27 @@ export const listEntries = (shelf: Shelf): EntryList => {
     return true
   }
 
+  const hide = (ref: string, covers: RefCovers, added: readonly Entry[]): Slot => {
+    const summary = added.flatMap((each) => saidBy(each).messages.map(withoutOrigin))
+    const body: ActionBody =
+      added.length > 0
+        ? { type: 'condense', covers, summary, method: 'client' }
+        : { type: 'truncate', covers, reason: 'the program dropped these messages' }
+    const marker = act(ref, body)
+    return { entries: added, first: marker, last: marker }
+  }
+
+  /** Edits an entry that is shown by itself, without a look at the others. Returns false for any other one. */
+  const edit = (ref: string, index: number, entry: Entry): boolean => {
+    const at = slots.findLastIndex((each) => each.entries.length === 1 && each.entries[0]?.id === entry.id)
+    const slot = slots[at]
+    if (!slot || entry.key === undefined) return false
+    changes.push({ index: at, slot })
+    slots[at] = hide(ref, { first: slot.first, last: slot.last }, [entry])
+    entries[index] = entry
+    return true
+  }
+
   /** Makes the history show these entries: what differs is condensed to what took its place; what is new at the end is added. */
   const align = (ref: string, wanted: readonly Entry[]): void => {
     const seen = wanted.filter(({ key }) => key !== undefined)
@@ -139,40 +164,45 @@ export const listEntries = (shelf: Shelf): EntryList => {
       }
       const [first, final] = [hidden[0], hidden.at(-1)]
       if (first && final) {
-        const covers = { first: first.first, last: final.last }
-        const summary = added.flatMap((each) => saidBy(each).messages.map(withoutOrigin))
-        const body: ActionBody =
-          added.length > 0
-            ? { type: 'condense', covers, summary, method: 'client' }
-            : { type: 'truncate', covers, reason: 'the program dropped these messages' }
-        const marker = act(ref, body)
-        next.push({ entries: added, first: marker, last: marker })
+        next.push(hide(ref, { first: first.first, last: final.last }, added))
         from = index
       }
       if (slot) next.push(slot)
       from += slot?.entries.length ?? 0
       hidden = []
     }
-    slots = next
+    if (next.length !== slots.length || next.some((slot, index) => slot !== slots[index])) {
+      changes.push({ slots })
+      slots = next
+    }
     const rest = new Set(seen.slice(from))
     const kept = wanted.findIndex((each) => rest.has(each))
+    const before = entries
     setEntries(kept < 0 ? wanted : wanted.slice(0, kept))
+    for (const { id } of before) if (!places.has(id)) marks.delete(id)
     for (const each of kept < 0 ? [] : wanted.slice(kept)) append(each, saidBy(each))
     if (rest.size === 0) open = undefined
+  }
+
+  const restore = (ref: string, mark: Mark): void => {
+    act(ref, { type: 'rewind', to: mark.to })
+    for (const change of changes.splice(mark.changes).toReversed())
+      if ('slots' in change) ({ slots } = change)
+      else slots[change.index] = change.slot
+    slots.length = mark.length
+    // Marks of what came later do not hold any more.
+    for (const [id, { changes: count, length }] of marks)
+      if (count > changes.length || length > slots.length) marks.delete(id)
   }
 
   /** Goes back to before the entry at this index. Returns false if nothing shown comes after. */
   const back = (ref: string, index: number): boolean => {
     const wanted = entries.slice(0, index)
-    const gone = entries.slice(index)
-    const first = gone.find(({ key }) => key !== undefined)
+    const first = entries.slice(index).find(({ key }) => key !== undefined)
     if (first) {
       const isEmpty = wanted.every(({ key }) => key === undefined)
-      const mark = isEmpty ? { to: null, slots: [], length: 0 } : marks.get(first.id)
-      if (mark) {
-        act(ref, { type: 'rewind', to: mark.to })
-        slots = mark.slots.slice(0, mark.length)
-      }
+      const mark = isEmpty ? { to: null, changes: 0, length: 0 } : marks.get(first.id)
+      if (mark) restore(ref, mark)
       align(ref, wanted)
     } else setEntries(wanted)
     return first !== undefined
@@ -196,7 +226,7 @@ export const listEntries = (shelf: Shelf): EntryList => {
       const index = places.get(said.id)
       const entry = shelved(said)
       if (index === undefined) append(entry, said)
-      else if (!extend(entry, said) && !isEqual(entry, entries[index]))
+      else if (!extend(entry, said) && !isEqual(entry, entries[index]) && !edit(ref, index, entry))
         change(ref, entries.with(index, entry))
     },
     rewind: (ref, id) => back(ref, places.get(id) ?? 0),
