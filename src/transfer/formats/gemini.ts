@@ -10,12 +10,14 @@ const known = new Set(['role', 'parts'])
 const owned = ['id', 'contents', 'history', 'systemInstruction', 'tools', 'model', 'config', 'authType']
 const roles = new Map<unknown, Role>([
   ['model', 'assistant'],
+  ['function', 'user'],
+  ['user', 'user'],
   ['system', 'system'],
 ])
 
 const isContent = ({ role, parts, type }: Fields): boolean =>
   type === undefined &&
-  (role === undefined || typeof role === 'string') &&
+  (role === undefined || roles.has(role)) &&
   Array.isArray(parts) &&
   parts.length > 0 &&
   !parts.some((part) => isFields(part) && typeof part['type'] === 'string')
@@ -30,7 +32,7 @@ export const gemini: DocumentFormat = {
       leaveOutFields(fields, known, notes)
       const { role = 'user', parts } = fields
       const content = blocksOfContent(parts, ids, notes)
-      return { line, kind: String(role), said: { role: roles.get(role) ?? ('user' as const), content } }
+      return { line, kind: String(role), said: { role: roles.get(role) ?? (role as Role), content } }
     })
     const seen = said.filter(({ kind, said: { content } }) => {
       if (content.length === 0) notes.leftOut(`message ${kind}`, 'it is empty')

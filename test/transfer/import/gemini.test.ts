@@ -1,3 +1,4 @@
+import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { textBlock } from '../../../src/events/blocks.ts'
 import { configurationOf, effective } from '../../../src/projections/effective.ts'
@@ -98,8 +99,15 @@ describe('contents of the Gemini API', () => {
     })
   })
 
-  it('a part that is none is a bad line', () => {
-    const text = JSON.stringify([...contents, { role: 'model', parts: [7] }])
-    expect(left(parseSession({ text, file: 'f' }))).toMatchObject({ _tag: 'BadLine', line: 1 })
+  it('a part that is none, or an unknown role, is a bad line; parts of other programs are not of this API', () => {
+    for (const content of [
+      { role: 'model', parts: [7] },
+      { role: 'robot', parts: [{ text: 'Hi.' }] },
+    ]) {
+      const text = JSON.stringify([...contents, content])
+      expect(left(parseSession({ text, file: 'f' }))).toMatchObject({ _tag: 'BadLine', line: 1 })
+    }
+    const other = JSON.stringify([{ role: 'agent', parts: [{ kind: 'text', text: 'Hi.' }] }])
+    expect(isLeft(parseSession({ text: other, file: 'f' }))).toBe(true)
   })
 })
