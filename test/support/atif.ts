@@ -23,12 +23,12 @@ const only =
     Object.keys(value).every((name) => name in fields) &&
     Object.entries(fields).every(([name, check]) => check(value[name]))
 
-const imageTypes = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
+const imageTypes = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'])
 const isPart = (part: unknown): boolean =>
   only({ type: (type) => type === 'text', text: isText })(part) ||
   only({
     type: (type) => type === 'image',
-    source: only({ media_type: (type) => imageTypes.includes(String(type)), path: isText }),
+    source: only({ media_type: (type) => imageTypes.has(String(type)), path: isText }),
   })(part)
 const isContent = (value: unknown): boolean => isText(value) || listOf(isPart)(value)
 const isTime = (value: unknown): boolean => isText(value) && !Number.isNaN(Date.parse(String(value)))
