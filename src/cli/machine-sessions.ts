@@ -1,5 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { homedir } from 'node:os'
+import { join } from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
 import { isBlock } from '../events/blocks.ts'
 import { parseSession } from '../transfer/formats/parse-session.ts'
@@ -11,7 +12,7 @@ import { filesIn, kindOf } from './session-files.ts'
 
 /** A session file of another program, in the folder in which the program keeps it. */
 export interface MachineSession {
-  readonly format: 'claude-code' | 'codex' | 'pi' | 'copilot'
+  readonly format: 'claude-code' | 'codex' | 'pi' | 'copilot' | 'gemini-cli'
   readonly file: string
   /** Size in bytes. */
   readonly size: number
@@ -39,6 +40,7 @@ const foldersOf = (env: Env): readonly (readonly [MachineSession['format'], stri
     ['codex', `${folder('codex')}/archived_sessions`],
     ['pi', `${folder('pi')}/sessions`],
     ['copilot', `${home}/.copilot/session-state`],
+    ['gemini-cli', `${env['GEMINI_CLI_HOME'] || home}/.gemini/tmp`],
   ]
 }
 
@@ -53,8 +55,11 @@ export const machineSessions = (env: Env): readonly MachineSession[] =>
     )
     .toSorted((one, other) => (one.time < other.time ? 1 : -1))
 
-const isSession = (format: string, file: string): boolean =>
-  format === 'copilot' ? file.endsWith('/events.jsonl') : !/\/(?:subagents\/|agent-)[^/]*$/.test(file)
+const isSession = (format: string, file: string): boolean => {
+  if (format === 'copilot') return file.endsWith('/events.jsonl')
+  if (format === 'gemini-cli') return /\/chats\/session-[^/]*$/.test(file)
+  return !/\/(?:subagents\/|agent-)[^/]*$/.test(file)
+}
 
 /** Number of bytes that are read to describe a session: the system prompt of a program may come first. */
 const headSize = 256 * 1024
@@ -62,20 +67,29 @@ const headSize = 256 * 1024
 /** Describes a session by the beginning of its file. */
 export const readHead = ({ file, format }: MachineSession): SessionHead => {
   const text = beginningOf(file)
-  const [, cwd] = /"cwd":\s*("(?:[^"\\]|\\.)*")/.exec(text) ?? []
-  const project = cwd === undefined ? undefined : String(JSON.parse(cwd))
+  const project = format === 'gemini-cli' ? rootBeside(file) : folderIn(text)
   const prompt = promptIn(text, file, format)
   return { ...(project !== undefined && { project }), ...(prompt !== undefined && { prompt }) }
 }
+
+const folderIn = (text: string): string | undefined => {
+  const [, cwd] = /"cwd":\s*("(?:[^"\\]|\\.)*")/.exec(text) ?? []
+  return cwd === undefined ? undefined : String(JSON.parse(cwd))
+}
+
+/** Returns the project's folder, which newer versions of Gemini CLI keep next to the folder of the session. */
+const rootBeside = (file: string): string | undefined =>
+  beginningOf(join(file, '../../.project_root')).trim() || undefined
 
 const beginningOf = (file: string): string => {
   const bytes = Buffer.alloc(headSize)
   try {
     const open = openSync(file, 'r')
     try {
-      const text = bytes.toString('utf8', 0, readSync(open, bytes, 0, headSize, 0))
+      const size = readSync(open, bytes, 0, headSize, 0)
+      const text = bytes.toString('utf8', 0, size)
       // The last line may be cut off.
-      return text.slice(0, text.lastIndexOf('\n') + 1)
+      return size < headSize ? text : text.slice(0, text.lastIndexOf('\n') + 1)
     } finally {
       closeSync(open)
     }
@@ -100,5 +114,5 @@ const promptIn = (text: string, file: string, format: string): string | undefine
 /** Makes an error for a machine without sessions, or without those of a format. */
 export const noSessionFound = (format: string | undefined): CliError => ({
   _tag: 'FileUnreadable',
-  message: `there is no session${format === undefined ? '' : ` of ${format}`} in the folders of Claude Code, Codex, pi and Copilot CLI: name a file`,
+  message: `there is no session${format === undefined ? '' : ` of ${format}`} in the folders of Claude Code, Codex, pi, Copilot CLI and Gemini CLI: name a file`,
 })

@@ -23,7 +23,7 @@ const rollout = [
   },
 ]
 
-/** A home with a session of Claude Code, one of its subagents, and a newer one of Codex. */
+/** A home with a session of Claude Code, one of its subagents, a newer one of Codex and an older one of Gemini CLI. */
 const inHome = (use: (run: (command: string) => ReturnType<typeof shell>) => Promise<void>): Promise<void> =>
   inDirectory(async (directory) => {
     const projects = join(directory, '.claude', 'projects', 'ledger')
@@ -37,8 +37,22 @@ const inHome = (use: (run: (command: string) => ReturnType<typeof shell>) => Pro
       join(sessions, 'rollout.jsonl'),
       rollout.map((line) => `${JSON.stringify(line)}\n`).join(''),
     )
+    const chats = join(directory, '.gemini', 'tmp', 'blog', 'chats')
+    await mkdir(join(chats, 'parent'), { recursive: true })
+    await writeFile(join(chats, '..', '.project_root'), '/home/dana/blog')
+    const session = {
+      sessionId: 'g',
+      projectHash: 'h',
+      messages: [{ id: '1', type: 'user', content: 'Draft it.' }],
+    }
+    for (const file of ['session-1.json', 'parent/2.json'])
+      await writeFile(join(chats, file), JSON.stringify(session, undefined, 2))
+    await utimes(join(chats, 'session-1.json'), 1_600_000_000, 1_600_000_000)
     await use((command) =>
-      shell(`HOME='${directory}' CLAUDE_CONFIG_DIR= CODEX_HOME= palimpsest ${command}`, directory),
+      shell(
+        `HOME='${directory}' CLAUDE_CONFIG_DIR= CODEX_HOME= GEMINI_CLI_HOME= palimpsest ${command}`,
+        directory,
+      ),
     )
   })
 
@@ -53,6 +67,7 @@ test('import without a file lists the sessions of this machine, newest first', (
     expect(rows.map(([, format, , , project, prompt]) => [format, project, prompt])).toEqual([
       ['codex', '/home/dana/site', 'Mend the link.'],
       ['claude-code', '/home/dana/ledger', expect.stringContaining('The monthly statement is off by a cent')],
+      ['gemini-cli', '/home/dana/blog', 'Draft it.'],
     ])
     expect(rows[1]?.[0]).toBe('2023-11-14T22:13:20.000Z')
     const json = await run('import --format claude-code --json')

@@ -244,7 +244,7 @@ describe('import', () => {
       )
       expect(stderr.trimEnd().split('\n')).toEqual([
         'error: empty.jsonl: the file is empty',
-        'error: notes.txt: not a session in any known format; if it is one, say which with --format (claude-code, codex, copilot, opencode, pi, roo, openai, responses, anthropic or palimpsest)',
+        'error: notes.txt: not a session in any known format; if it is one, say which with --format (claude-code, codex, copilot, gemini-cli, opencode, pi, roo, openai, responses, gemini, ai-sdk, atif, anthropic or palimpsest)',
         expect.stringMatching(
           /^error: torn\.jsonl, line 2: .*; fix the line, or skip it with --skip-bad-lines$/,
         ),

@@ -6,6 +6,7 @@ import { effective } from '../../src/projections/effective.ts'
 import type { Log } from '../../src/projections/path.ts'
 import { render } from '../../src/projections/render/render.ts'
 import { messagesOf } from '../../src/projections/effective.ts'
+import type { SessionFormatName } from '../../src/transfer/formats/plan.ts'
 import { clients } from '../../src/transfer/formats/sessions/clients.ts'
 import { type SessionView, sessionViewOf } from '../../src/transfer/formats/sessions/session-view.ts'
 import { histories } from '../support/histories.ts'
@@ -30,6 +31,10 @@ const asSaid = ({ messages }: SessionView): readonly (readonly [string, Block])[
     return [['user', { type: 'text', text: `<system-reminder>\n${all}\n</system-reminder>` }] as const]
   })
 
+/** Codex holds messages of the role system. */
+const asItems = ({ messages }: SessionView): readonly (readonly [string, Block])[] =>
+  messages.flatMap(({ role, blocks }) => blocks.map(({ block }) => [role, block] as const))
+
 /** What pi can hold of a block: texts and images; the text of a document; signed thinking. */
 const inPi = (block: Block): unknown => {
   if (isBlock(block, 'redacted_thinking'))
@@ -47,7 +52,43 @@ const inPi = (block: Block): unknown => {
   }
 }
 
-const imported = async (name: 'claude-code' | 'pi', view: SessionView): Promise<readonly Said[]> => {
+/** What Codex and opencode can hold of a block: no thinking, texts and images; opencode only texts in results. */
+const inOther = (name: 'codex' | 'opencode', block: Block, isOfResult = false): readonly unknown[] => {
+  if (isBlock(block, 'thinking') || isBlock(block, 'redacted_thinking')) return []
+  if (isBlock(block, 'tool_result')) {
+    const parts = (texts(block.content) as readonly Block[]).flatMap((each) => inOther(name, each, true))
+    const hasImage = parts.some((part) => (part as Block).type === 'image')
+    const content = hasImage
+      ? parts
+      : texts(parts.map((part) => (part as Block & { readonly text: string }).text).join('\n'))
+    const { is_error: isError, ...result } = block
+    return [{ ...result, content, ...(name === 'opencode' && isError === true && { is_error: isError }) }]
+  }
+  if (!isBlock(block, 'image') && !isBlock(block, 'document')) return [block]
+  const { type, data, media_type } = block.source as unknown as Readonly<Record<string, unknown>>
+  if (type === 'text') return [{ type: 'text', text: data }]
+  const isHeld = block.type === 'image' && (name === 'codex' || (type === 'base64' && !isOfResult))
+  if (isHeld && type === 'base64') return [{ type: 'image', source: { type, media_type, data } }]
+  if (isHeld)
+    return [{ type: 'image', source: { type, url: (block.source as { readonly url?: string }).url } }]
+  const kind = block.type === 'document' ? 'a document' : type === 'url' ? 'an image at a URL' : 'an image'
+  return [{ type: 'text', text: `[${kind} was here]` }]
+}
+
+/** In opencode, a result is in its call, so results have the order of the calls. */
+const inOrderOfCalls = (said: readonly Said[]): readonly Said[] => {
+  const places = new Map(
+    said.flatMap(([, block], place) =>
+      (block as Block).type === 'tool_use' ? [[(block as Block)['id'], place]] : [],
+    ),
+  )
+  const placeOf = ([, block]: Said): number => places.get((block as Block)['tool_use_id']) ?? 0
+  const isResult = ([, block]: Said): boolean => (block as Block).type === 'tool_result'
+  const results = said.filter(isResult).toSorted((one, other) => placeOf(one) - placeOf(other))
+  return said.map((each) => (isResult(each) ? (results.shift() ?? each) : each))
+}
+
+const imported = async (name: SessionFormatName, view: SessionView): Promise<readonly Said[]> => {
   const { write } = await clients[name].load()
   const store = await openStore('memory:')
   const text = [...write(view, target).lines].join('')
@@ -88,6 +129,36 @@ describe('a conversation at any position, exported and imported again', () => {
       { numRuns: scale < 1 ? runs(200) : 1_000 },
     )
   })
+
+  it.each(['codex', 'opencode'] as const)(
+    'has in %s the same effective history, save what is listed as lost',
+    async (name) => {
+      await fc.assert(
+        fc.asyncProperty(histories(30), position, async (log, picked) => {
+          fc.pre(log.length > 0)
+          const view = await viewOf(log, picked)
+          const said = name === 'codex' ? asItems(view) : asSaid(view)
+          const expected = said.flatMap(([role, block]) =>
+            inOther(name, block).map((held): Said => [role, held]),
+          )
+          fc.pre(expected.length > 0)
+          const { lost } = (await clients[name].load())(view, target)
+          const changed = said.filter(([, block]) =>
+            JSON.stringify(inOther(name, block)).includes(' was here]'),
+          )
+          const left = said.filter(([, block]) => inOther(name, block).length === 0)
+          expect(lost.some(({ kind }) => kind === 'media')).toBe(
+            changed.length > 0 || view.lost.some(({ kind }) => kind === 'media'),
+          )
+          expect(lost.filter(({ kind }) => kind === 'thinking').length).toBeGreaterThanOrEqual(
+            left.length > 0 ? 1 : 0,
+          )
+          expect(await imported(name, view)).toEqual(name === 'codex' ? expected : inOrderOfCalls(expected))
+        }),
+        { numRuns: scale < 1 ? runs(200) : 1_000 },
+      )
+    },
+  )
 
   it('leaves nothing out that it does not list', async () => {
     await fc.assert(

@@ -32,7 +32,7 @@ export const addExport = (program: Command, shell: Shell): void => {
     .description('write a conversation to standard output or to a file')
     .option(
       '--format <format>',
-      'palimpsest, anthropic, markdown (or md), html, vcon, prov, original, claude-code, codex, pi, opencode, or one registered by --load',
+      'palimpsest, anthropic, markdown (or md), html, atif, vcon, prov, original, claude-code, codex, pi, opencode, or one registered by --load',
       'palimpsest',
     )
     .option(
@@ -65,8 +65,9 @@ anthropic:  the body of a Messages API request; standard error lists the fields
 markdown:   a document with every message, and with what was hidden and why
 html:       the page of \`palimpsest serve\` about this conversation, in a file
             that opens without a server
-vcon, prov: for other programs, in the formats of IETF drafts and W3C PROV;
-            docs/interchange.md says what they cover
+atif, vcon, prov:
+            for other programs, in the formats of Harbor, IETF drafts and W3C
+            PROV; docs/interchange.md says what they cover
 original:   the file from which the conversation was imported, to the byte
 claude-code, codex, pi, opencode:
             what the model sees, as a new session of this client; standard error

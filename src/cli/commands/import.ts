@@ -55,9 +55,9 @@ export const addImport = (program: Command, shell: Shell): void => {
       'after',
       `
 Importing a file again adds only what is new. Without a file, lists the sessions
-of Claude Code, Codex, pi and Copilot CLI on this machine, newest first. In a
-pipe, each line is time, format, size in bytes, file, project and first prompt,
-separated by tabs.
+of Claude Code, Codex, pi, Copilot CLI and Gemini CLI on this machine, newest
+first. In a pipe, each line is time, format, size in bytes, file, project and
+first prompt, separated by tabs.
 
 Examples:
   palimpsest import

@@ -17,7 +17,7 @@ const format = z
   .string()
   .max(100)
   .describe(
-    'palimpsest, anthropic, markdown (or md), html, vcon, prov, claude-code, codex, pi, opencode, or a registered one',
+    'palimpsest, anthropic, markdown (or md), html, atif, vcon, prov, claude-code, codex, pi, opencode, or a registered one',
   )
 const withCalls = 'html: include the request of every call, as it was sent'
 const withForce = 'Export even if the content contains what looks like secrets'

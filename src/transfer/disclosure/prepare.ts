@@ -217,7 +217,7 @@ async function* partsOf(
   { format, at, isWhole, title }: Pick<ExportWishes, 'format' | 'at' | 'isWhole' | 'title'>,
 ): AsyncGenerator<ExportPart, void> {
   if (format === 'palimpsest' && isWhole) return yield* storedParts(chat)
-  if (format === 'anthropic') return yield* contextParts(await chat.context({ at }))
+  if (format === 'anthropic' || format === 'atif') return yield* contextParts(await chat.context({ at }))
   if (format === 'original') return yield* originalParts(chat)
   // A session that is copied from the original file has what a compaction hides, too.
   const isCopied = isSessionFormat(format) && (await formatOfOriginal(chat)) === format

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { badLineOf } from './bad-line.ts'
 import type { DocumentFormat } from './format.ts'
+import { isTrajectory } from './atif.ts'
 import { type ConversationDraft, entriesOfList } from './messages.ts'
 import type { ConversationPlan } from './plan.ts'
 import type { Shelf } from './shelf.ts'
@@ -52,8 +53,11 @@ export const documents =
 export const textOf = (lines: readonly FileLine[]): string => lines.map(({ text }) => text).join('\n')
 
 /** Returns the messages of an object that contains them: a request, a response, or a record of either. */
-export const messagesIn = ({ messages, traj, input, output, object, model }: Fields): unknown => {
-  if (messages !== undefined || traj !== undefined) return messages ?? traj
+export const messagesIn = ({ messages, traj, contents, history, ...owner }: Fields): unknown => {
+  const { input, output, object, model } = owner
+  if (isTrajectory(owner)) return owner['steps']
+  const listed = messages ?? traj ?? [contents, history].find(areContents)
+  if (listed !== undefined) return listed
   // A call and its output have these fields, too.
   const items = object === 'response' ? [input, output] : model === undefined ? [] : [input]
   const list = items.flatMap((each): unknown[] =>
@@ -61,6 +65,9 @@ export const messagesIn = ({ messages, traj, input, output, object, model }: Fie
   )
   return list.length > 0 ? list : undefined
 }
+/** Reports whether a value is a list of contents of the Gemini API. */
+const areContents = (list: unknown): boolean =>
+  Array.isArray(list) && list.some((content) => isFields(content) && Array.isArray(content['parts']))
 const hasMessages = (value: unknown): value is Fields => isFields(value) && Array.isArray(messagesIn(value))
 
 /** Reports whether a line contains a whole conversation. No single line of a multi-line document does. */

@@ -45,11 +45,9 @@ const foreign: readonly Foreign[] = [
       (type === 'thread.started' && isText(thread_id)) || (beginsWith(type, 'item.') && isFields(item)),
   },
   {
-    name: 'a Gemini CLI session',
+    name: 'Gemini CLI’s list of prompts',
     isAlike: true,
-    shows: (fields) =>
-      hasAll(fields, 'sessionId', 'projectHash') ||
-      (hasAll(fields, 'sessionId', 'messageId', 'type') && isText(fields['message'])),
+    shows: (fields) => hasAll(fields, 'sessionId', 'messageId', 'type') && isText(fields['message']),
   },
   {
     name: 'a Qwen Code session',
@@ -97,20 +95,6 @@ const foreign: readonly Foreign[] = [
     name: 'part of an OpenCode session (export the whole session with opencode export)',
     shows: ({ id, sessionID }) => isText(sessionID) && (beginsWith(id, 'msg_') || beginsWith(id, 'prt_')),
   },
-  {
-    name: 'a list of messages of the AI SDK',
-    shows: ({ role, parts, content }) =>
-      isText(role) &&
-      (objectsIn(parts).some(({ type }) => isText(type)) ||
-        objectsIn(content).some(
-          ({ type, toolCallId }) => (type === 'tool-call' || type === 'tool-result') && isText(toolCallId),
-        )),
-  },
-  {
-    name: 'a Gemini conversation',
-    shows: ({ role, parts, contents }) => (isText(role) && Array.isArray(parts)) || Array.isArray(contents),
-  },
-  { name: 'an ATIF trajectory', shows: (fields) => beginsWith(fields['schema_version'], 'ATIF-') },
   { name: 'a SWE-agent trajectory', shows: ({ trajectory, history }) => areLists(trajectory, history) },
   { name: 'the results of tau2-bench', shows: ({ simulations, tasks }) => areLists(simulations, tasks) },
   {

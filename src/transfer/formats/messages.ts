@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { Block } from '../../events/blocks.ts'
 import { check } from '../../events/check.ts'
-import { type Configuration, dataSchemas, type Role } from '../../events/events.ts'
+import { type Configuration, dataSchemas, type Origin, type Role } from '../../events/events.ts'
 import type { ConversationPlan, ImportAction } from './plan.ts'
 import type { LazyList, Shelf } from './shelf.ts'
 import { actionsOn } from './actions.ts'
@@ -38,6 +38,7 @@ export const parametersOf = (owner: Fields, known: readonly string[]): Configura
 export interface RoleContent {
   readonly role: Role
   readonly content: readonly Block[]
+  readonly origin?: Origin
 }
 
 /** A message from a list, with its line in the file. `kind` is the file's own term for the message. */
@@ -45,6 +46,10 @@ export interface ListedMessage {
   readonly line: number
   readonly kind: string
   readonly said: RoleContent
+  /** Name of the message that stays the same if it grows. Default: its index and content. */
+  readonly ref?: string
+  /** Time of the message in ISO 8601, UTC. */
+  readonly time?: string
 }
 
 /** Returns the actions of a list of messages: the configuration first, if it is not empty, then the messages. */
@@ -60,13 +65,13 @@ export const listActions = (
     notes.mapped('configuration')
     actions.add({ type: 'configure', ref: `configuration-${digest(configuration)}`, configuration })
   }
-  for (const [index, { line, kind, said }] of messages.entries()) {
+  for (const [index, { line, kind, said, ref = `${index}-${digest(said)}`, time }] of messages.entries()) {
     const problem = messageProblem(said)
     if (problem !== undefined) notes.bad(line, `message ${index}: ${problem}`)
     else {
       notes.mapped(`message ${kind}`)
       // With an index alone, a message of another conversation imported under the same id would be mistaken for this one.
-      actions.add({ type: 'message', ref: `${index}-${digest(said)}`, message: said })
+      actions.add({ type: 'message', ref, ...(time !== undefined && { time }), message: said })
     }
   }
   return actions.list()

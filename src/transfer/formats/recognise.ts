@@ -8,6 +8,7 @@ import {
 } from './errors.ts'
 import { alikeIn, foreignIn, foreignText } from './foreign.ts'
 import { documentFormats, lineFormats } from './built-in.ts'
+import { geminiCli } from './gemini-cli.ts'
 import { messagesIn } from './documents.ts'
 import { palimpsest } from './palimpsest.ts'
 import type { BuiltInFormat as Format } from './plan.ts'
@@ -55,7 +56,7 @@ const formatOfLine = (fields: Fields): { readonly name: Format } | undefined =>
   [palimpsest, ...lineFormats].find(({ recognises }) => recognises(fields))
 
 const formatOfDocument = (document: unknown): Format | undefined => {
-  if (isFields(document)) return formatOfOwner(document)
+  if (isFields(document)) return geminiCli.recognises(document) ? geminiCli.name : formatOfOwner(document)
   if (!Array.isArray(document)) return undefined
   const list = document.filter(isFields)
   if (list.some((item) => Array.isArray(item['traj']))) return 'openai'
@@ -77,6 +78,8 @@ const formatOfRequest = (owner: Fields, list: readonly unknown[]): Format | unde
 /** Returns the format of a truncated document, so that its reader can report the line at which the document is cut off. */
 const formatOfTorn = (text: string): Format | undefined => {
   if (!/^\s*[[{]/.test(text)) return undefined
+  if (/"schema_version"\s*:\s*"ATIF-v/.test(text)) return 'atif'
+  if (/"projectHash"/.test(text)) return 'gemini-cli'
   if (/"traj"|"tool_calls"|"role"\s*:\s*"(?:tool|developer)"/.test(text)) return 'openai'
   if (/"role"/.test(text)) return /"ts"\s*:\s*\d/.test(text) ? 'roo' : 'anthropic'
   return undefined

@@ -86,6 +86,7 @@ const exporters: ReadonlyMap<string, () => Promise<FormatExporter>> = new Map<
   ['palimpsest', async () => (await import('./write-palimpsest.ts')).palimpsestExporter],
   ['anthropic', async () => (await import('./write-anthropic.ts')).anthropicExporter],
   ['markdown', async () => (await import('./write-markdown.ts')).markdownExporter],
+  ['atif', async () => (await import('./write-atif.ts')).atifExporter],
   ['vcon', async () => exporterOfLog('vcon.json', await documents.vcon())],
   ['prov', async () => exporterOfLog('jsonld', await documents.prov())],
   ...sessionFormats.map(

@@ -33,7 +33,7 @@ const prepared = async (chat: Conversation, format: string, withhold: readonly n
   prepareExport(chat, { format, at: await chat.position(), isWhole: true, withhold, redact })
 
 describe('a withheld event', () => {
-  test.each(['markdown', 'anthropic', 'vcon', 'prov', 'html', 'events'])(
+  test.each(['markdown', 'anthropic', 'atif', 'vcon', 'prov', 'html', 'events'])(
     'leaves no word in %s',
     async (format) => {
       registerFormat({
@@ -137,7 +137,7 @@ describe('an export with a secret', () => {
   test('is refused unless the secret is left out or the export is forced', async () => {
     const { chat } = await scene()
     await chat.append({ role: 'user', content: `Use ${token}.` })
-    for (const format of ['palimpsest', 'markdown', 'anthropic', 'vcon', 'prov', 'html'])
+    for (const format of ['palimpsest', 'markdown', 'anthropic', 'atif', 'vcon', 'prov', 'html'])
       await expect(prepared(chat, format, [])).rejects.toMatchObject({
         _tag: 'SecretsFound',
         conversation: 'a',

@@ -31,6 +31,7 @@ describe('what can be exported', () => {
       ['palimpsest', 'jsonl'],
       ['anthropic', 'json'],
       ['markdown', 'md'],
+      ['atif', 'json'],
       ['vcon', 'vcon.json'],
       ['prov', 'jsonld'],
       ['claude-code', 'jsonl'],
@@ -70,8 +71,8 @@ describe('what can be exported', () => {
           `palimpsest export a --format ${format} --store ${url} --json`,
           folder,
         )
-        // A request is JSON either way, and so written that it can be shown; events are to the byte.
-        const isRequest = format === 'anthropic'
+        // A request or a trajectory is JSON either way, and so written that it can be shown; events are to the byte.
+        const isRequest = format === 'anthropic' || format === 'atif'
         expect(stdout).toBe(isRequest ? text.replaceAll('\u202e', String.raw`\u202e`) : text)
         if (isRequest) expect(JSON.parse(json)).toEqual(JSON.parse(text))
         else if (format === 'palimpsest') expect(json).toBe(text)

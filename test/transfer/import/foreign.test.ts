@@ -15,20 +15,9 @@ const foreign = [
     ),
   ],
   [
-    'a Gemini CLI session',
-    JSON.stringify(
-      { sessionId: 's', projectHash: 'h', messages: [{ id: 'm', type: 'user', content: 'Hi' }] },
-      undefined,
-      2,
-    ),
+    'Gemini CLI’s list of prompts',
+    JSON.stringify([{ sessionId: 's', messageId: 0, type: 'user', message: 'Hi' }]),
   ],
-  [
-    'a Gemini CLI session',
-    jsonl({ sessionId: 's', projectHash: 'h', startTime: 't' }, { id: 'm', type: 'user' }),
-  ],
-  ['a Gemini CLI session', JSON.stringify([{ sessionId: 's', messageId: 0, type: 'user', message: 'Hi' }])],
-  ['a Gemini conversation', JSON.stringify([{ role: 'user', parts: [{ text: 'Hi' }] }])],
-  ['a Gemini conversation', JSON.stringify({ contents: [{ role: 'user', parts: [] }] })],
   [
     'an Entire transcript',
     jsonl({ v: 1, agent: 'codex', cli_version: '1', type: 'user', ts: 't', content: [] }),
@@ -54,9 +43,7 @@ const foreign = [
 
 /** Small files as these programs write them, in `test/samples/foreign`. */
 const files = [
-  ['aisdk-modelmessage.json', 'a list of messages of the AI SDK'],
   ['amp.json', 'an Amp thread'],
-  ['atif.json', 'an ATIF trajectory'],
   ['claude-sdk-stream.jsonl', 'Claude Code’s stream-json output'],
   ['claudeai.json', 'a Claude.ai export'],
   ['codex-exec.jsonl', 'the output of codex exec'],
@@ -64,8 +51,6 @@ const files = [
   ['copilot-chat.json', 'a Copilot chat'],
   ['cursor-composer.json', 'a Cursor composer'],
   ['droid.jsonl', 'a Factory Droid session'],
-  ['gemini-checkpoint.json', 'a Gemini conversation'],
-  ['gemini.json', 'a Gemini CLI session'],
   ['kimi-context.jsonl', 'the context of a Kimi session'],
   ['langchain-lc.json', 'a list of LangChain messages'],
   ['langchain-messages.json', 'a list of LangChain messages'],
@@ -77,7 +62,6 @@ const files = [
   ['qwen.jsonl', 'a Qwen Code session'],
   ['swe.json', 'a SWE-agent trajectory'],
   ['tau2.json', 'the results of tau2-bench'],
-  ['uimessage.json', 'a list of messages of the AI SDK'],
 ] as const
 
 describe('a file of a format that is known and not supported', () => {
