@@ -142,7 +142,7 @@ describe('a conversation at any position, exported and imported again', () => {
             inOther(name, block).map((held): Said => [role, held]),
           )
           fc.pre(expected.length > 0)
-          const { lost } = (await clients[name].load())(view, target)
+          const { lost } = (await clients[name].load()).write(view, target)
           const changed = said.filter(([, block]) =>
             JSON.stringify(inOther(name, block)).includes(' was here]'),
           )
