@@ -8,16 +8,18 @@ import { isStored } from '../transfer/formats/plan.ts'
 import { blocksOf } from '../transfer/formats/actions.ts'
 import { clients } from '../transfer/formats/sessions/clients.ts'
 import type { CliError } from './errors.ts'
-import { filesIn, kindOf } from './session-files.ts'
+import { databaseNamed, filesIn, kindOf } from './session-files.ts'
 
 /** A session file of another program, in the folder in which the program keeps it. */
 export interface MachineSession {
-  readonly format: 'claude-code' | 'codex' | 'pi' | 'copilot' | 'gemini-cli'
+  readonly format: 'claude-code' | 'codex' | 'pi' | 'copilot' | 'gemini-cli' | 'opencode'
   readonly file: string
-  /** Size in bytes. */
+  /** Size in bytes; 0 for a session in a database. */
   readonly size: number
   /** Time of the last change, in ISO 8601. */
   readonly time: string
+  /** Description of a session in a database. */
+  readonly head?: SessionHead
 }
 
 /** Facts about a session from the beginning of its file. */
@@ -45,15 +47,38 @@ const foldersOf = (env: Env): readonly (readonly [MachineSession['format'], stri
 }
 
 /** Lists the sessions of this machine, newest first, without those of subagents. */
-export const machineSessions = (env: Env): readonly MachineSession[] =>
-  foldersOf(env)
-    .flatMap(([format, folder]) =>
-      filesIn(folder).flatMap(({ file, isFound }): readonly MachineSession[] => {
-        const stats = isFound && isSession(format, file) ? kindOf(file) : undefined
-        return stats ? [{ format, file, size: stats.size, time: stats.mtime.toISOString() }] : []
-      }),
-    )
-    .toSorted((one, other) => (one.time < other.time ? 1 : -1))
+export const machineSessions = async (env: Env): Promise<readonly MachineSession[]> =>
+  [...(await opencodeOf(env)), ...filesOf(env)].toSorted((one, other) => (one.time < other.time ? 1 : -1))
+
+const filesOf = (env: Env): readonly MachineSession[] =>
+  foldersOf(env).flatMap(([format, folder]) =>
+    filesIn(folder).flatMap(({ file, isFound }): readonly MachineSession[] => {
+      const stats = isFound && isSession(format, file) ? kindOf(file) : undefined
+      return stats ? [{ format, file, size: stats.size, time: stats.mtime.toISOString() }] : []
+    }),
+  )
+
+/** Lists the sessions in the database of opencode. A database that cannot be read has none. */
+const opencodeOf = async (env: Env): Promise<readonly MachineSession[]> => {
+  const data = env['XDG_DATA_HOME'] || join(env['HOME'] || homedir(), '.local/share')
+  const path = join(data, 'opencode/opencode.db')
+  if (!databaseNamed(path)) return []
+  const { openAt } = await import('../api/opencode-sessions.ts')
+  try {
+    const database = openAt(path)
+    const sessions = database.sessions().filter(({ isSubagent }) => !isSubagent)
+    database.close()
+    return sessions.map(({ id, time, project, title }) => ({
+      format: 'opencode',
+      file: `${path}#${id}`,
+      size: 0,
+      time,
+      head: { project, prompt: title },
+    }))
+  } catch {
+    return []
+  }
+}
 
 const isSession = (format: string, file: string): boolean => {
   if (format === 'copilot') return file.endsWith('/events.jsonl')
@@ -65,7 +90,8 @@ const isSession = (format: string, file: string): boolean => {
 const headSize = 256 * 1024
 
 /** Describes a session by the beginning of its file. */
-export const readHead = ({ file, format }: MachineSession): SessionHead => {
+export const readHead = ({ file, format, head }: MachineSession): SessionHead => {
+  if (head) return head
   const text = beginningOf(file)
   const project = format === 'gemini-cli' ? rootBeside(file) : folderIn(text)
   const prompt = promptIn(text, file, format)
@@ -114,5 +140,5 @@ const promptIn = (text: string, file: string, format: string): string | undefine
 /** Makes an error for a machine without sessions, or without those of a format. */
 export const noSessionFound = (format: string | undefined): CliError => ({
   _tag: 'FileUnreadable',
-  message: `there is no session${format === undefined ? '' : ` of ${format}`} in the folders of Claude Code, Codex, pi, Copilot CLI and Gemini CLI: name a file`,
+  message: `there is no session${format === undefined ? '' : ` of ${format}`} in the folders of Claude Code, Codex, pi, opencode, Copilot CLI and Gemini CLI: name a file`,
 })

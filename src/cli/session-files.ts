@@ -1,4 +1,4 @@
-import { type Dirent, readdirSync, type Stats, statSync } from 'node:fs'
+import { closeSync, type Dirent, openSync, readdirSync, readSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type FileUnreadable, fileUnreadable, noFiles, oneFileWanted } from '../transfer/formats/errors.ts'
 import { ownFormats } from '../transfer/formats/registry.ts'
@@ -33,6 +33,57 @@ export const sessionPaths = (files: readonly string[]): readonly SessionPath[] =
     const found = isFolder(file) ? filesIn(file) : []
     return found.length > 0 ? found : [{ file, isFound: false }]
   })
+
+/** A database of opencode that a path names: the database, or one session in it, as `DATABASE#SESSION`. */
+export interface NamedDatabase {
+  readonly path: string
+  readonly session?: string
+}
+
+/** Returns the database that a path names; undefined if the file is not a database. */
+export const databaseNamed = (file: string): NamedDatabase | undefined => {
+  if (isDatabase(file)) return { path: file }
+  const at = file.lastIndexOf('#')
+  return at > 0 && isDatabase(file.slice(0, at))
+    ? { path: file.slice(0, at), session: file.slice(at + 1) }
+    : undefined
+}
+
+const databaseHead = 'SQLite format 3\0'
+
+const isDatabase = (file: string): boolean => {
+  if (file === '-' || kindOf(file)?.isFile() !== true) return false
+  const bytes = Buffer.alloc(databaseHead.length)
+  try {
+    const open = openSync(file, 'r')
+    try {
+      return readSync(open, bytes, 0, bytes.length, 0) === bytes.length && bytes.toString() === databaseHead
+    } finally {
+      closeSync(open)
+    }
+  } catch {
+    return false
+  }
+}
+
+/** Replaces each database by the sessions in it. Throws `FileUnreadable` if one is not of opencode. */
+export const withSessionsInDatabases = async (
+  paths: readonly SessionPath[],
+): Promise<readonly SessionPath[]> => {
+  const all: SessionPath[] = []
+  for (const each of paths) {
+    const database = databaseNamed(each.file)
+    if (!database || database.session !== undefined) {
+      all.push(each)
+      continue
+    }
+    const { openAt } = await import('../api/opencode-sessions.ts')
+    const open = openAt(each.file)
+    for (const { id } of open.sessions().toReversed()) all.push({ file: `${each.file}#${id}`, isFound: true })
+    open.close()
+  }
+  return all
+}
 
 /** Returns the reason why a folder cannot be read as a session, or undefined for a file. */
 export const folderProblem = (path: string): FileUnreadable | undefined => {

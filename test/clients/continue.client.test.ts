@@ -98,7 +98,10 @@ const allowing = (lost: readonly Loss[], units: readonly Unit[], other: readonly
     const isLong = kind === 'result' && Math.max(said.length, beside?.[2]?.length ?? 0) > 10_000
     if (isLong && has('output-cut')) return [kind, id, said.slice(0, 1_000)]
     // A call without a result gets one from us, or from the client in its own words.
-    if (kind === 'result' && [said, beside?.[2]].some((text) => text === 'No result was recorded for this call.'))
+    if (
+      kind === 'result' &&
+      [said, beside?.[2]].some((text) => text === 'No result was recorded for this call.')
+    )
       return [kind, id]
     if (kind === 'call' && said === 'Task' && has('tool-renamed')) return unit.with(2, 'Agent')
     return unit
@@ -215,7 +218,10 @@ const ownSession = async (name: string, chat: Conversation, file: string, copied
   const bytes = await buffer((await chat.original()).pieces)
   const copy = (await readFile(file, 'utf8')).split('\n')
   const own = file.replace(copied, chat.id)
-  const lines = bytes.toString().split('\n').slice(0, copy.length - 1)
+  const lines = bytes
+    .toString()
+    .split('\n')
+    .slice(0, copy.length - 1)
   // The folder of a recorded session is not on this machine, and pi refuses it.
   if (name === 'pi') lines[0] = copy[0]?.replace(copied, chat.id) ?? ''
   await writeFile(own, `${lines.join('\n')}\n`)

@@ -5,13 +5,22 @@ import { visible, visibleLines } from '../../transfer/formats/visible.ts'
 import { fileUnreadable, type ImportError } from '../../transfer/formats/errors.ts'
 import { formats } from '../../transfer/formats/plan.ts'
 import { formatNames } from '../../transfer/formats/registry.ts'
-import type { Format, ImportResult, SessionStream } from '../../index.ts'
+import type { Format, ImportOptions, ImportResult, SessionStream, Store } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
 import { withBoundedHeap } from '../bounded-heap.ts'
 import { type CliError, failureOf, unknownChoice, usage } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { checkId } from '../options.ts'
-import { folderProblem, isFolder, kindOf, sessionPaths, type SessionPath } from '../session-files.ts'
+import {
+  databaseNamed,
+  folderProblem,
+  isFolder,
+  kindOf,
+  type NamedDatabase,
+  sessionPaths,
+  type SessionPath,
+  withSessionsInDatabases,
+} from '../session-files.ts'
 import type { CommandSession, Shell } from '../shell.ts'
 import { plural } from '../text.ts'
 import {
@@ -73,7 +82,7 @@ Examples:
       access(given, options)
       const context = shell.surroundings()
       const { machineSessions, noSessionFound, writeSessions } = await import('../views/session-list.ts')
-      const found = machineSessions(context.host.env).filter(
+      const found = (await machineSessions(context.host.env)).filter(
         ({ format }) => format === (options.format ?? format),
       )
       if (isLast !== true) return writeSessions(context, found)
@@ -84,7 +93,7 @@ Examples:
   const importGiven = shell.action(
     access,
     async (session: CommandSession, files: readonly string[], options: Options) => {
-      const paths = sessionPaths(files)
+      const paths = await withSessionsInDatabases(sessionPaths(files))
       const [only] = paths
       if (options.follow) {
         if (!only || paths.length > 1 || kindOf(only.file)?.isFile() !== true)
@@ -238,7 +247,8 @@ const access = (files: readonly string[], { format, id }: Options): 'created' =>
     throw toError(usage('standard input can be read only once: give - only once'))
   if (id !== undefined) checkId(id)
   const [only] = files
-  if (only !== undefined && only !== '-' && files.length === 1) checkReadable(only)
+  if (only !== undefined && only !== '-' && files.length === 1)
+    checkReadable(databaseNamed(only)?.path ?? only)
   return 'created'
 }
 
@@ -271,8 +281,10 @@ export const importFile = async (
   }
   try {
     const name = file === '-' ? 'standard input' : file
-    const session = { ...options, file: name, bytes: bytesOf(file, host) }
+    const database = databaseNamed(file)
     const wishes = { archive, ...(out.isTerminal && { progress }) }
+    if (database) return await importFromDatabase(store, database, options, { ...wishes, archive: false })
+    const session = { ...options, file: name, bytes: bytesOf(file, host) }
     return await withBoundedHeap(() => store.importSession(session, wishes))
   } catch (error) {
     const failure = failureOf(error)
@@ -282,6 +294,19 @@ export const importFile = async (
   } finally {
     bar.stop()
   }
+}
+
+/** Imports the one session that a path names. It is not archived, because what is read of the database is no file. */
+const importFromDatabase = async (
+  store: Store,
+  { path, session }: NamedDatabase,
+  { id, skipBadLines }: Omit<Options, 'archive'>,
+  wishes: ImportOptions,
+): Promise<ImportResult> => {
+  const { opencodeSessions } = await import('../../api/opencode-sessions.ts')
+  for await (const file of opencodeSessions(path, session))
+    return store.importSession({ ...file, id, skipBadLines }, wishes)
+  throw toError(fileUnreadable(path, new Error('there is no session in it')))
 }
 
 /**

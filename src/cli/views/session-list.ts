@@ -21,7 +21,9 @@ export const writeSessions = async (
   if (found.length === 0) throw toError(noSessionFound(undefined))
   if (out.isTerminal) {
     for (const { time, format, size, file, project = '', prompt = '' } of sessions) {
-      await out.line([`${time.slice(0, 16).replace('T', ' ')}  ${format}  ${bytesText(size)}  ${project}`])
+      await out.line([
+        `${time.slice(0, 16).replace('T', ' ')}  ${format}  ${size > 0 ? `${bytesText(size)}  ` : ''}${project}`,
+      ])
       if (prompt !== '') await out.line([`  ${cutToWidth(prompt, out.columns - 2)}`])
       await out.line([`  palimpsest import ${shellWord(file)}`, 'dim'])
     }

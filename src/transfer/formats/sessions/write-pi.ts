@@ -4,7 +4,13 @@ import { asUserMessage } from './as-user-message.ts'
 import { absentPart, type BlockPart, partOf, resultParts } from './block-parts.ts'
 import type { ViewMessage } from './session-view.ts'
 import type { Lose } from './session-loss.ts'
-import { linesWriter, type SessionTarget, fieldsIn, type SessionWriter, withFields } from './session-writer.ts'
+import {
+  linesWriter,
+  type SessionTarget,
+  fieldsIn,
+  type SessionWriter,
+  withFields,
+} from './session-writer.ts'
 
 /** Writes sessions of pi. */
 export const piWriter: SessionWriter = linesWriter(
