@@ -10,9 +10,18 @@ import type { KeyStore } from '../../src/store/seal/key-store.ts'
 /** Folder of the key files of this process. */
 let folder: string | undefined
 
-/** Returns the keys for a store without keys of its own: in memory for what has no address, otherwise the same for the same address. */
+/** Keys of adapters, by their `append`, which an adapter has in common with one that a test makes of it. */
+const ofAdapters = new WeakMap<object, KeyStore>()
+
+/** Returns the keys for a store without keys of its own: the same for the same address or adapter. */
 export const keysFor = (source: unknown): KeyStore => {
-  if (typeof source !== 'string' || source.startsWith('memory:')) return memoryKeys()
+  if (typeof source !== 'string') {
+    const adapter = Object(Object(source).append) as object
+    const keys = ofAdapters.get(adapter) ?? memoryKeys()
+    ofAdapters.set(adapter, keys)
+    return keys
+  }
+  if (source.startsWith('memory:')) return memoryKeys()
   if (folder === undefined) {
     const made = mkdtempSync(join(tmpdir(), 'palimpsest-keys-'))
     folder = made
