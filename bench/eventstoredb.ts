@@ -18,6 +18,7 @@ import { buildConversation, shown } from './build.ts'
 import { messageAt } from './messages.ts'
 import { blobIn } from './parts/blob.ts'
 import { frozenPart } from './parts/frozen.ts'
+import { besidePlain } from './parts/sealed.ts'
 import { inNewProcess } from './processes.ts'
 import { atLeast, atMost, count, duration, headText, type PartResult, partText } from './report.ts'
 import { alternate, type Contender, ratioOf, timed, timeOf } from './rounds.ts'
@@ -224,6 +225,20 @@ const listPart = async (url: string, others: string): Promise<PartResult> => {
   }
 }
 
+/** Encrypted content, on a server of its own: whoever opens a sealed store without its keys begins no conversation. */
+const sealedPart = async (): Promise<PartResult> => {
+  say('encrypted content …\n')
+  const server = await startServer([])
+  try {
+    const plain = await openStore(server.url)
+    await plain.conversation('plain').append(messageAt(0))
+    const sealed = await openStore(server.url, { seal: join(folder, 'keys.db') })
+    return await besidePlain({ plain, sealed }, 'on the protocol server of the tests', isQuick)
+  } finally {
+    await server.stop()
+  }
+}
+
 const memoryPart = async (url: string, ids: readonly string[]): Promise<PartResult> => {
   const child = new URL('children/memory-remote.ts', import.meta.url)
   const smallHeap = ['--max-old-space-size=64', '--max-semi-space-size=8']
@@ -279,6 +294,7 @@ try {
     partText(await frozenPart(url, ids[0] ?? '', isQuick)),
     listText,
     partText(await memoryPart(url, ids)),
+    partText(await sealedPart()),
     partText(await blobIn('EventStoreDB', () => remote, isQuick)),
   ]
   const text = `${[headText(loadBefore), ...texts].join('\n\n')}\n`

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { openStore, type Conversation } from '../../src/index.ts'
+import { openStore, type Conversation, type Store } from '../../src/index.ts'
 import { messageAt } from '../messages.ts'
 import { atMost, count, duration, type PartResult } from '../report.ts'
 import { alternate, type Contender, ratioOf, timed, timeOf } from '../rounds.ts'
@@ -7,20 +7,32 @@ import type { Setting } from '../setting.ts'
 
 const last = 50
 
-/** Measures what it costs to encrypt content: appends, and reads of the last messages, in the same conversation with keys and without. */
+/** Measures what it costs to encrypt content in SQLite. */
 export const sealed = async ({ folder, isQuick }: Setting): Promise<PartResult> => {
-  const [messages, rounds] = isQuick ? [20, 20] : [50, 200]
   const file = (name: string): string => `sqlite:${join(folder, name)}?synchronous=normal`
-  const stores = {
-    plain: await openStore(file('plain.db')),
-    sealed: await openStore(file('sealed.db'), { seal: join(folder, 'keys.db') }),
-  }
+  const plain = await openStore(file('plain.db'))
+  const withKeys = await openStore(file('sealed.db'), { seal: join(folder, 'keys.db') })
+  return besidePlain({ plain, sealed: withKeys }, 'with `synchronous=normal`', isQuick)
+}
+
+/**
+ * Measures what it costs to encrypt content: appends, and reads of the last messages, in a conversation with keys and in one without.
+ * Closes the stores.
+ *
+ * @param where phrase for the notes
+ */
+export const besidePlain = async (
+  stores: { readonly plain: Store; readonly sealed: Store },
+  where: string,
+  isQuick: boolean,
+): Promise<PartResult> => {
+  const [messages, rounds] = isQuick ? [20, 20] : [50, 200]
   const appends = await alternate(
-    Object.entries(stores).map(([name, store]) => appending(name, store.conversation('a'), messages)),
+    Object.entries(stores).map(([name, store]) => appending(name, store.conversation(name), messages)),
     rounds,
   )
   const loads = await alternate(
-    Object.entries(stores).map(([name, store]) => loading(name, store.conversation('a'))),
+    Object.entries(stores).map(([name, store]) => loading(name, store.conversation(name))),
     rounds,
   )
   for (const store of Object.values(stores)) await store.close()
@@ -31,7 +43,7 @@ export const sealed = async ({ folder, isQuick }: Setting): Promise<PartResult> 
       atMost(`load of ${last} messages, sealed`, ratioOf(loads, 'sealed', 'plain'), 1.5),
     ],
     notes: [
-      `An append takes ${duration(timeOf(appends, 'plain'))} without keys and ${duration(timeOf(appends, 'sealed'))} with them, and a load ${duration(timeOf(loads, 'plain'))} and ${duration(timeOf(loads, 'sealed'))}: medians of ${count(rounds)} rounds in turn, of ${count(messages)} appends each, with \`synchronous=normal\`. The process has read the messages before.`,
+      `An append takes ${duration(timeOf(appends, 'plain'))} without keys and ${duration(timeOf(appends, 'sealed'))} with them, and a load ${duration(timeOf(loads, 'plain'))} and ${duration(timeOf(loads, 'sealed'))}: medians of ${count(rounds)} rounds in turn, of ${count(messages)} appends each, ${where}. The process has read the messages before.`,
     ],
   }
 }

@@ -14,6 +14,7 @@ export const checkAppend = ({
   repeat,
   replaces = [],
   unchanged,
+  unwritten,
 }: AppendRequest): E.Either<InvalidInput, AppendRequest> => {
   if (!isText(stream) || stream === '') return E.left(invalidInput('stream', 'must be the name of a stream'))
   if (!Number.isSafeInteger(expected) || expected < -1)
@@ -39,6 +40,7 @@ export const checkAppend = ({
     ...(repeat && { repeat }),
     ...(replaced.length > 0 && { replaces: replaced }),
     ...(unchanged && { unchanged: unchanged.map((end) => ({ ...end })) }),
+    ...(unwritten && { unwritten: { ...unwritten } }),
   })
 }
 

@@ -75,6 +75,17 @@ export interface AppendRequest {
    * Other streams that must still end as the writer read them: if one does not, the append is a conflict. Only for stores with `scrub`.
    */
   readonly unchanged?: readonly ReadEnd[]
+  /**
+   * Prefix of the names of streams of which none may have been written since a checkpoint that `changed` returned: if one was, the append
+   * is a conflict. Only for stores with `scrub`.
+   */
+  readonly unwritten?: UnwrittenStreams
+}
+
+/** Streams of which none was written since a checkpoint. */
+export interface UnwrittenStreams {
+  readonly prefix: string
+  readonly since: Checkpoint
 }
 
 /**

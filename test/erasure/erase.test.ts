@@ -15,7 +15,7 @@ import { casesOf } from '../support/history-predicates.ts'
 import { histories } from '../support/histories.ts'
 import { moments } from '../support/model.ts'
 import { violations } from '../support/predicates.ts'
-import { runs } from '../support/runs.ts'
+import { runs, scale } from '../support/runs.ts'
 import { temporaryFolder } from '../support/stores.ts'
 import { write } from '../support/write.ts'
 
@@ -45,50 +45,55 @@ const logOf = async (chat: TaskConversation): Promise<Log> => {
 }
 
 describe('after an erasure of any events of any log', () => {
-  test('no file has their words, the proofs hold, and every position has a request that the API takes', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        histories(40).filter(({ length }) => length > 0),
-        fc.array(fc.nat(60), { minLength: 1, maxLength: 8 }),
-        async (history, picked) => {
-          const folder = temporaryFolder()
-          const log = withNeedles(history)
-          const adapter = right(await openSqlite(`sqlite:${join(folder, 'store.db')}`)())
-          await write(adapter, 'c', log)
-          const store = storeOn(adapter, { kind: 'test' })
-          const chat = taskConversation(store.conversation('c'))
-          const before = await logOf(chat)
-          const positions = [...new Set(picked.map((at) => at % log.length))]
-          const erased = await chat.erase({ positions, by: 'ann' })()
-          if ('left' in erased) {
-            expect(erased.left._tag).toBe('CannotErase')
+  const timeout = 900_000 * Math.max(1, scale / 2)
+  test(
+    'no file has their words, the proofs hold, and every position has a request that the API takes',
+    { timeout },
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          histories(40).filter(({ length }) => length > 0),
+          fc.array(fc.nat(60), { minLength: 1, maxLength: 8 }),
+          async (history, picked) => {
+            const folder = temporaryFolder()
+            const log = withNeedles(history)
+            const adapter = right(await openSqlite(`sqlite:${join(folder, 'store.db')}`)())
+            await write(adapter, 'c', log)
+            const store = storeOn(adapter, { kind: 'test' })
+            const chat = taskConversation(store.conversation('c'))
+            const before = await logOf(chat)
+            const positions = [...new Set(picked.map((at) => at % log.length))]
+            const erased = await chat.erase({ positions, by: 'ann' })()
+            if ('left' in erased) {
+              expect(erased.left._tag).toBe('CannotErase')
+              right(await store.close()())
+              return
+            }
+            const gone = new Set(erased.right.positions)
+            const bytes = bytesIn(folder)
+            for (const event of log)
+              for (const needle of JSON.stringify(event.data).match(/needle[0-9a-f]{32}/g) ?? [])
+                expect(formsIn(bytes, formsOf(needle))).toEqual(gone.has(event.position) ? [] : ['plain'])
+            const after = await logOf(chat)
+            expect(after.slice(0, log.length).map(({ position }) => position)).toEqual(
+              before.map(({ position }) => position),
+            )
+            for (const [index, event] of after.slice(0, log.length).entries())
+              if (!gone.has(index)) expect(event).toEqual(before[index])
+            const verified = right(await chat.verify()())
+            expect(verified.discrepancy).toBeUndefined()
+            expect(verified).toMatchObject({ events: after.length })
+            expect(verified.discrepancy).toBeUndefined()
+            expect(verified.erased ?? 0).toBe(gone.size)
+            for (const [at, request] of casesOf(after, moments(after), {}).entries())
+              expect(violations(request), `at ${at}`).toEqual([])
+            for (let at = 0; at < after.length; at++)
+              expect(render(right(await chat.context({ at })()))).toEqual(render(effective(after, at)))
             right(await store.close()())
-            return
-          }
-          const gone = new Set(erased.right.positions)
-          const bytes = bytesIn(folder)
-          for (const event of log)
-            for (const needle of JSON.stringify(event.data).match(/needle[0-9a-f]{32}/g) ?? [])
-              expect(formsIn(bytes, formsOf(needle))).toEqual(gone.has(event.position) ? [] : ['plain'])
-          const after = await logOf(chat)
-          expect(after.slice(0, log.length).map(({ position }) => position)).toEqual(
-            before.map(({ position }) => position),
-          )
-          for (const [index, event] of after.slice(0, log.length).entries())
-            if (!gone.has(index)) expect(event).toEqual(before[index])
-          const verified = right(await chat.verify()())
-          expect(verified.discrepancy).toBeUndefined()
-          expect(verified).toMatchObject({ events: after.length })
-          expect(verified.discrepancy).toBeUndefined()
-          expect(verified.erased ?? 0).toBe(gone.size)
-          for (const [at, request] of casesOf(after, moments(after), {}).entries())
-            expect(violations(request), `at ${at}`).toEqual([])
-          for (let at = 0; at < after.length; at++)
-            expect(render(right(await chat.context({ at })()))).toEqual(render(effective(after, at)))
-          right(await store.close()())
-        },
-      ),
-      { numRuns: runs(100) },
-    )
-  })
+          },
+        ),
+        { numRuns: runs(100) },
+      )
+    },
+  )
 })

@@ -106,8 +106,8 @@ test('whatever another erasure does between two reads of this one, each event is
 })
 
 describe.each(['memory', 'sqlite'])('a legal hold that begins during an erasure (%s)', (kind) => {
-  /** A store in which somebody holds the conversation right before the n-th part of an erasure is written. */
-  const heldBefore = async (part: number) => {
+  /** A store in which somebody holds the conversation or its fork, right before the n-th part of an erasure is written. */
+  const heldBefore = async (part: number, held = 'task-42') => {
     const file = join(temporaryFolder(), 'store.db')
     const adapter = kind === 'memory' ? memoryStore() : right(await openSqlite(`sqlite:${file}`)())
     let parts = 0
@@ -115,7 +115,7 @@ describe.each(['memory', 'sqlite'])('a legal hold that begins during an erasure 
       if (request.replaces && ++parts === part) right(await other.hold({ by: 'legal' })())
       return adapter.append(request)()
     }
-    const other = taskConversation(storeOn(adapter, { kind: 'test' }).conversation('task-42'))
+    const other = taskConversation(storeOn(adapter, { kind: 'test' }).conversation(held))
     const store = storeOn({ ...adapter, append }, { kind: 'test' })
     atEnd(async () => void (await store.close()()))
     const chat = taskConversation(store.conversation('task-42'))
@@ -132,6 +132,15 @@ describe.each(['memory', 'sqlite'])('a legal hold that begins during an erasure 
     const { chat } = await heldBefore(1)
     expect(await chat.erase({ by: 'ann' })()).toMatchObject({
       left: { _tag: 'CannotErase', message: expect.stringMatching(/^nothing .*legal hold of legal/) },
+    })
+    expect(await erasedIn(chat)).toBe(0)
+  })
+
+  it('lets nothing be erased that a fork shows, which is held between the last check and the write', async () => {
+    const { chat } = await heldBefore(1, 'fork')
+    right(await chat.fork('fork')())
+    expect(await chat.erase({ by: 'ann' })()).toMatchObject({
+      left: { _tag: 'CannotErase', message: expect.stringMatching(/^nothing .*fork fork.*hold of legal/) },
     })
     expect(await erasedIn(chat)).toBe(0)
   })

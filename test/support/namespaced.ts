@@ -30,6 +30,9 @@ export const namespaced = (store: EventStore, namespace: string): EventStore => 
           ...(append.unchanged && {
             unchanged: append.unchanged.map((one) => ({ ...one, stream: outside(one.stream) })),
           }),
+          ...(append.unwritten && {
+            unwritten: { ...append.unwritten, prefix: outside(append.unwritten.prefix) },
+          }),
         }
       : append
   const hashes = new Map<string, string>()

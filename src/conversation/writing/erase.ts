@@ -15,7 +15,13 @@ import { pacer } from '../../store/breath.ts'
 import { despiteConflicts } from '../../store/conflicts.ts'
 import { conflict, type ReadError, type StoreError } from '../../store/errors.ts'
 import { eventsAt, keyOfPlace, lastRevision, pagesOf } from '../../store/pages.ts'
-import { type EventReplacement, type EventStore, maxReplaced, type RecordedEvent } from '../../store/port.ts'
+import {
+  type Checkpoint,
+  type EventReplacement,
+  type EventStore,
+  maxReplaced,
+  type RecordedEvent,
+} from '../../store/port.ts'
 import { readStreamEnd } from '../../store/whole/whole-writes.ts'
 import { contentsAt, removeContents } from '../../store/whole/erased-contents.ts'
 import { coveringText, createHoldFinder, type HoldFinder } from '../beside/hold-finder.ts'
@@ -151,18 +157,20 @@ export async function* erase(
     const part = yield* catchTyped<StoreError, readonly Erasable[]>(() => upTo(maxReplaced, found))
     if (part.length === 0) break
     const writing = despiteConflicts(async function* (): Fallible<EraseError, readonly Erasable[]> {
+      const seen = yield* lastRevision(events, streamOf(conversation))
+      const left = dryRun ? part : yield* wholeAmong(events, part)
+      // Read before the holds, so that a hold that begins from here on, on a fork too, is a conflict.
+      const notes = yield* lastRevision(events, notesStreamOf(conversation))
+      const { checkpoint } = yield* unwrap(events.changed(notesStreamOf(''), undefined))
       // The first position is the one that most forks show.
       const shown = part.find(({ kind }) => kind === 'events')?.at
       const cover = yield* holds.holding(conversation, shown)
       if (cover) return yield cannotErase(conversation, coveringText(cover, shown), isBegun)
       if (dryRun) return part
-      // Read before the hold, so that a hold that begins from here on is a conflict.
-      const notes = yield* lastRevision(events, notesStreamOf(conversation))
       yield* checkNotHeld(events, holds, conversation, isBegun)
-      const seen = yield* lastRevision(events, streamOf(conversation))
-      const left = yield* wholeAmong(events, part)
+      const read = { seen, notes, checkpoint }
       if (left.length > 0)
-        yield* record(events, actor, conversation, left, { ...options, by, reason, time, seen, notes })
+        yield* record(events, actor, conversation, left, { ...options, by, reason, time, ...read })
       return left
     })
     const written = await run(writing)
@@ -409,6 +417,8 @@ interface RecordOptions extends Omit<EraseOptions, 'notes'> {
   readonly seen: number
   /** Last revision of the conversation's notes, in which nobody held it. */
   readonly notes: number
+  /** Last checkpoint of the store before the holds were read; undefined if the store does not tell. */
+  readonly checkpoint: Checkpoint | undefined
 }
 
 /** Replaces events by their forms without content, and appends the event that says so. */
@@ -417,7 +427,7 @@ async function* record(
   actor: Actor,
   conversation: string,
   erased: readonly Erasable[],
-  { by, reason, again, time, seen, notes }: RecordOptions,
+  { by, reason, again, time, seen, notes, checkpoint }: RecordOptions,
 ): Fallible<EraseError, void> {
   const end = yield* readChainEnd(store, conversation)
   for await (const page of pagesOf(store, streamOf(conversation), { from: seen + 1, to: end.revision }))
@@ -439,6 +449,7 @@ async function* record(
       events: chain.events,
       expected: end.revision,
       unchanged: [{ stream: notesStreamOf(conversation), expected: notes }],
+      ...(checkpoint !== undefined && { unwritten: { prefix: notesStreamOf(''), since: checkpoint } }),
       replaces: erased.map(({ stream, revision, event }) => ({ stream, revision, event })),
     }),
   )

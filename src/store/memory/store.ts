@@ -38,12 +38,18 @@ export const memoryStore = (url = 'memory:', mark: string = randomUUID()): Event
     expected,
     replaces = [],
     unchanged = [],
+    unwritten,
   }: AppendRequest): E.Either<Conflict | InvalidInput, AppendOutcome> => {
     const recorded = streams.get(stream) ?? []
     const actual = recorded.length - 1
     for (const { stream: other, expected: last } of unchanged) {
       const now = (streams.get(other)?.length ?? 0) - 1
       if (now !== last) return E.left(conflict(other, last, now))
+    }
+    if (unwritten) {
+      const { position } = parseCheckpoint(unwritten.since) ?? { position: -1 }
+      if (all.slice(position + 1).some((event) => event.stream.startsWith(unwritten.prefix)))
+        return E.left(conflict(stream, expected, actual))
     }
     if (actual !== expected) {
       const isRepeat = events.every(({ id }, index) => recorded[expected + 1 + index]?.id === id)

@@ -149,7 +149,7 @@ export async function* sealStore(inner: EventStore, keys: KeyStore): Fallible<St
 
   /** Returns an append with its events sealed. */
   const sealedAppend = (
-    { events, replaces = [], unchanged, ...rest }: AppendRequest,
+    { events, replaces = [], unchanged, unwritten, ...rest }: AppendRequest,
     forms: AppendRequest['forms'] = [],
     own: StreamKeys,
   ): AppendRequest => ({
@@ -162,7 +162,11 @@ export async function* sealStore(inner: EventStore, keys: KeyStore): Fallible<St
       return sealedEvent(event, forms[index] ?? provableForm(event), key)
     }),
     // Only a store that can replace events knows the two.
-    ...(inner.scrub && { ...(replaces.length > 0 && { replaces }), ...(unchanged && { unchanged }) }),
+    ...(inner.scrub && {
+      ...(replaces.length > 0 && { replaces }),
+      ...(unchanged && { unchanged }),
+      ...(unwritten && { unwritten }),
+    }),
   })
 
   const isErasedAtAnotherTime = ({ stream, revision, event }: EventReplacement): boolean => {
@@ -319,15 +323,18 @@ const erasuresOf = (replaces: readonly EventReplacement[]): Map<string, KeyErasu
   return erasures
 }
 
-/** Fails if one of the streams that must not have changed has. A writer that is quicker than the append is not noticed. */
+/** Fails if one of the streams that must not have changed, or been written, has. A writer that is quicker than the append is not noticed. */
 async function* checkUnchanged(
   inner: EventStore,
-  { unchanged = [] }: AppendRequest,
+  { stream: own, expected: last, unchanged = [], unwritten }: AppendRequest,
 ): Fallible<StoreError, void> {
   for (const { stream, expected } of unchanged) {
     const actual = yield* lastRevision(inner, stream)
     if (actual !== expected) return yield conflict(stream, expected, actual)
   }
+  if (!unwritten) return
+  const { streams } = yield* unwrap(inner.changed(unwritten.prefix, unwritten.since))
+  if (streams?.size !== 0) return yield conflict(own, last, last)
 }
 
 /** Fails if one of the events to erase was stored in the open, in a store that cannot replace events. */

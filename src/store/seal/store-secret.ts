@@ -25,7 +25,9 @@ export const sealStream = 'seal'
 const firstOf = (name: string): StreamRange => ({ stream: name, from: 0, direction: 'forwards', limit: 1 })
 
 /** Fails with `StoreDenied` if a store is sealed and was opened without keys. */
-export async function* checkHasKeys(store: EventStore): Fallible<StoreError, void> {
+export async function* checkHasKeys(
+  store: Pick<EventStore, 'read' | 'isSealed' | 'url'>,
+): Fallible<StoreError, void> {
   if (store.isSealed || (yield* unwrap(store.read(firstOf(sealStream)))).length === 0) return
   yield {
     _tag: 'StoreDenied',

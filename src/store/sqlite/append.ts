@@ -1,9 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
 import { hashOf, type StoredEvent } from '../../events/codec.ts'
+import { parseCheckpoint } from '../checkpoints.ts'
 import { type Conflict, conflict, type StoreError } from '../errors.ts'
 import { createLruCache } from '../lru.ts'
-import type { AppendRequest, AppendOutcome, EventReplacement } from '../port.ts'
+import type { AppendRequest, AppendOutcome, EventReplacement, UnwrittenStreams } from '../port.ts'
 
 export type SqliteAppendResult = E.Either<StoreError | Conflict, AppendOutcome>
 
@@ -51,6 +52,10 @@ export const appendStatements = (db: DatabaseSync, ride: () => void, due: () => 
     ),
     idAt: db.prepare('SELECT id FROM events WHERE stream = ? AND revision = ?'),
     replace: db.prepare('UPDATE events SET data = ?, metadata = ? WHERE stream = ? AND revision = ?'),
+    since: db.prepare(
+      `SELECT 1 FROM streams WHERE id IN (SELECT stream FROM events WHERE position > ?)
+       AND substr(name, 1, length(?)) = ? LIMIT 1`,
+    ),
     end: db.prepare('UPDATE streams SET hash = ? WHERE id = ? AND last = ?'),
   }
   // A revision that is too large for a number must fail only the appends to its own stream, not the whole transaction.
@@ -91,12 +96,16 @@ export const appendStatements = (db: DatabaseSync, ride: () => void, due: () => 
   const lastIn = (id: number | undefined): number =>
     id === undefined ? -1 : Number(statements.last.get(id)?.['revision'] ?? -1)
 
+  const isUnwritten = ({ prefix, since }: UnwrittenStreams): boolean =>
+    statements.since.get(parseCheckpoint(since)?.position ?? 0, prefix, prefix) === undefined
+
   const write = (request: AppendRequest): AppendAttempt => {
-    const { stream, expected, unchanged = [] } = request
+    const { stream, expected, unchanged = [], unwritten } = request
     for (const { stream: other, expected: read } of unchanged) {
       const last = lastIn(idOf(other))
       if (last !== read) return { outcome: E.left(conflict(other, read, last)) }
     }
+    if (unwritten && !isUnwritten(unwritten)) return { outcome: E.left(conflict(stream, expected, expected)) }
     const known = streams.get(stream)
     // Events are never removed, so a revision that was seen still exists; the index shows whether another writer has the next one.
     const next = known?.last === expected ? insert(known.id, request) : undefined

@@ -4,6 +4,7 @@ import * as TE from 'fp-ts/lib/TaskEither.js'
 import type { StoredEvent } from '../../events/codec.ts'
 import { type EventForm, provableForm } from '../../events/erased-form.ts'
 import { type EventTooLarge, type InvalidInput, invalidInput } from '../../events/errors.ts'
+import { conversationOf } from '../../events/ids.ts'
 import { run, unwrap, type Fallible } from '../../result/fallible.ts'
 import { cutLiterals } from '../blobs/cut.ts'
 import { withLargeContent } from '../blobs/large-content.ts'
@@ -13,6 +14,7 @@ import type { StoreError } from '../errors.ts'
 import { isCut, isMarked, markStart } from '../marks.ts'
 import { eventsAt, keyOfPlace } from '../pages.ts'
 import type { AppendOutcome, AppendRequest, EventStore, EventReplacement, WritePart } from '../port.ts'
+import { checkBeginning } from '../seal/check-beginning.ts'
 import { canBeMarked, markEvents, partOf, removeMark, withMark } from './parts.ts'
 import { withWholeWrites } from './whole-writes.ts'
 
@@ -38,6 +40,7 @@ export const layeredStore = (adapter: EventStore, threshold: number): LayeredSto
   const { beginnings } = adapter
   const underWay = new Set<Promise<unknown>>()
   const { read } = withLargeContent(adapter)
+  let mayBegin = adapter.isSealed === true
 
   /** Gives the events that replace others the marks that the others have. */
   async function* withMarksOfReplaced(
@@ -99,6 +102,19 @@ export const layeredStore = (adapter: EventStore, threshold: number): LayeredSto
       : tracked(run(appendCut({ ...checked.right, ...forms })))
   }
 
+  const append = (request: AppendRequest): Promise<E.Either<AppendError, AppendOutcome>> => {
+    const { events, part, replaces } = request
+    const isPlain = !part && !replaces && areSmall(events, limits) && !events.some(hasMark)
+    // The adapter checks and copies the request.
+    return isPlain ? adapter.append(request)() : appendPrepared(request)
+  }
+
+  /** Appends the first events of a conversation. Nothing is stored before the check, large content included. */
+  async function* begin(request: AppendRequest): Fallible<AppendError, AppendOutcome> {
+    mayBegin = yield* checkBeginning(adapter, request.stream)
+    return yield* unwrap(append(request))
+  }
+
   return {
     ...withWholeWrites(withLargeContent(adapter)),
     adapter,
@@ -114,12 +130,10 @@ export const layeredStore = (adapter: EventStore, threshold: number): LayeredSto
       if (areSmall([event], limits) && !hasMark(event)) return E.right(undefined)
       return isMarked(event) ? E.left(reserved) : planOutside([event], limits)
     },
-    append: (request) => () => {
-      const { events, part, replaces } = request
-      const isPlain = !part && !replaces && areSmall(events, limits) && !events.some(hasMark)
-      // The adapter checks and copies the request.
-      return isPlain ? adapter.append(request)() : appendPrepared(request)
-    },
+    append: (request) => () =>
+      request.expected === -1 && !mayBegin && conversationOf(request.stream) !== undefined
+        ? tracked(run(begin(request)))
+        : append(request),
     close: () => async () => {
       await Promise.allSettled(underWay)
       return adapter.close()()

@@ -168,6 +168,24 @@ export const writing: readonly ContractRule[] = [
     },
   },
   {
+    title: 'a store with scrub replaces nothing if a stream with a prefix was written since a checkpoint',
+    run: async (store) => {
+      if (!store.scrub) return
+      const [first = event()] = [event()].map(erasable)
+      await right(store.append({ stream: 'a', events: [first], expected: -1 }))
+      await right(store.append({ stream: 'b-1', events: [event()], expected: -1 }))
+      const { checkpoint: since = '' } = await right(store.changed('b-', undefined))
+      await right(store.append({ stream: 'b-2', events: [event()], expected: -1 }))
+      const replaces = [{ stream: 'a', revision: 0, event: erased(first) }]
+      const more = event()
+      const request = { stream: 'a', events: [more], expected: 0, replaces }
+      await errorOf(store.append({ ...request, unwritten: { prefix: 'b-', since } }))
+      assert.deepEqual((await forwards(store, 'a')).map(texts), [first])
+      await right(store.append({ ...request, unwritten: { prefix: 'c-', since } }))
+      assert.deepEqual((await forwards(store, 'a')).map(texts), [replaces[0]?.event, more])
+    },
+  },
+  {
     title:
       'a store with scrub replaces events also if the append is a repeat, but not if another stream has moved',
     run: async (store) => {

@@ -199,6 +199,38 @@ describe.each([
       _tag: 'DecodeFailed',
     })
   })
+
+  it('begins no conversation in the open without its keys', async () => {
+    const given = await scene()
+    const url = given.url.replace(/[?&]seal=.*/, '')
+    const open = { url, options: { largeContent: 1_024 } }
+    const before = await openStore(open.url, open.options)
+    atEnd(before.close)
+    await before.conversation('old').append(user('In the open.'))
+    await (await given.open()).conversation('sealed').append(user(card))
+    const plain = await openStore(open.url, open.options)
+    atEnd(plain.close)
+    const refused = {
+      _tag: 'StoreDenied',
+      message: expect.stringContaining('opened without its keys: add them to its URL') as string,
+    }
+    const chat = plain.conversation('new')
+    await expect(chat.append(user(card.repeat(500)))).rejects.toMatchObject(refused)
+    await expect(chat.say(user(card))).rejects.toMatchObject(refused)
+    await expect(plain.conversation('sealed').note({ kind: 'title', data: card })).rejects.toMatchObject({
+      _tag: 'DecodeFailed',
+    })
+    const text = JSON.stringify({ messages: [user(card), assistant('Noted.')] })
+    await expect(plain.importSession({ text, file: 'session.json', id: 'new' })).rejects.toMatchObject(
+      refused,
+    )
+    expect(isAnywhere(given)).toBe(false)
+    await expect(chat.position()).rejects.toMatchObject({ _tag: 'ConversationNotFound' })
+    // Conversations in the open stay as they are.
+    await plain.conversation('old').append(user('More.'))
+    await plain.conversation('old').note({ kind: 'title', data: 'Old' })
+    expect(await textsOf(plain.conversation('old'))).toEqual(['In the open.', 'More.'])
+  })
 })
 
 describe('a store that is sealed later', () => {

@@ -1,8 +1,11 @@
 import * as fc from 'fast-check'
 import jsonld from 'jsonld'
 import { expect, it } from 'vitest'
+import type { ConversationEvent } from '../../../src/events/events.ts'
+import { type Conversation, openStore } from '../../../src/index.ts'
 import { prov } from '../../../src/transfer/formats/prov/prov.ts'
 import type { Log } from '../../../src/projections/path.ts'
+import { atEnd } from '../../support/at-end.ts'
 import { histories, rawLogs } from '../../support/histories.ts'
 import {
   assistant,
@@ -30,6 +33,8 @@ const properties: Readonly<Record<string, readonly [domain: string, range: strin
   wasAttributedTo: ['Entity', 'Agent'],
   wasAssociatedWith: ['Activity', 'Agent'],
   generatedAtTime: ['Entity', dateTime],
+  wasInvalidatedBy: ['Entity', 'Activity'],
+  invalidatedAtTime: ['Entity', dateTime],
   endedAtTime: ['Activity', dateTime],
 }
 const classes = ['Entity', 'Activity', 'Agent', 'Person', 'SoftwareAgent']
@@ -46,6 +51,12 @@ const triplesOf = async (log: Log) => {
     object: object.value,
     kind: object.termType === 'Literal' ? (object.datatype?.value ?? '') : object.termType,
   }))
+}
+
+const logIn = async (chat: Conversation): Promise<Log> => {
+  const log: ConversationEvent[] = []
+  for await (const event of chat.events()) log.push(event)
+  return log
 }
 
 const at = (position: number): string => `urn:palimpsest:conversation:c/${position}`
@@ -78,6 +89,37 @@ it('a call, its reply and a summary are triples of PROV-O', async () => {
     ({ subject, predicate }) => subject === at(1) && predicate === 'urn:palimpsest:content',
   )
   expect(JSON.parse(content?.object ?? '')).toEqual([{ type: 'text', text: 'one' }])
+})
+
+it('an erasure is an activity of who asked for it, which invalidated what it erased', async () => {
+  const store = await openStore('memory:', { actor: { kind: 'program' } })
+  atEnd(store.close)
+  const chat = store.conversation('c')
+  await chat.append(['SECRET', 'two', 'HIDDEN'].map((content) => ({ role: 'user', content })))
+  await chat.erase({ positions: [0, 2], by: 'ann', reason: 'request 17' })
+  const fork = await chat.fork('fork', { at: 2 })
+  const triples = await triplesOf(await logIn(chat))
+  const said = triples.map(({ subject, predicate, object }) => [subject, predicate, object])
+  const time = (await logIn(chat)).at(-1)?.metadata.time
+  for (const [subject, name, object] of [
+    [at(0), 'wasInvalidatedBy', `${at(3)}/erase`],
+    [at(0), 'invalidatedAtTime', time],
+    [at(2), 'wasInvalidatedBy', `${at(3)}/erase`],
+    [`${at(3)}/erase`, 'endedAtTime', time],
+    [`${at(3)}/erase`, 'wasAssociatedWith', 'urn:palimpsest:actor:program'],
+    [`${at(3)}/erase`, 'wasAssociatedWith', 'urn:palimpsest:actor:user/ann'],
+  ])
+    expect(said).toContainEqual([subject, `${PROV}${name}`, object])
+  expect(said).toContainEqual([`${at(3)}/erase`, rdfType, `${PROV}Activity`])
+  expect(said).toContainEqual(['urn:palimpsest:actor:user/ann', rdfType, `${PROV}Person`])
+  expect(said).toContainEqual([`${at(3)}/erase`, 'urn:palimpsest:reason', 'request 17'])
+  expect(said.filter(([subject, name]) => subject === at(1) && name?.includes('nvalidated'))).toEqual([])
+  expect(JSON.stringify(triples)).not.toMatch(/SECRET|HIDDEN/)
+  // The record of the erasure is in the conversation from which it was forked.
+  const shared = await triplesOf(await logIn(fork))
+  const predicates = shared.filter(({ subject }) => subject === at(0)).map(({ predicate }) => predicate)
+  expect(predicates).toContain(`${PROV}invalidatedAtTime`)
+  expect(predicates).not.toContain(`${PROV}wasInvalidatedBy`)
 })
 
 it('every property is one of PROV-O, between things of the classes that it is for', async () => {

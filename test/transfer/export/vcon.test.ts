@@ -1,8 +1,10 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Event } from '../../../src/events/events.ts'
+import type { ConversationEvent, Event } from '../../../src/events/events.ts'
+import { openStore } from '../../../src/index.ts'
 import { vcon } from '../../../src/transfer/formats/vcon/vcon.ts'
 import type { Log } from '../../../src/projections/path.ts'
+import { atEnd } from '../../support/at-end.ts'
 import { histories, rawLogs } from '../../support/histories.ts'
 import { importFile, logsOf, sample } from '../../support/import-log.ts'
 import {
@@ -24,7 +26,7 @@ import { wrongWithVcon } from '../../support/vcon-schema.ts'
 
 interface Exported {
   readonly uuid: string
-  readonly redacted?: { readonly uuid: string }
+  readonly redacted?: { readonly uuid?: string; readonly type: string }
   readonly parties: readonly { readonly name?: string }[]
   readonly dialog: readonly { readonly body?: string; readonly parties?: readonly number[] }[]
   readonly analysis: readonly [
@@ -176,6 +178,28 @@ describe('a vCon', () => {
     expect(document.dialog[2]).toEqual(whole.dialog[2])
     expect(document.redacted).toEqual({ uuid: whole.uuid, type: 'events' })
     expect(document.uuid).not.toBe(whole.uuid)
+  })
+
+  it('says what was erased, when and by whom, and that no vCon has it any more', async () => {
+    const store = await openStore('memory:')
+    atEnd(store.close)
+    const chat = store.conversation('c')
+    await chat.append(['SECRET', 'two'].map((content) => ({ role: 'user', content })))
+    await chat.erase({ positions: [0], by: 'ann', reason: 'request 17' })
+    const log: ConversationEvent[] = []
+    for await (const event of chat.events()) log.push(event)
+    const { document, entries } = checked(log)
+    expect(JSON.stringify(document)).not.toContain('SECRET')
+    expect(document.redacted).toEqual({ type: 'erased' })
+    expect(document.dialog.map(({ body }) => body)).toEqual(['[erased]', 'two'])
+    expect(entries.map(({ erased }) => erased)).toEqual([log[2]?.metadata.time, undefined, undefined])
+    expect(entries[2]).toMatchObject({
+      'event-type': 'erased',
+      data: { by: 'ann', reason: 'request 17', events: { ranges: [{ first: 0, last: 0 }] } },
+    })
+    // The vCon from which more is withheld is this one.
+    const { redacted } = checked(log, new Map([[1, 'f'.repeat(64)]])).document
+    expect(redacted).toEqual({ uuid: document.uuid, type: 'events' })
   })
 
   it.each(['claude-code.jsonl', 'pi.jsonl', 'roo.json', 'openai.json', 'anthropic.json'])(

@@ -1,5 +1,5 @@
 import { isMarker } from '../../../events/event-traits.ts'
-import { type ConversationEvent, contentOf, type Origin } from '../../../events/events.ts'
+import { type Actor, type ConversationEvent, contentOf, type Origin } from '../../../events/events.ts'
 import { type Effective, sliceOf } from '../../../projections/effective.ts'
 import { type Log, parent } from '../../../projections/path.ts'
 import type { WithheldHashes } from '../vcon/trace.ts'
@@ -12,25 +12,31 @@ const context = {
   xsd: 'http://www.w3.org/2001/XMLSchema#',
   palimpsest: 'urn:palimpsest:',
   ...Object.fromEntries(
-    ['used', 'wasGeneratedBy', 'wasDerivedFrom', 'wasAttributedTo', 'wasAssociatedWith'].map((name) => [
-      name,
-      { '@id': `prov:${name}`, '@type': '@id' },
-    ]),
+    [
+      'used',
+      'wasGeneratedBy',
+      'wasDerivedFrom',
+      'wasAttributedTo',
+      'wasAssociatedWith',
+      'wasInvalidatedBy',
+    ].map((name) => [name, { '@id': `prov:${name}`, '@type': '@id' }]),
   ),
   generatedAtTime: { '@id': 'prov:generatedAtTime', '@type': 'xsd:dateTime' },
+  invalidatedAtTime: { '@id': 'prov:invalidatedAtTime', '@type': 'xsd:dateTime' },
   endedAtTime: { '@id': 'prov:endedAtTime', '@type': 'xsd:dateTime' },
   content: { '@id': 'palimpsest:content', '@type': '@json' },
   role: 'palimpsest:role',
   hash: 'palimpsest:hash',
   requestDigest: 'palimpsest:requestDigest',
   name: 'palimpsest:name',
+  reason: 'palimpsest:reason',
 }
 
 type Node = Readonly<Record<string, unknown>>
 
 /**
- * Yields a conversation as a provenance graph: messages and summaries are entities; calls and condenses are activities; people,
- * programs and models are agents. Withheld content is an entity with only its hash.
+ * Yields a conversation as a provenance graph: messages and summaries are entities; calls, condenses and erasures are activities;
+ * people, programs and models are agents. Withheld content is an entity with only its hash; erased content was invalidated.
  */
 export function* prov(
   log: Log,
@@ -39,7 +45,7 @@ export function* prov(
 ): Generator<string> {
   yield `{"@context":${JSON.stringify(context)},\n"@graph":[`
   const agents = new Map<string, Node>()
-  const graph = graphOf(log, namesIn(log, conversation))
+  const graph = graphOf(log, namesIn(log, conversation), erasuresIn(log, withheld))
   let separator = '\n'
   for (const event of log) {
     const hash = withheld.get(event.position)
@@ -68,7 +74,21 @@ const namesIn = (log: Log, conversation: string): ((position: number) => string)
   return (position) => `palimpsest:conversation:${owners[position] ?? conversation}/${position}`
 }
 
-const graphOf = (log: Log, nameOf: (position: number) => string) => {
+/**
+ * Returns the position of the `Erased` event that records the erasure of each event, by position. What was erased in the conversation
+ * from which this one was forked has none here.
+ */
+const erasuresIn = (log: Log, withheld: WithheldHashes): ReadonlyMap<number, number> => {
+  const erasures = new Map<number, number>()
+  for (const { type, position, data } of log)
+    if (type === 'Erased' && !withheld.has(position))
+      for (const { first, last } of data.events?.ranges ?? [])
+        for (let at = first; at <= last && at < position; at++)
+          if (!erasures.has(at)) erasures.set(at, position)
+  return erasures
+}
+
+const graphOf = (log: Log, nameOf: (position: number) => string, erasures: ReadonlyMap<number, number>) => {
   const shownAt = historiesOf(log)
   /** Positions of the replies that contain a tool call, by the id of the call. Several branches may contain the same call. */
   const calls = new Map<string, Set<number>>()
@@ -114,11 +134,19 @@ const graphOf = (log: Log, nameOf: (position: number) => string) => {
     '@type': ['prov:Entity', `palimpsest:${type}`],
     generatedAtTime: event.metadata.time,
     wasAttributedTo: authorsOf(event),
+    ...invalidated(event),
   })
+
+  const invalidated = ({ position, metadata }: ConversationEvent): Node => {
+    const by = erasures.get(position)
+    if (!metadata.erased) return {}
+    const time = { invalidatedAtTime: metadata.erased.time }
+    return by === undefined ? time : { ...time, wasInvalidatedBy: `${nameOf(by)}/erase` }
+  }
 
   const activity = (
     event: ConversationEvent,
-    type: 'Call' | 'Condense',
+    type: 'Call' | 'Condense' | 'Erase',
     used: readonly number[],
     origin: Origin | undefined,
   ): Node => ({
@@ -134,6 +162,10 @@ const graphOf = (log: Log, nameOf: (position: number) => string) => {
     nodes: (event: ConversationEvent): readonly Node[] => {
       if (event.type === 'MessageAppended') return message(event)
       if (isMarker(event)) return marker(event)
+      if (event.type === 'Erased') {
+        const { reason } = event.data
+        return [{ ...activity(event, 'Erase', [], undefined), ...(reason !== undefined && { reason }) }]
+      }
       if (event.type !== 'Configured') return []
       return [{ ...entityOf(event, 'Configuration'), content: event.data }]
     },
@@ -162,14 +194,16 @@ interface Agent extends Node {
   readonly '@id': string
 }
 
-/** Returns the actor that wrote an event and, if the event names one, the model that produced it. */
+/**
+ * Returns the actor that wrote an event and, if the event names one, the model that produced it or the person who had content erased.
+ */
 const agentsOf = (event: ConversationEvent): readonly Agent[] => {
-  const { kind, id } = event.metadata.actor
-  const name = [kind, ...(id === undefined ? [] : [id])]
-    .map((part) => encodeURIComponent(part.toWellFormed()))
-    .join('/')
-  const type = kind === 'user' ? 'prov:Person' : 'prov:SoftwareAgent'
-  const writer = { '@id': `palimpsest:actor:${name}`, '@type': ['prov:Agent', type], name: id ?? kind }
+  const writer = agentOf(event.metadata.actor)
+  if (event.type === 'Erased') {
+    const { by } = event.data
+    const person = by === undefined ? writer : agentOf({ kind: 'user', id: by })
+    return person['@id'] === writer['@id'] ? [writer] : [writer, person]
+  }
   const model = modelOf(event)
   if (model === undefined) return [writer]
   return [
@@ -180,6 +214,14 @@ const agentsOf = (event: ConversationEvent): readonly Agent[] => {
       name: model,
     },
   ]
+}
+
+const agentOf = ({ kind, id }: Actor): Agent => {
+  const name = [kind, ...(id === undefined ? [] : [id])]
+    .map((part) => encodeURIComponent(part.toWellFormed()))
+    .join('/')
+  const type = kind === 'user' ? 'prov:Person' : 'prov:SoftwareAgent'
+  return { '@id': `palimpsest:actor:${name}`, '@type': ['prov:Agent', type], name: id ?? kind }
 }
 
 /** Returns the author of an event. The author of a reply is the model, regardless of who recorded the reply. */

@@ -16,7 +16,10 @@ export interface TraceEntry {
 /** An entry without its own id and its parent's id. */
 type Part = TraceEntry
 
-/** Returns the trace entries of a log in order, including abandoned branches. `parent-id` names the preceding entry on the path. */
+/**
+ * Returns the trace entries of a log in order, including abandoned branches. `parent-id` names the preceding entry on the path.
+ * `erased` is the time at which content of the entry was erased.
+ */
 export const entriesOf = (log: Log, withheld: WithheldHashes): readonly TraceEntry[] => {
   const lastIds: (string | undefined)[] = []
   return log.flatMap((event, position) => {
@@ -27,7 +30,9 @@ export const entriesOf = (log: Log, withheld: WithheldHashes): readonly TraceEnt
       const id = n === 0 ? String(position) : `${position}.${n}`
       const placed = { ...part, id, ...(before !== undefined && { 'parent-id': before }) }
       before = id
-      return hash === undefined ? { ...placed, timestamp: event.metadata.time } : placed
+      if (hash !== undefined) return placed
+      const { time, erased } = event.metadata
+      return { ...placed, timestamp: time, ...(erased && { erased: erased.time }) }
     })
     lastIds[position] = before
     return entries

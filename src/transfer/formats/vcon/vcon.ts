@@ -26,7 +26,7 @@ interface Turn {
 
 /**
  * Yields a conversation as a vCon. The output depends only on the log, so two exports of the same log are equal. Withheld content is
- * replaced by a placeholder and, in the trace, by its hash.
+ * replaced by a placeholder and, in the trace, by its hash. Erased content is shown as such.
  */
 export function* vcon(
   log: Log,
@@ -58,7 +58,7 @@ export function* vcon(
     uuid: uuidOf(conversation, log, withheld),
     extensions: ['agent_session'],
     created_at: newest,
-    ...(withheld.size > 0 && { redacted: { uuid: uuidOf(conversation, log, new Map()), type: 'events' } }),
+    ...redactedIn(conversation, log, withheld),
     parties: parties.list,
     dialog: turns.map((turn) => (turn.isShown ? dialogOf(turn, parties.indexOf(turn)) : {})),
     analysis: [
@@ -76,6 +76,12 @@ export function* vcon(
   // This depth reaches the entries of the trace.
   yield* jsonPieces(document, true, 6)
   yield '\n'
+}
+
+/** Returns what the export lacks: withheld events, which another vCon has; or erased content, which none has any more. */
+const redactedIn = (conversation: string, log: Log, withheld: WithheldHashes): object => {
+  if (withheld.size > 0) return { redacted: { uuid: uuidOf(conversation, log, new Map()), type: 'events' } }
+  return log.some(({ metadata }) => metadata.erased) ? { redacted: { type: 'erased' } } : {}
 }
 
 const turnOf = (event: ConversationEvent, withheld: WithheldHashes): readonly Turn[] => {

@@ -1,0 +1,47 @@
+import { hash } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { keyFile } from '../../src/store/seal/key-file.ts'
+import type { KeyStore } from '../../src/store/seal/key-store.ts'
+
+// Keys for stores that tests open without any (vitest.sealed.config.ts).
+
+/** Folder of the key files of this process. */
+let folder: string | undefined
+
+/** Keys of adapters, by their `append`, which an adapter has in common with one that a test makes of it. */
+const ofAdapters = new WeakMap<object, KeyStore>()
+
+/** Returns the keys for a store without keys of its own: the same for the same address or adapter. */
+export const keysFor = (source: unknown): KeyStore => {
+  if (typeof source !== 'string') {
+    const adapter = Object(Object(source).append) as object
+    const keys = ofAdapters.get(adapter) ?? memoryKeys()
+    ofAdapters.set(adapter, keys)
+    return keys
+  }
+  if (source.startsWith('memory:')) return memoryKeys()
+  if (folder === undefined) {
+    const made = mkdtempSync(join(tmpdir(), 'palimpsest-keys-'))
+    folder = made
+    process.once('exit', () => rmSync(made, { recursive: true, force: true }))
+  }
+  const [address = ''] = source.split('?')
+  const place = address.startsWith('sqlite:') ? resolve(address.slice('sqlite:'.length)) : address
+  return keyFile(join(folder, `${hash('sha256', place)}.db`))
+}
+
+const memoryKeys = (): KeyStore => {
+  const texts = new Map<string, string>()
+  return {
+    name: 'keys in memory',
+    read: async (id) => texts.get(id),
+    write: async (id, text, before) => {
+      if (texts.get(id) !== before) return false
+      texts.set(id, text)
+      return true
+    },
+    close: async () => undefined,
+  }
+}
