@@ -6,7 +6,7 @@ import { type OpencodeDatabase, openOpencodeDatabase } from '../store/sqlite/ope
 
 /**
  * Yields the sessions in a database of opencode, oldest first, as files to import. The database is only read, also while the program has
- * it open. Throws `FileUnreadable` if it is none.
+ * it open. Throws `FileUnreadable` for any other file.
  *
  * @param path path of the database: `opencode.db` in `~/.local/share/opencode`
  * @param id id of the only session wanted. Default: all sessions

@@ -56,7 +56,9 @@ export const planSession = async (
   client: SessionClient,
   options: SessionExportOptions & { readonly cwd: string },
 ): Promise<PlannedSession> => {
-  const written = await writeSession(chat, client, options)
+  // Loaded when it is needed: it knows how files are imported.
+  const { linesUntil } = await import('../transfer/original-lines.ts')
+  const written = await writeSession(chat, client, { ...options, findLines: linesUntil })
   if (written.messages === 0)
     throw toError(invalidInput('at', 'the model sees no messages at this position: name a later one'))
   const folder = client.folder?.(env, env['HOME'] || homedir())

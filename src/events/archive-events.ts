@@ -9,7 +9,7 @@ export const mostArchived = 256 * 1024
 const archiveSchemas = {
   /**
    * A part of the file was read: `bytes` bytes from the offset `from` on. It takes the place of what earlier events have from there on,
-   * so an event with offset 0 begins the file anew.
+   * so an event with offset 0 begins the file again.
    */
   FileArchived: z.object({
     /** Format in which the file was read. */

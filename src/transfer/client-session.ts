@@ -7,6 +7,7 @@ import type { ReadError } from '../store/errors.ts'
 import { checkOptions, kinds } from '../store/options.ts'
 import { isSessionFormat, sessionFormats, type SessionFormatName } from './formats/plan.ts'
 import { clients } from './formats/sessions/clients.ts'
+import { linesUntil } from './original-lines.ts'
 import { type SessionExport, sessionFrom } from './formats/sessions/write-session.ts'
 
 export interface ClientSessionOptions {
@@ -28,5 +29,9 @@ export async function* clientSession(
   if (!isSessionFormat(format))
     return yield invalidInput('format', `must be one of ${sessionFormats.join(', ')}`)
   const original = async () => E.getOrElseW(() => undefined)(await run(chat.original()))
-  return await sessionFrom(yield* unwrap(chat.context({ at })), clients[format], { cwd, original })
+  return await sessionFrom(yield* unwrap(chat.context({ at })), clients[format], {
+    cwd,
+    original,
+    findLines: linesUntil,
+  })
 }

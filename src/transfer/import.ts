@@ -133,7 +133,7 @@ interface Means {
   readonly progress: ImportOptions['progress']
   /** The bytes of the file; undefined if they are not to be archived. */
   readonly copy: FileCopy | undefined
-  /** What is remembered of the conversations, by id. */
+  /** Memories of the conversations, by id. */
   readonly memories?: ReadonlyMap<string, ImportMemory>
 }
 interface Try extends Means {

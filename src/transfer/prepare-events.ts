@@ -69,7 +69,7 @@ export async function* prepare(
   return { id, stream: streamOf(id), end, open, events, ...differing }
 }
 
-/** What an import remembers of a conversation until the file has grown. */
+/** Memory of a conversation between two imports of a growing file. */
 export interface ImportMemory {
   /** The conversation so far. */
   readonly log: ConversationEvent[]

@@ -78,7 +78,7 @@ export const createSealTask = async (
           return await follow(signal)
         } catch (error) {
           if (!isError(error, 'AnchorAhead')) throw error
-          // An older copy of the store was restored. What else runs in this process goes on; nothing is sealed.
+          // An older copy of the store was restored. The other tasks of this process continue; nothing is sealed.
           const { stack: _stack, ...data } = failureOf(error)
           if (problem !== error.message) report(data)
           problem = error.message

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { Conversation, ReceiptFinding, Store, VerificationReport } from '../../index.ts'
-import type { LogDiscrepancy } from '../../conversation/discrepancy.ts'
+import type { LogDiscrepancy } from '../../index.ts'
 import { contentIsSealed } from '../../events/codec.ts'
 import { several } from '../../result/several.ts'
 import { type CliError, failureOf } from '../errors.ts'

@@ -65,7 +65,7 @@ export const createHoldFinder = (store: EventStore): HoldFinder => {
       for (const conversation of noted) {
         const read = await run(readNotesOf(conversation))
         if (E.isRight(read)) problems.delete(conversation)
-        // What it held is unknown: only erasures that it may forbid fail.
+        // Its holds are unknown: only erasures that they may forbid fail.
         else if (isLoss(read.left)) problems.set(conversation, read.left)
         else return yield read.left
         await breath()

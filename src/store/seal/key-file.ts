@@ -46,7 +46,7 @@ export const keyFile = (path: string): KeyStore => {
       throw new Error('it was deleted or replaced while it was open: put it back, and start again')
     return opened
   }
-  // Unlike `existsSync`, which says that there is no file in a folder that this process may not search.
+  // Unlike `existsSync`, which finds no file in a folder that this process may not search.
   const isThere = (): boolean => statSync(file, { throwIfNoEntry: false }) !== undefined
   const existing = (): DatabaseSync | undefined => (opened || isThere() ? same() : undefined)
 

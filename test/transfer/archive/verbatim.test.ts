@@ -30,7 +30,7 @@ describe('a session that is continued in its own program', () => {
     const last = await chat.position()
     const own = text.split('\n')
     let verbatim = 0
-    for (const at of origin === 'real' ? [last] : [last, Math.floor(last / 2), Math.floor(last / 4)]) {
+    for (const at of origin === 'real' ? [last] : [last, Math.floor(last / 2), Math.floor(last / 4), 4]) {
       const session = await chat.session({ format: format as keyof typeof clients, at, cwd: '/work' })
       const lines = [...session.lines].join('')
       if (session.way === 'verbatim') {
@@ -55,12 +55,14 @@ describe('a session that is continued in its own program', () => {
     const { conversations } = await store.importSession({ file: 'a.jsonl', text })
     const chat = store.conversation(conversations[0]?.id ?? '')
     const wayAt = async (at?: number) => (await chat.session({ format: 'pi', at, cwd: '/' })).way
-    const last = await chat.position()
+    const early = 4
+    expect(await wayAt(early)).toBe('verbatim')
+    expect((await chat.session({ format: 'codex', at: early, cwd: '/' })).way).toBe('rendered')
+    await chat.rewind({ to: early })
     expect(await wayAt()).toBe('verbatim')
-    expect((await chat.session({ format: 'codex', cwd: '/' })).way).toBe('rendered')
     await chat.append({ role: 'user', content: 'more' })
-    expect([await wayAt(), await wayAt(last)]).toEqual(['rendered', 'verbatim'])
-    await chat.erase({ positions: [last + 1] })
-    expect(await wayAt(last)).toBe('rendered')
+    expect([await wayAt(), await wayAt(early)]).toEqual(['rendered', 'verbatim'])
+    await chat.erase({ positions: [await chat.position()] })
+    expect(await wayAt(early)).toBe('rendered')
   })
 })

@@ -1,5 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
+import type { OriginalFile } from '../../../conversation/reading/original.ts'
 import { type Fields, isFields } from '../../../events/json.ts'
+import type { Effective } from '../../../projections/effective.ts'
 import { parseJson } from '../source.ts'
 import { type Lose, lossesOf, type SessionLoss } from './session-loss.ts'
 import type { SessionView, ViewMessage } from './session-view.ts'
@@ -16,7 +18,7 @@ export interface SessionTarget {
 
 /** A session as a file of another program. */
 export interface WrittenSession {
-  /** Way in which the session was made: written anew, or copied from the file of the program itself. */
+  /** Way in which the session was made: rendered, or copied from the file of the program itself. */
   readonly way: 'rendered' | 'verbatim'
   /** Id of the session for its program. */
   readonly id: string
@@ -30,7 +32,7 @@ export interface WrittenSession {
 /** Writes a view as a session of another program. */
 export type WriteSession = (view: SessionView, target: SessionTarget) => WrittenSession
 
-/** How lines of a session become a session of the same program with a new id. */
+/** Turns lines of a session into a session of the same program with a new id. */
 export interface CopySession {
   /** Returns a line of the copy. Everything but the id stays, because the program's own ids join the lines. */
   readonly lineOf: (line: string, index: number, target: SessionTarget) => string
@@ -40,6 +42,13 @@ export interface CopySession {
    */
   readonly idsRead?: (lines: readonly string[]) => ReadonlySet<string>
 }
+
+/** Finds the lines of a session's file after which its program showed the model a history. */
+export type FindLines = (
+  file: OriginalFile,
+  shown: Effective,
+  idsRead: CopySession['idsRead'],
+) => Promise<readonly string[] | undefined>
 
 /** Writes sessions of one program. */
 export interface SessionWriter {

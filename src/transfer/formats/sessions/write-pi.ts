@@ -37,8 +37,9 @@ function idsRead(lines: readonly string[]): ReadonlySet<string> {
       Array.isArray(content) &&
       content.some((part) => isFields(part) && part['type'] === 'toolCall' && !answered.has(part['id']))
     )
-  const sent = entries.filter((_, index) => isSent(messages[index] ?? {}))
-  return new Set(sent.map(({ id }) => String(id)))
+  // In files of the early version, entries have no ids.
+  const ids = entries.map(({ id }, index) => String(id ?? `line-${index + 1}`))
+  return new Set(ids.filter((_, index) => isSent(messages[index] ?? {})))
 }
 
 function* entriesOf(

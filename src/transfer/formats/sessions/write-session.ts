@@ -6,14 +6,15 @@ import type { ReadableConversation } from '../readable-conversation.ts'
 import type { SessionFormatName } from '../plan.ts'
 import type { OriginalFile } from '../../../conversation/reading/original.ts'
 import { clients, type SessionClient } from './clients.ts'
-import { linesUntil } from './original-lines.ts'
 import { sessionViewOf } from './session-view.ts'
-import type { WrittenSession } from './session-writer.ts'
+import type { FindLines, WrittenSession } from './session-writer.ts'
 
 /** Settings of a session for another program. */
 export interface SessionExportOptions extends Pick<ExportOptions, 'at' | 'redact' | 'withheld'> {
   /** Absolute path of the folder in which the program will run. Default: the root folder. */
   readonly cwd?: string | undefined
+  /** Finds the lines of the original file to copy. Default: none, so that the session is rendered. */
+  readonly findLines?: FindLines | undefined
 }
 
 /** A written session, and the number of messages in it. */
@@ -44,7 +45,7 @@ interface SessionSource extends Omit<SessionExportOptions, 'at'> {
 export const sessionFrom = async (
   effective: Effective,
   client: SessionClient,
-  { cwd = '/', redact, withheld = new Map(), original }: SessionSource,
+  { cwd = '/', redact, withheld = new Map(), original, findLines }: SessionSource,
 ): Promise<SessionExport> => {
   const [view, { write, copy }] = await Promise.all([
     sessionViewOf(effective, { redact, withheld }),
@@ -52,8 +53,8 @@ export const sessionFrom = async (
   ])
   const messages = view.messages.length
   const target = { id: newSessionId(), cwd, time: new Date().toISOString() }
-  const file = copy && !redact && withheld.size === 0 ? await original() : undefined
-  const lines = file?.format === client.name ? await linesUntil(file, effective, copy?.idsRead) : undefined
+  const file = copy && findLines && !redact && withheld.size === 0 ? await original() : undefined
+  const lines = file?.format === client.name ? await findLines?.(file, effective, copy?.idsRead) : undefined
   const written = { ...write(view, target), messages }
   if (!copy || !lines) return written
   const lost = written.lost.filter(({ kind }) => kind === 'output-cut' || kind === 'tool-renamed')

@@ -1,38 +1,28 @@
 import * as E from 'fp-ts/lib/Either.js'
-import type { OriginalFile } from '../../../conversation/reading/original.ts'
-import type { ConversationEvent } from '../../../events/events.ts'
-import {
-  type Effective,
-  effective as effectiveOf,
-  fieldsOf,
-  messagesOf,
-} from '../../../projections/effective.ts'
-import { breath } from '../../../store/breath.ts'
-import type { CopySession } from './session-writer.ts'
-import { sessionReader } from '../parse-session.ts'
-import { isStored } from '../plan.ts'
-import { planEvents } from '../plan-events.ts'
-import { createImportNotes, type FileLine, linesOf } from '../source.ts'
-import { unimportant } from '../stage.ts'
+import type { ConversationEvent } from '../events/events.ts'
+import { type Effective, effective as effectiveOf, fieldsOf, messagesOf } from '../projections/effective.ts'
+import { breath } from '../store/breath.ts'
+import type { FindLines } from './formats/sessions/session-writer.ts'
+import { sessionReader } from './formats/parse-session.ts'
+import { isStored } from './formats/plan.ts'
+import { planEvents } from './formats/plan-events.ts'
+import { createImportNotes, type FileLine, linesOf } from './formats/source.ts'
+import { unimportant } from './formats/stage.ts'
 
 /** Maximum size of a file whose lines are copied, in bytes: it is held in memory and read about thirty times. */
 const mostCopied = 64 * 1024 * 1024
 
 /**
- * Returns the first lines of a session's file, up to the one with which its program showed the model this history; undefined if there is
- * no such line, because the history was changed since, or if the program itself would not show all of it. The lines are found by reading more and fewer of them as an import does. Throws a
- * `ReadError`.
+ * Finds the lines by importing more and fewer of them. Returns undefined if there are none, because the history was changed since, or if
+ * the program itself would not show all of it. Throws a `ReadError`.
  */
-export const linesUntil = async (
-  { format, bytes, pieces }: OriginalFile,
-  shown: Effective,
-  idsRead: CopySession['idsRead'],
-): Promise<readonly string[] | undefined> => {
+export const linesUntil: FindLines = async ({ format, bytes, pieces }, shown, idsRead) => {
   if (bytes > mostCopied) return undefined
   const parts: Uint8Array[] = []
   for await (const piece of pieces) parts.push(piece)
   const lines = [...linesOf(Buffer.concat(parts).toString())]
-  const wanted = shown.at + 1
+  // What comes after the last message that is shown, such as a rewind to it, is not in the file.
+  const wanted = Math.max(-1, ...shown.items.slice(-1).map(({ position }) => position)) + 1
   const known = new Map<number, ReadLines | undefined>()
   const read = async (count: number): Promise<ReadLines | undefined> => {
     if (!known.has(count)) known.set(count, readLines(format, lines.slice(0, count)))
@@ -68,7 +58,7 @@ const firstCount = async (
   return low
 }
 
-/** What an import makes of some lines. */
+/** The result of importing some lines. */
 interface ReadLines {
   /** Number of events of the conversation. */
   readonly events: number
