@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { hashOf, type StoredEvent } from '../events/codec.ts'
 import { isoTime } from '../events/events.ts'
-import { streamOf } from '../events/ids.ts'
+import { newSalt, streamOf } from '../events/ids.ts'
 import { type ImportError, importDiverged } from './formats/errors.ts'
 import { type PlanGenerator, planEachEvent } from './formats/plan-events.ts'
 import type { ConversationPlan, Format, StoredConversation } from './formats/plan.ts'
@@ -54,7 +54,7 @@ export async function* prepare(
   const encodings = encodePlanned(
     id,
     end.hash,
-    planEachEvent(plan, format, log, (isErased) => (isErased ? erased++ : changed++)),
+    planEachEvent(plan, format, log, (isErased) => (isErased ? erased++ : changed++), newSalt),
     format,
   )
   const places: number[] = []
@@ -104,9 +104,9 @@ function* encodePlanned(
       yield undefined
       continue
     }
-    const { event, commandId, time } = value
+    const { event, commandId, salt, time } = value
     const now = timeOr(time, imported)
-    const envelope = completeEnvelope({ commandId, now }, { kind: 'import', id: format })
+    const envelope = completeEnvelope({ commandId, salt, now }, { kind: 'import', id: format })
     const encoded = encodeChain(conversation, hash, [event], envelope)
     if (E.isLeft(encoded)) {
       yield E.left({ ...encoded.left, message: `${commandId}: ${encoded.left.message}` })
