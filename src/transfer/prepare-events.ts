@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { hashOf, type StoredEvent } from '../events/codec.ts'
 import { type ConversationEvent, isoTime } from '../events/events.ts'
-import { streamOf } from '../events/ids.ts'
+import { newSalt, streamOf } from '../events/ids.ts'
 import { type ImportError, importDiverged } from './formats/errors.ts'
 import { type PlanGenerator, planEachEvent } from './formats/plan-events.ts'
 import type { ConversationPlan, Format, ImportAction, StoredConversation } from './formats/plan.ts'
@@ -57,8 +57,12 @@ export async function* prepare(
   const encodings = encodePlanned(
     id,
     end.hash,
-    planEachEvent(memory ? planSince(plan, format, memory) : plan, format, log, (isErased) =>
-      isErased ? erased++ : changed++,
+    planEachEvent(
+      memory ? planSince(plan, format, memory) : plan,
+      format,
+      log,
+      (isErased) => (isErased ? erased++ : changed++),
+      newSalt,
     ),
     format,
   )
@@ -144,9 +148,9 @@ function* encodePlanned(
       yield undefined
       continue
     }
-    const { event, commandId, time } = value
+    const { event, commandId, salt, time } = value
     const now = timeOr(time, imported)
-    const envelope = completeEnvelope({ commandId, now }, { kind: 'import', id: format })
+    const envelope = completeEnvelope({ commandId, salt, now }, { kind: 'import', id: format })
     const encoded = encodeChain(conversation, hash, [event], envelope)
     if (E.isLeft(encoded)) {
       yield E.left({ ...encoded.left, message: `${commandId}: ${encoded.left.message}` })

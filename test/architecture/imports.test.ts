@@ -18,10 +18,10 @@ const layers: Readonly<Record<string, string>> = {
   'store/blobs': 'result events store',
   'store/whole': 'result events store store/blobs',
   conversation: 'result events projections commands store store/whole',
-  transfer: 'result events projections commands store store/blobs store/whole conversation',
   'agent/telemetry': '',
   'agent/models': 'events projections agent/telemetry',
   'agent/receipts': 'result events projections store conversation agent/models',
+  transfer: 'result events projections commands store store/blobs store/whole conversation agent/receipts',
   'agent/tools': 'result events agent/models',
   'agent/context': 'result events projections commands store conversation agent/models agent/receipts',
   'agent/turn':

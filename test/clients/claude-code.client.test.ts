@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { clientCommand } from './programs.ts'
+import { expectRequestsImported } from './support/recorded-requests.ts'
 import { model, effortsIn, refusedIn, scriptedApi, textOf } from './support/requests.ts'
 import { type ClientHome, clientHome, runClient } from './support/run-client.ts'
 
@@ -85,6 +86,7 @@ describe.skipIf(command === undefined)('Claude Code', () => {
 
     expect(refusedIn(api.requests)).toEqual([])
     expect(api.requests.filter(({ status }) => status === 529)).toHaveLength(1)
+    expect(await expectRequestsImported(home, api.requests)).toBeGreaterThan(10)
   })
 
   it('sends thinking along once after a compaction, which the API refuses, and then leaves it out', async () => {
@@ -101,5 +103,6 @@ describe.skipIf(command === undefined)('Claude Code', () => {
     expect(refused).toHaveLength(1)
     expect(JSON.stringify(refused)).toContain('The block is bound to a different conversation')
     expect(api.requests.at(-1)?.status).toBe(200)
+    expect(await expectRequestsImported(home, api.requests)).toBeGreaterThan(3)
   })
 })

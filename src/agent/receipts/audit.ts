@@ -6,7 +6,7 @@ import { catchTyped, orThrow, task } from '../../result/fallible.ts'
 import type { ConversationEvent } from '../../events/events.ts'
 import type { Effective } from '../../projections/effective.ts'
 import type { ReadError } from '../../store/errors.ts'
-import { callsIn, isUnproven, type ModelCall, createCallCounter } from './calls.ts'
+import { callsIn, createCallCounter, isUnproven, type ModelCall, needsReceipt } from './calls.ts'
 import { type FindingDetails, diagnoseReceipt, problemIn, type ReceiptFinding } from './finding.ts'
 import { checkCall } from './made-again.ts'
 import { historyOf } from './history-of.ts'
@@ -62,7 +62,7 @@ const audited = async (chat: Source): Promise<ReceiptsAudited> => {
     }
     if (isUnproven(event) && !event.metadata.erased) {
       withoutReceipt++
-      if (count > 0) findings.push({ position: event.position, ...missing })
+      if (count > 0 && needsReceipt(event)) findings.push({ position: event.position, ...missing })
     }
   }
   const wrong = findings.filter(({ call }) => call !== undefined).length

@@ -19,7 +19,7 @@ export interface UnprovenCall {
   readonly position: number
   readonly kind: 'reply'
   readonly origin: Origin
-  /** True if an earlier call has a receipt; this reply's receipt then counts as missing. */
+  /** True if an earlier call has a receipt and the reply was not imported; its receipt then counts as missing. */
   readonly isMissing: boolean
 }
 
@@ -108,7 +108,7 @@ export const everyCall = (
           position: event.position,
           kind: 'reply',
           origin: event.data.origin,
-          isMissing: isMissing && !event.metadata.erased,
+          isMissing: isMissing && needsReceipt(event),
         },
       ]
     const own = calls(event)
@@ -136,6 +136,11 @@ export const isUnproven = (event: ConversationEvent): event is UnprovenReply => 
   const { model, requestId, usage, context } = event.data.origin ?? {}
   return !context && (model !== undefined || requestId !== undefined || usage !== undefined)
 }
+
+/** Reports whether a reply without a receipt should have one. Other programs do not record every request that they send. */
+export const needsReceipt = ({ metadata }: UnprovenReply): boolean =>
+  !metadata.erased && metadata.actor.kind !== 'import'
+
 export type UnprovenReply = ConversationEvent<'MessageAppended'> & {
   readonly data: { readonly origin: Origin }
 }

@@ -13,6 +13,8 @@ export interface SentRequest extends Pick<RenderResult, 'tool_choice'> {
   readonly messages: readonly RenderedMessage[]
   /** The request in the form of Chat Completions, if it is sent in that form. */
   readonly chat?: Chat
+  /** Indices of the messages whose content was sent as a string, which the digest treats as one text block. */
+  readonly strings?: readonly number[]
 }
 
 /** Block of a request, or a tool definition. */
@@ -37,7 +39,29 @@ export const textOf = (part: SentPart): string => briefText(part) ?? canonicaliz
  */
 export const digestOf = ({ chat, messages, system, tools }: SentRequest): string => {
   if (chat) return chatDigest(chat)
-  const contents = messages.map(({ content }) => content)
+  return digestOfList({
+    // An unchanged content is the same object.
+    items: messages.map(({ content }) => content),
+    messageAt: (index) => messages[index],
+    stable: stableIn(messages),
+    system,
+    tools,
+  })
+}
+
+/** Messages of a request that need not all be in memory, with its system prompt and tools. */
+interface RequestList {
+  readonly system: SentRequest['system'] | undefined
+  readonly tools: SentRequest['tools']
+  /** An object for each message; it must be the same one as long as the message is the same. */
+  readonly items: readonly object[]
+  readonly messageAt: (index: number) => RenderedMessage | undefined
+  /** Number of leading messages that the next request will probably begin with. */
+  readonly stable: number
+}
+
+/** Returns what `digestOf` returns for a request with these messages. */
+export const digestOfList = ({ items, messageAt, stable, system, tools }: RequestList): string => {
   const others = [
     ...(system === undefined
       ? []
@@ -46,15 +70,15 @@ export const digestOf = ({ chat, messages, system, tools }: SentRequest): string
   ]
   return listDigest({
     before: opening,
-    items: contents,
+    items,
     // The names of other fields come after "content" and before "role".
     textAt: (index) => {
-      const { content = [], role, ...fields } = messages[index] ?? {}
+      const { content = [], role, ...fields } = messageAt(index) ?? {}
       const more = Object.keys(fields).length > 0 ? `${textOf(fields).slice(1, -1)},` : ''
       return `{"content":${listText(content)},${more}"role":"${role}"}`
     },
     after: `]${others.map((text) => `,${text}`).join('')}}`,
-    stable: stableIn(messages),
+    stable,
   })
 }
 

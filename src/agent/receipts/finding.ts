@@ -81,10 +81,10 @@ export const problemIn = (error: Unusable): FindingDetails =>
 
 const compareContainer = (
   effective: Effective,
-  { container, form }: ReceiptOptions,
+  { container, form, recorded }: ReceiptOptions,
 ): ReceiptDifference | undefined => {
-  // Only the Messages API has containers.
-  if (form) return undefined
+  // Only the Messages API has containers, and another program chooses its own.
+  if (form || recorded) return undefined
   const newest = containerFor(effective)?.id
   return newest === container?.id ? undefined : { kind: 'container', named: container?.id, newest }
 }

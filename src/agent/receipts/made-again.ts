@@ -8,6 +8,7 @@ import type { Effective } from '../../projections/effective.ts'
 import type { ModelCall } from './calls.ts'
 import type { SentRequest } from './canonical.ts'
 import { unknownRenderer, type UnknownRenderer } from './errors.ts'
+import { recordedRenderer } from './recorded-schema.ts'
 import { receiptOptionsIn } from './receipt-options.ts'
 import { currentRenderer, requestOf } from './request.ts'
 import { currentSummarizer, requestOfSummary, summaryOptionsSchema } from './summary-request.ts'
@@ -26,7 +27,8 @@ export const checkCall = (call: ModelCall): E.Either<Unusable, ModelCall> => {
       ? (['summarizer', currentSummarizer] as const)
       : (['renderer', currentRenderer] as const)
   const version = receipt.options[what]
-  if (typeof version === 'number' && version > newest) {
+  const isRecorded = kind === 'reply' && version === recordedRenderer
+  if (typeof version === 'number' && version > newest && !isRecorded) {
     const known = Array.from({ length: newest }, (_, index) => index + 1)
     return E.left(unknownRenderer(version, known, what))
   }

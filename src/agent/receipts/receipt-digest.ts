@@ -10,11 +10,23 @@ import { listDigest } from './list-digest.ts'
 
 /** Returns the key of a history's requests: the SHA-256 (hex) of the salts of all events whose content the requests may show. */
 export const requestKey = ({ items, layout }: Effective): string =>
+  keyOf(items, (index) => items[index]?.salt, layout)
+
+/**
+ * Returns the key of a request that shows these items.
+ *
+ * @param saltAt returns the salt of the item with this index
+ */
+export const keyOf = (
+  items: readonly object[],
+  saltAt: (index: number) => string | undefined,
+  { configuredSalt, formerSalt }: Pick<Effective['layout'], 'configuredSalt' | 'formerSalt'>,
+): string =>
   listDigest({
     before: '',
     items,
-    textAt: (index) => items[index]?.salt ?? '',
-    after: `;${layout.configuredSalt ?? ''},${layout.formerSalt ?? ''}`,
+    textAt: (index) => saltAt(index) ?? '',
+    after: `;${configuredSalt ?? ''},${formerSalt ?? ''}`,
     stable: Math.max(0, items.length - 1),
   })
 

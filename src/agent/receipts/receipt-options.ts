@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { check } from '../../events/check.ts'
 import type { InvalidInput } from '../../events/errors.ts'
 import type { DeepReadonly, Receipt } from '../../events/events.ts'
+import { recordedSchema } from './recorded-schema.ts'
 
 const count = z.int().min(0)
 
@@ -52,6 +53,8 @@ const receiptOptionsSchema = z.strictObject({
   keyed: z.literal(true).exactOptional(),
   /** Prints of the configuration and of the items that the request was made from (item-prints.ts). */
   items: printList.exactOptional(),
+  /** Composition of a request that another program recorded (`renderer` is `recordedRenderer`). */
+  recorded: recordedSchema.exactOptional(),
   /** In a receipt of version 0.1.0, in place of `items`: fingerprints of the request's blocks. */
   blocks: printList.exactOptional(),
 })

@@ -9,6 +9,7 @@ import type { ModelCall, UnprovenCall } from './calls.ts'
 import type { SentRequest } from './canonical.ts'
 import { checkCall, formIn, requestIn, type Unusable } from './made-again.ts'
 import { asSent, buildRequest } from './build-request.ts'
+import { recordedBody } from './recorded.ts'
 
 // Functions that remake the request of a call from a history. They compute no hashes, so that they can run wherever the events are.
 
@@ -37,7 +38,7 @@ export const remadeCall = (
     E.map((made) => {
       const { betas, ...request } = asSent(call, effective, made)
       const form = formIn(call.receipt) as ChatForm | undefined
-      const body = form && chatBody(request, form)
+      const body = form ? chatBody(request, form) : made.strings && recordedBody(request, made.strings)
       return { made, request, ...(body && { body }), ...(betas && { betas }) }
     }),
   )

@@ -4,6 +4,8 @@ import { type Chat, type ChatRepair, chatOf, currentChat, withReasoning } from '
 import { configurationOf, type Effective } from '../../projections/effective.ts'
 import { render, type RenderResult, type Repair } from '../../projections/render/renderer.ts'
 import { render as render1 } from '../../projections/renderers/1/renderer.ts'
+import { recordedRenderer, type RecordedRequest } from './recorded-schema.ts'
+import { recordedRequest } from './recorded.ts'
 import { type UnknownRenderer, unknownRenderer } from './errors.ts'
 
 /** Options for making a request from a history. Together with the history, they determine the request's bytes. Receipts record them. */
@@ -16,6 +18,8 @@ export interface RequestOptions {
   readonly cache?: '5m' | '1h' | undefined
   /** Form to translate the rendered request into. Default: the Messages API's. */
   readonly form?: ChatForm | undefined
+  /** Composition of a request that another program recorded; `renderer` is then `recordedRenderer`. */
+  readonly recorded?: RecordedRequest | undefined
 }
 
 /** Request as it is sent, with its deviations from the stored content. */
@@ -25,7 +29,10 @@ export interface RenderedRequest extends Omit<RenderResult, 'repairs'> {
   readonly chat?: Chat
 }
 
-type Renderer = (effective: Effective, options: Omit<RequestOptions, 'renderer' | 'form'>) => RenderResult
+type Renderer = (
+  effective: Effective,
+  options: Omit<RequestOptions, 'renderer' | 'form' | 'recorded'>,
+) => RenderResult
 
 // A receipt is always checked with the renderer that made its request. So before the output of `render` changes, its folder is copied
 // unchanged and registered here under its number, and `render` gets the next number; docs/adr/0011-receipts.md. Golden files check the
@@ -41,8 +48,9 @@ export const currentRenderer = 2
 /** Renders a request from a history with the given version of the renderer. */
 export const requestOf = (
   effective: Effective,
-  { renderer, form, ...options }: RequestOptions,
+  { renderer, form, recorded, ...options }: RequestOptions,
 ): E.Either<UnknownRenderer, RenderedRequest> => {
+  if (renderer === recordedRenderer && recorded) return E.right(recordedRequest(effective, recorded))
   const made = byVersion.get(renderer)
   if (!made) return E.left(unknownRenderer(renderer, [...byVersion.keys()]))
   if (!form) return E.right(made(effective, options))

@@ -82,9 +82,14 @@ const isCall = (call: unknown): boolean =>
 /**
  * Returns the body of a call as JSON, as this library's adapters send it. Without a receipt, the body has the form of the Messages API.
  */
-export const bodySent = ({ request, receipt }: Pick<SentCall, 'request'> & Partial<ModelCall>): string => {
+export const bodySent = ({
+  request,
+  body,
+  receipt,
+}: Pick<SentCall, 'request' | 'body'> & Partial<ModelCall>): string => {
   const form = receipt && (formIn(receipt) as ChatForm | undefined)
-  return JSON.stringify(form ? chatCallBody(request, form) : callBody(request))
+  if (form) return JSON.stringify(chatCallBody(request, form))
+  return JSON.stringify(body ? { ...body, stream: true } : callBody(request))
 }
 
 /** Returns the fingerprints of a call's request; undefined if a receipt that it builds on is missing. */

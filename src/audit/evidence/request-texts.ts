@@ -15,10 +15,11 @@ export const requestTexts = ({ chat, messages, system, tools }: SentRequest): re
   }
   if (chat) for (const message of chat.messages) add(message)
   else
-    for (const [index, { role, content }] of messages.entries()) {
+    for (const [index, { role, content, ...fields }] of messages.entries()) {
       between += `${index > 0 ? ',' : ''}{"content":[`
       for (const block of content) add(block)
-      between = `${content.length > 0 ? '' : between}],"role":"${role}"}`
+      const more = Object.keys(fields).length > 0 ? `${canonicalize(fields)?.slice(1, -1)},` : ''
+      between = `${content.length > 0 ? '' : between}],${more}"role":"${role}"}`
     }
   if (chat && chat.messages.length > 0) between = ''
   texts.push(`${between}]`)

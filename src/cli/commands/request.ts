@@ -48,9 +48,9 @@ Without --call and --list, the body for the Messages API that the events up to a
 position lead to, with the model and parameters that the log has; standard error
 lists the repairs, and the fields that are missing. With --call, the body is
 rebuilt from the log, and standard error says whether it matches the digest in
-its receipt. A reply without one, such as one in an imported session, is named
-by its position (p17): its request is then derived from the log, not proven, and
-lacks what the log does not have. Without --call, --json adds the repairs, whose
+its receipt. A reply without one, such as one in an imported session whose file
+does not hold its request, is named by its position (p17): its request is then
+derived from the log, not proven, and lacks what the log does not have. Without --call, --json adds the repairs, whose
 turn it is, and the names of beta features to the body, which the API refuses.
 
 Examples:
@@ -140,10 +140,20 @@ const writeCall = async (session: CommandSession, id: string, call: CallName | u
   const now = await chat.context({ at: found.at })
   const body = anthropicRequest(now, {}, await earlierModel(chat, now))
   await out.json(body, !isJson || out.isTerminal)
+  const source = (await isImported(chat, found.position))
+    ? '; the imported file does not hold its request'
+    : ''
   host.stderr.write(
-    `${visible(`call ${found.call}, made at position ${found.at}, answered at ${found.position}`)}: derived from the log, not proven by a receipt\n`,
+    `${visible(`call ${found.call}, made at position ${found.at}, answered at ${found.position}`)}: derived from the log, not proven by a receipt${source}\n`,
   )
   if (!isJson) writeRequestNotes(host, body, { conversation: id })
+}
+
+/** Reports whether an import wrote the event at a position. */
+const isImported = async (chat: Conversation, position: number): Promise<boolean> => {
+  for await (const { metadata } of chat.events({ from: position, to: position }))
+    return metadata.actor.kind === 'import'
+  return false
 }
 
 const writeSent = async (
@@ -175,7 +185,7 @@ const writeCalls = async ({ store, out, isJson, host }: CommandSession, id: stri
     const word = shellWord(id)
     const instead = `palimpsest request ${word} --at N prints what the events up to N lead to, --call pN what the reply at N was sent`
     host.stderr.write(
-      `no call has a receipt, as in every imported session: ${instead}; palimpsest log ${word} lists positions\n`,
+      `no call has a receipt, as in an imported session whose file holds no requests: ${instead}; palimpsest log ${word} lists positions\n`,
     )
     return
   }

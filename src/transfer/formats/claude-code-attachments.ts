@@ -20,6 +20,8 @@ const silent = new Set<unknown>([
   'hook_permission_decision',
   'hook_system_message',
   'max_turns_reached',
+  // The requests in the file have the system prompt and the tools.
+  'prompt_snapshot',
   'structured_output',
 ])
 
@@ -97,6 +99,10 @@ const seenOf = (attachment: Fields): readonly Block[] | undefined => {
       const context = fieldIn(fieldIn(response, 'hookSpecificOutput'), 'additionalContext')
       return [fieldIn(response, 'systemMessage'), context].flatMap((text) => textOf([linesIn(text)]))
     }
+    case 'session_context':
+      return isFields(attachment['context']) && Object.keys(attachment['context']).length === 0
+        ? []
+        : undefined
     case 'skill_listing':
       return textOf(['Skills:', linesIn(content)])
     case 'critical_system_reminder':

@@ -5,11 +5,14 @@ import type { ImportAction } from './plan.ts'
 import type { LazyList, Shelf } from './shelf.ts'
 import { type FileEntry, lostParent, type ImportNotes, placeIn, stringOf, timeOf } from './source.ts'
 import { type ActionList, actionsOn } from './actions.ts'
+import type { Configuration } from '../../events/events.ts'
+import type { FileRequests } from './claude-code-requests.ts'
 
 /** One chain of a session (the main conversation or a subagent), built from the entries read so far. */
 export interface SessionChain {
   readonly notes: ImportNotes
   readonly queue: Pick<Queue, 'due'>
+  readonly requests: FileRequests
   readonly actions: ActionList
   /** The action from which the children of each entry continue, by uuid of the entry. */
   readonly links: Map<unknown, Parent>
@@ -27,11 +30,19 @@ export interface SessionChain {
   head: Parent
   /** Time of the last tool result, ISO 8601. */
   answered: string | undefined
+  /** The last replies whose request is in memory. */
+  readonly composed: Node[]
 }
 
-export const newChain = (notes: ImportNotes, shelf: Shelf, queue: Pick<Queue, 'due'>): SessionChain => ({
+export const newChain = (
+  notes: ImportNotes,
+  shelf: Shelf,
+  queue: Pick<Queue, 'due'>,
+  requests: FileRequests,
+): SessionChain => ({
   notes,
   queue,
+  requests,
   actions: actionsOn(shelf),
   links: new Map(),
   boundaries: new Map(),
@@ -41,6 +52,7 @@ export const newChain = (notes: ImportNotes, shelf: Shelf, queue: Pick<Queue, 'd
   callers: new Map(),
   head: undefined,
   answered: undefined,
+  composed: [],
 })
 
 /**
@@ -75,6 +87,8 @@ export interface ActionIdentity {
 interface More extends Partial<Pick<Node, 'round' | 'isAnswer' | 'results' | 'marker'>> {
   /** Action after which the new action is shown, if the new action hides the actions in between. */
   readonly shownAfter?: Parent
+  /** Configuration to record before the new action, with its key. */
+  readonly configuration?: { readonly key: string; readonly value: Configuration } | undefined
 }
 
 export const placeOf = (entry: FileEntry): ActionIdentity => {
@@ -119,6 +133,15 @@ export const place = (
   const timed = time === undefined ? {} : { time }
   if (parent !== head)
     actions.add({ type: 'rewind', ref: `${ref}:rewind`, to: parent?.ref ?? null, ...timed })
+  const { configuration } = more
+  if (configuration)
+    actions.add({
+      type: 'configure',
+      ref: `${ref}:configured`,
+      configuration: configuration.value,
+      isOptional: true,
+      ...timed,
+    })
   if (parent?.round && parent.round !== round) parent.round.followed = true
   // Field by field, because there is one node per message, and an object made by spreading takes half as much memory again.
   thread.head = {
@@ -132,6 +155,8 @@ export const place = (
     marker: more.marker,
     next: undefined,
     compaction: parent?.compaction,
+    configured: configuration?.key ?? parent?.configured,
+    request: undefined,
   }
   if (round) round.tip = thread.head
   return { ref, ...timed }

@@ -1,9 +1,19 @@
 import type { NewMessage } from '../../commands/command.ts'
 import { type Block, isBlock } from '../../events/blocks.ts'
 import { after, begin, link, noteReturn, settleBefore, type SessionChain } from './claude-code-chain.ts'
-import { callIds, type Parent, replyBefore, resultIds, type Round } from './claude-code-tree.ts'
+import {
+  callIds,
+  type Composition,
+  type Parent,
+  replyBefore,
+  resultIds,
+  type Round,
+} from './claude-code-tree.ts'
 import { type FileEntry, stringOf, timeOf } from './source.ts'
 import { blocksOf } from './actions.ts'
+import { composeRequest } from './claude-code-composition.ts'
+import type { AnsweredRequest } from './plan.ts'
+import type { Configuration } from '../../events/events.ts'
 
 // Messages in a chain of a session: from the user, from tools, and from the model.
 
@@ -80,10 +90,49 @@ export const assistant = (
   }
   if (id !== undefined) rounds.set(id, round)
   for (const call of callIds(content)) callers.set(call, round)
-  const placed = begin(thread, entry, parent, { round })
+  const answered = answeredBy(thread, entry, parent)
+  const placed = begin(thread, entry, parent, { round, configuration: answered?.configuration })
   // Read again, because `begin` may have added a rewind.
   round.index = actions.count()
-  actions.add({ type: 'message', ...placed, message: { ...message, content } })
+  const request = answered && { request: answered.request }
+  actions.add({ type: 'message', ...placed, message: { ...message, content }, ...request })
+  if (answered) rememberComposed(thread, answered.whole)
+}
+
+/** Number of replies whose request is kept in memory, so that later requests can continue from it. */
+const mostComposed = 8
+
+const rememberComposed = ({ head, composed }: SessionChain, whole: Composition): void => {
+  if (!head) return
+  head.request = whole
+  composed.push(head)
+  const oldest = composed.length > mostComposed ? composed.shift() : undefined
+  if (oldest) oldest.request = undefined
+}
+
+interface Answered {
+  readonly request: AnsweredRequest
+  readonly configuration: { readonly key: string; readonly value: Configuration } | undefined
+  readonly whole: Composition
+}
+
+/** Returns the request that a reply answers, if the file records it; the configuration if it differs from the one in force. */
+const answeredBy = (
+  { requests, actions }: SessionChain,
+  { fields }: FileEntry,
+  parent: Parent,
+): Answered | undefined => {
+  const found = requests.at(fields['requestRef'])
+  if (!found) return undefined
+  const isNew = parent?.configured !== found.shape
+  const value = isNew ? requests.configurationOf(found) : undefined
+  const isKnown = !isNew || value !== undefined
+  const composed = isKnown ? composeRequest(parent, found, actions.at, requests.messageWith) : undefined
+  requests.answered(found.id, composed !== undefined)
+  if (!composed) return undefined
+  const { whole, ...own } = composed
+  const { betas, cache } = found
+  return { request: { ...own, betas, cache }, configuration: value && { key: found.shape, value }, whole }
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { NewMessage } from '../../commands/command.ts'
-import type { ImportAction } from './plan.ts'
+import type { ImportAction, ComposedMessage } from './plan.ts'
 import { blocksOf } from './actions.ts'
 import { type Block, isBlock } from '../../events/blocks.ts'
 
@@ -23,6 +23,16 @@ export interface Node {
   next: Node | undefined
   /** The last compaction on the path to the action. */
   compaction: Node | undefined
+  /** Key of the configuration in force. */
+  readonly configured: string | undefined
+  /** The request that the reply answers, while it is one of the last ones. */
+  request: Composition | undefined
+}
+
+/** The messages of a request, with their hashes. */
+export interface Composition {
+  readonly hashes: readonly string[]
+  readonly messages: readonly ComposedMessage[]
 }
 
 /** An edit that replaces the shown content of the tool-result message with the ref `edits`. */

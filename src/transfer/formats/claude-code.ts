@@ -12,6 +12,7 @@ import {
   placeOf,
   type SessionChain,
 } from './claude-code-chain.ts'
+import { createFileRequests } from './claude-code-requests.ts'
 import { hasAll, type LineFormat } from './format.ts'
 import type { ConversationPlan } from './plan.ts'
 import type { Shelf } from './shelf.ts'
@@ -100,13 +101,15 @@ const sessionOf = (notes: ImportNotes, shelf: Shelf): Session => {
   const rootOf = sidechainRoots()
   const ids = new Set<string>()
   const aside = beside(notes)
+  const requests = createFileRequests(notes, shelf)
   let first: Fields | undefined
   const read = (entry: FileEntry): void => {
     const { isSidechain, sessionId } = entry.fields
     first ??= entry.fields
     if (stringOf(sessionId) !== undefined) ids.add(String(sessionId))
+    if (requests.read(entry.fields)) return
     const key = isSidechain === true ? rootOf(entry.fields) : ''
-    const current = threads.get(key) ?? newChain(notes, shelf, key === '' ? queue : noQueue)
+    const current = threads.get(key) ?? newChain(notes, shelf, key === '' ? queue : noQueue, requests)
     threads.set(key, current)
     aside.see(entry.fields)
     if (isAgain(entry.fields)) current.copies.add(entry.fields['uuid'])
@@ -147,6 +150,7 @@ const sessionOf = (notes: ImportNotes, shelf: Shelf): Session => {
       plan.id === main ? { ...plan, notes: [...titles, ...links] } : plan,
     )
     const withdrawn = queue.finish()
+    requests.finish()
     return withNotes.map((plan) => (withdrawn.length > 0 ? { ...plan, withdrawn } : plan))
   }
   return { read, has: (uuid) => seen.has(uuid), soFar, finish }

@@ -19,8 +19,13 @@ class Said implements ConversationEvent<'MessageAppended'> {
 
   constructor({ position, metadata, data }: ConversationEvent<'MessageAppended'>, shelf: Shelf) {
     this.position = position
-    const { commandId, erased } = metadata
-    this.metadata = { ...unimportant, commandId, ...(erased && { erased }) }
+    const { commandId, salt, erased } = metadata
+    this.metadata = {
+      ...unimportant,
+      commandId,
+      ...(salt !== undefined && { salt }),
+      ...(erased && { erased }),
+    }
     this.#shelf = shelf
     this.#place = shelf.put(data)
   }

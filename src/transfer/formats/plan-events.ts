@@ -2,11 +2,12 @@ import { isDeepStrictEqual } from 'node:util'
 import * as E from 'fp-ts/lib/Either.js'
 import { withoutSecretParameters } from '../../commands/configure.ts'
 import { isMarker } from '../../events/event-traits.ts'
-import { type ConversationEvent, type Event, messageOf, START } from '../../events/events.ts'
+import { type ConversationEvent, type Event, messageOf, type Receipt, START } from '../../events/events.ts'
 import { lastOf, type Log, parent, resolve } from '../../projections/path.ts'
 import { sliceLength } from '../../projections/slices.ts'
 import { hasChanged, type ImportError, importDiverged } from './errors.ts'
 import type { ConversationPlan, Format, ImportAction } from './plan.ts'
+import { createReceiptMaker } from './plan-receipts.ts'
 import { stage } from './stage.ts'
 import { markerOf, type ActionContext, type EventPlanResult, type ActionOf } from './plan-markers.ts'
 import type { SliceGenerator } from '../../projections/slices.ts'
@@ -16,6 +17,8 @@ import { blocksOf } from './actions.ts'
 export interface PlannedEvent {
   readonly event: Event
   readonly commandId: string
+  /** Salt of the event, if salts are made while planning. */
+  readonly salt?: string
   /** Time of the event according to the file, in ISO 8601, UTC. */
   readonly time?: string
 }
@@ -57,12 +60,14 @@ export type PlanGenerator = Generator<PlannedEvent | void, E.Either<ImportError,
  *
  * @param onChanged called for each message of the file whose content differs from the recorded message, or whose recorded content was
  *   erased
+ * @param newSalt makes the salt of the next event, which the digests in receipts depend on
  */
 export function* planEachEvent(
   { id, actions, withdrawn = [] }: ConversationPlan,
   format: Format,
   log: Log,
   onChanged: (isErased: boolean) => void = () => undefined,
+  newSalt?: () => string,
 ): PlanGenerator {
   const known = new Map<string, number>()
   for (const { metadata, position } of log) {
@@ -71,17 +76,20 @@ export function* planEachEvent(
   }
   const positions = new Map<string, number>()
   const current = stage(log)
-  /** Index of the action from which each planned event was made. */
+  /** Index of the action from which each planned event was made, and the salt of the event. */
   const actionOf: number[] = []
+  const salts: string[] = []
   /** Position of the last processed action that is already in the log. */
   let lastKnown: number = START
   // Suffix of the command ids of actions that are imported again.
   let suffix = ''
   const idOf = (ref: string): string => `import:${format}:${ref}${suffix}`
   const add = (index: number, event: Event, commandId: string, time: string | undefined): PlannedEvent => {
+    const salt = newSalt?.()
     current.add(event)
     actionOf.push(index)
-    return { event, commandId, ...(time !== undefined && { time }) }
+    if (salt !== undefined) salts.push(salt)
+    return { event, commandId, ...(salt !== undefined && { salt }), ...(time !== undefined && { time }) }
   }
   const eventAt = (position: number): ConversationEvent | undefined => {
     const event = current.events[position]
@@ -92,6 +100,22 @@ export function* planEachEvent(
       : event
   }
 
+  /** Indices of the actions that have a request. */
+  const requests = new Map<string, number>()
+  const receipts = createReceiptMaker({
+    current,
+    positions,
+    eventAt,
+    saltAt: (position) => log[position]?.metadata.salt ?? salts[position - log.length],
+    isErased: (position) => log[position]?.metadata.erased !== undefined,
+    requestOf: (ref) => {
+      const action = actions.at(requests.get(ref) ?? actions.length)
+      return action?.type === 'message' ? action.request : undefined
+    },
+  })
+  /** The configuration of the next reply, if the log does not have it. */
+  let unsaid: { readonly action: ActionOf<'configure'>; readonly index: number } | undefined
+
   function* isOfFile(from: number): SliceGenerator<boolean> {
     return yield* areOf(log, from, { format, refs: yield* refsOf(actions, withdrawn) })
   }
@@ -99,7 +123,15 @@ export function* planEachEvent(
   let index = -1
   for (const action of actions) {
     index++
+    if (action.type === 'message' && action.request) requests.set(action.ref, index)
     let position = known.get(idOf(action.ref))
+    if (action.type === 'configure' && action.isOptional) {
+      // Everything after it need not be imported again: an earlier version left these configurations out.
+      unsaid = position === undefined ? { action, index } : undefined
+      if (position !== undefined) lastKnown = position
+      yield
+      continue
+    }
     if (position !== undefined && isPartOf(current.events[position], action)) {
       suffix = `~${action.ref}.${action.message.content.length}`
       const part = position
@@ -119,9 +151,20 @@ export function* planEachEvent(
       if (position === undefined) yield add(index, before, idOf(`${action.ref}:again`), action.time)
     }
     if (position === undefined) {
+      if (unsaid && action.type === 'message') {
+        const { action: before, index: at } = unsaid
+        unsaid = undefined
+        yield add(at, configured(before), idOf(before.ref), before.time)
+      }
       const event = yield* eventOf(action, { current, positions, eventAt, id })
       if (E.isLeft(event)) return event
-      yield add(index, event.right, idOf(action.ref), action.time)
+      const receipt = action.type === 'message' ? yield* receipts.make(action) : undefined
+      yield add(
+        index,
+        receipt ? withReceipt(event.right, receipt) : event.right,
+        idOf(action.ref),
+        action.time,
+      )
     } else {
       if (isChanged(current.events[position], action)) onChanged(log[position]?.metadata.erased !== undefined)
       yield
@@ -201,7 +244,7 @@ function* eventOf(action: ImportAction, place: ActionContext): SliceGenerator<Ev
     case 'message':
       return E.right(eventOfMessage(action))
     case 'configure':
-      return E.right({ type: 'Configured', data: withoutSecretParameters(action.configuration) })
+      return E.right(configured(action))
     case 'rewind': {
       const to = action.to === null ? START : place.positions.get(action.to)
       return to === undefined
@@ -213,6 +256,16 @@ function* eventOf(action: ImportAction, place: ActionContext): SliceGenerator<Ev
       return yield* markerOf(action, place)
   }
 }
+
+const configured = ({ configuration }: ActionOf<'configure'>): Event => ({
+  type: 'Configured',
+  data: withoutSecretParameters(configuration),
+})
+
+const withReceipt = (event: Event, context: Receipt): Event =>
+  event.type === 'MessageAppended'
+    ? { ...event, data: { ...event.data, origin: { ...event.data.origin, context } } }
+    : event
 
 const eventOfMessage = ({ message }: ActionOf<'message'>): Event<'MessageAppended'> => ({
   type: 'MessageAppended',

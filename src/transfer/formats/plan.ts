@@ -1,6 +1,6 @@
 import type { NewMessage } from '../../commands/command.ts'
 import type { StoredEvent } from '../../events/codec.ts'
-import type { Configuration, EventData, Message, Origin } from '../../events/events.ts'
+import type { Configuration, EventData, Message, Origin, Role } from '../../events/events.ts'
 import type { NoteFact } from '../../events/notes.ts'
 import type { LazyList } from './shelf.ts'
 
@@ -87,13 +87,42 @@ export type PlannedNote = { readonly ref: string; readonly time?: string } & (
 export type ImportAction = { readonly ref: string; readonly time?: string } & ActionBody
 /** The content of an action, without its ref and time. */
 export type ActionBody =
-  | { readonly type: 'message'; readonly message: NewMessage }
+  | { readonly type: 'message'; readonly message: NewMessage; readonly request?: AnsweredRequest }
   | ({ readonly type: 'condense'; readonly covers: RefCovers } & Condensation)
   | { readonly type: 'truncate'; readonly covers: RefCovers; readonly reason?: string }
   /** A rewind: the next action continues after the action `to`; null means from the empty conversation. */
   | { readonly type: 'rewind'; readonly to: string | null }
-  | { readonly type: 'configure'; readonly configuration: Configuration }
+  /** A configuration. An optional one is left out before messages that an earlier import wrote without it. */
+  | { readonly type: 'configure'; readonly configuration: Configuration; readonly isOptional?: true }
 export type ActionType = ImportAction['type']
+
+/** The request that a reply answers, as the file records it: made of the messages of earlier actions. */
+export interface AnsweredRequest {
+  /** Ref of an earlier reply, to whose request this one adds: its first `keep` messages, then `messages`. */
+  readonly base?: string
+  readonly keep?: number
+  readonly messages: readonly ComposedMessage[]
+  readonly cache: readonly {
+    readonly path: readonly (string | number)[]
+    readonly value: Readonly<Record<string, string>>
+  }[]
+  readonly betas: readonly string[]
+}
+
+/** A message of a request: the blocks of actions, or parts of actions. `string` is true if its content is a string. */
+export type ComposedMessage =
+  | { readonly items: readonly string[]; readonly string?: true }
+  | {
+      readonly role: Role
+      readonly content: readonly (readonly [ref: string, block: number] | ComposedText)[]
+      readonly fields?: { readonly output_config: { readonly effort: string } }
+      readonly string?: true
+    }
+
+/** A text made of slices of the text blocks of actions, and of what is between them. */
+export interface ComposedText {
+  readonly text: readonly (string | readonly [ref: string, block: number, start: number, end: number])[]
+}
 
 /**
  * A slice of the effective history, given by the refs of its first and last action. An action that is hidden stands for the marker that
