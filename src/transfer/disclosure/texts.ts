@@ -9,7 +9,7 @@ const structural: ReadonlySet<string> = new Set(
   [
     'type role id tool_use_id messageId requestId commandId $correlationId $causationId starts',
     'signature media_type ttl time updated salt prev hash digest',
-    'usage estimated tokens covers view policy container position revision schema',
+    'usage estimated tokens covers view policy container position revision schema workspace',
   ].flatMap((names) => names.split(' ')),
 )
 
