@@ -9,7 +9,7 @@ const structural: ReadonlySet<string> = new Set(
   [
     'type role id tool_use_id messageId requestId commandId $correlationId $causationId starts',
     'signature media_type ttl time updated salt prev hash digest',
-    'usage estimated tokens covers view policy container position revision schema workspace',
+    'usage estimated tokens covers view policy container position revision schema',
   ].flatMap((names) => names.split(' ')),
 )
 
@@ -44,6 +44,8 @@ const isContent = (fields: object, field: string): boolean => {
   if (field === 'data') return !encoded.has(Reflect.get(fields, 'type'))
   if (field === 'name') return !('input' in fields || 'input_schema' in fields)
   if (field === 'context') return !('digest' in Object(Reflect.get(fields, field)))
+  // A tool's input may have a field of this name, too.
+  if (field === 'workspace') return !('commit' in Object(Reflect.get(fields, field)))
   return !structural.has(field)
 }
 
