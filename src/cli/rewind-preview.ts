@@ -9,7 +9,7 @@ import { eventParts } from './views/timeline.ts'
 /** Maximum number of events and of files that are listed. */
 const mostListed = 20
 
-/** Prints what a rewind would leave behind, and how the files differ from those at its target. Changes nothing. */
+/** Prints what a rewind would abandon, and how the files differ from those at its target. Changes nothing. */
 export const previewRewind = async (
   { store, out, isJson }: CommandSession,
   id: string,
@@ -30,13 +30,13 @@ export const previewRewind = async (
     return out.json({
       conversation: chat.id,
       to,
-      leaves: left.map(({ position }) => position),
+      abandons: left.map(({ position }) => position),
       shows: again.map(({ position }) => position),
       ...(files && { workspace: files.workspace }),
       ...(differing && { files: differing.changes }),
     })
   await out.line([`would rewind ${to < 0 ? 'to the empty conversation' : `to ${to}`}`, 'bold'])
-  await out.line([`leaves ${plural(left.length, 'event')} behind`])
+  await out.line([`abandons ${plural(left.length, 'event')}`])
   for (const event of left.slice(0, mostListed)) await out.parts(eventParts(event))
   if (left.length > mostListed) await out.line([`       and ${left.length - mostListed} more`, 'dim'])
   if (again.length > 0)

@@ -7,7 +7,7 @@ export interface WorkspaceAt {
 }
 
 /**
- * Returns the state of the files at the end of a path: that of the last event with which one was recorded; undefined if there is none.
+ * Returns the state of the files at the end of a path, as the last event with a recorded state tells it; undefined if there is none.
  *
  * @param path events on the path, ascending
  */

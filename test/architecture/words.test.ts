@@ -17,7 +17,8 @@ const report = wordReport()
 const fieldWords = new Set(
   `Anchor Approval Audit Block Budget Catalogue Checkpoint Clock Codec Configuration Container Conversation Covers Decoder Denial Diff
   Effective Entry Event Evidence Excerpt Fallible Fields Format Item Json Lineage Link Log Message Metadata Model Note Origin Policy
-  Preview Price Prices Receipt Reply Role Roster Scheme Signer Slot Stats Store Summarizer Tool Tools Usage View Worker`.split(
+  Preview Price Prices Receipt Reply Role Roster Scheme Signer Slot Stats Store Summarizer Tool Tools Usage View Worker
+  Workspace`.split(
     /\s+/,
   ),
 )

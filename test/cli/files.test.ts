@@ -101,7 +101,7 @@ describe('continue', () => {
 })
 
 describe('rewind --dry-run', () => {
-  test('says which events are left behind and how the files differ, and does nothing', () =>
+  test('says which events are abandoned and how the files differ, and does nothing', () =>
     scene(async ({ run, chat, commits: [before], repository: { git, write } }) => {
       write('new.bin', '\0')
       git('add', 'new.bin')
@@ -111,7 +111,7 @@ describe('rewind --dry-run', () => {
       expect(ran).toEqual({
         stdout: [
           'would rewind to 1',
-          'leaves 2 events behind',
+          'abandons 2 events',
           '    2  ●  user       Test it.',
           '    3  ●  user       And now?',
           `the files were at ${before.slice(0, 7)}: git stash && git switch --detach ${before.slice(0, 12)}`,
@@ -127,7 +127,7 @@ describe('rewind --dry-run', () => {
       expect(JSON.parse(stdout)).toEqual({
         conversation: 'task-42',
         to: 1,
-        leaves: [2, 3],
+        abandons: [2, 3],
         shows: [],
         workspace: { kind: 'git', commit: before },
         files: [

@@ -34,7 +34,7 @@ export const addRewind = (program: Command, shell: Shell): void => {
     )
     .option('--reason <text>', 'reason, stored with the event')
     .addOption(
-      new Option('--dry-run', 'say what would be left behind and how the files differ, and do nothing'),
+      new Option('--dry-run', 'say which events would be abandoned and how the files differ, and do nothing'),
     )
   withWriteOptions(command)
     .addHelpText(

@@ -96,7 +96,7 @@ const isRewind = (command: ConversationCommand): boolean =>
   command.type === 'undo' ||
   (isAppend(command) && command.rewindTo !== undefined && !command.again)
 
-/** Reads the state of the files at a position: that of the last event on its path with which one was recorded. */
+/** Reads the state of the files at a position, which the last event on its path with a recorded state tells. */
 async function* workspaceAt(reading: Reader, position: number): Fallible<WriteError, Workspace | undefined> {
   let found: Workspace | undefined
   const walk = walkBack(reading, position, 0, ({ metadata }) => (found = metadata.workspace) !== undefined)
