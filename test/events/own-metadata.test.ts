@@ -85,7 +85,11 @@ const madeOf = (strings: fc.Arbitrary<string>): fc.Arbitrary<Metadata> =>
       workspace: fc.record(
         {
           kind: fc.constant('git'),
-          commit: fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: 7, maxLength: 64 }),
+          commit: fc.string({
+            unit: fc.constantFrom(...'0123456789abcdef'.split('')),
+            minLength: 7,
+            maxLength: 64,
+          }),
           dirty: fc.constant(true),
         },
         { requiredKeys: ['kind', 'commit'] },

@@ -315,20 +315,20 @@ describe('the commit that a Codex rollout names', () => {
   const workspacesOf = (log: Log): readonly unknown[] => log.map(({ metadata }) => metadata.workspace)
 
   it('is that of the files at the first event, also if that is a configuration', () => {
-    const [meta = {}, ...rest] = lines
+    const [first = {}, ...rest] = lines
     const plain = onlyLog(importFile({ text: jsonl(...lines), file: 'f' }))
     expect(workspacesOf(plain)).toEqual([{ kind: 'git', commit }, undefined])
     const prompted = {
-      ...meta,
-      payload: { ...(meta['payload'] as Fields), base_instructions: { text: 'Hm.' } },
+      ...first,
+      payload: { ...(first['payload'] as Fields), base_instructions: { text: 'Hm.' } },
     }
     const configured = onlyLog(importFile({ text: jsonl(prompted, ...rest), file: 'f' }))
     expect(workspacesOf(configured)).toEqual([{ kind: 'git', commit }, undefined, undefined])
   })
 
   it.each([{ branch: 'main' }, { commit_hash: 'main' }, 'main', null])('is none in %j', (git) => {
-    const meta = line('session_meta', { id: 'c', cwd: '/', git })
-    const log = onlyLog(importFile({ text: jsonl(meta, item(says('user', 'Hello.'))), file: 'f' }))
+    const naming = line('session_meta', { id: 'c', cwd: '/', git })
+    const log = onlyLog(importFile({ text: jsonl(naming, item(says('user', 'Hello.'))), file: 'f' }))
     expect(workspacesOf(log)).toEqual([undefined])
   })
 
