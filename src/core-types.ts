@@ -38,6 +38,7 @@ export type {
   TokenChange,
   TruncatedData,
   View,
+  Workspace,
 } from './events/event-types.ts'
 export type {
   Actor,

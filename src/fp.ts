@@ -16,6 +16,7 @@ export * from './core.ts'
 
 export { resultReader } from './agent/turn/results/result-reader.ts'
 export { mcpTools } from './agent/tools/mcp.ts'
+export { gitWorkspace } from './api/git-workspace.ts'
 export { tool } from './agent/tools/tool.ts'
 export { countTokens } from './agent/context/tokens/tokens.ts'
 export { manageContext } from './agent/context/policy/policy.ts'

@@ -8,7 +8,7 @@ import { noteStore } from '../conversation/beside/note-keeper.ts'
 import { checkJson } from '../events/check.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { type Actor, metadataSchema } from '../events/events.ts'
-import { handler } from '../conversation/writing/handle.ts'
+import { handler, type RewindHooks } from '../conversation/writing/handle.ts'
 import { changesOf } from '../conversation/reading/changes.ts'
 import { inboxOf } from '../conversation/beside/inbox.ts'
 import { turnLog } from '../conversation/beside/turn-log.ts'
@@ -40,7 +40,7 @@ import { lateErasing } from './late-erasing.ts'
 import { lateRetention } from './late-retention.ts'
 import type { StoreOf, TaskStore } from './store.ts'
 
-export interface StoreOptions {
+export interface StoreOptions extends RewindHooks {
   /** Actor recorded with every event unless its writer names another. Default `{ kind: 'program' }`. */
   readonly actor?: Actor | undefined
   /**
@@ -81,11 +81,11 @@ export const openStore = (
   pipe(
     openOptions(options),
     TE.fromEither<OpenError, StoreOptions>,
-    TE.flatMap(({ create = true, actor, largeContent, index, seal }) =>
+    TE.flatMap(({ create = true, actor, largeContent, index, seal, ...hooks }) =>
       pipe(
         openSource(source, create, seal),
         TE.map((events) =>
-          taskStore(storeOn(events, actor ?? { kind: 'program' }, largeContent, ownClock, index)),
+          taskStore(storeOn(events, actor ?? { kind: 'program' }, largeContent, ownClock, index, hooks)),
         ),
       ),
     ),
@@ -98,11 +98,15 @@ const isLargeContent = (value: unknown): value is number =>
 
 const isCreate = (value: unknown): value is Creation => typeof value === 'boolean' || value === 'late'
 
+const hookNames = ['beforeRewind', 'afterRewind'] as const
+
 const openOptions = (options: unknown): E.Either<InvalidInput, StoreOptions> => {
   if (typeof options !== 'object' || options === null)
     return E.left(invalidInput('options', 'must be an object, like { create: false }'))
-  const { actor, create, largeContent, index, seal }: Readonly<Record<string, unknown>> = { ...options }
-  const unknown = unknownOption(options, ['actor', 'create', 'largeContent', 'index', 'seal'])
+  const { actor, create, largeContent, index, seal, ...hooks }: Readonly<Record<string, unknown>> = {
+    ...options,
+  }
+  const unknown = unknownOption(options, ['actor', 'create', 'largeContent', 'index', 'seal', ...hookNames])
   if (unknown) return E.left(unknown)
   if (create !== undefined && !isCreate(create))
     return E.left(invalidInput('create', "must be true, false or 'late'"))
@@ -114,7 +118,11 @@ const openOptions = (options: unknown): E.Either<InvalidInput, StoreOptions> => 
     return E.left(invalidInput('index', 'must be the path of a folder'))
   if (seal !== undefined && !isKeys(seal))
     return E.left(invalidInput('seal', 'must be the path of a file or a folder of keys, or a KeyStore'))
+  for (const name of hookNames)
+    if (hooks[name] !== undefined && typeof hooks[name] !== 'function')
+      return E.left(invalidInput(name, 'must be a function'))
   const rest = {
+    ...(hooks as RewindHooks),
     ...(index !== undefined && { index }),
     ...(seal !== undefined && { seal }),
     ...(create !== undefined && { create }),
@@ -182,11 +190,12 @@ export const storeOn = (
   largeContent: number = defaultLargeContent,
   clock: Clock = ownClock,
   index?: string,
+  hooks?: RewindHooks,
 ): StoreOf<'task', ConversationHandle> => {
   const events = layeredStore(adapter, largeContent)
   const place = indexPlaceOf(adapter, index)
   const { infos, infosOf, close, ...catalogue } = lateCatalogue(events, place, index)
-  const commands = handler(events, actor)
+  const commands = handler(events, actor, hooks)
   const notes = noteStore(events, actor)
   const renewIndex = (): Promise<void> => renewIndexAt(place)
   const erasing = { events, adapter, actor, onErased: renewIndex }

@@ -1,8 +1,10 @@
 import { mkdir, mkdtemp, realpath, rm, stat } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { gitWorkspace } from '../api/git-workspace.ts'
 import { invalidInput } from '../events/errors.ts'
-import type { Conversation } from '../index.ts'
+import type { Conversation, ConversationEvent, Workspace } from '../index.ts'
+import { checkoutCommand, isSameWorkspace, workspaceOf, workspaceText } from '../projections/workspace.ts'
 import { toError } from '../result/typed-error.ts'
 import { visible } from '../transfer/formats/visible.ts'
 import type { SessionClient } from '../transfer/formats/sessions/clients.ts'
@@ -24,6 +26,8 @@ export interface PlannedSession extends SessionExport {
   readonly cwd: string
   /** Path of the file to write; undefined if the client has to import a file. */
   readonly file: string | undefined
+  /** State of the files at that moment; undefined if it was not recorded. */
+  readonly workspace: Workspace | undefined
 }
 
 /** An installed session, and how to continue it. */
@@ -63,8 +67,16 @@ export const planSession = async (
     throw toError(invalidInput('at', 'the model sees no messages at this position: name a later one'))
   const folder = client.folder?.(env, env['HOME'] || homedir())
   const file = folder === undefined ? undefined : join(folder, written.path)
-  return { ...written, conversation: chat.id, client, cwd: options.cwd, file }
+  const { workspace } = workspaceOf(await pathAt(chat, options.at)) ?? {}
+  return { ...written, conversation: chat.id, client, cwd: options.cwd, file, workspace }
 }
+
+/** Returns the events on the path at a position. */
+export const pathAt = async (
+  chat: Conversation,
+  at: number | undefined,
+): Promise<readonly ConversationEvent[]> =>
+  (await chat.timeline({ at })).filter(({ onPath }) => onPath).map(({ event }) => event)
 
 /**
  * Writes a session where its client looks, readable only by the user. A client that has to import it does so; if it is not installed,
@@ -149,6 +161,17 @@ export const writeLost = ({ host: { stderr }, isJson }: CommandContext, planned:
   stderr.write(`${[`lost in ${client.title}:`, ...lines, ...more].map(visible).join('\n')}\n`)
 }
 
+/** Writes to standard error where the files were, unless they are there. Nothing here changes files: the command is for the user. */
+export const writeFiles = async (
+  { host: { stderr }, isJson }: CommandContext,
+  { workspace, cwd }: PlannedSession,
+): Promise<void> => {
+  if (isJson || !workspace) return
+  const now = await gitWorkspace(cwd)
+  if (!workspace.dirty && isSameWorkspace(workspace, now)) return
+  stderr.write(`the files were at ${workspaceText(workspace)}: ${checkoutCommand(workspace)}\n`)
+}
+
 const positionsOf = (lost: PlannedSession['lost']): readonly number[] =>
   [...new Set(lost.map(({ position }) => position))].toSorted((one, other) => one - other)
 
@@ -157,7 +180,16 @@ const cut = (ranges: string): string =>
   ranges.length <= 60 ? ranges : `${ranges.slice(0, ranges.lastIndexOf(',', 60))}, …`
 
 /** The answer of a command about a session, for `--json`. */
-export const sessionJson = ({ conversation, client, id, cwd, way, messages, lost }: PlannedSession) => ({
+export const sessionJson = ({
+  conversation,
+  client,
+  id,
+  cwd,
+  way,
+  messages,
+  lost,
+  workspace,
+}: PlannedSession) => ({
   conversation,
   format: client.name,
   session: id,
@@ -165,6 +197,7 @@ export const sessionJson = ({ conversation, client, id, cwd, way, messages, lost
   way,
   messages,
   lost,
+  ...(workspace && { workspace }),
 })
 
 /** Says where a session was written, and prints the command that continues it. */
@@ -176,6 +209,7 @@ export const reportInstalled = async (
   const { client, file, command, messages } = installed
   if (isJson) return out.json({ ...sessionJson(installed), file, command: commandText(command) })
   writeLost(session, installed)
+  await writeFiles(session, installed)
   host.stderr.write(`wrote ${visible(file)}: ${client.name}, ${plural(messages, 'message')}\n`)
   await out.line([commandText(command), 'bold'])
 }

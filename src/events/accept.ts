@@ -1,5 +1,5 @@
 import { type AnyBlock, isKnownBlockType } from './blocks.ts'
-import { isoTime, saltForm } from './events.ts'
+import { commitForm, isoTime, saltForm } from './events.ts'
 import { type Fields, isFields } from './json.ts'
 
 // Checks that recognise the shapes of nearly all stored events without zod, whose first use in a process takes longer than loading a
@@ -141,6 +141,15 @@ export const acceptsData = (type: string, data: unknown): boolean => {
 
 const isSalt = (value: unknown): boolean => typeof value === 'string' && saltForm.test(value)
 
+const workspaceFields = new Set(['kind', 'commit', 'dirty'])
+const isWorkspace = (value: unknown): boolean =>
+  isFields(value) &&
+  value['kind'] === 'git' &&
+  typeof value['commit'] === 'string' &&
+  commitForm.test(value['commit']) &&
+  isOptional(value['dirty'], (given) => given === true) &&
+  Object.keys(value).every((name) => workspaceFields.has(name))
+
 /** Reports whether a value is certainly valid metadata of an event. If the result is false, the schema decides. */
 export const acceptsMetadata = (value: unknown): boolean =>
   isFields(value) &&
@@ -157,6 +166,7 @@ export const acceptsMetadata = (value: unknown): boolean =>
   isOptional(value['$causationId'], isText) &&
   isOptional(value['interrupts'], (given) => given === true) &&
   isOptional(value['answer'], (given) => given === true) &&
+  isOptional(value['workspace'], isWorkspace) &&
   (value['prev'] === null || isText(value['prev'])) &&
   value['erased'] === undefined &&
   value['sealed'] === undefined

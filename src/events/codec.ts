@@ -69,6 +69,7 @@ export const storedMetadata = ({
   $causationId,
   interrupts,
   answer,
+  workspace,
   prev,
 }: Metadata): Metadata => ({
   salt,
@@ -80,6 +81,7 @@ export const storedMetadata = ({
   $causationId,
   interrupts,
   answer,
+  workspace,
   prev,
 })
 

@@ -262,6 +262,15 @@ export interface AnswerTerms {
 /** A request for an answer: its terms, or `true` if it has no terms. */
 export type AnswerFlag = true | AnswerTerms
 
+/** State of the files that a conversation is about, by reference: a commit of a git repository. */
+export interface Workspace {
+  readonly kind: 'git'
+  /** Hash of the commit: 7 to 64 hexadecimal digits. */
+  readonly commit: string
+  /** True if the files had changes that were not committed. */
+  readonly dirty?: true | undefined
+}
+
 /** The metadata of every event. */
 export interface Metadata extends Sealable {
   /**
@@ -281,6 +290,8 @@ export interface Metadata extends Sealable {
   readonly interrupts?: true | undefined
   /** Request that a worker answer this event. */
   readonly answer?: AnswerFlag | undefined
+  /** State of the files when the event was recorded, if its writer knew. It stays if the content of the event is erased. */
+  readonly workspace?: Workspace | undefined
   /** SHA-256 (hex) of the preceding event in the stream; in a `Forked`, of the parent's event; null in a first event. */
   readonly prev: string | null
   /** Present if the event's content was erased: the time, and the proof of the hash that the event had (withheld.ts). */

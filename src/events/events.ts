@@ -25,6 +25,7 @@ export type {
   Span,
   TokenChange,
   View,
+  Workspace,
 } from './event-types.ts'
 
 // Schemas of all events; event-types.ts describes the fields. The schemas only check; the given value itself is stored, including its
@@ -158,6 +159,14 @@ export const askedSchema = z.union([z.literal(true), z.strictObject(askingShape)
 /** Matches a salt: 16 bytes in base64url. */
 export const saltForm = /^[\w-]{22}$/
 
+/** Matches the hash of a commit, which may be shortened to 7 digits. */
+export const commitForm = /^[0-9a-f]{7,64}$/
+export const workspaceSchema = z.strictObject({
+  kind: z.literal('git'),
+  commit: z.string().regex(commitForm, { error: 'must be the hash of a commit: 7 to 64 digits of 0–9 a–f' }),
+  dirty: z.literal(true).optional(),
+})
+
 export const metadataSchema = z.object({
   salt: z.string().regex(saltForm, { error: 'must be 16 bytes in base64url' }).optional(),
   schema: z.int().min(1),
@@ -168,6 +177,7 @@ export const metadataSchema = z.object({
   $causationId: z.string().optional(),
   interrupts: z.literal(true).optional(),
   answer: askedSchema.optional(),
+  workspace: workspaceSchema.optional(),
   prev: z.string().nullable(),
   erased: z
     .object({

@@ -1,13 +1,15 @@
-import { isoTime, type Metadata } from './events.ts'
+import { commitForm, isoTime, type Metadata } from './events.ts'
 
 /** Matches a non-empty JSON string without escapes; captures the text between its quotes. */
 const text = String.raw`"([ !#-[\]-\uffff]+)"`
 const time = isoTime.source.slice(1, -1)
+const commit = commitForm.source.slice(1, -1)
 
 const pattern = new RegExp(
   [
     String.raw`^\{(?:"salt":"([\w-]{22})",)?"schema":([1-9]),"time":"(${time})","actor":\{"kind":${text}(?:,"id":${text})?\},"commandId":${text}`,
-    String.raw`(?:,"\$correlationId":${text})?(?:,"\$causationId":${text})?,"prev":(?:null|${text})\}$`,
+    String.raw`(?:,"\$correlationId":${text})?(?:,"\$causationId":${text})?`,
+    String.raw`(?:,"workspace":\{"kind":"git","commit":"(${commit})"(,"dirty":true)?\})?,"prev":(?:null|${text})\}$`,
   ].join(''),
 )
 
@@ -19,8 +21,9 @@ const pattern = new RegExp(
 export const ownMetadata = (stored: string): Metadata | undefined => {
   const found = pattern.exec(stored)
   if (!found) return undefined
-  const [, salt, schema, at = '', kind = '', id, commandId = '', $correlationId, $causationId, prev = null] =
+  const [, salt, schema, at = '', kind = '', id, commandId = '', $correlationId, $causationId, files, dirty] =
     found
+  const prev = found[11] ?? null
   return {
     ...(salt !== undefined && { salt }),
     schema: Number(schema),
@@ -29,6 +32,9 @@ export const ownMetadata = (stored: string): Metadata | undefined => {
     commandId,
     ...($correlationId !== undefined && { $correlationId }),
     ...($causationId !== undefined && { $causationId }),
+    ...(files !== undefined && {
+      workspace: { kind: 'git', commit: files, ...(dirty !== undefined && { dirty: true }) },
+    }),
     prev,
   }
 }

@@ -148,9 +148,9 @@ function* encodePlanned(
       yield undefined
       continue
     }
-    const { event, commandId, salt, time } = value
+    const { event, commandId, salt, time, workspace } = value
     const now = timeOr(time, imported)
-    const envelope = completeEnvelope({ commandId, salt, now }, { kind: 'import', id: format })
+    const envelope = completeEnvelope({ commandId, salt, now, workspace }, { kind: 'import', id: format })
     const encoded = encodeChain(conversation, hash, [event], envelope)
     if (E.isLeft(encoded)) {
       yield E.left({ ...encoded.left, message: `${commandId}: ${encoded.left.message}` })

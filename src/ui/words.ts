@@ -1,4 +1,4 @@
-import type { EventKind } from '../core.ts'
+import type { EventKind, Workspace } from '../core.ts'
 
 // Formatting of numbers, sizes, times and event kinds.
 
@@ -98,3 +98,11 @@ export const isKind = (letter: string | undefined): letter is EventKind =>
   letter !== undefined && Object.hasOwn(kinds, letter)
 /** Returns the name of an event kind from its letter; `other` for an unknown letter. */
 export const kindOf = (letter: string | undefined): string => kinds[isKind(letter) ? letter : '-']
+
+/** Describes the state of the files, as on the command line (projections/workspace.ts, which the page does not load). */
+export const workspaceText = ({ commit, dirty }: Workspace): string =>
+  `${commit.slice(0, 7)}${dirty ? ', with changes that were not committed' : ''}`
+
+/** Returns the command that brings the files to a recorded commit. It first puts changes aside that are not committed. */
+export const checkoutCommand = ({ commit }: Workspace): string =>
+  `git stash && git switch --detach ${commit.slice(0, 12)}`

@@ -29,6 +29,19 @@ describe.skipIf(noBrowser !== '')(`the time machine${noBrowser}`, () => {
     await expect.poll(isCovered).toBe(false)
   })
 
+  test('says where the files were, and has the command that brings them there', async () => {
+    const scene = await servedSample()
+    const workspace = { kind: 'git', commit: '3f2a1c4'.padEnd(40, '5'), dirty: true } as const
+    const chat = scene.store.conversation(id)
+    const { position } = await chat.append({ role: 'user', content: 'Publish it.' }, { workspace })
+    const { page, shows } = await looking(scene, `/c/${id}?at=${position}`)
+    await shows(position)
+    const files = page.getByLabel('Inspector').getByText('at 3f2a1c4, with changes that were not committed')
+    await files.first().waitFor()
+    await page.getByText('Continue in …').click()
+    await page.getByText('git stash && git switch --detach 3f2a1c455555', { exact: true }).waitFor()
+  })
+
   test('is dragged through: the rows follow the slider, and Back leads to where it began', async () => {
     const { page, slider, at, shows } = await opened('?at=40')
     await shows(40)

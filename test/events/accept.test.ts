@@ -67,6 +67,8 @@ const claims = [claim, { ...claim, attempt: 2, isTurn: true, at: -1, future: 1 }
 const metadatas = [
   metadata,
   { ...metadata, actor: { kind: 'agent', id: '' }, $correlationId: 'a', $causationId: 'b', prev: 'hash' },
+  { ...metadata, workspace: { kind: 'git', commit: '3f2a1c4' } },
+  { ...metadata, workspace: { kind: 'git', commit: 'a'.repeat(64), dirty: true } },
 ]
 
 interface Good {

@@ -82,6 +82,18 @@ const madeOf = (strings: fc.Arbitrary<string>): fc.Arbitrary<Metadata> =>
       commandId: strings,
       $correlationId: strings,
       $causationId: strings,
+      workspace: fc.record(
+        {
+          kind: fc.constant('git'),
+          commit: fc.string({
+            unit: fc.constantFrom(...'0123456789abcdef'.split('')),
+            minLength: 7,
+            maxLength: 64,
+          }),
+          dirty: fc.constant(true),
+        },
+        { requiredKeys: ['kind', 'commit'] },
+      ),
       prev: fc.option(strings),
     },
     { requiredKeys: ['schema', 'time', 'actor', 'commandId', 'prev'] },
@@ -124,7 +136,8 @@ describe('metadata recognised without a parser', () => {
 
   it('is that, or nothing, wherever a character of it is lost, changed, added or repeated', () => {
     const { schema, time, actor, commandId } = metadata
-    const first = { schema, time, actor, commandId, prev: null }
+    const workspace = { kind: 'git', commit: '3f2a1c4', dirty: true }
+    const first = { schema, time, actor, commandId, workspace, prev: null }
     let recognised = 0
     for (const whole of [metadata, first].map((one) => JSON.stringify(one)))
       for (let at = 0; at <= whole.length; at++)

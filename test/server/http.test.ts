@@ -132,6 +132,22 @@ describe('a conversation over HTTP', () => {
     expect(await ask('conversations?cursor=:no')).toMatchObject({ status: 404 })
   })
 
+  test('records the commit of the files with any command', async () => {
+    const { ask, store } = await talking()
+    const workspace = { kind: 'git', commit: '3f2a1c4', dirty: true }
+    expect(await ask(commands, { json: { type: 'rewind', to: 0, after: 2, workspace } })).toMatchObject({
+      status: 200,
+    })
+    const message = { messages: [hello], whileBusy: 'interrupt', workspace }
+    expect(await ask('conversations/a/messages', { json: message })).toMatchObject({ status: 200 })
+    const events = (await store.conversation('a').timeline()).map(({ event }) => event.metadata.workspace)
+    expect(events).toEqual([undefined, undefined, undefined, workspace, workspace])
+    const wrong = { ...workspace, commit: 'main' }
+    expect(
+      await ask(commands, { json: { type: 'rewind', to: 1, after: 4, workspace: wrong } }),
+    ).toMatchObject({ status: 400, json: { path: 'workspace.commit' } })
+  })
+
   test('is forked up to a position', async () => {
     const { ask } = await talking()
     const forked = await ask('conversations', { json: { id: 'b', from: { conversation: 'a', at: 1 } } })

@@ -24,9 +24,10 @@ const grow = (
   planned: readonly PlannedEvent[],
 ): readonly StoredEvent[] => {
   const events = [...stored]
-  for (const { event, commandId, time = '2026-01-01T00:00:00.000Z' } of planned) {
+  for (const { event, commandId, time = '2026-01-01T00:00:00.000Z', workspace } of planned) {
     const last = events.at(-1)
-    const metadata = { time, actor: { kind: 'import' }, commandId, prev: last ? hashOf(last) : null }
+    const prev = last ? hashOf(last) : null
+    const metadata = { time, actor: { kind: 'import' }, commandId, ...(workspace && { workspace }), prev }
     events.push(right(encode(event, eventId(streamOf(id), commandId, 0), metadata)))
   }
   return events

@@ -195,6 +195,7 @@ type Envelope =
   | 'causationId'
   | 'interrupts'
   | 'answer'
+  | 'workspace'
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false
 export const same: readonly true[] = [
   true satisfies Same<Fields<RewindInput>, keyof Checked<'rewind'> | Envelope>,

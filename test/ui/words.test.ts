@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import * as workspaces from '../../src/projections/workspace.ts'
 import {
   ago,
   brief,
+  checkoutCommand,
   count,
   dollars,
   duration,
@@ -11,6 +13,7 @@ import {
   number,
   percent,
   size,
+  workspaceText,
 } from '../../src/ui/words.ts'
 
 describe('figures in words', () => {
@@ -75,5 +78,15 @@ describe('figures in words', () => {
   test('a kind that nobody knows is another one', () => {
     expect([kindOf('c'), kindOf('?'), kindOf(undefined)]).toEqual(['tool call', 'other', 'other'])
     expect([isKind('C'), isKind('toString'), isKind(undefined)]).toEqual([true, false, false])
+  })
+})
+
+describe('the state of the files', () => {
+  test('is described as on the command line', () => {
+    for (const dirty of [{}, { dirty: true }] as const) {
+      const workspace = { kind: 'git', commit: '3f2a1c4'.padEnd(40, '0'), ...dirty } as const
+      expect(workspaceText(workspace)).toBe(workspaces.workspaceText(workspace))
+      expect(checkoutCommand(workspace)).toBe(workspaces.checkoutCommand(workspace))
+    }
   })
 })

@@ -2,7 +2,7 @@ import type * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
 import type { InvalidInput } from '../../events/errors.ts'
 import type { BlockInput } from '../../events/block-types.ts'
-import type { Configuration } from '../../events/events.ts'
+import { type Configuration, type Workspace, workspaceSchema } from '../../events/events.ts'
 import type { ContextSettings } from '../context/policy/settings.ts'
 import type { Summarizer, SummarizerSettings } from '../context/summary/summarizer.ts'
 import { isClient, noClient } from '../context/tokens/count.ts'
@@ -96,6 +96,11 @@ export interface TurnOptions {
   readonly whileHeld?: 'wait' | 'fail' | 'take' | undefined
   /** Milliseconds of silence after which a turn's holder counts as dead; the same everywhere, also in workers. Default 10,000. */
   readonly ttl?: number | undefined
+  /**
+   * State of the files, recorded with each reply and with the results of its calls: a value, or a function that is called before each of
+   * these is recorded, such as `() => gitWorkspace('.')`. If the function fails or takes more than ten seconds, nothing is recorded.
+   */
+  readonly workspace?: Workspace | (() => Workspace | undefined | Promise<Workspace | undefined>) | undefined
   /** True to record a late reply (`StaleContext`) on an abandoned branch. Default false. */
   readonly keepLate?: boolean | undefined
   /** Called with each event of a reply's stream, and with the progress of tools: `{ type: 'tool-progress', call, tool, text }`. */
@@ -210,5 +215,11 @@ export const optionsSchema = z.strictObject({
   keepLate: z.boolean().optional(),
   whileHeld: z.enum(['wait', 'fail', 'take'], { error: 'must be wait, fail or take' }).optional(),
   ttl: milliseconds.optional(),
+  workspace: z
+    .union([workspaceSchema, z.custom(isFunction)], {
+      error:
+        "must be { kind: 'git', commit }, with `dirty: true` if there are other changes, or a function that returns it",
+    })
+    .optional(),
   onEvent: listener,
 })

@@ -6,7 +6,7 @@ import { isStale } from '../../commands/rejections.ts'
 import { beginsTurn } from '../../commands/state.ts'
 import { recordableMessage, restFor, resultMessage } from '../context/policy/result-limit.ts'
 import type { ConversationHandle } from '../../conversation/conversation.ts'
-import type { WriteResult } from '../../conversation/writing/encode.ts'
+import type { CommandEnvelope, WriteResult } from '../../conversation/writing/encode.ts'
 import type { Effective } from '../../projections/effective.ts'
 import { pathAfter } from '../../projections/path.ts'
 import { unwrap, type Fallible } from '../../result/fallible.ts'
@@ -15,6 +15,7 @@ import { type DeferredMessages, mayWait, lastUserMessages } from './calls/deferr
 import { openCalls } from './calls/open-calls.ts'
 import type { ResolvedTurnOptions } from './options.ts'
 import type { TurnMeans } from './turn-means.ts'
+import { workspaceNow } from './workspace-now.ts'
 
 /** Maximum number of retries when concurrent events prevent results from being recorded. */
 const maxStale = 10
@@ -40,17 +41,18 @@ const areOpen = (results: readonly Block[], now: Effective): boolean => {
  */
 export async function* recordMessages(
   means: TurnMeans,
-  { keepLate }: Pick<ResolvedTurnOptions, 'keepLate'>,
+  { keepLate, workspace }: Pick<ResolvedTurnOptions, 'keepLate' | 'workspace'>,
   { now, messages, deferred }: Recording,
 ): Fallible<WriteError | ReadError, WriteResult & { readonly isFollowed: boolean }> {
   const { chat } = means
+  const files = { workspace: await workspaceNow(workspace) }
   let place: RecordPlace = { after: now.at, said: deferred }
   for (;;) {
-    const written = await recordBefore(chat, place, messages)()
+    const written = await recordBefore(chat, place, messages, files)()
     const next = isStale(written) ? yield* nextPlace(means, place) : undefined
     if (!next) {
       if (isStale(written) && keepLate)
-        yield* unwrap(chat.record(messages, { branchAt: (deferred?.before ?? now).at }))
+        yield* unwrap(chat.record(messages, { branchAt: (deferred?.before ?? now).at, ...files }))
       return { ...(yield* unwrap(written)), isFollowed: place.said !== undefined }
     }
     place = next
@@ -81,16 +83,25 @@ const recordBefore = (
   chat: ConversationHandle,
   { after, said }: RecordPlace,
   messages: readonly NewMessage[],
+  files: Pick<CommandEnvelope, 'workspace'>,
 ): TaskEither<WriteError, WriteResult> =>
-  said ? moveBack(chat, said, { after, messages }) : chat.record(messages, { after, tolerate: 'markers' })
+  said
+    ? moveBack(chat, said, { after, messages, ...files })
+    : chat.record(messages, { after, tolerate: 'markers', ...files })
 
 /** Rewinds to before the user's messages and records them again, after the given messages and the other events since. */
 export const moveBack = (
   chat: ConversationHandle,
   { before, said, again }: DeferredMessages,
-  { after, messages }: { readonly after: number; readonly messages: readonly NewMessage[] },
+  {
+    messages,
+    ...options
+  }: Pick<CommandEnvelope, 'workspace'> & {
+    readonly after: number
+    readonly messages: readonly NewMessage[]
+  },
 ): TaskEither<WriteError, WriteResult> =>
-  chat.record([...messages, ...said], { rewindTo: before.at, again, after })
+  chat.record([...messages, ...said], { rewindTo: before.at, again, ...options })
 
 /** Records the results of calls that were open at `now`, before any user messages since then. */
 export async function* recordResults(
@@ -99,13 +110,14 @@ export async function* recordResults(
   { now, content, deferred }: Omit<Recording, 'messages'> & { readonly content: readonly Block[] },
 ): Fallible<WriteError | ReadError, void> {
   const { chat, history } = means
-  const { maxResult, run: tools } = settings
+  const { maxResult, run: tools, workspace } = settings
+  const files = { workspace: await workspaceNow(workspace) }
   const whole = resultMessage(content, { bytes: maxResult, rest: restFor(tools) })
   let results = whole
   let before = now
   let said = deferred
   for (let stale = 0; ; stale++) {
-    const written = await recordBefore(chat, { after: before.at, said }, [results])()
+    const written = await recordBefore(chat, { after: before.at, said }, [results], files)()
     if (E.isLeft(written) && written.left._tag === 'EventTooLarge' && results === whole) {
       results = recordableMessage(content, maxResult)
       continue

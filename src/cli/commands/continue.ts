@@ -12,6 +12,7 @@ import {
   installSession,
   planSession,
   sessionJson,
+  writeFiles,
   writeLost,
 } from '../client-session.ts'
 import { unknownChoice } from '../errors.ts'
@@ -92,6 +93,7 @@ const install = async (
   const left = await inspectExport(session, chat, { ...options, format: client.name })
   const planned = await planSession(session, chat, client, { ...left, at: options.at, cwd })
   writeLost(session, planned)
+  await writeFiles(session, planned)
   if (options.dryRun) {
     const { file = 'FILE', messages } = planned
     const command = commandText(commandFor(planned, file, args))

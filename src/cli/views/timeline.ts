@@ -4,10 +4,12 @@ import {
   type Event,
   type EventData,
   type EventType,
+  type Workspace,
 } from '../../events/events.ts'
 import type { RecordedTurnFact } from '../../events/turn-events.ts'
 import type { NoteEntry } from '../../projections/notes.ts'
 import type { TimelineEntry } from '../../projections/timeline.ts'
+import { isSameWorkspace, workspaceText } from '../../projections/workspace.ts'
 import { type Paint, type TextSpan, plural, rangesText, rangeText } from '../text.ts'
 import { contentParts, firstLine } from './content.ts'
 import { graphRows } from './graph.ts'
@@ -60,10 +62,28 @@ const besideEvents = ({
   ]
 }
 
+/** Returns the lines that say where the files were, by position: of each event at which they were elsewhere than before it on its path. */
+const filesBeside = (entries: readonly TimelineEntry[]): ReadonlyMap<number, Lines> => {
+  const known = new Map<number, Workspace | undefined>()
+  const lines = new Map<number, Lines>()
+  for (const { event, parent } of entries) {
+    const { position, metadata } = event
+    const before = known.get(parent)
+    const { workspace = before } = metadata
+    known.set(position, workspace)
+    if (workspace && !isSameWorkspace(workspace, before))
+      lines.set(position, [
+        [positionPart(position), labelPart('files', 'dim'), [`at ${workspaceText(workspace)}`, 'dim']],
+      ])
+  }
+  return lines
+}
+
 /** Formats every event as a line: position, graph, type, content. */
 export const timelineLines = (entries: readonly TimelineEntry[], view: TimelineView = {}): Lines => {
   const rows = graphRows(entries, glyphOf)
   const besideAt = besideEvents(view)
+  const files = filesBeside(entries)
   return entries.flatMap((entry, index) => {
     const { left = '', node = '', right = '' } = rows[index] ?? {}
     const paint = entry.onPath ? paintOf(entry.event) : 'dim'
@@ -75,13 +95,15 @@ export const timelineLines = (entries: readonly TimelineEntry[], view: TimelineV
       [' '],
       ...words(entry),
     ]
-    return [line, ...besideAt(entry.event.position)]
+    const { position } = entry.event
+    return [line, ...(files.get(position) ?? []), ...besideAt(position)]
   })
 }
 
 /** Formats the events on the path, one line each. A line between them lists the positions that were abandoned by a rewind. */
 export const pathLines = (entries: readonly TimelineEntry[], view: TimelineView = {}): Lines => {
   const besideAt = besideEvents(view)
+  const files = filesBeside(entries)
   const lines: (readonly TextSpan[])[] = []
   let left: number[] = []
   const flush = (): void => {
@@ -98,7 +120,8 @@ export const pathLines = (entries: readonly TimelineEntry[], view: TimelineView 
       continue
     }
     flush()
-    lines.push([...leading(event, view), [`${glyphOf(entry)}  `, paintOf(event)], ...words(entry)], ...beside)
+    const line = [...leading(event, view), [`${glyphOf(entry)}  `, paintOf(event)] as const, ...words(entry)]
+    lines.push(line, ...(files.get(event.position) ?? []), ...beside)
   }
   flush()
   return lines

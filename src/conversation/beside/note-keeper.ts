@@ -105,7 +105,10 @@ export const createNoteKeeper = (
         E.bind('fact', checked),
         E.bind('options', () => objectOf(options)),
         E.chainFirst((all) =>
-          checkOptions<Omit<CommandEnvelope, 'salt' | 'interrupts' | 'answer'>>(all.options, envelopeFields),
+          checkOptions<Omit<CommandEnvelope, 'salt' | 'interrupts' | 'answer' | 'workspace'>>(
+            all.options,
+            envelopeFields,
+          ),
         ),
         E.bind('split', (all) => splitEnvelope(all.options)),
       )

@@ -1,7 +1,15 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { encode, hashOf, type StoredEvent } from '../../events/codec.ts'
 import type { EventTooLarge, InvalidInput } from '../../events/errors.ts'
-import type { Actor, AnswerFlag, Event, EventData, EventType, Metadata } from '../../events/events.ts'
+import type {
+  Actor,
+  AnswerFlag,
+  Event,
+  EventData,
+  EventType,
+  Metadata,
+  Workspace,
+} from '../../events/events.ts'
 import { eventId, newCommandId, newSalt, streamOf } from '../../events/ids.ts'
 
 /** Metadata of a command: its id, actor, time and causes. */
@@ -23,6 +31,8 @@ export interface CommandEnvelope {
   readonly salt?: string | undefined
   /** Requests an answer from a worker (`store.worker`): `true`, or an object with a tenant and a priority. Default: no request. */
   readonly answer?: AnswerFlag | undefined
+  /** State of the files that the conversation is about, such as `await gitWorkspace('.')`. Default: not recorded. */
+  readonly workspace?: Workspace | undefined
 }
 /** An envelope with all defaults filled in. */
 export interface CompleteEnvelope extends CommandEnvelope {
@@ -128,6 +138,7 @@ export const metadataOf = ({
   causationId,
   interrupts,
   answer,
+  workspace,
 }: CompleteEnvelope): Omit<Metadata, 'schema' | 'prev'> => ({
   time: isoTimeOf(now),
   actor,
@@ -136,6 +147,7 @@ export const metadataOf = ({
   $causationId: causationId,
   interrupts,
   answer,
+  workspace,
 })
 
 /** Encodes the events of one command. Each is chained to the one before it, and the first to the event whose hash is `prev`. */

@@ -4,7 +4,7 @@ import { pipe } from 'fp-ts/lib/function.js'
 import { z } from 'zod'
 import { check, checkJson } from '../../events/check.ts'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
-import { askedSchema, metadataSchema } from '../../events/events.ts'
+import { askedSchema, metadataSchema, workspaceSchema } from '../../events/events.ts'
 import type { CommandEnvelope } from './encode.ts'
 
 /** Reports whether a value is a valid date. Reads the time through `Date.prototype`, because a subclass may override `getTime`. */
@@ -18,6 +18,7 @@ const envelopeSchema = z.object({
   salt: metadataSchema.shape.salt,
   interrupts: z.literal(true).optional(),
   answer: askedSchema.optional(),
+  workspace: workspaceSchema.optional(),
 })
 
 const actorSchema = metadataSchema.pick({ actor: true }).partial()
@@ -32,13 +33,23 @@ export const splitEnvelope = ({
   salt,
   interrupts,
   answer,
+  workspace,
   ...input
 }: CommandEnvelope & Record<string, unknown>): E.Either<
   InvalidInput,
   { readonly envelope: CommandEnvelope; readonly input: Readonly<Record<string, unknown>> }
 > =>
   pipe(
-    check(envelopeSchema, { commandId, now, correlationId, causationId, salt, interrupts, answer }),
+    check(envelopeSchema, {
+      commandId,
+      now,
+      correlationId,
+      causationId,
+      salt,
+      interrupts,
+      answer,
+      workspace,
+    }),
     E.bindTo('named'),
     E.bind('who', () => checkJson(actorSchema, { actor })),
     E.map(({ named, who }) => ({

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { decideAppend, isAppend, isBlind } from '../../commands/append.ts'
 import type { Command, ConversationCommand } from '../../commands/command.ts'
-import type { Actor } from '../../events/events.ts'
+import type { Actor, Workspace } from '../../events/events.ts'
 import { streamOf } from '../../events/ids.ts'
 import type { CommandRejection } from '../../commands/rejections.ts'
 import { unwrap, run, type Fallible } from '../../result/fallible.ts'
@@ -37,7 +37,7 @@ import { placeEvents } from './place-events.ts'
 import type { Own } from '../reading/lineage.ts'
 import type { TypedError } from '../../result/typed-error.ts'
 import { withNearest } from '../reading/nearest-conversation.ts'
-import { firstPage, reader } from '../reading/reader.ts'
+import { firstPage, type Reader, reader, walkBack } from '../reading/reader.ts'
 
 type Result<A> = Promise<E.Either<WriteError, A>>
 
@@ -63,6 +63,45 @@ export interface Handler {
    * this basis.
    */
   readonly saw: (conversation: string, ...read: Parameters<NonNullable<Own['saw']>>) => void
+}
+
+/** A rewind, as the functions that are called before and after it see it. */
+export interface RewindStep {
+  readonly conversation: string
+  /** Last position of the conversation before the rewind. */
+  readonly from: number
+  /** Position that the conversation returns to; -1 for the empty conversation. */
+  readonly to: number
+  /** State of the files at that position, if it was recorded. */
+  readonly workspace?: Workspace | undefined
+}
+
+/**
+ * Functions that are called when this program rewinds a conversation: `rewind`, `undo`, `append` with `rewindTo`, and `say` with
+ * `rollback`. Imports and the writes with which a turn keeps messages in order do not call them.
+ */
+export interface RewindHooks {
+  /**
+   * Called before a rewind is written. If it throws, nothing is written, and the method throws the same error. It may read the
+   * conversation; a write to it would wait for the rewind. Called again if somebody else writes to the conversation meanwhile.
+   */
+  readonly beforeRewind?: ((step: RewindStep) => void | Promise<void>) | undefined
+  /** Called once the rewind is written. If it throws, the method throws the same error, and the rewind stays. */
+  readonly afterRewind?: ((step: RewindStep) => void | Promise<void>) | undefined
+}
+
+/** Reports whether a command returns the conversation to an earlier moment for good: not if the messages since are recorded again. */
+const isRewind = (command: ConversationCommand): boolean =>
+  command.type === 'rewind' ||
+  command.type === 'undo' ||
+  (isAppend(command) && command.rewindTo !== undefined && !command.again)
+
+/** Reads the state of the files at a position, which the last event on its path with a recorded state tells. */
+async function* workspaceAt(reading: Reader, position: number): Fallible<WriteError, Workspace | undefined> {
+  let found: Workspace | undefined
+  const walk = walkBack(reading, position, 0, ({ metadata }) => (found = metadata.workspace) !== undefined)
+  yield* unwrap(await walk)
+  return found
 }
 
 /** A conversation's end and, if they were just read, its newest events, newest first. */
@@ -100,7 +139,11 @@ const mostSeen = 4 * 1024 * 1024
  * that is no longer the end, or if the command would be refused, the handler reads the end and decides the command again. Commands of
  * this process on one conversation run in the order given.
  */
-export const handler = (store: EventStore, defaultActor: Actor): Handler => {
+export const handler = (
+  store: EventStore,
+  defaultActor: Actor,
+  { beforeRewind, afterRewind }: RewindHooks = {},
+): Handler => {
   const ends = createLruCache<StreamHead>(maxEnds)
   const moments = momentsOf()
   const queue = inOrder()
@@ -170,7 +213,9 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     command: ConversationCommand,
     envelope: CompleteEnvelope,
     done: () => void,
+    onRewound?: (step: RewindStep) => void,
   ): Result<WriteResult> => {
+    let rewind: RewindStep | undefined
     try {
       for (let tries = 1; ; tries++) {
         const remembers = tries === 1 ? ends.get(conversation) : undefined
@@ -202,6 +247,15 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
         if (E.isLeft(decided)) return decided
         const first = lastPosition(known) + 1
         if (decided.right.events.length === 0) return E.right(writeResultAt(conversation, first, []))
+        const [event] = decided.right.events
+        if (onRewound && event?.type === 'Rewound') {
+          const { to } = event.data
+          const files = await run(workspaceAt(reader(store, known.lineage), to))
+          if (E.isLeft(files)) return files
+          const { right: workspace } = files
+          rewind = { conversation, from: first - 1, to, ...(workspace && { workspace }) }
+          await beforeRewind?.(rewind)
+        }
         const chain = encodeChain(conversation, known.hash, decided.right.events, envelope)
         if (E.isLeft(chain)) return chain
         const appended = await append(conversation, known, chain.right, envelope.isNamed)
@@ -209,6 +263,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
           // For a repeat, another writer stored the events, so the stored hash is not ours.
           if (appended.right === 'written') note(conversation, known, decided.right, chain.right)
           else ends.forget(conversation)
+          if (rewind) onRewound?.(rewind)
           const own = envelope.isNamed ? [] : decided.right.events
           return E.right(writeResultAt(conversation, first, chain.right.events, own))
         }
@@ -222,7 +277,23 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
 
   const inTurn: Handle = (conversation, command, envelope) => {
     const complete = completeEnvelope(envelope, defaultActor)
+    if ((beforeRewind || afterRewind) && isRewind(command)) return rewinding(conversation, command, complete)
     return queue(conversation, (done) => carryOut(conversation, command, complete, done))
+  }
+
+  const rewinding = async (
+    conversation: string,
+    command: ConversationCommand,
+    envelope: CompleteEnvelope,
+  ): Result<WriteResult> => {
+    let step: RewindStep | undefined
+    const onRewound = (rewound: RewindStep): void => void (step = rewound)
+    const written = await queue(conversation, (done) =>
+      carryOut(conversation, command, envelope, done, onRewound),
+    )
+    // Outside the queue, so that the function may write to the conversation.
+    if (step) await afterRewind?.(step)
+    return written
   }
 
   /** Adds the id that was probably meant to the error of a failed command. A successful one must not pay for it. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { commandSchemas, type CommandType } from '../../commands/command.ts'
 import { conversationExists, outOfRange } from '../../commands/rejections.ts'
-import { askedSchema } from '../../events/events.ts'
+import { askedSchema, workspaceSchema } from '../../events/events.ts'
 import { conversationIdSchema } from '../../events/ids.ts'
 import { countTokens } from '../../agent/context/tokens/tokens.ts'
 import { render } from '../../core.ts'
@@ -32,6 +32,9 @@ const envelope = {
     .describe('Id that makes a command idempotent: a repetition writes nothing'),
   correlationId: z.string().optional(),
   causationId: z.string().optional(),
+  workspace: workspaceSchema
+    .optional()
+    .describe('Commit at which the files of the conversation are: `dirty` if they have other changes'),
 }
 const asked = {
   answer: askedSchema.optional().describe('Request an answer from a worker'),

@@ -37,6 +37,7 @@ const ours: ReadonlyMap<string, string> = new Map([
   ['context', 'digest'],
   ['receipt', 'digest'],
   ['policy', 'used'],
+  ['workspace', 'commit'],
 ])
 
 /** Names of fields whose data has a schema of its own. In such data, field names have no known meaning, and numbers may be confidential. */

@@ -44,6 +44,8 @@ const isContent = (fields: object, field: string): boolean => {
   if (field === 'data') return !encoded.has(Reflect.get(fields, 'type'))
   if (field === 'name') return !('input' in fields || 'input_schema' in fields)
   if (field === 'context') return !('digest' in Object(Reflect.get(fields, field)))
+  // A tool's input may have a field of this name, too.
+  if (field === 'workspace') return !('commit' in Object(Reflect.get(fields, field)))
   return !structural.has(field)
 }
 

@@ -1,4 +1,4 @@
-import type { Configuration, Message } from '../../events/events.ts'
+import { commitForm, type Configuration, type Message, type Workspace } from '../../events/events.ts'
 import { type Fields, isFields } from '../../events/json.ts'
 import { actionsOn } from './actions.ts'
 import { beginsTurn, isContext, messageOfItem, messagesOfItems } from './codex-items.ts'
@@ -54,6 +54,8 @@ const readCodex = (notes: ImportNotes, shelf: Shelf): LineReader<readonly Conver
   const links: PlannedNote[] = []
   let path: Step[] = []
   let meta: Fields | undefined
+  /** State of the files when the session began, until the first action has it. */
+  let workspace: Workspace | undefined
   const begin = createFileStart()
   /** Index of the reply that the next item of the model belongs to. */
   let open: number | undefined
@@ -65,7 +67,8 @@ const readCodex = (notes: ImportNotes, shelf: Shelf): LineReader<readonly Conver
     const time = timeOf(entry.fields['timestamp'])
     const ref = placeIn(entry) + part
     const index = actions.count()
-    actions.add({ ref, ...(time !== undefined && { time }), ...body })
+    actions.add({ ref, ...(time !== undefined && { time }), ...(workspace && { workspace }), ...body })
+    workspace = undefined
     open = undefined
     if (body.type !== 'rewind')
       path.push({ ref, index, kind: 'message', configuration: configuration(), ...step })
@@ -176,7 +179,8 @@ const readCodex = (notes: ImportNotes, shelf: Shelf): LineReader<readonly Conver
       if (other !== undefined && other !== payload['id'])
         links.push({ ref: relation, type: 'Linked', data: { relation, conversation: idOf(other) } })
     }
-    const { base_instructions: base, instructions, dynamic_tools: tools } = payload
+    const { base_instructions: base, instructions, dynamic_tools: tools, git } = payload
+    workspace = workspaceOf(git)
     const system = stringOf(isFields(base) ? base['text'] : instructions)
     configure(entry, {
       ...(system !== undefined && { system }),
@@ -223,6 +227,12 @@ const readCodex = (notes: ImportNotes, shelf: Shelf): LineReader<readonly Conver
       return [{ id: idOf(id), actions: actions.list(), ...(links.length > 0 && { notes: links }) }]
     },
   }
+}
+
+/** Returns the commit that a session names. Codex does not say if there were other changes. */
+const workspaceOf = (git: unknown): Workspace | undefined => {
+  const commit = isFields(git) ? stringOf(git['commit_hash']) : undefined
+  return commit !== undefined && commitForm.test(commit) ? { kind: 'git', commit } : undefined
 }
 
 const kindOf = (message: Message): Step['kind'] =>

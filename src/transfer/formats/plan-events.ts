@@ -2,7 +2,14 @@ import { isDeepStrictEqual } from 'node:util'
 import * as E from 'fp-ts/lib/Either.js'
 import { withoutSecretParameters } from '../../commands/configure.ts'
 import { isMarker } from '../../events/event-traits.ts'
-import { type ConversationEvent, type Event, messageOf, type Receipt, START } from '../../events/events.ts'
+import {
+  type ConversationEvent,
+  type Event,
+  messageOf,
+  type Receipt,
+  START,
+  type Workspace,
+} from '../../events/events.ts'
 import { lastOf, type Log, parent, resolve } from '../../projections/path.ts'
 import { sliceLength } from '../../projections/slices.ts'
 import { hasChanged, type ImportError, importDiverged } from './errors.ts'
@@ -21,6 +28,7 @@ export interface PlannedEvent {
   readonly salt?: string
   /** Time of the event according to the file, in ISO 8601, UTC. */
   readonly time?: string
+  readonly workspace?: Workspace
 }
 
 /**
@@ -84,12 +92,23 @@ export function* planEachEvent(
   // Suffix of the command ids of actions that are imported again.
   let suffix = ''
   const idOf = (ref: string): string => `import:${format}:${ref}${suffix}`
-  const add = (index: number, event: Event, commandId: string, time: string | undefined): PlannedEvent => {
+  const add = (
+    index: number,
+    event: Event,
+    commandId: string,
+    { time, workspace }: { readonly time?: string | undefined; readonly workspace?: Workspace },
+  ): PlannedEvent => {
     const salt = newSalt?.()
     current.add(event)
     actionOf.push(index)
     if (salt !== undefined) salts.push(salt)
-    return { event, commandId, ...(salt !== undefined && { salt }), ...(time !== undefined && { time }) }
+    return {
+      event,
+      commandId,
+      ...(salt !== undefined && { salt }),
+      ...(time !== undefined && { time }),
+      ...(workspace && { workspace }),
+    }
   }
   const eventAt = (position: number): ConversationEvent | undefined => {
     const event = current.events[position]
@@ -140,7 +159,7 @@ export function* planEachEvent(
       if (position === undefined) {
         if (actionOf.length === 0 && !(yield* follows(log, part, format)) && !(yield* isOfFile(part + 1)))
           return E.left(hasChanged(id, action.ref, part))
-        yield add(index, before, idOf(`${action.ref}:again`), action.time)
+        yield add(index, before, idOf(`${action.ref}:again`), { time: action.time })
       }
     }
     if (position === undefined && actionOf.length === 0 && !(yield* follows(log, lastKnown, format))) {
@@ -148,7 +167,7 @@ export function* planEachEvent(
       suffix += `~${action.ref}`
       position = known.get(idOf(action.ref))
       const before = { type: 'Rewound', data: { to: lastKnown } } as const
-      if (position === undefined) yield add(index, before, idOf(`${action.ref}:again`), action.time)
+      if (position === undefined) yield add(index, before, idOf(`${action.ref}:again`), { time: action.time })
     }
     if (position === undefined) {
       if (unsaid && action.type === 'message') {
@@ -159,12 +178,7 @@ export function* planEachEvent(
       const event = yield* eventOf(action, { current, positions, eventAt, id })
       if (E.isLeft(event)) return event
       const receipt = action.type === 'message' ? yield* receipts.make(action) : undefined
-      yield add(
-        index,
-        receipt ? withReceipt(event.right, receipt) : event.right,
-        idOf(action.ref),
-        action.time,
-      )
+      yield add(index, receipt ? withReceipt(event.right, receipt) : event.right, idOf(action.ref), action)
     } else {
       if (isChanged(current.events[position], action)) onChanged(log[position]?.metadata.erased !== undefined)
       yield

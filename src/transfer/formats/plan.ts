@@ -1,6 +1,6 @@
 import type { NewMessage } from '../../commands/command.ts'
 import type { StoredEvent } from '../../events/codec.ts'
-import type { Configuration, EventData, Message, Origin, Role } from '../../events/events.ts'
+import type { Configuration, EventData, Message, Origin, Role, Workspace } from '../../events/events.ts'
 import type { NoteFact } from '../../events/notes.ts'
 import type { LazyList } from './shelf.ts'
 
@@ -83,8 +83,13 @@ export type PlannedNote = { readonly ref: string; readonly time?: string } & (
  * 1. `ref` is unique within the conversation and stays the same in every later, longer version of the file.
  * 2. Everything that an action refers to comes before it.
  * 3. `time` is in ISO 8601, UTC.
+ * 4. `workspace` is the state of the files at that time, if the file says it there.
  */
-export type ImportAction = { readonly ref: string; readonly time?: string } & ActionBody
+export type ImportAction = {
+  readonly ref: string
+  readonly time?: string
+  readonly workspace?: Workspace
+} & ActionBody
 /** The content of an action, without its ref and time. */
 export type ActionBody =
   | { readonly type: 'message'; readonly message: NewMessage; readonly request?: AnsweredRequest }

@@ -1,3 +1,5 @@
+import type { Workspace } from '../../core.ts'
+import { checkoutCommand, workspaceText } from '../words.ts'
 import { copyCommand } from './copy.ts'
 
 /** The clients in which a conversation continues: the name on the command line, and the name for people. */
@@ -11,27 +13,32 @@ const clients = [
 interface ContinueInProps {
   readonly id: string
   readonly at: number
+  /** State of the files, if it was recorded with the event at the position. */
+  readonly workspace: Workspace | undefined
 }
 
 /** Shows the commands that continue the conversation from a position in other clients. The page never runs a command. */
-export const ContinueIn = ({ id, at }: ContinueInProps) => (
+export const ContinueIn = ({ id, at, workspace }: ContinueInProps) => (
   <details class="continue">
     <summary>Continue in …</summary>
-    {clients.map(([name, title]) => {
-      const command = `palimpsest continue ${id} --at ${at} --in ${name}`
-      return (
-        <p key={name}>
-          <code>{command}</code>{' '}
-          <button
-            type="button"
-            class="quiet"
-            aria-label={`Copy the command for ${title}`}
-            onClick={() => copyCommand(command)}
-          >
-            copy
-          </button>
-        </p>
-      )
-    })}
+    {workspace && <p>The files were at {workspaceText(workspace)}:</p>}
+    {workspace && <CommandLine command={checkoutCommand(workspace)} purpose="the files" />}
+    {clients.map(([name, title]) => (
+      <CommandLine key={name} command={`palimpsest continue ${id} --at ${at} --in ${name}`} purpose={title} />
+    ))}
   </details>
+)
+
+const CommandLine = ({ command, purpose }: { readonly command: string; readonly purpose: string }) => (
+  <p>
+    <code>{command}</code>{' '}
+    <button
+      type="button"
+      class="quiet"
+      aria-label={`Copy the command for ${purpose}`}
+      onClick={() => copyCommand(command)}
+    >
+      copy
+    </button>
+  </p>
 )

@@ -5,7 +5,7 @@ import { type Action, keymap, formatKey } from '../keys.ts'
 import { Failed, useFetched, useRested } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
 import { type Handlers, perform } from '../use-keys.ts'
-import { brief, count, kindOf, moment, number, placeOf, size } from '../words.ts'
+import { brief, count, kindOf, moment, number, placeOf, size, workspaceText } from '../words.ts'
 import { ContinueIn } from './continue-in.tsx'
 import type { Here } from './here.ts'
 import type { Live } from './live.ts'
@@ -59,7 +59,7 @@ export const Inspector = ({ here, newest, possible, off, state }: InspectorProps
         mayErase={possible.erase !== undefined}
         off={off}
       />
-      {here.at >= 0 && <ContinueIn id={conversation} at={here.at} />}
+      {here.at >= 0 && <ContinueIn id={conversation} at={here.at} workspace={event?.metadata.workspace} />}
     </aside>
   )
 }
@@ -254,7 +254,7 @@ const Policy = ({
 
 /** Shows the actor of an event, the command that wrote it, and the ids of the events that it is related to. */
 const Causes = ({ here, event }: { readonly here: Here; readonly event: ConversationEvent }) => {
-  const { actor, commandId, $correlationId: correlation, $causationId: causation } = event.metadata
+  const { actor, commandId, $correlationId: correlation, $causationId: causation, workspace } = event.metadata
   const { conversation } = here
   const to = (position: number) => (
     <a href={hrefs.conversation(conversation, { at: position })}>{number(position)}</a>
@@ -287,6 +287,7 @@ const Causes = ({ here, event }: { readonly here: Here; readonly event: Conversa
           <code>{causation}</code>
         </Field>
       )}
+      {workspace && <Field name="files">at {workspaceText(workspace)}</Field>}
     </>
   )
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { redactor } from '../../../src/transfer/disclosure/redact.ts'
+import { textListOf } from '../../../src/transfer/disclosure/texts.ts'
 
 test.each([
   [['secret', 'act'], 'a secret act', 'a [redacted] [redacted]'],
@@ -27,4 +28,14 @@ test('in what is said only types and ids of blocks stay, whatever else they are 
       ],
     },
   })
+})
+
+test('the commit of the files stays, and is no text; what a tool calls a workspace is', () => {
+  const metadata = { workspace: { kind: 'git', commit: '3f2a1c4' } }
+  const content = [{ type: 'tool_use', id: 'a', name: 'read', input: { workspace: '/srv/3f2a1c4' } }]
+  expect(redactor(['3f2a'])({ metadata, content })).toEqual({
+    metadata,
+    content: [{ ...content[0], input: { workspace: '/srv/[redacted]1c4' } }],
+  })
+  expect(textListOf({ metadata, content })).toEqual(['/srv/3f2a1c4'])
 })

@@ -8,6 +8,8 @@ import type { ImportAction } from '../../../src/transfer/formats/plan.ts'
 import { importFile, jsonl, onlyLog, planOf } from '../../support/import-log.ts'
 import { violations } from '../../support/predicates.ts'
 import { runs } from '../../support/runs.ts'
+import { atEnd } from '../../support/at-end.ts'
+import { openStore } from '../../../src/index.ts'
 
 interface Fields {
   readonly [field: string]: unknown
@@ -300,5 +302,44 @@ describe('rollouts at random', () => {
       }),
       { numRuns: runs(300) },
     )
+  })
+})
+
+describe('the commit that a Codex rollout names', () => {
+  const commit = '3f2a1c4'.padEnd(40, '0')
+  const lines = [
+    line('session_meta', { id: 'c', cwd: '/', git: { commit_hash: commit, branch: 'main' } }),
+    item(says('user', 'List the files.')),
+    item(says('assistant', 'a.txt')),
+  ]
+  const workspacesOf = (log: Log): readonly unknown[] => log.map(({ metadata }) => metadata.workspace)
+
+  it('is that of the files at the first event, also if that is a configuration', () => {
+    const [first = {}, ...rest] = lines
+    const plain = onlyLog(importFile({ text: jsonl(...lines), file: 'f' }))
+    expect(workspacesOf(plain)).toEqual([{ kind: 'git', commit }, undefined])
+    const prompted = {
+      ...first,
+      payload: { ...(first['payload'] as Fields), base_instructions: { text: 'Hm.' } },
+    }
+    const configured = onlyLog(importFile({ text: jsonl(prompted, ...rest), file: 'f' }))
+    expect(workspacesOf(configured)).toEqual([{ kind: 'git', commit }, undefined, undefined])
+  })
+
+  it.each([{ branch: 'main' }, { commit_hash: 'main' }, 'main', null])('is none in %j', (git) => {
+    const naming = line('session_meta', { id: 'c', cwd: '/', git })
+    const log = onlyLog(importFile({ text: jsonl(naming, item(says('user', 'Hello.'))), file: 'f' }))
+    expect(workspacesOf(log)).toEqual([undefined])
+  })
+
+  it('adds nothing to a file that was imported without it, and changes nothing when it is imported again', async () => {
+    const store = await openStore('memory:')
+    atEnd(store.close)
+    const importing = async (...all: readonly Fields[]) =>
+      (await store.importSession({ text: jsonl(...all), file: 'f' })).conversations[0]
+    const without = [line('session_meta', { id: 'c', cwd: '/' }), ...lines.slice(1)]
+    expect(await importing(...without)).toMatchObject({ added: 2, events: 2 })
+    expect(await importing(...lines)).toMatchObject({ added: 0, events: 2 })
+    expect(await importing(...lines, item(says('user', 'Thanks.')))).toMatchObject({ added: 1, events: 3 })
   })
 })

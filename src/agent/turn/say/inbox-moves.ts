@@ -12,11 +12,11 @@ export async function* moveIn(
   const pending = mail ?? (yield* chat.inbox.pending())
   let at = START
   for (const { data, metadata, id } of pending) {
-    const { actor, commandId, $correlationId, $causationId = id, answer } = metadata
+    const { actor, commandId, $correlationId, $causationId = id, answer, workspace } = metadata
     const correlation = $correlationId !== undefined && { correlationId: $correlationId }
-    const asked = answer !== undefined && { answer }
+    const own = { ...(answer !== undefined && { answer }), ...(workspace && { workspace }) }
     const written = yield* unwrap(
-      chat.record(data.messages, { commandId, actor, causationId: $causationId, ...correlation, ...asked }),
+      chat.record(data.messages, { commandId, actor, causationId: $causationId, ...correlation, ...own }),
     )
     at = written.position
   }
