@@ -173,7 +173,7 @@ export function* planEachEvent(
       if (unsaid && action.type === 'message') {
         const { action: before, index: at } = unsaid
         unsaid = undefined
-        yield add(at, configured(before), idOf(before.ref), before.time)
+        yield add(at, configured(before), idOf(before.ref), { time: before.time })
       }
       const event = yield* eventOf(action, { current, positions, eventAt, id })
       if (E.isLeft(event)) return event
