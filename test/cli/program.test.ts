@@ -241,7 +241,7 @@ describe('the program', () => {
       await shell(`palimpsest fork ${sample} orphan`, directory)
       sql(
         directory,
-        "DELETE FROM events WHERE stream = (SELECT id FROM streams WHERE name LIKE '%6513270e%')",
+        "DELETE FROM events WHERE stream = (SELECT id FROM streams WHERE name LIKE 'conversation-6513270e%')",
       )
       await works(['palimpsest append other --role user --text Hi', 'palimpsest show oth'], directory)
       const listed = (await shell('palimpsest list', directory)).stdout

@@ -3,7 +3,7 @@ import { createReadStream, existsSync, readdirSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { buffer, text } from 'node:stream/consumers'
+import { buffer, text as textOf } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import { type Conversation, openStore } from '../../src/index.ts'
 import { shell } from '../cli/palimpsest.ts'
@@ -80,7 +80,7 @@ const runClient = async (
   { cwd, env }: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
 ): Promise<string> => {
   const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], timeout: 300_000 })
-  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
+  const [out, err] = await Promise.all([textOf(child.stdout), textOf(child.stderr)])
   return `${out}${err}`
 }
 

@@ -6,6 +6,6 @@ import { keyFolder } from '../../../src/store/seal/key-folder.ts'
 process.setuid?.(65_534)
 for (const path of process.argv.slice(2)) {
   const keys = withAccessErrors(path.endsWith('/') ? keyFolder(path) : keyFile(path), path)
-  const message = await keys.read('a').then(String, ({ message }: Error) => message)
+  const message = await keys.read('a').then(String, (error: Error) => error.message)
   process.stdout.write(`${message}\n`)
 }

@@ -64,7 +64,7 @@ describe('a store in which the keys of some conversations are missing', () => {
       isKeyMissing: true,
     })
     expect((await store.conversation('c').verify()).discrepancy?.kind).toBe('sealed')
-    expect(await store.workers()).toBeDefined()
+    expect(store.workers()).toBeDefined()
   })
 
   it('is served, and ready', async () => {

@@ -85,7 +85,7 @@ describe('the file of an imported conversation', () => {
     const url = `sqlite:${join(folder, 'a.db')}`
     const store = await opened(url)
     const { conversations } = await store.importSession({ file: name, text })
-    const [{ id = '' } = {}] = conversations
+    const id = conversations[0]?.id ?? ''
     expect((await originalOf(store, id)).toString()).toBe(text)
     await store.close()
     const db = new DatabaseSync(join(folder, 'a.db'))

@@ -27,7 +27,7 @@ const growing = () => {
 const followed = (store: Store, file: ReturnType<typeof growing>, signal: AbortSignal) =>
   (async () => {
     let count = 0
-    const session = { file: 'a.jsonl', bytes: file.bytes, skipBadLines: true }
+    const session = { file: 'a.jsonl', bytes: (from: number) => file.bytes(from), skipBadLines: true }
     for await (const { conversations } of store.followSession(session, { every: 5, signal }))
       for (const { added } of conversations) count += added
     return count

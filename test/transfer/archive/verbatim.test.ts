@@ -2,7 +2,7 @@ import { openStore } from 'palimpsest'
 import { describe, expect, test } from 'vitest'
 import { fieldsOf, messagesOf } from '../../../src/projections/effective.ts'
 import type { Item } from '../../../src/projections/effective.ts'
-import { clients } from '../../../src/transfer/formats/sessions/clients.ts'
+import type { clients } from '../../../src/transfer/formats/sessions/clients.ts'
 import { type Origin, present, sessionFile } from '../../support/sessions.ts'
 import { opened } from '../../support/stores.ts'
 

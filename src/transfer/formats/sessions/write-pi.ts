@@ -2,6 +2,7 @@ import { type Block, isBlock } from '../../../events/blocks.ts'
 import { type Fields, isFields } from '../../../events/json.ts'
 import { asUserMessage } from './as-user-message.ts'
 import { absentPart, type BlockPart, partOf, resultParts } from './block-parts.ts'
+import { stringOf } from '../source.ts'
 import type { ViewMessage } from './session-view.ts'
 import type { Lose } from './session-loss.ts'
 import {
@@ -38,7 +39,7 @@ function idsRead(lines: readonly string[]): ReadonlySet<string> {
       content.some((part) => isFields(part) && part['type'] === 'toolCall' && !answered.has(part['id']))
     )
   // In files of the early version, entries have no ids.
-  const ids = entries.map(({ id }, index) => String(id ?? `line-${index + 1}`))
+  const ids = entries.map(({ id }, index) => stringOf(id) ?? `line-${index + 1}`)
   return new Set(ids.filter((_, index) => isSent(messages[index] ?? {})))
 }
 
