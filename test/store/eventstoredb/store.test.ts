@@ -452,6 +452,8 @@ describe('a command that is sent again', () => {
         for (const answer of waiting.splice(0)) answer()
       }
     }
+    // Before its first conversation, a store looks once whether the server's content is sealed.
+    expect(await rounds(() => late.conversation('first').append(message)())).toBeLessThanOrEqual(3)
     const chat = late.conversation('c')
     const named = (commandId: string) => () => chat.append(message, { commandId })()
     for (const id of ['a', 'b', 'a']) expect(await rounds(named(id))).toBe(2)
