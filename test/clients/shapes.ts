@@ -78,6 +78,8 @@ const createRewrite = () => {
 
 /** Makes tools few and short: those that are called, with the properties that they need. */
 const called = new Set<Json | undefined>('Agent Bash Read Edit bash read edit task exec_command'.split(' '))
+/** System prompts, of which six lines are enough. */
+const texts = new Set(['system', 'systemPrompt', 'base_instructions', 'instructions', 'sections'])
 /** Lists in session files of which two are enough. */
 const longLists = new Set(['betas', 'systemPrompt', 'names', 'digests', 'addedNames', 'addedLines'])
 const trimmed = (value: Json, field = ''): Json => {
@@ -85,9 +87,14 @@ const trimmed = (value: Json, field = ''): Json => {
     return (value as readonly Json[])
       .filter((tool) => !isFields(tool) || called.has(tool['name']))
       .map((tool) => trimmed(tool))
+  // A copy of the tool beside its name.
+  if (field === 'schema') return {}
   if (longLists.has(field) && Array.isArray(value)) return value.slice(0, 2) as readonly Json[]
   if (field === 'description' && typeof value === 'string') return value.split(/\s+/).slice(0, 2).join(' ')
-  if (Array.isArray(value)) return value.map((each) => trimmed(each as Json))
+  if (typeof value === 'string' && texts.has(field)) return value.split('\n').slice(0, 6).join('\n')
+  if (Array.isArray(value)) return value.map((each) => trimmed(each as Json, texts.has(field) ? field : ''))
+  if (texts.has(field) && isFields(value) && typeof value['text'] === 'string')
+    return { ...value, text: trimmed(value['text'], field) }
   if (!isFields(value)) return value
   const { properties, required } = value
   const needed = Array.isArray(required) && isFields(properties) ? (required as readonly Json[]) : undefined

@@ -24,8 +24,8 @@ const ourWord = (word: string): string => {
   return /^\p{Lu}/u.test(word) ? `${next.slice(0, 1).toUpperCase()}${next.slice(1)}` : next
 }
 
-/** Longest text between two of our own phrases, in characters. */
-const longest = 36
+/** Longest part of a line between two of our own phrases, in characters. */
+const longest = 12
 
 const shortened = (text: string): string =>
   text.length <= longest ? text : text.slice(0, Math.max(1, text.lastIndexOf(' ', longest)))
@@ -43,13 +43,15 @@ export const isName = (text: string): boolean =>
   /^\/home\/ann(?:\/[\w.-]+)*$/.test(text) ||
   (text.length <= 64 && /^[\w.:+=-]*$/.test(text))
 
-/** Returns a text with our own words, cut where it is long; names stay. */
-export const reworded = (text: string): string => {
-  if (isName(text)) return text
+/** Returns a text with our own words, in which long lines are cut; names stay. */
+export const reworded = (text: string): string =>
+  isName(text) ? text : text.split('\n').map(rewordedLine).join('\n')
+
+const rewordedLine = (line: string): string => {
   let [out, from] = ['', 0]
-  for (const { 0: phrase, index } of text.matchAll(kept)) {
-    out += rewordedPart(text.slice(from, index)) + phrase
+  for (const { 0: phrase, index } of line.matchAll(kept)) {
+    out += rewordedPart(line.slice(from, index)) + phrase
     from = index + phrase.length
   }
-  return out + rewordedPart(text.slice(from))
+  return out + rewordedPart(line.slice(from))
 }

@@ -14,6 +14,7 @@ import { reworded } from '../../clients/support/reword.ts'
 import { itemUnits, messageUnits, type Unit } from '../../clients/units.ts'
 import { atEnd } from '../../support/at-end.ts'
 import { importFile, logsOf } from '../../support/import-log.ts'
+import { opened } from '../../support/stores.ts'
 
 // Scripted sessions of real clients, as `npm run test:clients -- --fixtures` keeps them: what the clients sent and wrote, in our words.
 
@@ -133,6 +134,24 @@ describe.each(['claude-code', 'agent-sdk'])('the requests in the session file of
     )
     expect(named.length).toBeGreaterThan(20)
     expect(named.filter((hash) => !known.has(hash))).toEqual([])
+  })
+})
+
+describe.each(['claude-code', 'agent-sdk'])('the calls of an imported session of %s', (client) => {
+  it('have the requests that were sent', async () => {
+    const file = sessions[client] ?? ''
+    const store = await opened('memory:')
+    const { conversations } = await store.importSession({ file, text: textOf(file) })
+    const chat = store.conversation(conversations[0]?.id ?? '')
+    expect(await chat.verifyReceipts()).toMatchObject({ findings: [] })
+    const sent = requestsOf(client).map(({ body }) => body['messages'])
+    const made = []
+    for await (const call of chat.calls()) made.push(await chat.sent(call))
+    expect(made.length).toBeGreaterThan(5)
+    for (const { body, isSame } of made) {
+      expect(isSame).toBe(true)
+      expect(sent).toContainEqual((body as unknown as Fields)['messages'])
+    }
   })
 })
 
