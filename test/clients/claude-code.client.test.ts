@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { clientCommand } from './programs.ts'
+import { capture } from './support/capture.ts'
 import { expectRequestsImported } from './support/recorded-requests.ts'
 import { model, effortsIn, refusedIn, scriptedApi, textOf } from './support/requests.ts'
-import { type ClientHome, clientHome, runClient } from './support/run-client.ts'
+import { type ClientHome, clientHome, runClient, sessionText } from './support/run-client.ts'
 
 // The real Claude Code, headless. It runs as root, too, as long as the tools that it may use are named: only
 // --dangerously-skip-permissions is refused there.
@@ -33,15 +34,16 @@ const claude = (api: { readonly url: string }, home: ClientHome) => {
   }
 }
 
+/** The text of a session's file. */
+const fileOf = (home: ClientHome, session: string): string =>
+  sessionText(home, '.claude/projects', `${session}.jsonl`)
+
 /** The lines of a session's file. */
-const linesOf = ({ home }: ClientHome, session: string): readonly Record<string, unknown>[] => {
-  const projects = join(home, '.claude', 'projects')
-  const [folder = ''] = readdirSync(projects)
-  return readFileSync(join(projects, folder, `${session}.jsonl`), 'utf8')
+const linesOf = (home: ClientHome, session: string): readonly Record<string, unknown>[] =>
+  fileOf(home, session)
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>)
-}
 
 describe.skipIf(command === undefined)('Claude Code', () => {
   it('has no request refused in a session with tools, a subagent, compactions, a rewind, a fork and a 529', async () => {
@@ -87,6 +89,7 @@ describe.skipIf(command === undefined)('Claude Code', () => {
     expect(refusedIn(api.requests)).toEqual([])
     expect(api.requests.filter(({ status }) => status === 529)).toHaveLength(1)
     expect(await expectRequestsImported(home, api.requests)).toBeGreaterThan(10)
+    capture('claude-code', api.requests, fileOf(home, id))
   })
 
   it('sends thinking along once after a compaction, which the API refuses, and then leaves it out', async () => {

@@ -2,7 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { clientCommand } from './programs.ts'
-import { type ClientHome, clientHome, runClient } from './support/run-client.ts'
+import { capture } from './support/capture.ts'
+import { type ClientHome, clientHome, runClient, sessionText } from './support/run-client.ts'
 import { scriptedResponses } from './support/scripted-responses.ts'
 
 // The real Codex, headless. It runs as root, too; its sandbox is off, as containers often cannot nest one.
@@ -67,5 +68,6 @@ describe.skipIf(command === undefined)('Codex', () => {
         path === '/v1/responses' && status !== 200 ? [answer] : [],
       ),
     ).toEqual([])
+    capture('codex', api.requests, sessionText(home, '.codex/sessions', `${id}.jsonl`))
   })
 })

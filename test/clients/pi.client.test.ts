@@ -1,17 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ApiExchange } from '../../src/testing/index.ts'
 import { describe, expect, it } from 'vitest'
 import { clientCommand } from './programs.ts'
+import { capture } from './support/capture.ts'
 import { startPi } from './support/pi-session.ts'
-import { model, effortsIn, refusedIn, scriptedApi, textOf } from './support/requests.ts'
-import { clientHome } from './support/run-client.ts'
+import { model, effortsIn, refusedIn, scriptedApi, summariesIn, textOf } from './support/requests.ts'
+import { clientHome, sessionText } from './support/run-client.ts'
 
 const command = clientCommand('pi')
-
-/** The number of requests for a summary. */
-const summariesIn = (requests: readonly ApiExchange[]): number =>
-  requests.filter(({ body }) => JSON.stringify(body?.system ?? '').includes('summarization')).length
 
 describe.skipIf(command === undefined)('pi', () => {
   it('has no request refused in a session with tools, compactions, a fork and a 529', async () => {
@@ -39,5 +35,6 @@ describe.skipIf(command === undefined)('pi', () => {
 
     expect(refusedIn(api.requests)).toEqual([])
     expect(api.requests.filter(({ status }) => status === 529)).toHaveLength(1)
+    capture('pi', api.requests, sessionText(home, '.pi/agent/sessions', '.jsonl'))
   })
 })

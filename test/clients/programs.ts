@@ -40,3 +40,9 @@ export const clientCommand = (name: Exclude<ClientName, 'agent-sdk'>): string | 
   installedVersion(clientsFolder(), name) === programs[name].version
     ? join(clientsFolder(), name, 'node_modules', '.bin', programs[name].command)
     : undefined
+
+/** The path of the main module of the Claude Agent SDK. Undefined if the pinned version is not installed. */
+export const agentSdk = (): string | undefined =>
+  installedVersion(clientsFolder(), 'agent-sdk') === programs['agent-sdk'].version
+    ? join(clientsFolder(), 'agent-sdk', 'node_modules', programs['agent-sdk'].package, 'sdk.mjs')
+    : undefined

@@ -27,3 +27,7 @@ export const effortsIn = (request: ApiExchange | undefined): readonly unknown[] 
 
 /** Returns the text of a request's messages. */
 export const textOf = (request: ApiExchange | undefined): string => JSON.stringify(request?.body?.messages)
+
+/** Returns the number of requests for a summary that have a system prompt of their own. */
+export const summariesIn = (requests: readonly ApiExchange[]): number =>
+  requests.filter(({ body }) => JSON.stringify(body?.system ?? '').includes('context summarization')).length

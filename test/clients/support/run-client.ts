@@ -107,3 +107,10 @@ const expectGone = async (home: string): Promise<void> => {
   for (let tries = 0; processesIn(home).length > 0 && tries < 500; tries++)
     await new Promise((resolve) => setTimeout(resolve, 20))
 }
+
+/** Returns the text of the session file in a folder of the HOME whose path contains `part`, the oldest if there are several. */
+export const sessionText = ({ home }: ClientHome, folder: string, part: string): string => {
+  const all = readdirSync(join(home, folder), { recursive: true, encoding: 'utf8' })
+  const [file = `${part}, which is not there`] = all.filter((path) => path.includes(part)).toSorted()
+  return readFileSync(join(home, folder, file), 'utf8')
+}

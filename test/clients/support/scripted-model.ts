@@ -68,4 +68,4 @@ export const scriptedModel = (thinks = false): ((body: ApiRequest, n: number) =>
 }
 
 const isSummaryAsked = (prompt: string, system: string): boolean =>
-  /Respond with TEXT ONLY/.test(prompt) || /context summarization assistant/.test(system)
+  /Respond with TEXT ONLY/.test(prompt) || /context summarization (?:assistant|agent)/.test(system)
