@@ -103,7 +103,7 @@ export const recordedRequest = (
   >
 }
 
-/** Where the composed form of each message of a receipt is remembered. */
+/** Composed forms of the messages of receipts. */
 const cells = memo<RecordedMessage, { made?: Composed }>(() => ({}))
 
 /** A composed message, and the items that it was made of. */

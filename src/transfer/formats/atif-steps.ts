@@ -3,7 +3,7 @@ import type { Role } from '../../events/events.ts'
 import { type Fields, isFields } from '../../events/json.ts'
 import { stringOf } from './source.ts'
 
-/** What the model sees of a step: the blocks of its message, and those of the results that came after it. */
+/** The blocks of a step: those of its message, and those of the results that came after it. */
 export interface StepContent {
   readonly role: Role
   readonly content: readonly Block[]
