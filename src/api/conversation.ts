@@ -201,7 +201,10 @@ export interface ConversationMethods<W extends ResultStyle, Forked>
    * the conversation was not imported, its file was not archived, or content of it was erased.
    *
    * @example
-   * const { bytes, pieces } = await chat.original()
+   * import { readFileSync } from 'node:fs'
+   * const text = readFileSync('examples/sessions/pi.jsonl', 'utf8')
+   * await store.importSession({ file: 'pi.jsonl', text, id: 'imported' })
+   * const { bytes, pieces } = await store.conversation('imported').original()
    */
   readonly original: () => MethodResult<W, ReadError | OriginalNotKept, OriginalFile>
 }

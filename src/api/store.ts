@@ -87,9 +87,11 @@ export interface StoreOf<W extends ResultStyle, Chat> {
    * each import that added something. Throws what `importSession` fails with during iteration.
    *
    * @example
-   * const bytes = (start: number) => createReadStream('session.jsonl', { start })
-   * for await (const { conversations } of store.followSession({ file: 'session.jsonl', bytes }, { signal: AbortSignal.timeout(100) }))
-   *   console.log(conversations)
+   * import { createReadStream } from 'node:fs'
+   * const file = 'examples/sessions/pi.jsonl'
+   * const session = { file, bytes: (start: number) => createReadStream(file, { start }) }
+   * for await (const { conversations } of store.followSession(session, { signal: AbortSignal.timeout(100) }))
+   *   for (const { id, added } of conversations) console.log(id, added)
    */
   readonly followSession: (
     session: GrowingSession,
