@@ -248,7 +248,7 @@ describe('a backup', () => {
         directory,
       )
       expect(again.stdout).toMatch(
-        /^palimpsest\.db {2}1 stream, 1 event, .*, from b\.db\nwhat was written since the backup is not in it\nthe former files are in .*\/palimpsest\.db\.replaced-\S+\n.*erasures and legal holds.*\n {2}palimpsest copy --from sqlite:\S+\/palimpsest\.db --to sqlite:palimpsest\.db\n.*audit verify --anchor PLACE.*\n +0 .*Hi\n/,
+        /^palimpsest\.db {2}1 stream, 1 event, .*, from b\.db\nwhat was written since the backup is not in it\nthe former files are in .*\/palimpsest\.db\.replaced-\S+\n.*erasures and legal holds.*\n {2}palimpsest copy --from sqlite:\S+\/palimpsest\.db --to sqlite:palimpsest\.db\n +0 .*Hi\n/,
       )
       expect(again.stdout).not.toContain('user       later')
       const former = readdirSync(directory).find((name) => name.includes('.replaced-')) ?? ''
@@ -285,6 +285,55 @@ describe('a backup', () => {
         directory,
       )
       expect(stdout).toContain('under a legal hold in the former files, and not in the store: b\n')
+    })
+  })
+
+  test('names the retention rules that the former files have, and the restored store does not', async () => {
+    await inDirectory(async (directory) => {
+      const keep = 'palimpsest retention --by ann --reason why'
+      const { stdout } = await shell(
+        `palimpsest append a --role user --text Hi; ${keep} --keep 1y --for a-; ${keep} --keep 1y --for b-; palimpsest backup b.db; ${keep} --keep 2y --for b-; ${keep} --keep 30d --for '' --force; palimpsest backup --restore b.db`,
+        directory,
+      )
+      expect(stdout).toMatch(
+        /\nretention rules in the former files, .*:\n {2}palimpsest retention --keep 30d --for '' --by ann --reason why --force\n {2}palimpsest retention --keep 24mo --for b- --by ann --reason why\n$/,
+      )
+    })
+  })
+
+  test('says how to begin another ledger only if the restored or the former store has one', async () => {
+    await inDirectory(async (directory) => {
+      const init = "  palimpsest audit init --key new.key --again 'restored b.db' --force\n"
+      const { stdout } = await shell(
+        'palimpsest append a --role user --text Hi; palimpsest backup b.db; palimpsest backup --restore b.db',
+        directory,
+      )
+      expect(stdout).not.toContain('audit')
+      const begun = await shell('palimpsest audit init; palimpsest backup --restore b.db', directory)
+      expect(begun.stdout).toContain(
+        `the former store has a ledger, and this one has none. To begin another:\n${init}`,
+      )
+      const older = await shell(
+        'palimpsest audit init --key b.key; palimpsest backup b.db --force; palimpsest backup --restore b.db',
+        directory,
+      )
+      expect(older.stdout).toMatch(
+        /\nthe ledger is as old as the backup: palimpsest audit verify --anchor PLACE .*:\n/,
+      )
+      expect(older.stdout).toContain(init)
+    })
+  })
+
+  test('says what to repeat if the former store cannot be read, and advises no copy of it', async () => {
+    await inDirectory(async (directory) => {
+      await shell('palimpsest append a --role user --text Hi; palimpsest backup b.db', directory)
+      writeFileSync(join(directory, 'palimpsest.db'), 'x'.repeat(8_192))
+      const { stdout, code } = await shell('palimpsest backup --restore b.db', directory)
+      expect(code).toBe(0)
+      expect(stdout).toMatch(
+        /\nthe former store cannot be read, .* are unknown: repeat later erasures .*\(palimpsest hold\)\n$/,
+      )
+      expect(stdout).not.toContain('palimpsest copy')
     })
   })
 

@@ -1,15 +1,19 @@
 import { basename, join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import * as E from 'fp-ts/lib/Either.js'
 import type { Command } from 'commander'
 import { bytesText } from '../../store/diagnosis.ts'
 import { toPromise } from '../../api/promises.ts'
 import { backUpKeyFile, restoreFile } from '../../api/schemes.ts'
-import type { BackedUp } from '../../index.ts'
+import type { BackedUp, RetentionRule } from '../../index.ts'
 import { splitSeal } from '../../store/seal/seal-parameter.ts'
 import { toError } from '../../result/typed-error.ts'
 import { visible } from '../../transfer/formats/visible.ts'
 import { usage } from '../errors.ts'
+import type { Host } from '../host.ts'
+import type { Output } from '../output.ts'
 import { asUsage, type CommandContext, type GlobalOptions, type Shell } from '../shell.ts'
+import { commandSetting, mostRules, originIn, rulesIn } from '../store-records.ts'
 import { plural, shellWord } from '../text.ts'
 import { holdsIn } from './hold.ts'
 
@@ -105,7 +109,7 @@ const backingUpKeys = async ({ out, isJson }: CommandContext, url: string, file:
 }
 
 const restoring = async (
-  { out, isJson }: CommandContext,
+  { out, isJson, host }: CommandContext,
   { store: url, named }: { readonly store: string; readonly named: boolean },
   file: string,
 ): Promise<void> => {
@@ -114,48 +118,84 @@ const restoring = async (
   })
   if (isJson) return out.json(made)
   const [path = '', parameters] = url.slice('sqlite:'.length).split(/\?(.*)/s)
+  const on = named ? ` --store ${visible(shellWord(url))}` : ''
   await out.line([path, 'bold'], [`  ${contentOf(made)}, from ${file}`])
+  const former = made.former === undefined ? undefined : formerUrl(made.former, parameters)
+  const lacking = former === undefined ? undefined : await lackingFrom(host, url, former)
   await out.line([
-    `what was written since the backup is not in it${made.former === undefined ? `: ${repeated}` : ''}`,
+    `what was written since the backup is not in it${former === undefined ? `: ${repeated}` : ''}`,
     'warning',
   ])
-  if (made.former !== undefined) {
-    const former = formerUrl(made.former, parameters)
-    await out.line([`the former files are in ${made.former}`])
+  if (made.former !== undefined) await out.line([`the former files are in ${made.former}`])
+  if (former !== undefined && lacking) await writeLacking(out, lacking, { former, url, on })
+  if (former !== undefined && !lacking)
     await out.line([
-      'to bring later conversations, erasures and legal holds from them, and to see how to set their retention rules:',
-    ])
-    await out.line([`  palimpsest copy --from ${shellWord(former)} --to ${shellWord(url)}`])
-  }
-  const held = made.former === undefined ? [] : await heldNotIn(url, formerUrl(made.former, parameters))
-  if (held.length > 0)
-    await out.line([
-      `under a legal hold in the former files, and not in the store: ${held.slice(0, mostHeld).join(', ')}${held.length > mostHeld ? ' …' : ''}`,
+      `the former store cannot be read, so its later conversations, legal holds and retention rules are unknown: ${repeated}`,
       'warning',
     ])
-  const on = named ? ` --store ${visible(shellWord(url))}` : ''
-  await out.line([
-    `if a ledger seals the store, it is as old as the backup: palimpsest audit verify --anchor PLACE${on} finds what is missing. If an anchor has seen more, begin another ledger, or nothing is sealed any more:`,
-  ])
-  await out.line([
-    `  palimpsest audit init --key new.key --again ${shellWord(`restored ${basename(file)}`)} --force${on}`,
-  ])
+  const isThere = await hasLedger(url)
+  if (isThere || (former !== undefined && (await hasLedger(former)))) {
+    await out.line([
+      isThere
+        ? `the ledger is as old as the backup: palimpsest audit verify --anchor PLACE${on} finds what is missing. If an anchor has seen more, begin another ledger, or nothing is sealed any more:`
+        : 'the former store has a ledger, and this one has none. To begin another:',
+    ])
+    await out.line([
+      `  palimpsest audit init --key new.key --again ${shellWord(`restored ${basename(file)}`)} --force${on}`,
+    ])
+  }
   if (out.isTerminal) await out.text(`to check the hash chains: palimpsest verify${on}\n`)
 }
+
+/** Legal holds and retention rules that the former store has, and the restored store lacks; undefined if they cannot be read. */
+interface Lacking {
+  readonly held: readonly string[] | undefined
+  readonly rules: readonly RetentionRule[] | undefined
+}
+
+/** Compares the restored store with the former one. Returns undefined if the former one cannot be read. */
+const lackingFrom = async (host: Host, url: string, former: string): Promise<Lacking | undefined> => {
+  const rules = await rulesIn(host, former).catch(() => undefined)
+  const held = await heldNotIn(url, former).catch(() => undefined)
+  if (!rules && !held) return undefined
+  const there = await rulesIn(host, url).catch(() => [])
+  const isThere = ({ prefix, keep }: RetentionRule): boolean =>
+    there.some((rule) => rule.prefix === prefix && isDeepStrictEqual(rule.keep, keep))
+  return { held, rules: rules?.filter((rule) => !isThere(rule)) }
+}
+
+const hasLedger = async (url: string): Promise<boolean> =>
+  (await originIn(url).catch(() => undefined)) !== undefined
 
 /** Maximum number of held conversations that are named. */
 const mostHeld = 20
 
-/** Returns the conversations that the former store holds, and the store lacks; none if the former store cannot be read. */
 const heldNotIn = async (url: string, former: string): Promise<readonly string[]> => {
-  try {
-    const held = await holdsIn(former)
-    if (held.length === 0) return []
-    const there = new Set((await holdsIn(url)).map(({ conversation }) => conversation))
-    return held.flatMap(({ conversation }) => (there.has(conversation) ? [] : [conversation]))
-  } catch {
-    return []
-  }
+  const held = await holdsIn(former)
+  if (held.length === 0) return []
+  const there = new Set((await holdsIn(url)).map(({ conversation }) => conversation))
+  return held.flatMap(({ conversation }) => (there.has(conversation) ? [] : [conversation]))
+}
+
+const writeLacking = async (
+  out: Output,
+  { held, rules }: Lacking,
+  { former, url, on }: { readonly former: string; readonly url: string; readonly on: string },
+): Promise<void> => {
+  await out.line(['to bring later conversations, erasures and legal holds from them:'])
+  await out.line([`  palimpsest copy --from ${shellWord(former)} --to ${shellWord(url)}`])
+  if (!held) await out.line(['their legal holds cannot be read', 'warning'])
+  else if (held.length > 0)
+    await out.line([
+      `under a legal hold in the former files, and not in the store: ${held.slice(0, mostHeld).join(', ')}${held.length > mostHeld ? ' …' : ''}`,
+      'warning',
+    ])
+  if (!rules) return out.line(['their retention rules cannot be read', 'warning'])
+  if (rules.length === 0) return
+  await out.line(['retention rules in the former files, and not in the store. To set them:', 'warning'])
+  for (const rule of rules.slice(0, mostRules)) await out.line([`  ${visible(commandSetting(rule))}${on}`])
+  if (rules.length > mostRules)
+    await out.line([`  … palimpsest retention --store ${shellWord(former)} lists the others`])
 }
 
 const repeated =

@@ -1,16 +1,12 @@
 import { SingleBar } from 'cli-progress'
-import * as E from 'fp-ts/lib/Either.js'
 import type { Command } from 'commander'
-import { type CopyResult, copyConversations, type RetentionRule } from '../../index.ts'
-import { isHalfYear } from '../../events/retention-events.ts'
+import { type CopyResult, copyConversations } from '../../index.ts'
 import { withoutSecrets } from '../../api/secrets.ts'
-import { openEvents } from '../../api/open.ts'
-import { toPromise } from '../../api/promises.ts'
-import { run } from '../../result/fallible.ts'
 import { failureOf } from '../errors.ts'
 import type { Host } from '../host.ts'
 import type { Output } from '../output.ts'
 import { asUsage, conversationNamed, openNamedStore, type Shell } from '../shell.ts'
+import { commandSetting, mostRules, originIn, rulesIn } from '../store-records.ts'
 import { plural, shellWord } from '../text.ts'
 import { visibleLines } from '../../transfer/formats/visible.ts'
 import { writeTable } from '../views/table.ts'
@@ -65,53 +61,19 @@ Examples:
     })
 }
 
-/** Maximum number of rules whose commands are shown. */
-const mostRules = 20
-
 /** Says which retention rules the source has that the target lacks, with the commands that set them there. */
 const writeRules = async (host: Host, { from, to }: Options): Promise<void> => {
-  const there = await rulesIn(host, to)
-  const missing = (await rulesIn(host, from)).filter(
-    ({ prefix }) => !there.some((rule) => rule.prefix === prefix),
-  )
+  const [there, rules] = await Promise.all([to, from].map((url) => rulesIn(host, url).catch(() => [])))
+  const missing = (rules ?? []).filter(({ prefix }) => !there?.some((rule) => rule.prefix === prefix))
   if (missing.length === 0) return
   const are = missing.length === 1 ? 'is' : 'are'
   const lines = missing
     .slice(0, mostRules)
-    .map((rule) => `  ${setting(rule)} --store ${shellWord(withoutSecrets(to))}`)
+    .map((rule) => `  ${commandSetting(rule)} --store ${shellWord(withoutSecrets(to))}`)
   host.stderr.write(
     `${plural(missing.length, 'retention rule')} of the source ${are} not copied, because people set them for a store. To set ${missing.length === 1 ? 'it' : 'them'} in the target:\n${visibleLines(lines.join('\n'))}\n`,
   )
   if (missing.length > mostRules) host.stderr.write('  … palimpsest retention lists the others\n')
-}
-
-/** Returns the command that sets a rule. */
-const setting = ({ prefix, keep, by, reason }: RetentionRule): string => {
-  const duration = 'months' in keep ? `${keep.months}mo` : `${keep.days}d`
-  const why = reason === undefined ? '' : ` --reason ${shellWord(reason)}`
-  return `palimpsest retention --keep ${duration} --for ${shellWord(prefix)} --by ${shellWord(by)}${why}${isHalfYear(keep) ? '' : ' --force'}`
-}
-
-/** Reads the retention rules of a store; none if they cannot be read. */
-const rulesIn = async (host: Host, url: string): Promise<readonly RetentionRule[]> => {
-  try {
-    const store = await openNamedStore(host, url, 'existing')
-    return await store.retention.rules().finally(store.close)
-  } catch {
-    return []
-  }
-}
-
-/** Returns the origin of the ledger of a store, or undefined if it has none or its beginning cannot be read. */
-const originIn = async (url: string): Promise<string | undefined> => {
-  const { begunLast } = await import('../../audit/ledger/log.ts')
-  const store = await toPromise(openEvents(url, false))
-  try {
-    const begun = await run(begunLast(store))
-    return E.isRight(begun) ? begun.right?.origin : undefined
-  } finally {
-    await store.close()()
-  }
 }
 
 const idsIn = async (url: string, host: Host, given: readonly string[]): Promise<readonly string[]> => {
