@@ -15,7 +15,7 @@ import { type CommandSession, missingFile, type Shell } from '../shell.ts'
 import { addServeToken, defaultTokenFile } from './token.ts'
 import { writeAttempt, writeDeaths } from '../views/work-news.ts'
 import { workInside, type WorkListeners } from '../work/inside.ts'
-import { abortOnSignals, createDrainNote } from '../work/abort-on-signals.ts'
+import { aborted, abortOnSignals, createDrainNote } from '../work/abort-on-signals.ts'
 
 interface Options extends SealingOptions, PatrolFlags {
   readonly port: number
@@ -182,9 +182,3 @@ const workerEnded = {
   _tag: 'StoreReplaced',
   message: "the worker has ended: the store's file was replaced. Restart the server",
 }
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    signal.addEventListener('abort', () => resolve())
-  })

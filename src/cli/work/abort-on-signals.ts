@@ -34,3 +34,10 @@ export const createDrainNote = (stderr: { readonly write: (text: string) => unkn
   }
   return { begin, end: () => clearTimeout(note) }
 }
+
+/** Resolves once a signal aborts. */
+export const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    signal.addEventListener('abort', () => resolve())
+  })

@@ -6,8 +6,6 @@ import type { CliError } from '../errors.ts'
 import { type ProcessExit, type Life, live, type ProcessControl } from './life.ts'
 
 interface Starting {
-  /** True if the store's file was replaced. In that case the process must not create a store: the file exists or will be put back. */
-  readonly isReplaced: boolean
   /** True if the process waits to replace another process. */
   readonly isSpare: boolean
 }
@@ -36,20 +34,16 @@ export const restartDelay = (before: number | undefined, lived: number): number 
 export const supervise = async ({ processes, start, ...watched }: SupervisorOptions): Promise<void> => {
   const { onNews, drain } = watched
   let hasWorked = false
-  let isReplaced = false
   let refused: CliError | undefined
   let spare: Life | undefined
   const working = Promise.withResolvers<void>()
 
   const begin = (isSpare = false): Life =>
     live({
-      child: start({ isReplaced, isSpare }),
+      child: start({ isSpare }),
       isSpare,
       ...watched,
       onWorking: working.resolve,
-      onReplaced: () => {
-        isReplaced = true
-      },
     })
 
   const tellEnded = ({ failure, ...ended }: ProcessExit, restartIn?: number): void => {
@@ -66,7 +60,8 @@ export const supervise = async ({ processes, start, ...watched }: SupervisorOpti
       const ended = await (life ?? begin()).ended
       const { failure } = ended
       hasWorked ||= !failure
-      if (failure && !hasWorked) {
+      // The store was there: its file has been moved, and may be put back.
+      if (failure && failure._tag !== 'StoreNotFound' && !hasWorked) {
         refused ??= failure
         drain.abort()
       }
