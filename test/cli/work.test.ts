@@ -265,6 +265,33 @@ ${agent(api)}`
     await until(() => ofType(news, 'started').length >= 2)
   })
 
+  test('that ends because a process cannot load the agent says so before it says what it waits for', async () => {
+    const failing = (api: string): string => `
+import { existsSync, mkdirSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+const at = (name) => new URL(name, import.meta.url)
+let isFirst = true
+try { mkdirSync(at('first')) } catch { isFirst = false }
+while (!isFirst && !existsSync(at('go'))) await sleep(20)
+if (!isFirst) throw new Error('in use')
+${agent(api)}`
+    const { store, where, begin, calls, open } = await working(['--processes', '2'], failing)
+    await ask(store, 'a')
+    const { child } = begin()
+    let printed = ''
+    child.stderr?.on('data', (chunk: Buffer) => (printed += chunk.toString()))
+    await until(() => calls() === 1)
+    writeFileSync(join(dirname(where), 'go'), '')
+    await until(() => printed.includes('waiting up to'))
+    open()
+    const [code] = (await once(child, 'close')) as [number]
+    expect(code).toBe(1)
+    expect(printed).toMatch(
+      /^the command ends, because a process cannot start: the agent .* cannot be loaded: in use, at .*\nwaiting up to 30 s/m,
+    )
+    expect(await said(store, 'a')).toEqual(['user', 'assistant'])
+  })
+
   test('creates no store for an agent that cannot be loaded, nor says so', () =>
     inDirectory(async (folder) => {
       writeFileSync(join(folder, 'agent.mjs'), 'throw new Error("out of cheese")\nexport default 1')

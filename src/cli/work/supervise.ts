@@ -28,12 +28,13 @@ export const restartDelay = (before: number | undefined, lived: number): number 
   before === undefined || lived >= healthy ? firstDelay : Math.min(before * 2, longestDelay)
 
 /**
- * Keeps `processes` worker processes alive until `drain` aborts. If a process fails before any has worked, ends them all and throws
- * that error.
+ * Keeps `processes` worker processes alive until `drain` aborts. If a process fails before any has ended otherwise, ends them all and
+ * throws that error.
  */
 export const supervise = async ({ processes, start, ...watched }: SupervisorOptions): Promise<void> => {
-  const { onNews, drain } = watched
+  const { onNews, onDraining, drain } = watched
   let hasWorked = false
+  let hasStarted = false
   let refused: CliError | undefined
   let spare: Life | undefined
   const working = Promise.withResolvers<void>()
@@ -43,7 +44,11 @@ export const supervise = async ({ processes, start, ...watched }: SupervisorOpti
       child: start({ isSpare }),
       isSpare,
       ...watched,
-      onWorking: working.resolve,
+      onDraining: (grace) => onDraining(grace, refused?.message),
+      onWorking: () => {
+        hasStarted = true
+        working.resolve()
+      },
     })
 
   const tellEnded = ({ failure, ...ended }: ProcessExit, restartIn?: number): void => {
@@ -62,7 +67,8 @@ export const supervise = async ({ processes, start, ...watched }: SupervisorOpti
       hasWorked ||= !failure
       // The store was there: its file has been moved, and may be put back.
       if (failure && failure._tag !== 'StoreNotFound' && !hasWorked) {
-        refused ??= failure
+        const message = `the command ends, because a process cannot start: ${failure.message}`
+        refused ??= hasStarted ? { ...failure, message } : failure
         drain.abort()
       }
       if (refused) return
