@@ -369,6 +369,18 @@ describe('a step that waits after a failure', () => {
     }))
 })
 
+test('an error that is too long for a terminal keeps its end, which says what to do', () =>
+  inDirectory(async (directory) => {
+    const events = right(await openEvents(`sqlite:${join(directory, 'palimpsest.db')}`)())
+    const long = `ModelFailed: the call failed (${'no key '.repeat(50)}): check the API key (ANTHROPIC_API_KEY)`
+    await parkStep(events, 'a', [long])
+    right(await events.close()())
+    const shown = (await shownIn(directory)).map((line) => line.trim()).join(' ')
+    expect(shown).toContain('ModelFailed: the call failed (no key')
+    expect(shown).toContain('…')
+    expect(shown).toContain('check the API key (ANTHROPIC_API_KEY)')
+  }))
+
 test('an error of several steps is shown once on a terminal', () =>
   inDirectory(async (directory) => {
     const events = right(await openEvents(`sqlite:${join(directory, 'palimpsest.db')}`)())
