@@ -369,6 +369,13 @@ describe('a step that waits after a failure', () => {
     }))
 })
 
+test('palimpsest steps with an id says how to see the steps of one conversation', () =>
+  inDirectory(async (directory) => {
+    const { stderr, code } = await shell('palimpsest steps a', directory)
+    expect(code).toBe(2)
+    expect(stderr).toContain('palimpsest log ID --turns shows those of one conversation')
+  }))
+
 test('an error that is too long for a terminal keeps its end, which says what to do', () =>
   inDirectory(async (directory) => {
     const events = right(await openEvents(`sqlite:${join(directory, 'palimpsest.db')}`)())

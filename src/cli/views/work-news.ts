@@ -55,6 +55,14 @@ export const writeDeaths = async (
     )
 }
 
+/** Names steps during which workers of earlier processes have died, below the error that says how each has ended. */
+export const writeEarlierDeaths = async (out: Output, steps: readonly OpenStepInfo[]): Promise<void> => {
+  for (const [death = '', during] of Map.groupBy(steps, ({ errors }) => errors.findLast(isDeath))) {
+    await out.line([death, 'warning'])
+    await writeDeaths(out, during)
+  }
+}
+
 /** Writes a text on a line of its own, or on a terminal on as many as it takes, as it says what happens next. */
 const writeBelow = async (out: Output, text: string, paint: Paint = 'dim'): Promise<void> => {
   for (const line of out.columns < Infinity ? linesOf(text, out.columns - 2) : [text])
