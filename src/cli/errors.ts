@@ -41,7 +41,10 @@ export const quoteText = 'put a text of several words in quotes'
 export const withUsageAdvice = (message: string): string =>
   withNearestChoice(message)
     .replace(/^(?:error: )?missing required argument 'id'(?=\n|$)/, '$&: palimpsest list shows the ids')
-    .replace(/too many arguments for 'steps'\. .*(?=\n|$)/, '$& palimpsest log ID --turns shows those of one conversation')
+    .replace(
+      /too many arguments for 'steps'\. .*(?=\n|$)/,
+      '$& palimpsest log ID --turns shows those of one conversation',
+    )
     .replace(
       /too many arguments for '(?!(?:diff|steps)')[^']*'\. Expected \d+ arguments? but got \d+\.(?=\s|$)/,
       `$& If they are one text, ${quoteText}`,

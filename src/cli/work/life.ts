@@ -29,7 +29,7 @@ export interface ProcessControl {
   readonly onLoaded: () => Promise<void>
   /** Called as soon as a worker has died without reporting that it has stopped, with the conversations of its steps in progress. */
   readonly onDeath: (worker: string, reason: string, conversations: readonly string[]) => Promise<void>
-  /** Called as a worker is told to end, with the milliseconds that its turns in progress may take, and the error that ends the command. */
+  /** Called as a worker is told to end: with the milliseconds that its turns may take, and the error that ends the command, if any. */
   readonly onDraining: (grace: number, error?: string) => void
   /** Called when a process takes a step although the file of its agent has changed since it was loaded. */
   readonly onChanged: () => void
