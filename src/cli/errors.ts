@@ -42,7 +42,11 @@ export const withUsageAdvice = (message: string): string =>
   withNearestChoice(message)
     .replace(/^(?:error: )?missing required argument 'id'(?=\n|$)/, '$&: palimpsest list shows the ids')
     .replace(
-      /too many arguments for '(?!diff')[^']*'\. Expected \d+ arguments? but got \d+\.(?=\s|$)/,
+      /too many arguments for 'steps'\. .*(?=\n|$)/,
+      '$& palimpsest log ID --turns shows those of one conversation',
+    )
+    .replace(
+      /too many arguments for '(?!(?:diff|steps)')[^']*'\. Expected \d+ arguments? but got \d+\.(?=\s|$)/,
       `$& If they are one text, ${quoteText}`,
     )
     .replace(

@@ -32,8 +32,8 @@ export interface CommandContext {
   readonly fail: (code?: number) => void
 }
 
-/** Access to a store: the store must exist, or is created on the first write. */
-export type StoreAccess = 'existing' | 'created'
+/** Access to a store: the store must exist, or is created on the first write, or at once. */
+export type StoreAccess = 'existing' | 'created' | 'created at once'
 
 /**
  * Makes the actions of commands. Each action opens the store, does the work, and closes the store. If `access` is a function, it throws
@@ -100,7 +100,8 @@ export const shellOf = (program: Command, host: Host, fail: CommandContext['fail
 
 /** Opens a store. Throws a usage error if its URL is invalid. */
 export const openNamedStore = async (host: Host, url: string, access: StoreAccess): Promise<Store> => {
-  const options = { actor, create: access === 'created' && 'late', index: indexFolder(host, url) } as const
+  const create = access === 'created' ? 'late' : access === 'created at once'
+  const options = { actor, create, index: indexFolder(host, url) } as const
   try {
     return await patiently(host, url, openStore(url, options))
   } catch (error) {

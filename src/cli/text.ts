@@ -83,6 +83,13 @@ export const cutStart = (text: string, columns: number): string => {
   return columns > 0 ? `…${kept.replace(/^[\s…]+/, '')}` : ''
 }
 
+/** Cuts a text in its middle to a number of columns: an error begins with what failed, and ends with advice. */
+export const cutMiddle = (text: string, columns: number): string => {
+  if (cutToWidth(text, columns) === text) return text
+  const end = Math.floor(columns / 2)
+  return cutToWidth(text, columns - end) + cutStart(text.slice(-end * 16), end).replace(/^…/, '')
+}
+
 /**
  * Wraps a text at its spaces into lines of at most `columns` columns. A longer word, such as a path, gets a line of its own and is not
  * cut, as users may copy it.

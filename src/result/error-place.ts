@@ -22,7 +22,7 @@ export const placesOf = (error: unknown): readonly string[] => {
  * Extracts the source locations of files from a stack trace. For a syntax error, the location is on the first line, before the message.
  */
 export const placesIn = (stack: string): readonly string[] => {
-  const [, first] = /^((?:file:)?[^\s:].*:\d+)\n/.exec(stack) ?? []
+  const [, first] = /^((?:file:\/\/|\/|[A-Za-z]:\\).*:\d+)\n/.exec(stack) ?? []
   const frames = [
     ...stack.matchAll(/^ +at (?:.* \()?(?:async )?((?:file:\/\/|\/|[A-Za-z]:\\).*:\d+:\d+)\)?$/gm),
   ]

@@ -68,6 +68,12 @@ describe('a module that --load names', () => {
       'sqlite: is already registered',
       'taken.mjs:2:1',
     ],
+    [
+      'address.mjs',
+      "const error = new Error('in use 127.0.0.1:4688')\nerror.stack = String(error) + '\\n    at node:net:1940:16'\nthrow error",
+      'in use 127.0.0.1:4688\n',
+      undefined,
+    ],
     ['text.mjs', 'throw "a text"', 'a text', undefined],
     ['none.mjs', '', 'there is no such file', undefined],
   ])('and that fails is told with the place: %s', async (name, code, message, place) => {

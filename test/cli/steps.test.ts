@@ -369,6 +369,25 @@ describe('a step that waits after a failure', () => {
     }))
 })
 
+test('palimpsest steps with an id says how to see the steps of one conversation', () =>
+  inDirectory(async (directory) => {
+    const { stderr, code } = await shell('palimpsest steps a', directory)
+    expect(code).toBe(2)
+    expect(stderr).toContain('palimpsest log ID --turns shows those of one conversation')
+  }))
+
+test('an error that is too long for a terminal keeps its end, which says what to do', () =>
+  inDirectory(async (directory) => {
+    const events = right(await openEvents(`sqlite:${join(directory, 'palimpsest.db')}`)())
+    const long = `ModelFailed: the call failed (${'no key '.repeat(50)}): check the API key (ANTHROPIC_API_KEY)`
+    await parkStep(events, 'a', [long])
+    right(await events.close()())
+    const shown = (await shownIn(directory)).map((line) => line.trim()).join(' ')
+    expect(shown).toContain('ModelFailed: the call failed (no key')
+    expect(shown).toContain('…')
+    expect(shown).toContain('check the API key (ANTHROPIC_API_KEY)')
+  }))
+
 test('an error of several steps is shown once on a terminal', () =>
   inDirectory(async (directory) => {
     const events = right(await openEvents(`sqlite:${join(directory, 'palimpsest.db')}`)())

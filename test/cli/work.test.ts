@@ -243,6 +243,63 @@ export default { turn, name: 'a b' }
     expect(await said(again, 'b')).toEqual(['user', 'assistant'])
   })
 
+  test('creates a store once: a process that is loaded after the file was moved creates no other one', async () => {
+    const slowly = (api: string): string => `
+import { existsSync, mkdirSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+const at = (name) => new URL(name, import.meta.url)
+let isFirst = true
+try { mkdirSync(at('first')) } catch { isFirst = false }
+while (!isFirst && !existsSync(at('go'))) await sleep(20)
+${agent(api)}`
+    const { store, where, begin } = await working(['--processes', '2'], slowly)
+    await store.close()
+    rmSync(where)
+    const { news } = begin()
+    await until(() => ofType(news, 'started').length === 1)
+    renameSync(where, `${where}-away`)
+    writeFileSync(join(dirname(where), 'go'), '')
+    await until(() => ofType(news, 'ended').some(({ error }) => error?.startsWith('there is no store')))
+    expect(existsSync(where)).toBe(false)
+    renameSync(`${where}-away`, where)
+    await until(() => ofType(news, 'started').length >= 2)
+  })
+
+  test('that ends because a process cannot load the agent says so before it says what it waits for', async () => {
+    const failing = (api: string): string => `
+import { existsSync, mkdirSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+const at = (name) => new URL(name, import.meta.url)
+let isFirst = true
+try { mkdirSync(at('first')) } catch { isFirst = false }
+while (!isFirst && !existsSync(at('go'))) await sleep(20)
+if (!isFirst) throw new Error('in use')
+${agent(api)}`
+    const { store, where, begin, calls, open } = await working(['--processes', '2'], failing)
+    await ask(store, 'a')
+    const { child } = begin()
+    let printed = ''
+    child.stderr?.on('data', (chunk: Buffer) => (printed += chunk.toString()))
+    await until(() => calls() === 1)
+    writeFileSync(join(dirname(where), 'go'), '')
+    await until(() => printed.includes('waiting up to'))
+    open()
+    const [code] = (await once(child, 'close')) as [number]
+    expect(code).toBe(1)
+    expect(printed).toMatch(
+      /^the command ends, because a process cannot start: the agent .* cannot be loaded: in use, at .*\nwaiting up to 30 s/m,
+    )
+    expect(await said(store, 'a')).toEqual(['user', 'assistant'])
+  })
+
+  test('creates no store for an agent that cannot be loaded, nor says so', () =>
+    inDirectory(async (folder) => {
+      writeFileSync(join(folder, 'agent.mjs'), 'throw new Error("out of cheese")\nexport default 1')
+      const ran = await shell('palimpsest work agent.mjs', folder)
+      expect(ran).toMatchObject({ stdout: '', stderr: expect.stringContaining('out of cheese'), code: 1 })
+      expect(existsSync(join(folder, 'palimpsest.db'))).toBe(false)
+    }))
+
   test('says that an option of the agent is wrong, and ends', () =>
     inDirectory(async (folder) => {
       writeFileSync(join(folder, 'agent.mjs'), 'export default { turn: () => ({}), slot: 3 }')

@@ -219,6 +219,7 @@ export default () => {
     expect(await ended).toMatchObject({ status: 3 })
     const { lines } = begin()
     const wanted = new Set([
+      /^worker-\S+ ended/,
       /^ {2}a {2}its process died {2}attempt 1 of 5, step conversation@0$/,
       /^a {2}failed {2}attempt 2 .*AgentFailed: the agent threw Error: no address, at .*agent\.mjs:3:\d+ .*tried again in/,
     ])

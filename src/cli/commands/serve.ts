@@ -13,9 +13,9 @@ import { port, several } from '../options.ts'
 import { keepApplyingRetention } from '../retention-task.ts'
 import { type CommandSession, missingFile, type Shell } from '../shell.ts'
 import { addServeToken, defaultTokenFile } from './token.ts'
-import { writeAttempt, writeDeaths } from '../views/work-news.ts'
+import { writeAttempt, writeEarlierDeaths } from '../views/work-news.ts'
 import { workInside, type WorkListeners } from '../work/inside.ts'
-import { abortOnSignals, createDrainNote } from '../work/abort-on-signals.ts'
+import { aborted, abortOnSignals, createDrainNote } from '../work/abort-on-signals.ts'
 
 interface Options extends SealingOptions, PatrolFlags {
   readonly port: number
@@ -84,7 +84,7 @@ Examples:
             if (step.error === undefined) return
             void (isJson ? out.json({ type: 'step', ...step }, false) : writeAttempt(out, step))
           },
-          onDeaths: (steps) => void (isJson || writeDeaths(out, steps)),
+          onDeaths: (steps) => void (isJson || writeEarlierDeaths(out, steps)),
         }
         const all = { ...options, ...listeners, names, isReadOnly, writeProblem, log: stderr }
         isWhole = await serveUntilEnded(store, all, async (url) => {
@@ -182,9 +182,3 @@ const workerEnded = {
   _tag: 'StoreReplaced',
   message: "the worker has ended: the store's file was replaced. Restart the server",
 }
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    signal.addEventListener('abort', () => resolve())
-  })

@@ -7,13 +7,14 @@ import { flush } from '../../agent/telemetry/open-telemetry.ts'
 import { sealAnchorOption, createSealTask, type SealingOptions, sealOption } from '../audit/seal-task.ts'
 import { usage } from '../errors.ts'
 import { type OpenStepInfo, openStore, type Store } from '../../index.ts'
+import { once } from '../../result/once.ts'
 import { toError } from '../../result/typed-error.ts'
 import { keepApplyingRetention } from '../retention-task.ts'
 import type { Output } from '../output.ts'
 import { secondsIn } from '../durations.ts'
 import { serverUrl, several, workerName } from '../options.ts'
 import { packageFile } from '../package.ts'
-import { type GlobalOptions, missingFile, type Shell } from '../shell.ts'
+import { type GlobalOptions, missingFile, openNamedStore, type Shell } from '../shell.ts'
 import { plural, untilText } from '../text.ts'
 import { type DeadStep, writeDeaths, writeNews } from '../views/work-news.ts'
 import { type WorkerFlags, workHere } from '../work/child.ts'
@@ -99,10 +100,14 @@ Examples:
         sealing?.catch((error: unknown) =>
           host.stderr.write(`${JSON.stringify({ audit: 'ended', error })}\n`),
         )
-        if (!isJson) {
+        // Only this command creates the store, and only once: a file that is moved later may be put back.
+        const create = once(async () => {
           const missing = await missingFile(host, store.url)
-          if (missing !== undefined) await out.line([missing, 'warning'])
-        }
+          if (missing !== undefined && !isJson) await out.line([missing, 'warning'])
+          await (await openNamedStore(host, given.store, 'created at once')).close()
+          // Has this process, too, open the store that is there now.
+          await store.conversation(childCommand).exists()
+        })
         let isAnswering = false
         const begin = async (): Promise<void> => {
           await out.aside([`answering the conversations of ${store.url}; Ctrl-C ends it`, 'dim'])
@@ -115,10 +120,10 @@ Examples:
             processes: options.processes,
             // Output of the agent is not output of this command, so it goes to standard error. The store's URL is passed in the
             // environment, because it may contain a password.
-            start: ({ isReplaced, isSpare }) =>
+            start: ({ isSpare }) =>
               fork(
                 fileURLToPath(packageFile('bin/palimpsest.js')),
-                [...args, ...(isReplaced ? ['--existing'] : []), ...(isSpare ? ['--standby'] : [])],
+                [...args, ...(isSpare ? ['--standby'] : [])],
                 {
                   env: {
                     ...host.env,
@@ -129,6 +134,7 @@ Examples:
                   stdio: ['ignore', 2, 2, 'ipc'],
                 },
               ),
+            onLoaded: create,
             onNews: (news) => {
               // The first worker has started: the agent is loaded. A large store takes seconds to read, and nobody waits for that.
               if (!isAnswering && !isJson && news.type === 'started') void begin().catch(() => {})
@@ -232,7 +238,6 @@ const workerArgs = ({ slots, name, conversations, grace, answerAll, relay }: Opt
 ]
 
 interface ChildOptions extends WorkerFlags {
-  readonly existing?: true
   readonly relay?: string
 }
 
@@ -240,15 +245,14 @@ interface ChildOptions extends WorkerFlags {
 export const addWorkAsOne = (program: Command, shell: Shell): void => {
   const command = withWorkerOptions(program.command(`${childCommand} <agent>`, { hidden: true }))
   command
-    .option('--existing', 'create no store')
     .option('--standby', 'stand by until asked to step in')
-    .action(async (agent: string, { grace, existing, relay, ...options }: ChildOptions) => {
+    .action(async (agent: string, { grace, relay, ...options }: ChildOptions) => {
       const given = { ...options, ...(grace !== undefined && { grace: grace * 1_000 }) }
-      await shell.action(existing ? 'existing' : 'created', ({ store, host: { env, stderr } }) => {
-        const says = (text: string): void => void stderr.write(`${text}\n`)
-        const server = relay === undefined ? undefined : { url: relay, token: env[relayTokenName], says }
-        return workHere(store, agent, given, server)
-      })()
+      const { host } = shell.surroundings()
+      const says = (text: string): void => void host.stderr.write(`${text}\n`)
+      const server = relay === undefined ? undefined : { url: relay, token: host.env[relayTokenName], says }
+      const { store: url } = program.opts<GlobalOptions>()
+      await workHere(() => openNamedStore(host, url, 'existing'), agent, given, server)
       await flush()
       // The agent may have left something open that would keep the process alive.
       process.exit()

@@ -2,7 +2,7 @@ import Table from 'cli-table3'
 import pc from 'picocolors'
 import type { Output } from '../output.ts'
 import { visible } from '../../transfer/formats/visible.ts'
-import { cutToWidth, linesOf, widthOf } from '../text.ts'
+import { cutMiddle, cutToWidth, linesOf, widthOf } from '../text.ts'
 
 const blank = {
   top: '',
@@ -71,7 +71,7 @@ export const writeTable = async (
     // The first line has the headings.
     const below = isBelow ? shown[index - 1]?.[last] : undefined
     if (below)
-      for (const part of linesOf(cutToWidth(below, mostBelow * (out.columns - 2)), out.columns - 2))
+      for (const part of linesOf(cutMiddle(below, mostBelow * (out.columns - 2)), out.columns - 2))
         await out.text(`  ${part}\n`)
   }
 }

@@ -2,7 +2,7 @@ import { deathOf, isDeath, maxAttempts } from '../../agent/workers/board/open-st
 import type { AttemptReport, OpenStepInfo } from '../../index.ts'
 import { visible } from '../../transfer/formats/visible.ts'
 import type { Output } from '../output.ts'
-import { cutToWidth, linesOf, type Paint, plural, type TextSpan, widthOf } from '../text.ts'
+import { cutMiddle, linesOf, type Paint, plural, type TextSpan, widthOf } from '../text.ts'
 import type { News } from '../work/life.ts'
 import { mostBelow } from './table.ts'
 
@@ -55,6 +55,14 @@ export const writeDeaths = async (
     )
 }
 
+/** Names steps during which workers of earlier processes have died, below the error that says how each has ended. */
+export const writeEarlierDeaths = async (out: Output, steps: readonly OpenStepInfo[]): Promise<void> => {
+  for (const [death = '', during] of Map.groupBy(steps, ({ errors }) => errors.findLast(isDeath))) {
+    await out.line([death, 'warning'])
+    await writeDeaths(out, during)
+  }
+}
+
 /** Writes a text on a line of its own, or on a terminal on as many as it takes, as it says what happens next. */
 const writeBelow = async (out: Output, text: string, paint: Paint = 'dim'): Promise<void> => {
   for (const line of out.columns < Infinity ? linesOf(text, out.columns - 2) : [text])
@@ -73,7 +81,7 @@ export const writeAttempt = async (out: Output, report: AttemptReport): Promise<
   if (width <= out.columns || !conversation || !outcome || !text) return out.parts(parts)
   await out.line(conversation, outcome, text)
   if (error?.[0])
-    await writeBelow(out, cutToWidth(visible(error[0].trim()), mostBelow * out.columns), 'warning')
+    await writeBelow(out, cutMiddle(visible(error[0].trim()), mostBelow * out.columns), 'warning')
   if (next?.[0]) await writeBelow(out, next[0].trim().slice(1, -1))
 }
 

@@ -25,12 +25,23 @@ export const abortOnSignals = () => {
 /** Milliseconds after which turns that are still in progress are worth a note: without any, a worker ends sooner. */
 const noted = 500
 
-/** Returns functions that note which time turns in progress have to finish, unless all ends at once. Only the first call of `begin` counts. */
+/**
+ * Returns functions that note which time turns in progress have to finish, unless all ends at once. Only the first call of `begin`
+ * counts. If an error ends the command, `begin` takes its message, which the note begins with.
+ */
 export const createDrainNote = (stderr: { readonly write: (text: string) => unknown } | undefined) => {
   let note: NodeJS.Timeout | undefined
-  const begin = (grace: number): void => {
-    const text = `waiting up to ${Math.ceil(grace / 1_000)} s for turns in progress; Ctrl-C again ends them at once\n`
+  const begin = (grace: number, error?: string): void => {
+    const cause = error === undefined ? '' : `${error}\n`
+    const text = `${cause}waiting up to ${Math.ceil(grace / 1_000)} s for turns in progress; Ctrl-C again ends them at once\n`
     note ??= timer(noted, () => stderr?.write(text))
   }
   return { begin, end: () => clearTimeout(note) }
 }
+
+/** Resolves once a signal aborts. */
+export const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    signal.addEventListener('abort', () => resolve())
+  })

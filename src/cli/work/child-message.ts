@@ -3,6 +3,8 @@ import type { CliError } from '../errors.ts'
 
 /** A message from a worker's process to its parent. */
 export type ChildMessage =
+  /** The agent is loaded. The process waits for `openWord` before it opens the store. */
+  | { readonly type: 'loaded' }
   /** The worker has started. `grace` is the time, in milliseconds, that its turns may take once it is told to end. */
   | { readonly type: 'started'; readonly worker: string; readonly grace: number }
   /** The worker begins an attempt in a conversation. A `step` message follows when the attempt ends. */
@@ -16,6 +18,8 @@ export type ChildMessage =
   /** The store's file is no longer the one that the process opened. */
   | { readonly type: 'replaced' }
 
+/** Message that tells a worker's process that there is a store to open. */
+export const openWord = 'open'
 /** Message that tells a worker's process to start no more steps and finish those in progress. */
 export const stopWord = 'stop'
 /** Message that tells a standby process to replace one that has ended. */

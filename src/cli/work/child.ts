@@ -6,9 +6,10 @@ import { timer } from '../../result/timers.ts'
 import { toError } from '../../result/typed-error.ts'
 import { failureOf } from '../errors.ts'
 import { nameRule } from '../options.ts'
+import { aborted } from './abort-on-signals.ts'
 import { type Agent, createChangeCheck, loadAgent } from './agent.ts'
 import { type RelayServer, createRelayClient } from './relay-client.ts'
-import { type ChildMessage, defaultGrace, extra, stepInWord, stopWord } from './child-message.ts'
+import { type ChildMessage, defaultGrace, extra, openWord, stepInWord, stopWord } from './child-message.ts'
 
 /** Worker options from the command line. They override those of the agent. */
 export type WorkerFlags = Partial<Pick<Agent, 'name' | 'slots' | 'conversations' | 'grace' | 'answerAll'>> & {
@@ -25,38 +26,45 @@ const tell = (said: ChildMessage): Promise<void> =>
 
 /**
  * Listens for messages from the parent process and for signals. `ends` aborts when this process is told to stop, receives `SIGTERM` or
- * `SIGINT`, or loses its parent; `stepsIn` aborts when it is told to replace another worker.
+ * `SIGINT`, or loses its parent; `opens` aborts when there is a store to open, and `stepsIn` when it is told to replace another worker.
  */
 const told = () => {
-  const [ends, stepsIn] = [new AbortController(), new AbortController()]
+  const [ends, opens, stepsIn] = [new AbortController(), new AbortController(), new AbortController()]
   const end = (): void => ends.abort()
   process.on('message', (word) => {
     if (word === stopWord) end()
+    if (word === openWord) opens.abort()
     if (word === stepInWord) stepsIn.abort()
   })
   process.on('disconnect', end)
   // The parent may have ended before this process began to listen.
   if (process.send && !process.connected) end()
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, end)
-  return { ends: ends.signal, stepsIn: stepsIn.signal }
+  return { ends: ends.signal, opens: opens.signal, stepsIn: stepsIn.signal }
 }
 
 /**
  * Runs one worker until it is told to stop. Errors are reported to the parent process, not thrown.
  *
+ * @param open opens the store; called once the agent is loaded and the parent process has said that there is a store
  * @param server server that receives the events of the turns
  */
 export const workHere = async (
-  store: Store,
+  open: () => Promise<Store>,
   file: string,
   { standby, ...given }: WorkerFlags,
   server?: RelayServer,
 ): Promise<void> => {
-  const { ends: signal, stepsIn } = told()
+  const { ends: signal, opens, stepsIn } = told()
   const relay = server && createRelayClient(server)
   const hasChanged = createChangeCheck(file)
+  let store: Store | undefined
   try {
     const agent = await loadAgent(file)
+    await tell({ type: 'loaded' })
+    await aborted(AbortSignal.any([signal, opens]))
+    if (!opens.aborted) return await tell({ type: 'stopped' })
+    store = await open()
     const { onStep, onEvent, turn } = agent
     const worker = store.worker({
       ...agent,
@@ -101,5 +109,6 @@ export const workHere = async (
     await tell({ type: 'failed', failure: failureOf(error) })
   } finally {
     relay?.end()
+    await store?.close()
   }
 }

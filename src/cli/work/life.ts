@@ -2,8 +2,8 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import type { AttemptReport } from '../../index.ts'
 import { timer } from '../../result/timers.ts'
-import type { CliError } from '../errors.ts'
-import { type ChildMessage, extra, stepInWord, stopWord } from './child-message.ts'
+import { type CliError, failureOf } from '../errors.ts'
+import { type ChildMessage, extra, openWord, stepInWord, stopWord } from './child-message.ts'
 
 /** Events of the worker processes. */
 export type News =
@@ -25,10 +25,12 @@ export type News =
 
 export interface ProcessControl {
   readonly onNews: (news: News) => void
+  /** Called when a process has loaded the agent. The process opens the store once the promise resolves, and ends if it rejects. */
+  readonly onLoaded: () => Promise<void>
   /** Called as soon as a worker has died without reporting that it has stopped, with the conversations of its steps in progress. */
   readonly onDeath: (worker: string, reason: string, conversations: readonly string[]) => Promise<void>
-  /** Called as a worker is told to end, with the milliseconds that its turns in progress may take. */
-  readonly onDraining: (grace: number) => void
+  /** Called as a worker is told to end: with the milliseconds that its turns may take, and the error that ends the command, if any. */
+  readonly onDraining: (grace: number, error?: string) => void
   /** Called when a process takes a step although the file of its agent has changed since it was loaded. */
   readonly onChanged: () => void
   /** Starts an orderly end of all work when aborted: no new steps begin, but those in progress may finish. */
@@ -63,8 +65,6 @@ interface Living extends ProcessControl {
   readonly isSpare: boolean
   /** Called when the process has begun to work or is on standby. */
   readonly onWorking: () => void
-  /** Called when the process reports that the store's file was replaced. */
-  readonly onReplaced: () => void
 }
 
 /** Watches a process: reports its events, and kills it if it does not end in time after `drain` aborts. */
@@ -72,13 +72,13 @@ export const live = ({
   child,
   isSpare,
   onNews,
+  onLoaded,
   onDeath,
   onDraining,
   onChanged,
   drain,
   end,
   onWorking,
-  onReplaced,
 }: Living): Life => {
   let worker: string | undefined
   let failure: CliError | undefined
@@ -97,11 +97,10 @@ export const live = ({
     else if (said.type === 'changed') onChanged()
     else if (said.type === 'taken') taken.add(said.conversation)
     else if (said.type === 'stopped') hasStopped = true
-    else if (said.type === 'replaced') {
-      // Its steps are in the file that was replaced.
-      taken.clear()
-      onReplaced()
-    } else if (said.type === 'step') {
+    else if (said.type === 'loaded') void openIt()
+    // Its steps are in the file that was replaced.
+    else if (said.type === 'replaced') taken.clear()
+    else if (said.type === 'step') {
       taken.delete(said.step.conversation)
       onNews({ ...said.step, type: 'step', worker: worker ?? '' })
     } else {
@@ -111,6 +110,16 @@ export const live = ({
     }
   })
   const endIt = (): void => void child.kill('SIGKILL')
+  const openIt = async (): Promise<void> => {
+    if (drain.signal.aborted) return
+    try {
+      await onLoaded()
+      if (child.connected) child.send(openWord, () => {})
+    } catch (error) {
+      failure = failureOf(error)
+      endIt()
+    }
+  }
   const drainIt = (): void => {
     if (child.connected) child.send(stopWord, () => {})
     if (grace !== undefined && !isBy) onDraining(grace)

@@ -6,8 +6,6 @@ import type { CliError } from '../errors.ts'
 import { type ProcessExit, type Life, live, type ProcessControl } from './life.ts'
 
 interface Starting {
-  /** True if the store's file was replaced. In that case the process must not create a store: the file exists or will be put back. */
-  readonly isReplaced: boolean
   /** True if the process waits to replace another process. */
   readonly isSpare: boolean
 }
@@ -30,25 +28,26 @@ export const restartDelay = (before: number | undefined, lived: number): number 
   before === undefined || lived >= healthy ? firstDelay : Math.min(before * 2, longestDelay)
 
 /**
- * Keeps `processes` worker processes alive until `drain` aborts. If a process fails before any has worked, ends them all and throws
- * that error.
+ * Keeps `processes` worker processes alive until `drain` aborts. If a process fails before any has ended otherwise, ends them all and
+ * throws that error.
  */
 export const supervise = async ({ processes, start, ...watched }: SupervisorOptions): Promise<void> => {
-  const { onNews, drain } = watched
+  const { onNews, onDraining, drain } = watched
   let hasWorked = false
-  let isReplaced = false
+  let hasStarted = false
   let refused: CliError | undefined
   let spare: Life | undefined
   const working = Promise.withResolvers<void>()
 
   const begin = (isSpare = false): Life =>
     live({
-      child: start({ isReplaced, isSpare }),
+      child: start({ isSpare }),
       isSpare,
       ...watched,
-      onWorking: working.resolve,
-      onReplaced: () => {
-        isReplaced = true
+      onDraining: (grace) => onDraining(grace, refused?.message),
+      onWorking: () => {
+        hasStarted = true
+        working.resolve()
       },
     })
 
@@ -66,8 +65,10 @@ export const supervise = async ({ processes, start, ...watched }: SupervisorOpti
       const ended = await (life ?? begin()).ended
       const { failure } = ended
       hasWorked ||= !failure
-      if (failure && !hasWorked) {
-        refused ??= failure
+      // The store was there: its file has been moved, and may be put back.
+      if (failure && failure._tag !== 'StoreNotFound' && !hasWorked) {
+        const message = `the command ends, because a process cannot start: ${failure.message}`
+        refused ??= hasStarted ? { ...failure, message } : failure
         drain.abort()
       }
       if (refused) return
