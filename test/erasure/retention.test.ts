@@ -332,7 +332,7 @@ describe('on the command line', () => {
         code: 0,
       })
     expect(await ran('--keep 1y --for support- --reason "policy 7"')).toEqual({
-      out: 'conversations whose id begins with support- are kept for 12 months',
+      out: 'conversations whose id begins with support- are kept for 12 months\ndue now, and erased within a day by serve or work: 1 event of 1 conversation; palimpsest retention --apply --dry-run names them',
       code: 0,
     })
     expect(await ran('')).toEqual({ out: "'support-'\t12 months\tTIME\tann\tpolicy 7", code: 0 })

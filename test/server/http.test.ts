@@ -13,6 +13,7 @@ import { routes } from '../../src/server/routes/index.ts'
 import { createAccessToken, revokeAccessToken, accessTokensIn } from '../../src/server/access-tokens.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import { atEnd } from '../support/at-end.ts'
+import { ended, startHeard } from '../support/node.ts'
 import { parkStep } from '../support/park-step.ts'
 import { type Asked, type Scene, serving } from '../support/server/asking.ts'
 import { wiper } from '../support/server/wiper.ts'
@@ -102,6 +103,13 @@ test.skipIf(process.getuid?.() !== 0)(
     expect(statSync(file).uid).toBe(65_533)
   },
 )
+
+test('a token file that its own user may not read is named with the command that allows it', async () => {
+  const folder = temporaryFolder()
+  chmodSync(folder, 0o777)
+  const child = startHeard('server/children/own-tokens.ts', join(folder, 'tokens.json'))
+  expect((await ended(child)).output).toMatch(/with mode 0, .* may not read it: allow it \(chmod 600 \S+\)$/)
+})
 
 test('is not ready while nothing can be written', async () => {
   const store = await openStore('memory:')

@@ -274,6 +274,7 @@ describe('what cannot be a store is a typed error', () => {
     ['sqlite:a\0b.db', 'NUL'],
     ['sqlite://dana:s3cret@example.org/store.db', 'no host'],
     ['sqlite://dana%3As3cret%40example.org/store.db', 'no host'],
+    ['sqlite://s.db', 'sqlite:s.db'],
     ['sqlite:store.db?timeout=2147483648', 'timeout'],
     ['sqlite:store.db?timeout=1e3', 'timeout'],
     ['sqlite:store.db?timeout=', 'timeout'],

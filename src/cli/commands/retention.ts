@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import type { RetentionPeriod, RetentionReport, Store } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
 import { period } from '../durations.ts'
-import { usage } from '../errors.ts'
+import { failureOf, usage } from '../errors.ts'
 import { actorIn } from '../host.ts'
 import type { Output } from '../output.ts'
 import type { CommandSession, Shell, StoreAccess } from '../shell.ts'
@@ -57,7 +57,8 @@ Examples:
           const { keep, for: prefix = '', reason, force } = options
           await store.retention.set({ prefix, keep, by, reason, force })
           if (isJson) return out.json({ prefix, keep, by })
-          return out.line([`${namedFor(prefix)} are kept for ${periodText(keep)}`])
+          await out.line([`${namedFor(prefix)} are kept for ${periodText(keep)}`])
+          return writeDue(store, out)
         }
         if (options.remove !== undefined) {
           await store.retention.end({ prefix: options.remove, by })
@@ -113,8 +114,26 @@ const periodText = (keep: RetentionPeriod): string =>
 /** Maximum number of conversations erased from that are shown. */
 const mostShown = 20
 
-const write = async (out: Output, report: RetentionReport, isDry: boolean): Promise<void> => {
-  const { conversations, events, notes, turns, inbox, contents, erased, skipped, moreSkipped } = report
+/** Maximum time for counting what is due once a rule is set, in milliseconds, as a large store takes long. */
+const countingTime = 5_000
+
+/** Says how much the rules of a store erase at once. */
+const writeDue = async (store: Store, out: Output): Promise<void> => {
+  try {
+    const report = await store.retention.apply({ dryRun: true, signal: AbortSignal.timeout(countingTime) })
+    const least = report.isComplete ? '' : 'at least '
+    if (report.conversations > 0)
+      await out.line([
+        `due now, and erased within a day by serve or work: ${least}${amountOf(report)}; palimpsest retention --apply --dry-run names them`,
+        'warning',
+      ])
+  } catch (error) {
+    // The rule is set all the same.
+    await out.line([failureOf(error).message, 'warning'])
+  }
+}
+
+const amountOf = ({ conversations, events, notes, turns, inbox, contents }: RetentionReport): string => {
   const parts = [
     plural(events, 'event'),
     ...(notes > 0 ? [plural(notes, 'note')] : []),
@@ -122,9 +141,14 @@ const write = async (out: Output, report: RetentionReport, isDry: boolean): Prom
     ...(inbox > 0 ? [plural(inbox, 'queued message')] : []),
     ...(contents > 0 ? [plural(contents, 'large content')] : []),
   ]
+  return `${parts.join(', ')} of ${plural(conversations, 'conversation')}`
+}
+
+const write = async (out: Output, report: RetentionReport, isDry: boolean): Promise<void> => {
+  const { conversations, erased, skipped, moreSkipped } = report
   const what =
     conversations > 0
-      ? `${parts.join(', ')} of ${plural(conversations, 'conversation')}`
+      ? amountOf(report)
       : skipped.length > 0
         ? 'nothing, because what is due is skipped'
         : 'nothing is due'

@@ -62,5 +62,6 @@ const problemOf = (name: string): string | undefined => {
   if (name.includes('\0')) return 'a path cannot contain the character NUL'
   // sqlite://user:password@host is a URL of another program.
   if (/^\/\/[^/]*[:@%]/.test(name)) return 'a file has no host, user or password: sqlite:path/to/file.db'
+  if (/^\/\/[^/]+$/.test(name)) return 'write a path without //: sqlite:s.db, or sqlite:/path/to/s.db'
   return undefined
 }
