@@ -6,7 +6,7 @@ import { timer } from '../../result/timers.ts'
 import { toError } from '../../result/typed-error.ts'
 import { failureOf } from '../errors.ts'
 import { nameRule } from '../options.ts'
-import { aborted } from './abort-on-signals.ts'
+import { untilAborted } from './abort-on-signals.ts'
 import { type Agent, createChangeCheck, loadAgent } from './agent.ts'
 import { type RelayServer, createRelayClient } from './relay-client.ts'
 import { type ChildMessage, defaultGrace, extra, openWord, stepInWord, stopWord } from './child-message.ts'
@@ -62,7 +62,7 @@ export const workHere = async (
   try {
     const agent = await loadAgent(file)
     await tell({ type: 'loaded' })
-    await aborted(AbortSignal.any([signal, opens]))
+    await untilAborted(AbortSignal.any([signal, opens]))
     if (!opens.aborted) return await tell({ type: 'stopped' })
     store = await open()
     const { onStep, onEvent, turn } = agent
