@@ -71,7 +71,7 @@ describe('a module that --load names', () => {
     [
       'address.mjs',
       "const error = new Error('in use 127.0.0.1:4688')\nerror.stack = String(error) + '\\n    at node:net:1940:16'\nthrow error",
-      'in use 127.0.0.1:4688\n',
+      'loaded: in use 127.0.0.1:4688\n',
       undefined,
     ],
     ['text.mjs', 'throw "a text"', 'a text', undefined],

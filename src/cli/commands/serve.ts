@@ -15,7 +15,7 @@ import { type CommandSession, missingFile, type Shell } from '../shell.ts'
 import { addServeToken, defaultTokenFile } from './token.ts'
 import { writeAttempt, writeEarlierDeaths } from '../views/work-news.ts'
 import { workInside, type WorkListeners } from '../work/inside.ts'
-import { aborted, abortOnSignals, createDrainNote } from '../work/abort-on-signals.ts'
+import { abortOnSignals, createDrainNote, untilAborted } from '../work/abort-on-signals.ts'
 
 interface Options extends SealingOptions, PatrolFlags {
   readonly port: number
@@ -145,7 +145,7 @@ export const serveUntilEnded = async (
   const sealer = await createSealTask(store, { seal, anchor }, options.log)
   const patroller = await patrolBeside(store, { patrol, anchor }, options.log)
   const { drain, end, forget } = abortOnSignals()
-  const drained = aborted(drain.signal)
+  const drained = untilAborted(drain.signal)
   const lastTurns = createDrainNote(options.log)
   if (inside) drain.signal.addEventListener('abort', () => lastTurns.begin(inside.grace))
   try {
@@ -163,7 +163,7 @@ export const serveUntilEnded = async (
       await server.close()
       // If one of them has failed, the others end now.
       drain.abort()
-      await Promise.race([Promise.allSettled(beside), aborted(end.signal)])
+      await Promise.race([Promise.allSettled(beside), untilAborted(end.signal)])
     }
     if (!end.signal.aborted) await Promise.all(beside)
     return !end.signal.aborted

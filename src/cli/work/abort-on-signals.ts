@@ -40,7 +40,7 @@ export const createDrainNote = (stderr: { readonly write: (text: string) => unkn
 }
 
 /** Resolves once a signal aborts. */
-export const aborted = (signal: AbortSignal): Promise<void> =>
+export const untilAborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve()
     signal.addEventListener('abort', () => resolve())

@@ -18,7 +18,7 @@ export type ChildMessage =
   /** The store's file is no longer the one that the process opened. */
   | { readonly type: 'replaced' }
 
-/** Message that tells a worker's process that there is a store to open. */
+/** Message that tells a worker's process to open the store: it exists. */
 export const openWord = 'open'
 /** Message that tells a worker's process to start no more steps and finish those in progress. */
 export const stopWord = 'stop'

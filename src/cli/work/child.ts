@@ -6,7 +6,7 @@ import { timer } from '../../result/timers.ts'
 import { toError } from '../../result/typed-error.ts'
 import { failureOf } from '../errors.ts'
 import { nameRule } from '../options.ts'
-import { aborted } from './abort-on-signals.ts'
+import { untilAborted } from './abort-on-signals.ts'
 import { type Agent, createChangeCheck, loadAgent } from './agent.ts'
 import { type RelayServer, createRelayClient } from './relay-client.ts'
 import { type ChildMessage, defaultGrace, extra, openWord, stepInWord, stopWord } from './child-message.ts'
@@ -26,7 +26,7 @@ const tell = (said: ChildMessage): Promise<void> =>
 
 /**
  * Listens for messages from the parent process and for signals. `ends` aborts when this process is told to stop, receives `SIGTERM` or
- * `SIGINT`, or loses its parent; `opens` aborts when there is a store to open, and `stepsIn` when it is told to replace another worker.
+ * `SIGINT`, or loses its parent; `opens` aborts when the store exists, and `stepsIn` when it is told to replace another worker.
  */
 const told = () => {
   const [ends, opens, stepsIn] = [new AbortController(), new AbortController(), new AbortController()]
@@ -46,7 +46,7 @@ const told = () => {
 /**
  * Runs one worker until it is told to stop. Errors are reported to the parent process, not thrown.
  *
- * @param open opens the store; called once the agent is loaded and the parent process has said that there is a store
+ * @param open opens the store; called once the agent is loaded and the parent process knows a store to exist
  * @param server server that receives the events of the turns
  */
 export const workHere = async (
@@ -62,7 +62,7 @@ export const workHere = async (
   try {
     const agent = await loadAgent(file)
     await tell({ type: 'loaded' })
-    await aborted(AbortSignal.any([signal, opens]))
+    await untilAborted(AbortSignal.any([signal, opens]))
     if (!opens.aborted) return await tell({ type: 'stopped' })
     store = await open()
     const { onStep, onEvent, turn } = agent
