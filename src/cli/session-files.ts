@@ -66,23 +66,30 @@ const isDatabase = (file: string): boolean => {
   }
 }
 
-/** Replaces each database by the sessions in it. Throws `FileUnreadable` if one is not of opencode. */
+/** Replaces each database of opencode by the sessions in it. */
 export const withSessionsInDatabases = async (
   paths: readonly SessionPath[],
 ): Promise<readonly SessionPath[]> => {
   const all: SessionPath[] = []
   for (const each of paths) {
     const database = databaseNamed(each.file)
-    if (!database || database.session !== undefined) {
-      all.push(each)
-      continue
-    }
-    const { openAt } = await import('../api/opencode-sessions.ts')
-    const open = openAt(each.file)
-    for (const { id } of open.sessions().toReversed()) all.push({ file: `${each.file}#${id}`, isFound: true })
-    open.close()
+    const sessions = database && database.session === undefined ? await sessionsIn(each.file) : undefined
+    all.push(...(sessions ?? [each]))
   }
   return all
+}
+
+const sessionsIn = async (file: string): Promise<readonly SessionPath[] | undefined> => {
+  const { openAt } = await import('../api/opencode-sessions.ts')
+  try {
+    const database = openAt(file)
+    const ids = database.sessions().map(({ id }) => id)
+    database.close()
+    return ids.toReversed().map((id) => ({ file: `${file}#${id}`, isFound: true }))
+  } catch {
+    // Of another program, which the import names.
+    return undefined
+  }
 }
 
 /** Returns the reason why a folder cannot be read as a session, or undefined for a file. */

@@ -102,7 +102,10 @@ test('import says of a database of another program, and of a session that is not
     other.close()
     await writeFile(join(directory, 'note.db'), 'no database')
     const wrong = await shell('palimpsest import other.db', directory)
-    expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('other.db cannot be read') })
+    expect(wrong).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('other.db: this is a SQLite database'),
+    })
     const missing = await shell('palimpsest import .local/share/opencode/opencode.db#ses_9', directory)
     expect(missing).toMatchObject({
       code: 1,

@@ -283,7 +283,8 @@ export const importFile = async (
     const name = file === '-' ? 'standard input' : file
     const database = databaseNamed(file)
     const wishes = { archive, ...(out.isTerminal && { progress }) }
-    if (database) return await importFromDatabase(store, database, options, { ...wishes, archive: false })
+    if (database?.session !== undefined)
+      return await importFromDatabase(store, database, options, { ...wishes, archive: false })
     const session = { ...options, file: name, bytes: bytesOf(file, host) }
     return await withBoundedHeap(() => store.importSession(session, wishes))
   } catch (error) {

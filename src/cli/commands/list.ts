@@ -28,7 +28,8 @@ On a terminal, subagents, continuations and forks are indented under the
 conversation that they belong to, and long ids are shortened; every command
 accepts the short form. In a pipe, each line is id, messages, events, time of
 the last event and title, separated by tabs. If a conversation cannot be read,
-the problem is shown instead of the title (key missing: see doctor). EventStoreDB does not count messages.
+the problem is shown instead of the title (key missing: see doctor).
+EventStoreDB does not count messages.
 
 The last activity is the time of the last event, which an import takes from its
 file; erasing does not count. \`begun\` is when a conversation began in this

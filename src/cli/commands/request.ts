@@ -50,8 +50,9 @@ lists the repairs, and the fields that are missing. With --call, the body is
 rebuilt from the log, and standard error says whether it matches the digest in
 its receipt. A reply without one, such as one in an imported session whose file
 does not hold its request, is named by its position (p17): its request is then
-derived from the log, not proven, and lacks what the log does not have. Without --call, --json adds the repairs, whose
-turn it is, and the names of beta features to the body, which the API refuses.
+derived from the log, not proven, and lacks what the log does not have. Without
+--call, --json adds the repairs, whose turn it is, and the names of beta
+features to the body, which the API refuses.
 
 Examples:
   palimpsest request task-42 | curl https://api.anthropic.com/v1/messages \\
