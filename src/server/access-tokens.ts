@@ -75,9 +75,9 @@ const unreadable = (file: string, error: unknown): string => {
   const owner = isDenied && statIfAllowed(file)
   if (!owner) return fileUnreadable('it', error).message
   const [own, mode] = [process.getuid?.(), (owner.mode & 0o777).toString(8)]
-  const advice =
+  const access =
     owner.uid === own ? `allow it (chmod 600 ${file})` : `give it to that user (chown ${own} ${file})`
-  return `belongs to user ${owner.uid} with mode ${mode}, and this process, user ${own}, may not read it: ${advice}`
+  return `belongs to user ${owner.uid} with mode ${mode}, and this process, user ${own}, may not read it: ${access}`
 }
 const existing = (file: string): readonly Entry[] => {
   try {
