@@ -156,8 +156,8 @@ describe('what all streams are read for', () => {
       expect(await readsOf(() => store.conversation('c-3').verify())).toBe(1)
       expect(server.calls.length).toBeLessThan(3)
       expect(await readsOf(() => store.conversation('c-7').verify())).toBe(2)
-      // Who does not know the names reads of three streams that they are not there, and were not deleted.
-      expect(await readsOf(() => writer.conversation('c-3').verify())).toBe(7)
+      // Who does not know the names reads of four streams that they are not there, and were not deleted.
+      expect(await readsOf(() => writer.conversation('c-3').verify())).toBe(9)
       await writer.conversation('c-3').note({ kind: 'title', data: 'Three' })
       await list()
       expect(titles).toContain('Three')

@@ -257,7 +257,7 @@ describe('a copy of a sealed store from before an erasure', () => {
     expect(await textsOf(old, 'b')).toEqual([large('shared'), large('kept')])
     expect(JSON.stringify(await textsOf(old, 'a'))).not.toContain('secret')
     expect((await old.conversation('b').verify()).discrepancy).toBeUndefined()
-    expect((await old.conversation('a').verify()).discrepancy).toMatchObject({ kind: 'erased' })
+    expect((await old.conversation('a').verify()).discrepancy).toMatchObject({ kind: 'older' })
     const pieces: Uint8Array[] = []
     for await (const piece of old.blob(name)) pieces.push(piece)
     expect(pieces).toEqual([])
