@@ -119,8 +119,8 @@ export function* planEachEvent(
       : event
   }
 
-  /** Indices of the actions that have a request. */
-  const requests = new Map<string, number>()
+  /** Indices of the actions, by ref. */
+  const indices = new Map<string, number>()
   const receipts = createReceiptMaker({
     current,
     positions,
@@ -128,7 +128,7 @@ export function* planEachEvent(
     saltAt: (position) => log[position]?.metadata.salt ?? salts[position - log.length],
     isErased: (position) => log[position]?.metadata.erased !== undefined,
     requestOf: (ref) => {
-      const action = actions.at(requests.get(ref) ?? actions.length)
+      const action = actions.at(indices.get(ref) ?? actions.length)
       return action?.type === 'message' ? action.request : undefined
     },
   })
@@ -142,7 +142,7 @@ export function* planEachEvent(
   let index = -1
   for (const action of actions) {
     index++
-    if (action.type === 'message' && action.request) requests.set(action.ref, index)
+    indices.set(action.ref, index)
     let position = known.get(idOf(action.ref))
     if (action.type === 'configure' && action.isOptional) {
       // Everything after it need not be imported again: an earlier version left these configurations out.
