@@ -72,7 +72,7 @@ export async function* prepareArchive(
   const end = chainEndAt([], newest)
   const there = { id, stream, end, open: unfinished?.part }
   if (newest && erasedStub(newest.metadata) !== undefined) return { ...there, events: [] }
-  const { from = 0, bytes = 0, sha256 } = newest ? archivedIn(newest.data) : {}
+  const { from = 0, bytes = 0, sha256 } = newest ? partIn(newest.data) : {}
   const begun = createHash('sha256')
   const archived = from + bytes
   if (copy.length() < archived && (yield* isBeginning(store, id, copy))) return { ...there, events: [] }
@@ -107,7 +107,7 @@ export async function* prepareArchive(
   return { ...there, events: listOn(places, (place) => eventIn(shelf.getText(place))) }
 }
 
-const archivedIn = (data: string): ArchiveFact['data'] => JSON.parse(data) as ArchiveFact['data']
+const partIn = (data: string): ArchiveFact['data'] => JSON.parse(data) as ArchiveFact['data']
 
 /** Reports whether a file is the beginning of the archived one. */
 async function* isBeginning(

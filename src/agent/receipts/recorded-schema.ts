@@ -9,7 +9,7 @@ export const recordedRenderer = 1_000
 
 const count = z.int().min(0)
 
-/** What programs put between the texts that they join. Nothing else of a request is in a receipt: its texts are in events only. */
+/** Texts that programs put between the texts that they join. Nothing else of a request is in a receipt: its texts are in events only. */
 export const glue = /^(?:\s|<\/?system-reminder>)*$/
 
 /** A part of a text: glue, or a slice of a text block: the position of its event, its index, start and end (exclusive). */

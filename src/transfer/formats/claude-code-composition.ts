@@ -30,7 +30,7 @@ interface Shown {
   readonly isResult: boolean
 }
 
-/** How far a message of the request may be from the place after the message before it, in shown actions. */
+/** Maximum distance of a message of the request from the place after the message before it, in shown actions. */
 const longestSearch = 64
 
 /**

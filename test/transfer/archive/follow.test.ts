@@ -88,7 +88,7 @@ describe('a session file that is followed while it is written', () => {
           ends.abort()
           await following
           expect(await effectiveOf(store)).toEqual(await effectiveOf(atOnce))
-        expect(await receiptsIn(store)).toBe(await receiptsIn(atOnce))
+          expect(await receiptsIn(store)).toBe(await receiptsIn(atOnce))
           expect((await store.conversation((await idsOf(store))[0] ?? '').original()).bytes).toBe(
             bytes.length,
           )
