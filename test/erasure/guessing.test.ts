@@ -33,6 +33,8 @@ const said = (code: number): string => `My code is ${String(code).padStart(4, '0
 /** Position of the erased message. */
 const secret = 1
 const printLength = 6
+/** Print of content without a salt. */
+const unsalted = '-'.repeat(printLength)
 const printOf = (form: string): string => hash('sha256', form, 'base64url').slice(0, printLength)
 const [texts, guesses] = scale >= 10 ? [100, 10_000] : [4, 500]
 
@@ -137,7 +139,7 @@ const guesser = async (handle: ConversationHandle, hashes: ReadonlySet<string>) 
     const item = JSON.stringify([['user', [text(words)]]])
     const prints = ['', ' ', 'undefined ', 'null '].map((salt) => printOf(salt + item))
     const salted = itemPrintsOf(now).slice(-printLength)
-    if (!salted.startsWith('--')) prints.push(salted)
+    if (salted !== unsalted) prints.push(salted)
     return [
       ...(all.some((one) => hashes.has(one)) ? ['hash'] : []),
       ...(prints.some((print) => recorded.includes(print)) ? ['print'] : []),
