@@ -1,12 +1,16 @@
-// npm run pictures: the page's picture in the README, of the sample, and how one drags through it.
-import { writeFile } from 'node:fs/promises'
+// npm run pictures: the pictures in the README. The page with the sample, how one drags through it, and how a session continues elsewhere
+// in the terminal. The latter is what the built program prints: run `npm run build` before.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import { loadSample, sampleIds } from '../../src/cli/sample.ts'
 import { openStore } from '../../src/index.ts'
 import { serve } from '../../src/server/serve.ts'
 import { browser } from '../../test/support/browser.ts'
 import { builtPage } from '../../test/support/bundle.ts'
+import { printed, terminalPage } from './terminal.ts'
 import { animated, type Frame } from './webp.ts'
 
 const store = await openStore('memory:')
@@ -67,6 +71,27 @@ for (const { at, open, ms } of stops) {
   frames.push({ webp: await webpOf(blank, await dragged.screenshot()), ms })
 }
 await writeFile(new URL('dragging.webp', import.meta.url), animated(frames, width, height))
+
+const folder = await mkdtemp(join(tmpdir(), 'palimpsest-'))
+printed(folder, 'import', fileURLToPath(new URL('../sessions/claude-code.jsonl', import.meta.url)))
+const log = printed(folder, 'log', '6513270e', '--all').split('\n')
+const from = log.findIndex((line) => line.includes('Yes, just round.'))
+const to = log.findIndex((line) => line.includes('All 173 tests pass.'))
+const session = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}/g
+const terminal = await opened(800, 600)
+await terminal.setContent(
+  terminalPage([
+    ['palimpsest log 6513270e --all', ['…', ...log.slice(from, to + 1), '…'].join('\n')],
+    [
+      'palimpsest continue 6513270e --at 21 --in codex --dry-run',
+      printed(folder, 'continue', '6513270e', '--at', '21', '--in', 'codex', '--dry-run')
+        .replaceAll(folder, '~')
+        .replaceAll(session, '01a22a88-8254-73c7-8449-a49ecd4c4331'),
+    ],
+  ]),
+)
+await terminal.locator('pre').screenshot({ path: fileURLToPath(new URL('continue.png', import.meta.url)) })
+await rm(folder, { recursive: true })
 await chrome.close()
 await close()
 await store.close()
