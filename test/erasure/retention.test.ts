@@ -464,6 +464,25 @@ describe('on the command line', () => {
     expect(await release('')).toBe('task-1 is released\n')
   })
 
+  it('a run and verify count events, notes and the original file separately, and the numbers add up', async () => {
+    const { store, folder } = await scene()
+    const at = (line: object): string => JSON.stringify({ ...line, timestamp: monthsAgo(13).toISOString() })
+    const text = [
+      at({ type: 'session', version: 3, id: 's', cwd: '/' }),
+      at({ type: 'message', id: 'm', parentId: null, message: { role: 'user', content: 'Hello.' } }),
+    ].join('\n')
+    await store.importSession({ file: 'c.jsonl', text, id: 'c', format: 'pi' })
+    await store.conversation('c').note({ kind: 'title', data: 'Greeting' }, { now: monthsAgo(13) })
+    const events = (await store.conversation('c').position()) + 1
+    await store.retention.set({ prefix: '', keep: year, by })
+    const { stdout } = await shell(
+      'palimpsest retention --apply; palimpsest verify c; palimpsest verify',
+      folder,
+    )
+    const [total, line, verified] = stdout.split('\n')
+    expect({ total, line, verified }).toEqual({})
+  })
+
   it('a run names the first 20 conversations, and how many more there are', async () => {
     const { store, folder } = await scene()
     for (let n = 0; n < 22; n++) await aged(store, `task-${n}`)

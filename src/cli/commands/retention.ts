@@ -81,7 +81,7 @@ Examples:
     )
 }
 
-/** Sets a rule, or only says what it makes due. On a terminal, sets it once it is confirmed. */
+/** Sets a rule, or only says how much becomes due by it. On a terminal, sets it once it is confirmed. */
 const keep = async (
   { store, out, isJson, host }: CommandSession,
   {

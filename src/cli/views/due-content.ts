@@ -34,7 +34,8 @@ type Amounts = Pick<RetentionReport, 'events' | 'notes' | 'turns' | 'inbox'> & {
   readonly contents?: number
 }
 
-const partsOf = ({ events, notes, turns, inbox, files, contents = 0 }: Amounts): string =>
+/** Lists the numbers of erased events, of events beside them, and of what is stored outside them. */
+export const partsOf = ({ events, notes, turns, inbox, files, contents = 0 }: Amounts): string =>
   [
     ...(events > 0 ? [plural(events, 'event')] : []),
     ...(notes > 0 ? [plural(notes, 'note')] : []),
