@@ -19,6 +19,7 @@ import {
   isHalfYear,
   newRuleSchema,
   periodBefore,
+  type RetentionData,
   type RetentionFact,
   type RetentionPeriod,
 } from '../events/retention-events.ts'
@@ -48,6 +49,13 @@ export interface RetentionRunOptions {
   readonly by?: string | undefined
   /** True to count what would be erased, and to write nothing. Default false. */
   readonly dryRun?: boolean | undefined
+  /**
+   * Rule that is not set yet, with `dryRun` only: counts what this rule would have erased, in place of the one for its prefix and beside
+   * all others.
+   */
+  readonly rule?: NewRetentionRule | undefined
+  /** Ids of the only conversations to which the rules are applied. Default: all. */
+  readonly conversations?: readonly string[] | undefined
   /** Ends the run after the conversation in progress. What is left is erased by the next run. */
   readonly signal?: AbortSignal | undefined
 }
@@ -56,11 +64,15 @@ export interface RetentionRunOptions {
 export interface RetentionReport {
   /** Number of conversations from which content was erased. */
   readonly conversations: number
+  /** Number of conversations to which a rule applies, whether anything of them is due or not. */
+  readonly matching: number
   /** Numbers of erased events of the conversations, and of events in the streams beside them. */
   readonly events: number
   readonly notes: number
   readonly turns: number
   readonly inbox: number
+  /** Number of original files erased, from which conversations were imported. */
+  readonly files: number
   /** Number of large contents removed. */
   readonly contents: number
   /** Least number of large contents that stay for now, because they were stored recently: `gc` removes them. */
@@ -80,8 +92,15 @@ export interface RetentionReport {
 /** Conversation from which a run erased content, or would in a dry run. */
 export interface RetainedConversation {
   readonly conversation: string
-  /** Number of its erased events, with those in the streams beside it. */
+  /** Prefix of the rule that applies to it. */
+  readonly prefix: string
+  /** Numbers of its erased events, and of events in the streams beside it. */
   readonly events: number
+  readonly notes: number
+  readonly turns: number
+  readonly inbox: number
+  /** True if its original file was erased. */
+  readonly file: boolean
   /** Time of the first of these events (ISO 8601). */
   readonly first: string
 }
@@ -169,22 +188,27 @@ export const createRetention = (context: RetentionContext): RetentionMethods => 
         checkOptions<RetentionRunOptions>(options, {
           by: kinds.text,
           dryRun: kinds.flag,
+          rule: kinds.anything,
+          conversations: kinds.texts,
           signal: kinds.signal,
         }),
       )
-      const rules = yield* log.rules()
+      if (given.rule !== undefined && !given.dryRun)
+        return yield invalidInput('rule', 'is only for a dry run: set the rule, then apply')
+      const tried =
+        given.rule === undefined ? undefined : { ...(yield* unwrap(checkedRule(given.rule))), since: '' }
+      const set = yield* log.rules()
+      const rules = tried ? [...set.filter(({ prefix }) => prefix !== tried.prefix), tried] : set
       if (rules.length === 0) return least === undefined ? nothing : undefined
-      return yield* applyRules(context, log, rules, given, least)
+      return yield* applyRules(context, log, { rules, only: tried }, given, least)
     })
 
   return {
     rules: () => task(log.rules),
     set: (rule) =>
       task(async function* (): Fallible<RetentionError, void> {
-        const { force = false, ...data } = yield* unwrap(check(newRuleSchema, rule))
-        const { prefix, keep, reason = '' } = data
-        if (!isHalfYear(keep) && !force) return yield tooShort
-        if (!isHalfYear(keep) && reason.trim() === '') return yield noReason
+        const data = yield* unwrap(checkedRule(rule))
+        const { prefix } = data
         yield* log.change((rules): E.Either<InvalidInput, RetentionFact | undefined> => {
           const before = rules.find((one) => one.prefix === prefix)
           if (before && isSame(before, data)) return E.right(undefined)
@@ -207,6 +231,14 @@ export const createRetention = (context: RetentionContext): RetentionMethods => 
   }
 }
 
+/** Checks a new rule, and returns what is stored of it. */
+const checkedRule = (rule: NewRetentionRule): E.Either<InvalidInput, RetentionData['RetentionSet']> =>
+  E.flatMap(check(newRuleSchema, rule), ({ force = false, ...data }) => {
+    if (isHalfYear(data.keep)) return E.right(data)
+    if (!force) return E.left(tooShort)
+    return (data.reason ?? '').trim() === '' ? E.left(noReason) : E.right(data)
+  })
+
 const tooShort = invalidInput(
   'keep',
   'must be six months or more (184 days), as the AI Act requires for logs (articles 19 and 26(6)): to keep less, set force and give a reason',
@@ -223,10 +255,12 @@ const noRule = (rules: readonly RetentionRule[]): string => {
 
 const nothing: RetentionReport = {
   conversations: 0,
+  matching: 0,
   events: 0,
   notes: 0,
   turns: 0,
   inbox: 0,
+  files: 0,
   contents: 0,
   recent: 0,
   erased: [],
@@ -235,12 +269,18 @@ const nothing: RetentionReport = {
   isComplete: true,
 }
 
+interface RuleChoice {
+  readonly rules: readonly RetentionRule[]
+  /** The only one of the rules to apply; undefined for all. */
+  readonly only: RetentionRule | undefined
+}
+
 /** Applies rules in a run of its own. Returns undefined if another run began fewer than `least` milliseconds ago. */
 async function* applyRules(
   { events, adapter, actor, onErased }: RetentionContext,
   log: RetentionLog,
-  rules: readonly RetentionRule[],
-  { by, dryRun = false, signal }: RetentionRunOptions,
+  choice: RuleChoice,
+  { by, dryRun = false, conversations, signal }: RetentionRunOptions,
   least: number | undefined,
 ): Fallible<RetentionRunError, RetentionReport | undefined> {
   const { scrub } = adapter
@@ -252,8 +292,10 @@ async function* applyRules(
   // The log of the database is emptied once, at the end.
   const holds = createHoldFinder(events)
   const stores = { events, adapter, actor, scrub: () => TE.right(undefined), holds }
-  for await (const found of ruled(events, rules, signal)) {
+  const pages = conversations ? pageOf(conversations) : candidates(events, choice)
+  for await (const found of ruled(pages, choice, signal)) {
     const { conversation, rule } = yield* unwrap(found)
+    total.matching++
     const erasing = eraseOlder(stores, conversation, {
       before: periodBefore(rule.keep, now),
       by: rule.by,
@@ -262,7 +304,7 @@ async function* applyRules(
     })
     const erased = await run(erasing)
     if (E.isRight(erased)) {
-      if (erased.right) add(total, erased.right)
+      if (erased.right) add(total, erased.right, rule)
     } else if (!isOfConversation(erased.left)) return yield erased.left
     else if (total.skipped.length >= mostNamed) total.moreSkipped++
     else total.skipped.push({ conversation, problem: erased.left.message })
@@ -272,34 +314,53 @@ async function* applyRules(
   // Also if nothing was erased: an earlier run may have been interrupted before it.
   yield* unwrap(scrub())
   if (report.conversations > 0) await onErased()
-  const { erased: _erased, recent: _recent, rewritten: _rewritten, ...counts } = report
+  const {
+    erased: _erased,
+    recent: _recent,
+    rewritten: _rewritten,
+    matching: _matching,
+    files: _files,
+    ...counts
+  } = report
   yield* log.end({ ...counts, run: number, skipped: report.skipped.map(({ conversation }) => conversation) })
   return report
 }
 
-/** Yields the conversations to which a rule applies, each with its rule, until the signal aborts. */
+/** Pages of the names of streams. */
+type NamePages = AsyncIterable<E.Either<StoreError, readonly string[]>>
+
+async function* pageOf(conversations: readonly string[]): AsyncGenerator<E.Either<never, readonly string[]>> {
+  yield E.right([...new Set(conversations)].map(streamOf))
+}
+
+/** Lists the streams of the conversations to which one of the rules may apply. */
+const candidates = (events: EventStore, { rules, only }: RuleChoice): NamePages => {
+  // A prefix that begins with another one would list its conversations twice.
+  const prefixes = (only ? [only] : rules)
+    .map(({ prefix }) => prefix)
+    .filter((prefix, _, all) => !all.some((other) => other !== prefix && prefix.startsWith(other)))
+    .map(streamOf)
+  return namePages((last) => events.newest(prefixes, last, maxPage))
+}
+
+/** Yields the conversations among streams to which a rule applies, each with its rule, until the signal aborts. */
 async function* ruled(
-  events: EventStore,
-  rules: readonly RetentionRule[],
+  pages: NamePages,
+  { rules, only }: RuleChoice,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<
   E.Either<StoreError, { readonly conversation: string; readonly rule: RetentionRule }>,
   void
 > {
   const longestFirst = rules.toSorted((one, other) => other.prefix.length - one.prefix.length)
-  // A prefix that begins with another one would list its conversations twice.
-  const prefixes = rules
-    .map(({ prefix }) => prefix)
-    .filter((prefix, _, all) => !all.some((other) => other !== prefix && prefix.startsWith(other)))
-    .map(streamOf)
-  for await (const page of namePages((last) => events.newest(prefixes, last, maxPage))) {
+  for await (const page of pages) {
     if (E.isLeft(page)) return yield page
     for (const stream of page.right) {
       await breath()
       if (signal?.aborted) return
       const conversation = conversationOf(stream) ?? stream
       const rule = longestFirst.find(({ prefix }) => conversation.startsWith(prefix))
-      if (rule) yield E.right({ conversation, rule })
+      if (rule && (!only || rule === only)) yield E.right({ conversation, rule })
     }
   }
 }
@@ -334,11 +395,16 @@ const add = (
     rewritten,
     first,
   }: ErasedContent & { readonly first: string },
+  { prefix }: RetentionRule,
 ): void => {
-  const events = positions.length + notes + turns + inbox + archive
-  if (events > 0) total.conversations++
-  if (events > 0 && total.erased.length < mostNamed) total.erased.push({ conversation, events, first })
-  total.events += positions.length
+  const [events, file] = [positions.length, archive > 0]
+  if (events + notes + turns + inbox + archive > 0) {
+    total.conversations++
+    if (total.erased.length < mostNamed)
+      total.erased.push({ conversation, prefix, events, notes, turns, inbox, file, first })
+  }
+  if (file) total.files++
+  total.events += events
   total.notes += notes
   total.turns += turns
   total.inbox += inbox

@@ -183,7 +183,8 @@ export const conversationToWrite = async (store: Store, text: string, isNew = fa
 /** Maximum number of ids among which a similar one is looked for. */
 const mostLooked = 500
 
-const newestIds = async (store: Store): Promise<readonly string[]> => {
+/** Returns the ids of the newest conversations. */
+export const newestIds = async (store: Store): Promise<readonly string[]> => {
   const ids: string[] = []
   for await (const { id } of store.conversations()) if (ids.push(id) >= mostLooked) break
   return ids

@@ -19,11 +19,11 @@ export const rulesIn = async (host: Host, url: string): Promise<readonly Retenti
   return store.retention.rules().finally(store.close)
 }
 
-/** Returns the command that sets a rule. */
+/** Returns the command that sets a rule. It does not ask, so that several can be pasted into a terminal at once. */
 export const commandSetting = ({ prefix, keep, by, reason }: RetentionRule): string => {
   const duration = 'months' in keep ? `${keep.months}mo` : `${keep.days}d`
   const why = reason === undefined ? '' : ` --reason ${shellWord(reason)}`
-  return `palimpsest retention --keep ${duration} --for ${shellWord(prefix)} --by ${shellWord(by)}${why}${isHalfYear(keep) ? '' : ' --force'}`
+  return `palimpsest retention --keep ${duration} --for ${shellWord(prefix)} --by ${shellWord(by)}${why}${isHalfYear(keep) ? '' : ' --force'} --yes`
 }
 
 /** Returns the origin of the ledger of a store, or undefined if it has none or its beginning cannot be read. */

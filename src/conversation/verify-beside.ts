@@ -23,11 +23,13 @@ import { endOf, extentOf } from '../store/whole/whole-writes.ts'
 
 type Kind = 'note' | 'turn' | 'inbox' | 'archive'
 
+/** Numbers of erased events in the streams beside a conversation, by kind; absent for kinds without any. */
+export type ErasedBeside = { readonly [K in Exclude<ContentKind, 'events'>]?: number }
+
 interface Found {
   /** Number of notes and links that passed verification. */
   readonly notes?: number
-  /** Number of erased events in these streams. */
-  readonly erased: number
+  readonly erased: ErasedBeside
   readonly discrepancy?: {
     readonly position: number
     readonly kind: Kind | 'newer' | 'erased'
@@ -100,14 +102,14 @@ export async function* verifyBeside(
 ): Fallible<StoreError, Found> {
   const all = besideOf(conversation)
   let notes = 0
-  let erased = 0
+  const erased: { -readonly [K in keyof ErasedBeside]: ErasedBeside[K] } = {}
   // Read in parallel, because most conversations have none of these streams and the store may be remote.
   const chains = await Promise.all(all.map((beside) => run(verifyChain(store, beside, erasures))))
-  for (const [index, { kind, name }] of all.entries()) {
+  for (const [index, { kind, erasedAs, name }] of all.entries()) {
     const chain = chains[index]
     if (!chain) continue
     const { events, problem, isNewer, isErased, gone } = yield* unwrap(chain)
-    erased += gone
+    if (gone > 0) erased[erasedAs] = gone
     if (kind === 'note') notes = events
     const counted = notes > 0 || (kind === 'note' && problem !== undefined) ? { notes } : {}
     if (problem !== undefined)

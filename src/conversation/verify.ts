@@ -28,7 +28,7 @@ import { eventAt } from './reading/reader.ts'
 import { lightReader } from './reading/light-reader.ts'
 import { readRecordedAt } from './reading/reader.ts'
 import { endOf, extentOf, readStreamEnd } from '../store/whole/whole-writes.ts'
-import { noErasure, notAsErased, streamsBeside, verifyBeside } from './verify-beside.ts'
+import { type ErasedBeside, noErasure, notAsErased, streamsBeside, verifyBeside } from './verify-beside.ts'
 import { verifyInherited } from './verify-inherited.ts'
 
 export interface VerificationReport {
@@ -42,6 +42,8 @@ export interface VerificationReport {
   readonly guessable?: number
   /** Number of events whose content was erased, in the conversation and beside it; absent if there are none. */
   readonly erased?: number
+  /** Numbers of those beside the conversation; absent if there are none. */
+  readonly erasedBeside?: ErasedBeside
   /** Number of the conversation's notes and links that passed verification; absent if it has none. */
   readonly notes?: number
   /** For a fork, the number of events that it inherited and that passed verification, and the conversation that it has them from. */
@@ -145,7 +147,8 @@ async function* verifyOnce(
     if (unexplained !== undefined)
       return { conversation, events, discrepancy: { ...unexplained, kind: 'erased' } }
     const { erased: besides, ...beside } = yield* verifyBeside(store, conversation, erasures)
-    const gone = erased + besides
+    const goneBeside = Object.values(besides).reduce((sum, count) => sum + count, 0)
+    const gone = erased + goneBeside
     const [, ...parents] = E.isRight(lineage) ? (lineage.right ?? []) : []
     const [parent] = withInherited && !beside.discrepancy ? parents : []
     const discrepancy = parent && (yield* verifyInherited(all, parents))
@@ -154,6 +157,7 @@ async function* verifyOnce(
       events,
       ...(guessable > 0 && { guessable }),
       ...(gone > 0 && { erased: gone }),
+      ...(goneBeside > 0 && { erasedBeside: besides }),
       ...beside,
       ...(discrepancy
         ? { discrepancy }

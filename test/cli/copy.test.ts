@@ -63,7 +63,7 @@ describe('palimpsest copy', () => {
       `palimpsest retention --keep 12mo --for support- --by ann --reason "policy 7" > /dev/null; ${copy}; palimpsest retention --keep 12mo --for support- --by ann --store sqlite:other.db > /dev/null; ${copy}`,
     )
     expect(stderr).toBe(
-      "1 retention rule of the source is not copied, because people set them for a store. To set it in the target:\n  palimpsest retention --keep 12mo --for support- --by ann --reason 'policy 7' --store sqlite:other.db\n",
+      "1 retention rule of the source is not copied, because people set them for a store. To set it in the target:\n  palimpsest retention --keep 12mo --for support- --by ann --reason 'policy 7' --yes --store sqlite:other.db\n",
     )
   })
 

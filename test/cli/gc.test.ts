@@ -22,12 +22,12 @@ describe('palimpsest gc', () => {
       'palimpsest gc; palimpsest gc --older-than 0 --dry-run; palimpsest gc --older-than 0; palimpsest gc',
     )
     const [young, listed, dry, removedRow, removed, none] = stdout.trimEnd().split('\n')
-    expect(young).toBe('0 removed (0 kB) of 1 blob (100 kB)')
+    expect(young).toBe('0 removed (0 kB) of 1 large content (100 kB)')
     expect(listed).toMatch(new RegExp(`^${hash}\t100 kB\t20[0-9T:.-]+Z$`))
-    expect(dry).toBe('1 to remove (100 kB) of 1 blob (100 kB)')
+    expect(dry).toBe('1 to remove (100 kB) of 1 large content (100 kB)')
     expect(removedRow).toBe(listed)
-    expect(removed).toBe('1 removed (100 kB) of 1 blob (100 kB)')
-    expect(none).toBe('0 removed (0 kB) of 0 blobs (0 kB)')
+    expect(removed).toBe('1 removed (100 kB) of 1 large content (100 kB)')
+    expect(none).toBe('0 removed (0 kB) of 0 large contents (0 kB)')
     expect({ stderr, code }).toEqual({ stderr: '', code: 0 })
   })
 

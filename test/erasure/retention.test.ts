@@ -1,8 +1,11 @@
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { PassThrough, Readable } from 'node:stream'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, test } from 'vitest'
 import { keepApplyingRetention } from '../../src/cli/retention-task.ts'
+import { run } from '../../src/cli/run.ts'
+import { whenApplied } from '../../src/cli/views/due-content.ts'
 import { isHalfYear, periodBefore } from '../../src/events/retention-events.ts'
 import { openStore, type Conversation, type Store } from '../../src/index.ts'
 import { program, shell } from '../cli/palimpsest.ts'
@@ -96,17 +99,24 @@ describe('a rule', () => {
       moreSkipped: 0,
       isComplete: true,
     }
+    const reported = { ...counts, matching: 1, files: 0, recent: 0 }
     const first = monthsAgo(13).toISOString().slice(0, 10)
-    const erased = [{ conversation: 'support-1', events: 1, first: expect.stringContaining(first) as string }]
-    expect(await store.retention.apply({ dryRun: true })).toEqual({
-      ...counts,
-      recent: 0,
-      erased,
-      skipped: [],
-    })
+    const erased = [
+      {
+        conversation: 'support-1',
+        prefix: 'support-',
+        events: 1,
+        notes: 0,
+        turns: 0,
+        inbox: 0,
+        file: false,
+        first: expect.stringContaining(first) as string,
+      },
+    ]
+    expect(await store.retention.apply({ dryRun: true })).toEqual({ ...reported, erased, skipped: [] })
     expect(await isWhole(chat)).toBe(true)
     expect(runsIn(given)).toEqual([])
-    expect(await store.retention.apply({ by: 'cron' })).toEqual({ ...counts, recent: 0, erased, skipped: [] })
+    expect(await store.retention.apply({ by: 'cron' })).toEqual({ ...reported, erased, skipped: [] })
     expect(await textsOf(chat)).toEqual(['[erased]', 'New words of support-1.'])
     expect(await isWhole(other)).toBe(true)
     for await (const record of chat.events({ from: 2 }))
@@ -132,6 +142,36 @@ describe('a rule', () => {
     await store.retention.end({ prefix: 'ab', by })
     expect(await store.retention.apply()).toMatchObject({ conversations: 1 })
     expect(await isWhole(two)).toBe(false)
+  })
+
+  it('can be tried before it is set, and applied to some conversations only', async () => {
+    const given = await scene()
+    const { store } = given
+    for (const id of ['a', 'ab', 'abc', 'z']) await aged(store, id)
+    await store.retention.set({ prefix: 'abc', keep: year, by })
+    const rule = { prefix: 'a', keep: year, by } as const
+    const tried = await store.retention.apply({ dryRun: true, rule })
+    expect(tried).toMatchObject({ matching: 2, conversations: 2, events: 2 })
+    expect(tried.erased.map(({ conversation }) => conversation).toSorted()).toEqual(['a', 'ab'])
+    const longer = { ...rule, prefix: 'abc', keep: { months: 24 } } as const
+    expect(await store.retention.apply({ dryRun: true, rule: longer })).toMatchObject({
+      matching: 1,
+      conversations: 0,
+    })
+    expect(await store.retention.rules()).toMatchObject([{ prefix: 'abc', keep: year }])
+    for (const [options, path] of [
+      [{ rule }, 'rule'],
+      [{ dryRun: true, rule: { ...rule, keep: { months: 5 } } }, 'keep'],
+    ] as const)
+      await expect(store.retention.apply(options)).rejects.toMatchObject({ _tag: 'InvalidInput', path })
+    expect(runsIn(given)).toEqual([])
+    await store.retention.set(rule)
+    expect(await store.retention.apply({ conversations: ['ab', 'ab', 'z', 'no'] })).toMatchObject({
+      matching: 1,
+      conversations: 1,
+      erased: [{ conversation: 'ab', prefix: 'a' }],
+    })
+    expect(await isWhole(store.conversation('a'))).toBe(true)
   })
 
   it('keeps to the day of the calendar', async () => {
@@ -331,12 +371,19 @@ describe('on the command line', () => {
         out: 'no rules: everything is kept; palimpsest retention --keep 12mo --for PREFIX sets one',
         code: 0,
       })
-    expect(await ran('--keep 1y --for support- --reason "policy 7"')).toEqual({
-      out: 'conversations whose id begins with support- are kept for 12 months\ndue now, and erased within a day by serve or work: 1 event of 1 conversation; palimpsest retention --apply --dry-run names them',
+    const which = `  support-1  1 event, the first of ${monthsAgo(13).toISOString().slice(0, 10)}`
+    const due = `due now: 1 event of 1 conversation\n${whenApplied}\n${which}`
+    expect(await ran('--keep 1y --for support- --dry-run')).toEqual({
+      out: `with this rule, conversations whose id begins with support- are kept for 12 months\n${due}`,
       code: 0,
     })
-    expect(await ran('')).toEqual({ out: "'support-'\t12 months\tTIME\tann\tpolicy 7", code: 0 })
-    const which = `  support-1  1 event, the first of ${monthsAgo(13).toISOString().slice(0, 10)}`
+    expect(await store.retention.rules()).toEqual([])
+    expect(await ran('--keep 1y --for support- --reason "policy 7"')).toEqual({
+      out: `conversations whose id begins with support- are kept for 12 months\n${due}`,
+      code: 0,
+    })
+    for (const listing of ['', '--list'])
+      expect(await ran(listing)).toEqual({ out: "'support-'\t12 months\tTIME\tann\tpolicy 7", code: 0 })
     expect(await ran('--apply --dry-run')).toEqual({
       out: `would erase: 1 event of 1 conversation\n${which}`,
       code: 0,
@@ -347,13 +394,93 @@ describe('on the command line', () => {
     )
     await store.conversation('support-1').release({ by: 'legal' })
     expect(await ran('--apply')).toEqual({ out: `erased: 1 event of 1 conversation\n${which}`, code: 0 })
-    expect(await ran('--remove support-')).toEqual({ out: "the rule for 'support-' has ended", code: 0 })
+    expect(await ran('--keep 2y --for ""')).toEqual({
+      out: 'all other conversations are kept for 24 months\nthe rule applies to no conversation now',
+      code: 0,
+    })
+    expect(await ran('--keep 2y --for suport')).toEqual({
+      out: 'conversations whose id begins with suport are kept for 24 months\nthe rule applies to no conversation now: did you mean support?',
+      code: 0,
+    })
+    for (const [option, prefix] of [
+      ['--end', 'support-'],
+      ['--remove', 'suport'],
+    ] as const)
+      expect(await ran(`${option} ${prefix}`)).toEqual({ out: `the rule for '${prefix}' has ended`, code: 0 })
+    expect((await ran('--dry-run')).out).toContain('--dry-run needs --keep or --apply')
     expect((await ran('--keep 5mo --for ""')).out).toMatch(
       /--keep: must be six months or more .*add --force and --reason$/,
     )
     expect((await ran('--keep 5mo')).out).toContain('--keep needs --for')
     expect((await ran('--keep 5h --for ""')).out).toContain('whole days')
     expect((await ran('--force')).out).toContain('need --keep')
+  })
+
+  it('a rule is set on a terminal once it is confirmed', async () => {
+    const { store, folder } = await scene()
+    await aged(store, 'support-1')
+    const url = `sqlite:${join(folder, 'palimpsest.db')}`
+    const answered = async (answer: string, ...options: readonly string[]): Promise<string> => {
+      const stdin = Object.assign(Readable.from([answer]), { isTTY: true })
+      const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+      await run(['retention', '--keep', '1y', '--for', 'support-', '--store', url, ...options], {
+        stdin,
+        stdout,
+        stderr,
+        env: {},
+      })
+      return [stdout, stderr].map((stream) => String(stream.read() ?? '')).join('')
+    }
+    const question =
+      'Set the rule: conversations whose id begins with support- are kept for 12 months? [y/N] '
+    const refused = await answered('n\n')
+    expect(refused).toMatch(/^due now: 1 event of 1 conversation\n/)
+    expect(refused).toContain('  support-1  1 event, the first of ')
+    expect(refused).toContain('nothing was set\n')
+    expect(refused.endsWith(question)).toBe(true)
+    expect(await answered('', '--keep', '5mo')).toMatch(/^error: --keep: must be six months or more/)
+    expect(await store.retention.rules()).toEqual([])
+    expect(await answered('y\n')).toContain(question)
+    expect(await store.retention.rules()).toMatchObject([{ prefix: 'support-' }])
+    expect(await answered('', '--keep', '2y', '--yes')).not.toContain('[y/N]')
+    expect(await store.retention.rules()).toMatchObject([{ keep: { months: 24 } }])
+  })
+
+  it('a release says what is due, by which rule, and when it goes', async () => {
+    const { store, folder } = await scene()
+    const [, subagent] = [await aged(store, 'task-1'), await aged(store, 'task-1:a')]
+    await aged(store, 'task-12')
+    await subagent.link({ relation: 'subagent-of', conversation: 'task-1' })
+    await store.retention.set({ prefix: 'task-', keep: year, by })
+    const release = async (flags: string): Promise<string> => {
+      await store.conversation('task-1').hold({ by: 'legal' })
+      return (await shell(`palimpsest release task-1 --by legal ${flags}`, folder)).stdout
+    }
+    expect(await release('')).toBe(
+      `task-1 is released\ndue now: 2 events of 2 conversations, by the rule for 'task-' (12 months)\n${whenApplied}\n`,
+    )
+    expect(JSON.parse(await release('--json'))).toMatchObject({ due: { conversations: 2, events: 2 } })
+    await store.retention.end({ prefix: 'task-', by })
+    expect(await release('')).toBe('task-1 is released\n')
+  })
+
+  it('a run and verify count events, notes and the original file separately, and the numbers add up', async () => {
+    const { store, folder } = await scene()
+    const at = (line: object): string => JSON.stringify({ ...line, timestamp: monthsAgo(13).toISOString() })
+    const text = [
+      at({ type: 'session', version: 3, id: 's', cwd: '/' }),
+      at({ type: 'message', id: 'm', parentId: null, message: { role: 'user', content: 'Hello.' } }),
+    ].join('\n')
+    await store.importSession({ file: 'c.jsonl', text, id: 'c', format: 'pi' })
+    await store.conversation('c').note({ kind: 'title', data: 'Greeting' }, { now: monthsAgo(13) })
+    await store.retention.set({ prefix: '', keep: year, by })
+    const { stdout } = await shell('palimpsest retention --apply; palimpsest verify c', folder)
+    const erased = '1 event, 1 note, 1 original file'
+    expect(stdout.trimEnd().split('\n')).toEqual([
+      `erased: ${erased} of 1 conversation`,
+      `  c  ${erased}, the first of ${monthsAgo(13).toISOString().slice(0, 10)}`,
+      `ok       c  2 events, 1 note unchanged; erased: ${erased}`,
+    ])
   })
 
   it('a run names the first 20 conversations, and how many more there are', async () => {

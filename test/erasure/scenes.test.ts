@@ -51,7 +51,13 @@ describe('what is erased', () => {
     await chat.erase({ positions: [1], notes: [0], by })
     expect(isAnywhere(given)).toBe(false)
     expect(await textsOf(chat)).toEqual(['[erased]', '[erased]', 'Thanks.'])
-    expect(await chat.verify()).toEqual({ conversation: 'task-42', events: 5, erased: 3, notes: 1 })
+    expect(await chat.verify()).toEqual({
+      conversation: 'task-42',
+      events: 5,
+      erased: 3,
+      erasedBeside: { notes: 1 },
+      notes: 1,
+    })
     for await (const record of chat.events({ from: 3, to: 3 }))
       expect(record).toMatchObject({
         type: 'Erased',

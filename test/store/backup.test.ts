@@ -296,7 +296,19 @@ describe('a backup', () => {
         directory,
       )
       expect(stdout).toMatch(
-        /\nretention rules in the former files, .*:\n {2}palimpsest retention --keep 30d --for '' --by ann --reason why --force\n {2}palimpsest retention --keep 24mo --for b- --by ann --reason why\n$/,
+        /\nretention rules in the former files, .*:\n {2}palimpsest retention --keep 30d --for '' --by ann --reason why --force --yes\n {2}palimpsest retention --keep 24mo --for b- --by ann --reason why --yes\n$/,
+      )
+    })
+  })
+
+  test('names the retention rules that had ended, and are there again', async () => {
+    await inDirectory(async (directory) => {
+      const { stdout } = await shell(
+        `palimpsest append a --role user --text Hi; palimpsest retention --keep 1y --for a-; palimpsest retention --keep 1y --for ''; palimpsest backup b.db; palimpsest retention --end ''; palimpsest backup --restore b.db`,
+        directory,
+      )
+      expect(stdout).toMatch(
+        /\nretention rules that had ended since the backup, .*:\n {2}palimpsest retention --end ''\n$/,
       )
     })
   })

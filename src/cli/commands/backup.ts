@@ -151,6 +151,8 @@ const restoring = async (
 interface Lacking {
   readonly held: readonly string[] | undefined
   readonly rules: readonly RetentionRule[] | undefined
+  /** Rules of the restored store that had ended in the former one. */
+  readonly ended: readonly RetentionRule[]
 }
 
 /** Compares the restored store with the former one. Returns undefined if the former one cannot be read. */
@@ -161,7 +163,8 @@ const lackingFrom = async (host: Host, url: string, former: string): Promise<Lac
   const there = await rulesIn(host, url).catch(() => [])
   const isThere = ({ prefix, keep }: RetentionRule): boolean =>
     there.some((rule) => rule.prefix === prefix && isDeepStrictEqual(rule.keep, keep))
-  return { held, rules: rules?.filter((rule) => !isThere(rule)) }
+  const ended = rules ? there.filter(({ prefix }) => !rules.some((rule) => rule.prefix === prefix)) : []
+  return { held, rules: rules?.filter((rule) => !isThere(rule)), ended }
 }
 
 const hasLedger = async (url: string): Promise<boolean> =>
@@ -179,7 +182,7 @@ const heldNotIn = async (url: string, former: string): Promise<readonly string[]
 
 const writeLacking = async (
   out: Output,
-  { held, rules }: Lacking,
+  { held, rules, ended }: Lacking,
   { former, url, on }: { readonly former: string; readonly url: string; readonly on: string },
 ): Promise<void> => {
   await out.line(['to bring later conversations, erasures and legal holds from them:'])
@@ -190,6 +193,15 @@ const writeLacking = async (
       `under a legal hold in the former files, and not in the store: ${held.slice(0, mostHeld).join(', ')}${held.length > mostHeld ? ' …' : ''}`,
       'warning',
     ])
+  if (ended.length > 0) {
+    await out.line([
+      'retention rules that had ended since the backup, and are in the store again: serve and work apply them when they start. To end them:',
+      'warning',
+    ])
+    for (const { prefix } of ended.slice(0, mostRules))
+      await out.line([`  palimpsest retention --end ${visible(shellWord(prefix))}${on}`])
+    if (ended.length > mostRules) await out.line([`  … palimpsest retention${on} lists the others`])
+  }
   if (!rules) return out.line(['their retention rules cannot be read', 'warning'])
   if (rules.length === 0) return
   await out.line(['retention rules in the former files, and not in the store. To set them:', 'warning'])
@@ -199,7 +211,7 @@ const writeLacking = async (
 }
 
 const repeated =
-  'repeat later erasures (docs/erasure.md), retention rules (palimpsest retention) and legal holds (palimpsest hold)'
+  'repeat later erasures (docs/erasure.md), retention rules (palimpsest retention; those that had ended are there again) and legal holds (palimpsest hold)'
 
 /** Returns the URL of the store in the folder that has its former files, with the parameters of the restored store. */
 const formerUrl = (folder: string, parameters: string | undefined): string => {

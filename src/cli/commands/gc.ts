@@ -46,7 +46,7 @@ Examples:
         const unused = unreferenced.reduce((sum, blob) => sum + blob.bytes, 0)
         await out.line(
           [`${dryRun ? unreferenced.length : removed} ${dryRun ? 'to remove' : 'removed'}`, 'bold'],
-          [` (${sizeText(unused)}) of ${plural(blobs, 'blob')} (${sizeText(bytes)})`],
+          [` (${sizeText(unused)}) of ${plural(blobs, 'large content')} (${sizeText(bytes)})`],
         )
       }),
     )

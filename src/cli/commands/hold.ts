@@ -1,10 +1,11 @@
 import type { Command } from 'commander'
 import { type HeldConversation, heldConversations } from '../../api/held-conversations.ts'
 import { toPromise } from '../../api/promises.ts'
-import type { Conversation } from '../../index.ts'
+import type { Conversation, RetentionReport, Store } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
 import { usage } from '../errors.ts'
 import { actorIn } from '../host.ts'
+import type { Output } from '../output.ts'
 import {
   asUsage,
   type CommandContext,
@@ -13,8 +14,10 @@ import {
   type Shell,
 } from '../shell.ts'
 import { idsText, plural } from '../text.ts'
+import { amountOf, countDue, whenApplied, writeConversations } from '../views/due-content.ts'
 import { writeTable } from '../views/table.ts'
 import { type Reasons, withReasons } from './erase.ts'
+import { periodText } from './retention.ts'
 
 export const addHold = (program: Command, shell: Shell): void => {
   const command = program
@@ -54,14 +57,26 @@ export const addRelease = (program: Command, shell: Shell): void => {
     .command('release <id>')
     .description('end your legal hold on a conversation, or the one of --by')
   withReasons(command, 'releases it')
-    .addHelpText('after', '\nExample:\n  palimpsest release task-42 --by legal --reason "case 7 is closed"')
+    .addHelpText(
+      'after',
+      `
+Says what of it a retention rule no longer keeps, and when that is erased.
+
+Example:
+  palimpsest release task-42 --by legal --reason "case 7 is closed"`,
+    )
     .action(
       shell.edit(
-        holding(async (chat, options) => {
-          if (!(await chat.legalHold())) return { text: 'was not held: nothing was written' }
+        holding(async (chat, options, store) => {
+          const before = await chat.legalHold()
+          if (!before) return { text: 'was not held: nothing was written' }
           await chat.release(options)
           const left = await chat.legalHold()
-          if (!left) return { text: 'is released' }
+          if (!left)
+            return {
+              text: 'is released',
+              due: await countDue(store, { conversations: [chat.id, ...(before.covers ?? [])] }),
+            }
           const as = left.conversation === undefined ? '' : `, as a subagent of ${left.conversation}`
           return {
             text: `is released by ${options.by}, and still held by ${left.by} since ${left.since}${as}`,
@@ -74,16 +89,47 @@ export const addRelease = (program: Command, shell: Shell): void => {
 interface HoldChange {
   readonly text: string
   readonly covers?: readonly string[]
+  /** Content of the conversation and its subagents that a retention rule no longer keeps, or why it is unknown. */
+  readonly due?: RetentionReport | string
 }
 
 const holding =
-  (change: (chat: Conversation, options: Reasons & { readonly by: string }) => Promise<HoldChange>) =>
+  (
+    change: (
+      chat: Conversation,
+      options: Reasons & { readonly by: string },
+      store: Store,
+    ) => Promise<HoldChange>,
+  ) =>
   async ({ store, out, isJson, host }: CommandSession, id: string, options: Reasons): Promise<void> => {
     const by = actorIn(host, options.by)
-    const { text, covers } = await change(store.conversation(id), { ...options, by })
-    if (isJson) return out.json({ conversation: id, by, ...(covers && { covers }) })
+    const { text, covers, due } = await change(store.conversation(id), { ...options, by }, store)
+    if (isJson)
+      return out.json({
+        conversation: id,
+        by,
+        ...(covers && { covers }),
+        ...(typeof due === 'object' && { due }),
+      })
     await out.line([`${id} ${text}`])
+    if (due !== undefined) await writeDue(store, out, due)
   }
+
+/** Says what is due of released conversations, by which rules, and when it is erased. */
+const writeDue = async (store: Store, out: Output, due: RetentionReport | string): Promise<void> => {
+  if (typeof due === 'string') return out.line([due, 'warning'])
+  if (due.conversations > 0) {
+    const of = new Set(due.erased.map(({ prefix }) => prefix))
+    const rules = (await store.retention.rules()).filter(({ prefix }) => of.has(prefix))
+    const named = rules.map(({ prefix, keep }) => `'${prefix}' (${periodText(keep)})`).join(', ')
+    await out.line([
+      `due now: ${amountOf(due)}, by the ${rules.length === 1 ? 'rule' : 'rules'} for ${named}`,
+      'warning',
+    ])
+    await out.line([whenApplied])
+  }
+  await writeConversations(out, { ...due, erased: [], conversations: 0 }, 0)
+}
 
 const coversText = (covers: readonly string[]): string =>
   covers.length === 0 ? '' : `, with ${plural(covers.length, 'subagent')}: ${idsText(covers)}`

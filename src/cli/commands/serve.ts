@@ -51,7 +51,7 @@ The access log, a line of JSON for each request, goes to standard error.
 With --work, a worker runs in this process: the API then streams what the model
 writes as it is written. \`palimpsest work --help\` says what the module exports.
 Attempts that failed are printed, as \`palimpsest work\` does.
-Once a day, the rules of \`palimpsest retention\` are applied.
+When it starts, then daily, it applies the rules of \`palimpsest retention\`.
 With --seal, an anchor that has seen more than the ledger, as after a backup was
 restored, stops only the sealing: the log and /readyz (warnings) say so.
 With --patrol, each audit's findings are an event in the store, a metric and a

@@ -6,6 +6,7 @@ import { several } from '../../result/several.ts'
 import { type CliError, failureOf } from '../errors.ts'
 import { type CommandSession, conversationNamed, type Shell } from '../shell.ts'
 import { plural, shellWord, type TextSpan } from '../text.ts'
+import { partsOf } from '../views/due-content.ts'
 import { type FindingParts, writeFinding } from '../views/write-finding.ts'
 
 /** Result of verifying a conversation; `error` is set if the conversation could not be read at all. */
@@ -164,11 +165,19 @@ const labelOf = (kind: LogDiscrepancy['kind'], message: string): string => {
 
 const okLabel = 'ok     '
 
+/** Lists what was erased, of the conversation and beside it. */
+const erasedText = (all: number, beside: VerificationReport['erasedBeside'] = {}): string => {
+  const { notes = 0, turns = 0, inbox = 0, archive = 0 } = beside
+  const events = all - notes - turns - inbox - archive
+  return partsOf({ events, notes, turns, inbox, files: archive > 0 ? 1 : 0 })
+}
+
 const firstOf = ({
   conversation,
   events,
   guessable,
   erased,
+  erasedBeside,
   notes,
   inherited,
   discrepancy,
@@ -188,13 +197,13 @@ const firstOf = ({
   }
   const sent = receipts ? `, ${plural(receipts.verified, 'request')} verified` : ''
   const unchecked = receipts?.erased === undefined ? '' : `, ${receipts.erased} not checkable: erased`
-  const gone = erased === undefined ? '' : `, ${erased} erased`
+  const gone = erased === undefined ? '' : `; erased: ${erasedText(erased, erasedBeside)}`
   const beside = notes === undefined ? '' : `, ${plural(notes, 'note')}`
   const parents = inherited ? ` and ${inherited.events} inherited from ${inherited.from}` : ''
   const unsalted = guessable === undefined ? '' : `, ${guessable} guessable if withheld: without a salt`
   return [
     [okLabel, 'user'],
     [conversation, 'bold'],
-    [`${plural(events, 'event')}${parents}${beside} unchanged${gone}${sent}${unchecked}${unsalted}`, 'dim'],
+    [`${plural(events, 'event')}${parents}${beside} unchanged${sent}${unchecked}${unsalted}${gone}`, 'dim'],
   ]
 }

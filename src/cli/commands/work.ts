@@ -62,7 +62,7 @@ and is the only one to retry a step during which two have died.
 With --relay, \`palimpsest serve\` at that URL streams what the model writes as it
 is written. This stream is never recorded; if the server is down, only the
 stream is lost. The token needs the scope write.
-Once a day, the rules of \`palimpsest retention\` are applied.
+When it starts, then daily, it applies the rules of \`palimpsest retention\`.
 On SIGTERM or SIGINT, only steps in progress finish; a second signal ends
 all processes at once (exit code 1).
 
