@@ -88,7 +88,7 @@ to everyone who is to check the ledger: it is not secret.
 
 Examples:
   palimpsest audit init --origin example.com/support
-  palimpsest audit init --key new.key --again "the key was lost" --force`,
+  palimpsest audit init --key audit-2026-11-28.key --again "the key was lost" --force`,
     )
     .action(
       shell.action(

@@ -134,6 +134,7 @@ const restoring = async (
       'warning',
     ])
   const isThere = await hasLedger(url)
+  const key = `audit-${new Date().toISOString().slice(0, 19).replaceAll(':', '')}.key`
   if (isThere || (former !== undefined && (await hasLedger(former)))) {
     await out.line([
       isThere
@@ -141,7 +142,11 @@ const restoring = async (
         : 'the former store has a ledger, and this one has none. To begin another:',
     ])
     await out.line([
-      `  palimpsest audit init --key new.key --again ${shellWord(`restored ${basename(file)}`)} --force${on}`,
+      `  palimpsest audit init --key ${key} --again ${shellWord(`restored ${basename(file)}`)} --force${on}`,
+    ])
+    await out.line([`  palimpsest audit seal --key ${key} --anchor PLACE${on}`])
+    await out.line([
+      'and name this key wherever the store is sealed (audit seal --key, serve and work --seal)',
     ])
   }
   if (out.isTerminal) await out.text(`to check the hash chains: palimpsest verify${on}\n`)
