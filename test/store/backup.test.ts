@@ -334,6 +334,28 @@ describe('a backup', () => {
     })
   })
 
+  test('that was changed is left for the newest intact one, by the recipe in the docs', async () => {
+    const docs = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8')
+    const [, recipe = ''] = /```sh\n(ls -r backups[^`]*)```/.exec(docs) ?? []
+    await inDirectory(async (directory) => {
+      const say = (text: string): string => `palimpsest append a --role user --text ${text}`
+      await shell(
+        `mkdir backups; ${say('Hi')}; palimpsest backup backups/1.db; ${say('Hello')}; palimpsest append b --role user --text New --new; palimpsest backup backups/2.db`,
+        directory,
+      )
+      const changed = new DatabaseSync(join(directory, 'backups/2.db'))
+      changed.exec(`UPDATE events SET data = replace(data, 'Hi', 'No')`)
+      changed.close()
+      expect(await shell(recipe, directory)).toMatchObject({ stdout: 'backups/1.db\n', code: 0 })
+      const { stdout } = await shell(
+        'palimpsest backup --restore backups/1.db; palimpsest copy --from sqlite:backups/2.db --to sqlite:palimpsest.db; palimpsest verify',
+        directory,
+      )
+      expect(stdout).toMatch(/^a\t\S+\t\S+\tFAILED$/m)
+      expect(stdout).toMatch(/\n2 conversations, 2 events: ok\n$/)
+    })
+  })
+
   test('says what to repeat if the former store cannot be read, and advises no copy of it', async () => {
     await inDirectory(async (directory) => {
       await shell('palimpsest append a --role user --text Hi; palimpsest backup b.db', directory)

@@ -51,6 +51,7 @@ apart: whoever has both can read everything.
 Examples:
   palimpsest backup "backups/$(date +%F).db"
   palimpsest list --store sqlite:backups/monday.db
+  palimpsest verify --store sqlite:backups/monday.db
   palimpsest backup --restore backups/monday.db
   palimpsest backup --keys /mnt/keys/monday.db
   palimpsest backup --restore /mnt/keys/monday.db --store 'sqlite:p.db?seal=keys.db'`,
