@@ -31,7 +31,14 @@ export type OpenError = StoreError | InvalidInput | UnknownScheme
 
 const storeUrls = 'a store URL must be memory:, sqlite:path/to/file.db or esdb://host:2113'
 
-const noUrl = (url: string): InvalidInput => invalidInput('url', `${storeUrls}, not ${printableUrl(url)}`)
+const noUrl = (url: string): InvalidInput => {
+  const given = printableUrl(url)
+  const isPath = given === url && !url.includes(':')
+  return invalidInput(
+    'url',
+    `${storeUrls}, not ${given}${isPath ? `: for a file, write sqlite:${given}` : ''}`,
+  )
+}
 
 const memory: Scheme<EventStore> = {
   open: (url) => (url === 'memory:' ? TE.fromIO(() => memoryStore()) : TE.left(noUrl(url))),
@@ -72,6 +79,7 @@ export const restoreFile =
       return keys === undefined
         ? E.left(invalidInput('url', `${file} has keys: ${namesKeys}`))
         : restoreKeys(keys, file)
+    if (schemeOf(url) === undefined) return E.left(noUrl(url))
     return url.startsWith('sqlite:')
       ? restoreBackup(store, file)
       : E.left(

@@ -133,6 +133,25 @@ describe('serve --seal', () => {
     }))
 })
 
+test('audit status says that an anchor prevents sealing', () =>
+  inDirectory(async (directory) => {
+    await shell(`${begin}; palimpsest backup old.db`, directory)
+    const well = await shell('palimpsest audit status', directory)
+    expect([well.code, well.stdout]).toEqual([0, expect.not.stringContaining('blocked')])
+    await shell(
+      'palimpsest append b --role user --text Hello.; palimpsest audit seal --anchor seen.txt',
+      directory,
+    )
+    for (const anchor of ['', '--anchor seen.txt']) {
+      const { code, stdout } = await shell(
+        `palimpsest audit status --store sqlite:old.db ${anchor}`,
+        directory,
+      )
+      expect(stdout).toMatch(/^sealing {3}blocked: seen\.txt has seen 2 entries .* and the store has 1: /m)
+      expect(code).toBe(1)
+    }
+  }))
+
 test('the recipe for another ledger works as it is pasted, more than once', () =>
   inDirectory(async (directory) => {
     const [, recipe = ''] =

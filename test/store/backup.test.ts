@@ -356,6 +356,18 @@ describe('a backup', () => {
     })
   })
 
+  test('is refused with the URL if the store is given as a path', async () => {
+    await inDirectory(async (directory) => {
+      const { stderr } = await shell(
+        'palimpsest append a --role user --text Hi; palimpsest backup b.db; palimpsest backup --restore b.db --store a.db',
+        directory,
+      )
+      expect(stderr).toContain('not a.db: for a file, write sqlite:a.db')
+      const unknown = await shell("palimpsest list --store 'sqlite:a.db?saal=k.db'", directory)
+      expect(unknown.stderr).toContain('unknown parameter saal; expected synchronous, timeout or seal')
+    })
+  })
+
   test('says what to repeat if the former store cannot be read, and advises no copy of it', async () => {
     await inDirectory(async (directory) => {
       await shell('palimpsest append a --role user --text Hi; palimpsest backup b.db', directory)
