@@ -19,7 +19,7 @@ import {
   unknownScheme,
 } from '../store/schemes.ts'
 import type { BackedUpKeys } from '../store/sqlite/back-up-keys.ts'
-import type { RestoredBackup } from '../store/sqlite/restore-backup.ts'
+import type { RestoredBackup, RestoredKeys } from '../store/sqlite/restore-backup.ts'
 import type { KeyStore } from '../store/seal/key-store.ts'
 import { type SealedUrl, splitSeal } from '../store/seal/seal-parameter.ts'
 import { foreignOpen } from './foreign-store.ts'
@@ -31,7 +31,14 @@ export type OpenError = StoreError | InvalidInput | UnknownScheme
 
 const storeUrls = 'a store URL must be memory:, sqlite:path/to/file.db or esdb://host:2113'
 
-const noUrl = (url: string): InvalidInput => invalidInput('url', `${storeUrls}, not ${printableUrl(url)}`)
+const noUrl = (url: string): InvalidInput => {
+  const given = printableUrl(url)
+  const isPath = given === url && !url.includes(':')
+  return invalidInput(
+    'url',
+    `${storeUrls}, not ${given}${isPath ? `: for a file, write sqlite:${given}` : ''}`,
+  )
+}
 
 const memory: Scheme<EventStore> = {
   open: (url) => (url === 'memory:' ? TE.fromIO(() => memoryStore()) : TE.left(noUrl(url))),
@@ -58,21 +65,30 @@ const sqlite: Scheme<EventStore> = {
 }
 
 /**
- * Replaces an SQLite store with a backup, and keeps the former files in a new folder. Fails with `StoreBusy` if a process has the store
- * open, and with `InvalidInput` if the store is not a file.
+ * Replaces an SQLite store with a backup, or the file of keys in the URL of a store with a backup of keys, and keeps the former files
+ * in a new folder. Fails with `StoreBusy` if a process has the store open, and with `InvalidInput` if there is no such file.
  */
-export const restoreFile = (
-  url: string,
-  file: string,
-): TE.TaskEither<StoreError | InvalidInput, RestoredBackup> =>
-  url.startsWith('sqlite:')
-    ? async () => {
-        const { restoreBackup } = await import('../store/sqlite/restore-backup.ts')
-        return restoreBackup(E.getOrElse(() => ({ url }))(splitSeal(url)).url, file)
-      }
-    : TE.left(
-        invalidInput('url', 'only a sqlite: store is restored from a file: use the tools of the database'),
-      )
+export const restoreFile =
+  (url: string, file: string): TE.TaskEither<StoreError | InvalidInput, RestoredBackup | RestoredKeys> =>
+  async () => {
+    const { isKeys, restoreBackup, restoreKeys } = await import('../store/sqlite/restore-backup.ts')
+    const split = splitSeal(url)
+    if (E.isLeft(split)) return split
+    const { url: store, keys } = split.right
+    if (isKeys(file))
+      return keys === undefined
+        ? E.left(invalidInput('url', `${file} has keys: ${namesKeys}`))
+        : restoreKeys(keys, file)
+    if (schemeOf(url) === undefined) return E.left(noUrl(url))
+    return url.startsWith('sqlite:')
+      ? restoreBackup(store, file)
+      : E.left(
+          invalidInput('url', 'only a sqlite: store is restored from a file: use the tools of the database'),
+        )
+  }
+
+const namesKeys =
+  "name the store together with its keys, like --store 'sqlite:palimpsest.db?seal=keys.db'; they are put where this URL says"
 
 /** Backs up the file of keys at a path to a new file. */
 export const backUpKeyFile =

@@ -9,7 +9,7 @@ import { countSteps, type StepGauges } from './metrics.ts'
 import { openApi } from './openapi.ts'
 import { servePage } from './page.ts'
 import { requestError } from './problem.ts'
-import { basePath, everyHeader, type HttpResponse, replyOf } from './reply.ts'
+import { basePath, everyHeader, type HttpResponse, problemReply, replyOf } from './reply.ts'
 import type { Flow, SessionResponse, SseStream } from './route.ts'
 import { routes } from './routes/index.ts'
 import { sessionBody } from './shapes/session.ts'
@@ -60,6 +60,28 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
     return own
   }
 
+  /** Returns the error for which the server is not ready; undefined if it is ready. */
+  const whyNotReady = async (): Promise<unknown> => {
+    try {
+      const isReady = await Promise.race([answers(), sleep(readyWithin, false, { ref: false })])
+      if (!isReady) return toError(silent(store.url))
+    } catch (error) {
+      return error
+    }
+    const problem = settings.tokenProblem?.() ?? (await settings.writeProblem?.())
+    return problem && toError({ _tag: 'StoreUnavailable', message: problem.message })
+  }
+
+  let noted: string | undefined
+  /** Reports a change of readiness, once: probes come every few seconds. */
+  const noteReadiness = (problem: unknown): void => {
+    const message =
+      problem === undefined ? undefined : problem instanceof Error ? problem.message : String(problem)
+    if (message === noted) return
+    noted = message
+    settings.onReadiness?.(message)
+  }
+
   let counting: Promise<StepGauges | undefined> | undefined
   /** Counts the steps. Concurrent requests share one count. If the store cannot be read, the other metrics are still served. */
   const steps = (): Promise<StepGauges | undefined> =>
@@ -86,10 +108,9 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
   server.get('/healthz', (c) => c.json({ status: 'alive' }))
   server.get('/readyz', async (c) => {
     if (ending?.aborted) return fail(requestError('Ending', 'this server is stopping'))
-    const isReady = await Promise.race([answers(), sleep(readyWithin, false, { ref: false })])
-    if (!isReady) return fail(toError(silent(store.url)))
-    const problem = settings.tokenProblem?.() ?? (await settings.writeProblem?.())
-    if (problem) return fail(toError({ _tag: 'StoreUnavailable', message: problem.message }))
+    const problem = await whyNotReady()
+    noteReadiness(problem)
+    if (problem !== undefined) return responseOf(problemReply(problem, undefined))
     const warnings = settings.warnings?.() ?? []
     return c.json({ status: 'ready', ...(warnings.length > 0 && { warnings }) })
   })

@@ -103,6 +103,8 @@ export const serve = async (options: ServeOptions): Promise<ServerHandle> => {
     // Not logged, because workers that relay post several times a second.
     onRequest: (request: ServedRequest) => request.route?.endsWith('/relay') || logger?.info(request),
     onFault: (error: unknown) => logger?.error(error),
+    onReadiness: (problem: string | undefined) =>
+      problem === undefined ? logger?.info({ ready: true }) : logger?.error({ ready: false, problem }),
     ending: ending.signal,
     heartbeat: Math.min(heartbeat, stall / 4),
     unservedAfter: options.unservedAfter,

@@ -17,6 +17,8 @@ export interface ServerSettings {
   readonly isReadOnly?: boolean | undefined
   /** Returns the error with which every write will fail, if one is known; the server is then not ready. Absent if nothing writes. */
   readonly writeProblem?: (() => Promise<TypedError | undefined>) | undefined
+  /** Called when the server is found not ready, with the reason, and when it is ready again, with `undefined`. */
+  readonly onReadiness?: ((problem: string | undefined) => void) | undefined
   /** Returns what people should look at although the server is ready, such as a sealer that must not sign. */
   readonly warnings?: (() => readonly string[]) | undefined
   /** Files of the built page. Without them, requests for the page get an error that explains how to build it. */

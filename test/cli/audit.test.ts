@@ -17,6 +17,7 @@ import { answering, authority, hasOpenssl, onlyOpenssl } from '../support/timest
 import { witness } from '../support/witness.ts'
 import { inDirectory, program, shell } from './palimpsest.ts'
 
+const root = new URL('../..', import.meta.url).pathname
 const source = (name: string): string => new URL(`../../src/${name}.ts`, import.meta.url).href
 
 /** The first line with this on the standard error of a process, which is ended if there is none for a minute. */
@@ -131,6 +132,44 @@ describe('serve --seal', () => {
       expect(await shell(`${again} > n.txt; ${seal}`, directory)).toMatchObject({ code: 0 })
     }))
 })
+
+test('audit status says that an anchor prevents sealing', () =>
+  inDirectory(async (directory) => {
+    await shell(`${begin}; palimpsest backup old.db`, directory)
+    const well = await shell('palimpsest audit status', directory)
+    expect([well.code, well.stdout]).toEqual([0, expect.not.stringContaining('blocked')])
+    await shell(
+      'palimpsest append b --role user --text Hello.; palimpsest audit seal --anchor seen.txt',
+      directory,
+    )
+    for (const anchor of ['', '--anchor seen.txt']) {
+      const { code, stdout } = await shell(
+        `palimpsest audit status --store sqlite:old.db ${anchor}`,
+        directory,
+      )
+      expect(stdout).toMatch(/^sealing {3}blocked: seen\.txt has seen 2 entries .* and the store has 1: /m)
+      expect(code).toBe(1)
+    }
+  }))
+
+test('the recipe for another ledger works as it is pasted, more than once', () =>
+  inDirectory(async (directory) => {
+    const [, recipe = ''] =
+      /```sh\n(key=audit-[^`]*)```/.exec(readFileSync(join(root, 'docs/operating.md'), 'utf8')) ?? []
+    const pasted = recipe.replace('PLACE', 'seen.txt')
+    await shell(begin, directory)
+    const nextSecond = 'while [ -e "audit-$(date +%FT%H%M%S).key" ]; do sleep 0.1; done'
+    const { code, stderr, stdout } = await shell(
+      `set -e\n${pasted}\n${nextSecond}\n${pasted}\npalimpsest audit seal --key "$key" --anchor seen.txt`,
+      directory,
+    )
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout.match(/^\/.*\/audit-.*\.key$/gm)).toHaveLength(2)
+    const exists = await shell('palimpsest audit init --again lost --force', directory)
+    expect(exists.stderr).toContain(
+      'palimpsest-audit.key exists, and a key is never overwritten: name a new file (palimpsest audit init --key audit-$(date',
+    )
+  }))
 
 test('audit verify of a store with nothing sealed says that it proves nothing', () =>
   inDirectory(async (directory) => {

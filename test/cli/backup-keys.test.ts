@@ -1,8 +1,47 @@
-import { statSync } from 'node:fs'
+import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openStore } from '../../src/index.ts'
 import { inDirectory, shell } from './palimpsest.ts'
+
+test('a sealed store and its keys are restored from their backups after both were lost', () =>
+  inDirectory(async (directory) => {
+    const url = "--store 'sqlite:s.db?seal=keys.db'"
+    const restore = 'palimpsest backup --restore'
+    await shell(
+      `palimpsest append task-42 --role user --text Hello. ${url}; palimpsest backup b.db ${url}; palimpsest backup --keys k.db ${url}`,
+      directory,
+    )
+    for (const file of ['s.db', 'keys.db'])
+      for (const suffix of ['', '-wal', '-shm']) rmSync(join(directory, file + suffix), { force: true })
+    const { stdout, stderr, code } = await shell(
+      `${restore} k.db ${url}; ${restore} b.db ${url}; palimpsest show task-42 --full ${url}; palimpsest verify ${url}`,
+      directory,
+    )
+    expect([stderr, code]).toEqual(['', 0])
+    expect(stdout).toMatch(/^keys\.db {2}2 keys, .*, from k\.db, file checked$/m)
+    expect(stdout).toContain('Hello.')
+    expect(statSync(join(directory, 'keys.db')).mode & 0o777).toBe(0o600)
+    const again = await shell(`${restore} k.db ${url} --json`, directory)
+    expect(JSON.parse(again.stdout)).toMatchObject({
+      keys: 2,
+      former: expect.stringContaining('keys.db.replaced-') as string,
+    })
+    for (const [command, message] of [
+      [`${restore} k.db --store sqlite:s.db`, "like --store 'sqlite:palimpsest.db?seal=keys.db'"],
+      [`${restore} k.db --store 'sqlite:s.db?seal=folder/'`, 'cp -a'],
+      ['palimpsest list --store sqlite:k.db', 'has the keys of a sealed store'],
+      [`${restore} b.db --store 'esdb://h:1?seal=keys.db'`, 'the tools of the database'],
+    ])
+      expect((await shell(command ?? '', directory)).stderr).toContain(message)
+    const store = await openStore(`sqlite:${join(directory, 's.db')}?seal=${join(directory, 'keys.db')}`)
+    try {
+      await store.conversation('task-42').append({ role: 'user', content: 'Held open.' })
+      expect((await shell(`${restore} k.db ${url}`, directory)).stderr).toContain('a process has it open')
+    } finally {
+      await store.close()
+    }
+  }))
 
 test('backup says that the keys of a sealed store are not in it, and --keys backs them up while they are in use', () =>
   inDirectory(async (directory) => {

@@ -42,7 +42,12 @@ test('a server whose file was removed is not ready, and says why', async () => {
   const path = join(temporaryFolder(), 'store.db')
   const store = await openStore(`sqlite:${path}`)
   atEnd(store.close)
-  const { fetch } = await talking({ store })
+  const [noted, faults] = [[] as (string | undefined)[], [] as unknown[]]
+  const { fetch } = await talking({
+    store,
+    onReadiness: (problem) => noted.push(problem),
+    onFault: (error) => faults.push(error),
+  })
   expect(await (await fetch('/readyz')).json()).toEqual({ status: 'ready' })
   rmSync(path)
   let response = await fetch('/readyz')
@@ -52,6 +57,9 @@ test('a server whose file was removed is not ready, and says why', async () => {
     tag: 'StoreReplaced',
     detail: expect.stringContaining(`${path} is no longer the one that was opened`) as string,
   })
+  // One line in the log for each change, not for each probe.
+  expect((await fetch('/readyz')).status).toBe(503)
+  expect([noted, faults]).toEqual([[expect.stringContaining('restart a server or worker')], []])
   expect((await fetch('conversations/a')).status).toBe(503)
 })
 

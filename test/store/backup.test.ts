@@ -315,7 +315,11 @@ describe('a backup', () => {
 
   test('says how to begin another ledger only if the restored or the former store has one', async () => {
     await inDirectory(async (directory) => {
-      const init = "  palimpsest audit init --key new.key --again 'restored b.db' --force\n"
+      const nextSecond = 'while [ -e "audit-$(date -u +%FT%H%M%S).key" ]; do sleep 0.1; done'
+      const commands = (text: string): string =>
+        / {2}palimpsest audit init --key audit-[-\dT]+\.key .*\n {2}palimpsest audit seal .*\n/
+          .exec(text)?.[0]
+          .replaceAll('PLACE', 'seen/') ?? ''
       const { stdout } = await shell(
         'palimpsest append a --role user --text Hi; palimpsest backup b.db; palimpsest backup --restore b.db',
         directory,
@@ -323,7 +327,7 @@ describe('a backup', () => {
       expect(stdout).not.toContain('audit')
       const begun = await shell('palimpsest audit init; palimpsest backup --restore b.db', directory)
       expect(begun.stdout).toContain(
-        `the former store has a ledger, and this one has none. To begin another:\n${init}`,
+        `the former store has a ledger, and this one has none. To begin another:\n  palimpsest audit init`,
       )
       const older = await shell(
         'palimpsest audit init --key b.key; palimpsest backup b.db --force; palimpsest backup --restore b.db',
@@ -332,7 +336,47 @@ describe('a backup', () => {
       expect(older.stdout).toMatch(
         /\nthe ledger is as old as the backup: palimpsest audit verify --anchor PLACE .*:\n/,
       )
-      expect(older.stdout).toContain(init)
+      // As pasted, and again after the next restore: the name of the key is another.
+      const last = await shell(
+        `${commands(older.stdout)}${nextSecond}; palimpsest backup --restore b.db`,
+        directory,
+      )
+      expect(last).toMatchObject({ code: 0, stderr: '' })
+      expect(await shell(commands(last.stdout), directory)).toMatchObject({ code: 0, stderr: '' })
+    })
+  })
+
+  test('that was changed is left for the newest intact one, by the recipe in the docs', async () => {
+    const docs = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8')
+    const [, recipe = ''] = /```sh\n(ls -r backups[^`]*)```/.exec(docs) ?? []
+    await inDirectory(async (directory) => {
+      const say = (text: string): string => `palimpsest append a --role user --text ${text}`
+      await shell(
+        `mkdir backups; ${say('Hi')}; palimpsest backup backups/1.db; ${say('Hello')}; palimpsest append b --role user --text New --new; palimpsest backup backups/2.db`,
+        directory,
+      )
+      const changed = new DatabaseSync(join(directory, 'backups/2.db'))
+      changed.exec(`UPDATE events SET data = replace(data, 'Hi', 'No')`)
+      changed.close()
+      expect(await shell(recipe, directory)).toMatchObject({ stdout: 'backups/1.db\n', code: 0 })
+      const { stdout } = await shell(
+        'palimpsest backup --restore backups/1.db; palimpsest copy --from sqlite:backups/2.db --to sqlite:palimpsest.db; palimpsest verify',
+        directory,
+      )
+      expect(stdout).toMatch(/^a\t\S+\t\S+\tFAILED$/m)
+      expect(stdout).toMatch(/\n2 conversations, 2 events: ok\n$/)
+    })
+  })
+
+  test('is refused with the URL if the store is given as a path', async () => {
+    await inDirectory(async (directory) => {
+      const { stderr } = await shell(
+        'palimpsest append a --role user --text Hi; palimpsest backup b.db; palimpsest backup --restore b.db --store a.db',
+        directory,
+      )
+      expect(stderr).toContain('not a.db: for a file, write sqlite:a.db')
+      const unknown = await shell("palimpsest list --store 'sqlite:a.db?saal=k.db'", directory)
+      expect(unknown.stderr).toContain('unknown parameter saal; expected synchronous, timeout or seal')
     })
   })
 

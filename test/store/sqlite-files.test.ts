@@ -20,6 +20,7 @@ import { openEvents, storeOn } from '../../src/api/open.ts'
 import type { EventStore } from '../../src/store/port.ts'
 import { atEnd } from '../support/at-end.ts'
 import { right } from '../support/either.ts'
+import { ended, startHeard } from '../support/node.ts'
 import { temporaryFolder } from '../support/stores.ts'
 
 const hello = { role: 'user', content: 'hello' } as const
@@ -400,3 +401,31 @@ test('what is written is moved into the file before a commit would hold up the p
   for (let n = 0; n < 60; n++) await store.conversation('c').append({ role: 'user', content })
   expect(statSync(`${path}-wal`).size).toBeLessThan(1.5 * 1024 * 1024)
 })
+
+test.skipIf(process.getuid?.() !== 0)(
+  'a store or a backup of another user is named with its owner, its mode and what to do (skipped for users other than root)',
+  async () => {
+    const folder = temporaryFolder()
+    chmodSync(folder, 0o777)
+    const [path, backup] = [join(folder, 'store.db'), join(folder, 'backup.db')]
+    const store = await openStore(`sqlite:${path}`)
+    await store.conversation('a').append({ role: 'user', content: 'Hi' })
+    await store.backup(backup)
+    await store.close()
+    const child = startHeard(
+      'store/children/denied-store.ts',
+      `sqlite:${path}`,
+      backup,
+      `sqlite:${join(folder, 'restored.db')}`,
+    )
+    const [opened = '', unwritable = '', diagnosed = '', restored = ''] = (await ended(child)).output.split(
+      '\n',
+    )
+    const denied = (file: string): string =>
+      `${file} belongs to user 0 with mode 600, and this process, user 65534, may not use it; run the command as user 0, or as root give it to this user: chown 65534 ${file}`
+    expect(opened).toContain(denied(path))
+    expect(unwritable).toContain(`this user cannot write ${path} (of user 0 with mode 600)`)
+    expect(diagnosed).toContain(denied(path))
+    expect(restored).toContain(denied(backup))
+  },
+)

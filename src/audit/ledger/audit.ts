@@ -62,6 +62,8 @@ export interface RotateOptions {
 export interface StatusOptions {
   /** True to also count model replies without a receipt, which reads every event. Default false. */
   readonly calls?: boolean | undefined
+  /** Anchors with which the ledger is compared, as before a seal; the result says if nothing would be signed (`blocked`). */
+  readonly anchors?: readonly Anchor[] | undefined
 }
 
 export interface AuditOptions {
@@ -283,8 +285,9 @@ export const auditOf = (audited: AuditContext): Audit<'task'> => {
     return yield* rotateKey(sealing({ signer }), to)
   }
   async function* status(options: StatusOptions = {}): Fallible<LedgerError, LedgerStatus> {
-    const { calls } = yield* unwrap(checkOptions(options, { calls: kinds.flag }))
-    return yield* statusOf(store, calls)
+    const fields: OptionKinds<StatusOptions> = { calls: kinds.flag, anchors: anchorList }
+    const { calls, anchors = [] } = yield* unwrap(checkOptions(options, fields))
+    return yield* statusOf({ store, actor, nodes, anchors, renewAnchors: false }, calls)
   }
   async function* patrol(options: PatrolOptions = {}): Fallible<LedgerError, void> {
     const checked = yield* unwrap(checkOptions(options, patrolFields))

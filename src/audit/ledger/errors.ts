@@ -67,6 +67,9 @@ export interface AnchorFailed {
   readonly cause?: unknown
 }
 
+/** Name of a new key's file, for a shell. It has the time, because a key is never overwritten: a fixed name works only once. */
+export const newKeyName = 'audit-$(date +%FT%H%M%S).key'
+
 export const ledgerNotFound = (store: string): LedgerNotFound => ({
   _tag: 'LedgerNotFound',
   message: `${store} has no ledger: begin one with palimpsest audit init`,
@@ -80,14 +83,14 @@ export const ledgerNotFound = (store: string): LedgerNotFound => ({
  */
 export const ledgerExists = (origin: string, key?: string): LedgerExists => ({
   _tag: 'LedgerExists',
-  message: `the store already has the ledger ${origin}${key === undefined ? '' : `, with the verifier key ${key}`}: seal with its key, replace the key with palimpsest audit rotate-key new.key, or, if the key or part of the ledger is permanently lost, begin a new ledger with palimpsest audit init --key new.key --again REASON --force`,
+  message: `the store already has the ledger ${origin}${key === undefined ? '' : `, with the verifier key ${key}`}: seal with its key, replace the key with palimpsest audit rotate-key ${newKeyName}, or, if the key or part of the ledger is permanently lost, begin a new ledger with palimpsest audit init --key ${newKeyName} --again REASON --force`,
   origin,
 })
 
 /** Creates the error for an attempt to replace a ledger that is intact. */
 export const ledgerIntact = (origin: string): LedgerExists => ({
   _tag: 'LedgerExists',
-  message: `ledger ${origin} is intact, and a new ledger would end it: seal with its key, or replace the key with palimpsest audit rotate-key new.key. If the key or later entries are permanently lost, run palimpsest audit init --key new.key --again REASON --force (in a program, force: true)`,
+  message: `ledger ${origin} is intact, and a new ledger would end it: seal with its key, or replace the key with palimpsest audit rotate-key ${newKeyName}. If the key or later entries are permanently lost, run palimpsest audit init --key ${newKeyName} --again REASON --force (in a program, force: true)`,
   origin,
 })
 
@@ -162,7 +165,7 @@ export const anchorAhead = (
   isOtherKey = false,
 ): AnchorAhead => ({
   _tag: 'AnchorAhead',
-  message: `${anchor} has seen ${anchored} entries of this ledger${isOtherKey ? ', signed by a key that the store does not know' : ''}, and the store has ${actual}: it is an older copy, such as a restored backup${isOtherKey ? ' from before the key was replaced' : ''}, or entries were removed. Nothing is signed, because the key would then sign two different histories. Restore the newest copy; if later entries are permanently lost, begin a new ledger with palimpsest audit init --key new.key --again REASON --force`,
+  message: `${anchor} has seen ${anchored} entries of this ledger${isOtherKey ? ', signed by a key that the store does not know' : ''}, and the store has ${actual}: it is an older copy, such as a restored backup${isOtherKey ? ' from before the key was replaced' : ''}, or entries were removed. Nothing is signed, because the key would then sign two different histories. Restore the newest copy; if later entries are permanently lost, begin a new ledger with palimpsest audit init --key ${newKeyName} --again REASON --force`,
   anchor,
   anchored,
   actual,

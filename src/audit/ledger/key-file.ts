@@ -3,6 +3,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises'
 import * as E from 'fp-ts/lib/Either.js'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { unwrap, type Fallible } from '../../result/fallible.ts'
+import { newKeyName } from './errors.ts'
 import { publicBytes, type Signer } from './keys.ts'
 
 /** File mode with access for the owner only. */
@@ -58,7 +59,7 @@ export async function* newKeyFile(file: string): Fallible<InvalidInput, Signer> 
   if (problem?.code === 'EEXIST')
     return yield invalidInput(
       'key',
-      `${file} exists: palimpsest audit status shows the ledger of a store; for another ledger, name a new file`,
+      `${file} exists, and a key is never overwritten: name a new file (palimpsest audit init --key ${newKeyName}, palimpsest audit rotate-key ${newKeyName}); palimpsest audit status shows the ledger of a store`,
     )
   if (problem) return yield invalidInput('key', `${file} cannot be written (${problem.message})`)
   return yield* unwrap(signerFrom(pem))

@@ -5,7 +5,7 @@ import { isUnproven } from '../../agent/receipts/calls.ts'
 import { catchTyped, unwrap, orThrow, run, type Fallible } from '../../result/fallible.ts'
 import { allPages } from '../../store/pages.ts'
 import type { EventStore } from '../../store/port.ts'
-import { anchorsOf } from './check-anchors.ts'
+import { type AnchorContext, anchorsOf, checkAnchors } from './check-anchors.ts'
 import type { LedgerError } from './errors.ts'
 import { type LastHeads, ownerOf } from './entries.ts'
 import { lastHeads } from './heads.ts'
@@ -37,6 +37,8 @@ export interface LedgerStatus {
    * exposed. `beginning`: the whole log is exposed, because no anchor ever received a checkpoint.
    */
   readonly exposedSince?: string
+  /** Reason why sealers sign nothing, such as an anchor that has seen more entries; absent if the given anchors allow it. */
+  readonly blocked?: string
   /** Last completed round of a patrol, with the time at which it ended; absent if no round was completed. */
   readonly patrolled?: PatrolRound & { readonly time: string }
   /**
@@ -58,14 +60,17 @@ export interface AnchorStatus {
 /**
  * Returns the status of the ledger.
  *
+ * @param context store, and the anchors with which the ledger is compared
  * @param counts true to also count replies without a receipt, which reads every event
  */
-export async function* statusOf(store: EventStore, counts = false): Fallible<LedgerError, LedgerStatus> {
+export async function* statusOf(context: AnchorContext, counts = false): Fallible<LedgerError, LedgerStatus> {
+  const { store } = context
   const ledger = yield* loadLedger(store)
   const anchors = yield* lastByAnchor(store, ledger)
   const unsealed = yield* unsealedIn(store, ledger)
   const { origin, begun, reason, edge, checkpoint, sealed } = ledger
   const exposedSince = exposed(ledger, anchors, unsealed)
+  const checked = await run(checkAnchors(context, ledger))
   const patrolled = yield* catchTyped<LedgerError, Awaited<ReturnType<typeof lastRound>>>(() =>
     lastRound(store),
   )
@@ -84,6 +89,7 @@ export async function* statusOf(store: EventStore, counts = false): Fallible<Led
     anchors,
     unsealed,
     ...(exposedSince !== undefined && { exposedSince }),
+    ...(E.isLeft(checked) && { blocked: checked.left.message }),
     ...(patrolled && { patrolled: patrolled.round }),
     ...(alarms.length > 0 && { alarms }),
     ...(withoutReceipt !== undefined && { withoutReceipt }),

@@ -93,6 +93,7 @@ export const writeStatus = async (out: Output, status: LedgerStatus): Promise<vo
     sealed,
     anchors,
     unsealed,
+    blocked,
     patrolled,
     alarms = [],
     withoutReceipt,
@@ -107,6 +108,7 @@ export const writeStatus = async (out: Output, status: LedgerStatus): Promise<vo
         ['anchor', `${anchor} has seen ${plural(seen, 'entry', 'entries')}, sealed ${time}`] as const,
     ),
     ['unsealed', plural(unsealed, 'conversation')],
+    ...(blocked === undefined ? [] : [['sealing', `blocked: ${blocked}`] as const]),
     ['exposure', exposure(status)],
     ...(withoutReceipt === undefined
       ? []

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { unlink } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { showFolder, verifyFolders } from '../audit/folders.ts'
@@ -88,7 +89,7 @@ to everyone who is to check the ledger: it is not secret.
 
 Examples:
   palimpsest audit init --origin example.com/support
-  palimpsest audit init --key new.key --again "the key was lost" --force`,
+  palimpsest audit init --key audit-2026-11-28.key --again "the key was lost" --force`,
     )
     .action(
       shell.action(
@@ -193,16 +194,45 @@ Examples:
     )
 }
 
+interface StatusFlags {
+  readonly calls?: true
+  readonly anchor?: readonly string[]
+}
+
+/** Returns the anchors in the records of a store that are files or folders of this machine. */
+const recordedFiles = async ({ audit }: Store): Promise<readonly string[]> => {
+  const { anchors } = await audit.status()
+  return anchors.map(({ anchor }) => anchor).filter((anchor) => existsSync(anchor))
+}
+
 const addStatus = (audit: Command, shell: Shell): void => {
   audit
     .command('status')
     .description('show the state of the ledger, and which events could be rewritten unnoticed')
     .option('--calls', 'also count replies without a receipt; this reads every event')
-    .addHelpText('after', '\nExamples:\n  palimpsest audit status\n  palimpsest audit status --calls --json')
+    .option(anchorOption[0], 'where checkpoints are kept: says if they prevent sealing')
+    .addHelpText(
+      'after',
+      `
+Compares the ledger with the anchors that are named, otherwise with those in the
+store that are files here. Exit code 1 if sealing is blocked, for example because
+an anchor has seen entries that a restored backup lacks.
+
+Examples:
+  palimpsest audit status
+  palimpsest audit status --anchor /mnt/elsewhere/
+  palimpsest audit status --calls --json`,
+    )
     .action(
-      shell.action('existing', async ({ store, out, isJson }, { calls }: { readonly calls?: true }) => {
-        const status = await store.audit.status({ calls })
-        await (isJson ? out.json(status) : writeStatus(out, status))
+      shell.action('existing', async ({ store, out, isJson, fail }, { calls, anchor }: StatusFlags) => {
+        const { anchors, close } = await openAnchors(anchor ?? (await recordedFiles(store)))
+        try {
+          const status = await store.audit.status({ calls, anchors })
+          if (status.blocked !== undefined) fail()
+          await (isJson ? out.json(status) : writeStatus(out, status))
+        } finally {
+          await close()
+        }
       }),
     )
 }

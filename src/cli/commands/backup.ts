@@ -6,6 +6,7 @@ import { bytesText } from '../../store/diagnosis.ts'
 import { toPromise } from '../../api/promises.ts'
 import { backUpKeyFile, restoreFile } from '../../api/schemes.ts'
 import type { BackedUp, RetentionRule } from '../../index.ts'
+import type { RestoredKeys } from '../../store/sqlite/restore-backup.ts'
 import { splitSeal } from '../../store/seal/seal-parameter.ts'
 import { toError } from '../../result/typed-error.ts'
 import { visible } from '../../transfer/formats/visible.ts'
@@ -30,7 +31,7 @@ export const addBackup = (program: Command, shell: Shell): void => {
     .option('--force', 'overwrite an existing file')
     .option(
       '--restore <file>',
-      'replace the store with this backup; the former files are kept in a new folder',
+      'replace the store, or its file of keys, with this backup; the former files are kept in a new folder',
     )
     .option('--keys <file>', 'back up the keys of a sealed store (?seal=) to this new file')
     .addHelpText(
@@ -43,14 +44,17 @@ loses what is in its -wal file, and restoring such a copy next to another -wal
 file damages it. --restore checks the backup, refuses while a process has the
 store open, moves the store's files (-wal and index, too) into a folder beside
 it, and puts the backup in their place. The keys of a sealed store are not in
-its backup: --keys copies a file of keys, even while it is in use. Keep the two
+its backup: --keys copies a file of keys, even while it is in use, and --restore
+puts such a copy in the place of the keys in the URL of the store. Keep the two
 apart: whoever has both can read everything.
 
 Examples:
   palimpsest backup "backups/$(date +%F).db"
   palimpsest list --store sqlite:backups/monday.db
+  palimpsest verify --store sqlite:backups/monday.db
   palimpsest backup --restore backups/monday.db
-  palimpsest backup --keys /mnt/keys/monday.db`,
+  palimpsest backup --keys /mnt/keys/monday.db
+  palimpsest backup --restore /mnt/keys/monday.db --store 'sqlite:p.db?seal=keys.db'`,
     )
     .action(async (file: string | undefined, { restore, keys, force }: Options) => {
       if (keys !== undefined) {
@@ -117,6 +121,7 @@ const restoring = async (
     throw asUsage(error)
   })
   if (isJson) return out.json(made)
+  if ('keys' in made) return writeRestoredKeys(out, url, made)
   const [path = '', parameters] = url.slice('sqlite:'.length).split(/\?(.*)/s)
   const on = named ? ` --store ${visible(shellWord(url))}` : ''
   await out.line([path, 'bold'], [`  ${contentOf(made)}, from ${file}`])
@@ -134,6 +139,7 @@ const restoring = async (
       'warning',
     ])
   const isThere = await hasLedger(url)
+  const key = `audit-${new Date().toISOString().slice(0, 19).replaceAll(':', '')}.key`
   if (isThere || (former !== undefined && (await hasLedger(former)))) {
     await out.line([
       isThere
@@ -141,10 +147,31 @@ const restoring = async (
         : 'the former store has a ledger, and this one has none. To begin another:',
     ])
     await out.line([
-      `  palimpsest audit init --key new.key --again ${shellWord(`restored ${basename(file)}`)} --force${on}`,
+      `  palimpsest audit init --key ${key} --again ${shellWord(`restored ${basename(file)}`)} --force${on}`,
+    ])
+    await out.line([`  palimpsest audit seal --key ${key} --anchor PLACE${on}`])
+    await out.line([
+      'and name this key wherever the store is sealed (audit seal --key, serve and work --seal)',
     ])
   }
   if (out.isTerminal) await out.text(`to check the hash chains: palimpsest verify${on}\n`)
+}
+
+const writeRestoredKeys = async (
+  out: Output,
+  url: string,
+  { file, bytes, keys, former }: RestoredKeys,
+): Promise<void> => {
+  await out.line(
+    [keysOf(url) ?? '', 'bold'],
+    [`  ${plural(keys, 'key')}, ${bytesText(bytes)}, from ${file}, file checked`],
+  )
+  await out.line([
+    'conversations that were begun after this backup was made have no key in it: palimpsest doctor counts those that stay locked',
+    'warning',
+  ])
+  if (former !== undefined)
+    await out.line([`the former keys are in ${former}: delete them once everything can be read`])
 }
 
 /** Legal holds and retention rules that the former store has, and the restored store lacks; undefined if they cannot be read. */

@@ -116,7 +116,10 @@ export const esdbSettings = (
   for (const [name, value] of parameters) {
     if (!own.includes(name) && !clients.includes(name))
       return E.left(
-        invalidInput('url', `unknown parameter ${name}; expected one of ${[...clients, ...own].join(', ')}`),
+        invalidInput(
+          'url',
+          `unknown parameter ${name}; expected one of ${[...clients, ...own, 'seal'].join(', ')}`,
+        ),
       )
     if (parameters.getAll(name).length > 1) return E.left(invalidInput('url', `${name} is given twice`))
     if (numbers.has(name) && !wholeNumber.test(value))

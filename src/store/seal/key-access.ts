@@ -1,5 +1,6 @@
-import { accessSync, constants, statSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { deniedOn, ownerText } from '../denied-access.ts'
 import type { KeyStore } from './key-store.ts'
 
 /** Returns a key store that says who owns the keys at a path if this process may not use them. */
@@ -26,36 +27,12 @@ const denied = (path: string, cause: unknown): Error | undefined => {
   if (own === undefined) return undefined
   const found = deniedOn(resolve(String(Reflect.get(Object(cause), 'path') ?? path)))
   if (found === undefined) return undefined
-  const { uid, mode } = statSync(found)
-  const rights = (mode & 0o777).toString(8)
+  const { uid } = statSync(found)
   const isAbove = !found.startsWith(resolve(path))
   const advice = isAbove
     ? `keep the keys in a folder that this user may enter`
     : uid === own
       ? `give it the rights: chmod -R u+rwX ${path}`
       : `give the keys to it: chown -R ${own} ${path}`
-  return new Error(
-    `${found} belongs to user ${uid} with mode ${rights}, and this process, user ${own}, may not use it; ${advice}`,
-    { cause },
-  )
-}
-
-/** Returns the first file or folder on the way to a path that this process may not use. */
-const deniedOn = (path: string): string | undefined => {
-  const { R_OK, W_OK, X_OK } = constants
-  const parent = dirname(path)
-  const above = parent === path ? undefined : deniedOn(parent)
-  if (above !== undefined) return above
-  const found = statSync(path, { throwIfNoEntry: false })
-  const needed = found?.isDirectory() ? X_OK : R_OK | W_OK
-  return !found || isAllowed(path, needed) ? undefined : path
-}
-
-const isAllowed = (path: string, mode: number): boolean => {
-  try {
-    accessSync(path, mode)
-    return true
-  } catch {
-    return false
-  }
+  return new Error(`${ownerText(found)}; ${advice}`, { cause })
 }

@@ -88,7 +88,12 @@ const obstacleTo = (path: string, target: string, force: boolean): Failure | und
   if (there && !there.isFile()) return fileExists(target, 'is not a regular file: name another file')
   if (there && !force) return fileExists(target)
   // Keys and tokens, too, are files beside a store. A link is replaced itself.
-  if (there && there.size > 0 && !lstatSync(target).isSymbolicLink() && !isStoreFile(target))
+  if (
+    there &&
+    there.size > 0 &&
+    !lstatSync(target).isSymbolicLink() &&
+    applicationIdOf(target) !== applicationId
+  )
     return fileExists(target, 'is not a store or a backup of one: name another file')
   // SQLite would treat its content as part of the backup.
   const left = [`${target}-wal`, `${target}-journal`].find(
@@ -105,7 +110,8 @@ const obstacleTo = (path: string, target: string, force: boolean): Failure | und
 /** Offset of the application id in the header of an SQLite file. */
 const idOffset = 68
 
-const isStoreFile = (path: string): boolean => {
+/** Returns the application id of an SQLite file, 0 if it has none. */
+export const applicationIdOf = (path: string): number => {
   const header = Buffer.alloc(idOffset + 4)
   const file = openSync(path, 'r')
   try {
@@ -113,7 +119,7 @@ const isStoreFile = (path: string): boolean => {
   } finally {
     closeSync(file)
   }
-  return header.readUInt32BE(idOffset) === applicationId
+  return header.readUInt32BE(idOffset)
 }
 
 const allPages = 2 ** 31 - 1

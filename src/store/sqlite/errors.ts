@@ -1,5 +1,6 @@
 import { statfsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { deniedFile } from '../denied-access.ts'
 import type { StoreError } from '../errors.ts'
 import { decodePath } from './settings.ts'
 
@@ -55,17 +56,26 @@ const leastRoom = 64 * 1024
 const isFull = (store: string, cause: unknown): boolean => {
   if (![10, 14].includes(codeOf(cause))) return false
   try {
-    const { bavail, bsize } = statfsSync(dirname(resolve(decodePath(store.slice('sqlite:'.length)))))
+    const { bavail, bsize } = statfsSync(dirname(pathIn(store)))
     return bavail * bsize < leastRoom
   } catch {
     return false
   }
 }
 
+/** Says which file or folder this process may not use, if that may be why it failed. */
+const deniedIn = (store: string, cause: unknown): string | undefined =>
+  [8, 14].includes(codeOf(cause) || codes[String(Reflect.get(Object(cause), 'code'))] || 0)
+    ? deniedFile(pathIn(store))
+    : undefined
+
+const pathIn = (store: string): string => resolve(decodePath(store.slice('sqlite:'.length)))
+
 /** Converts an error of the driver or the file system to a store error. */
 export const storeError = (store: string, cause: unknown): StoreError => {
   const reason = cause instanceof Error ? cause.message : String(cause)
-  const [_tag, advice] =
-    (isFull(store, cause) ? tags[13] : tagOf(cause)) ?? (['StoreUnavailable', reason] as const)
-  return { _tag, message: `${store}: ${advice} (${reason})`, store, cause }
+  const isOfRoom = isFull(store, cause)
+  const [_tag, advice] = (isOfRoom ? tags[13] : tagOf(cause)) ?? (['StoreUnavailable', reason] as const)
+  const denied = isOfRoom ? undefined : deniedIn(store, cause)
+  return { _tag, message: `${store}: ${denied ?? advice} (${reason})`, store, cause }
 }

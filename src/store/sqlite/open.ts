@@ -13,6 +13,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
 import { unwrap, type Fallible } from '../../result/fallible.ts'
+import { deniedFile, ownerAndMode } from '../denied-access.ts'
 import type { StoreError } from '../errors.ts'
 import { storeError } from './errors.ts'
 import { migrate, unusable, versionOf } from './schema.ts'
@@ -110,7 +111,7 @@ const tryOpen = (settings: SqliteSettings, create: boolean): E.Either<StoreError
  */
 export const openFailure = ({ url, path }: SqliteSettings, error: unknown): StoreError =>
   isUnwritable(path)
-    ? readOnly(url, error)
+    ? readOnly(url, error, deniedFile(path))
     : existsSync(dirname(path))
       ? storeError(url, error)
       : noFolder(url, dirname(path))
@@ -150,7 +151,7 @@ export const writeProblem = ({ url, path }: Pick<SqliteSettings, 'url' | 'path'>
 
 /** Says which files cannot be written, and what to do. */
 export const unwritableText = (files: readonly string[]): string =>
-  `this user cannot write ${files.join(', ')}: run the command as the owner of the store, or change owner or permissions (chown, chmod u+w)`
+  `this user cannot write ${files.map((file) => `${file} (of ${ownerAndMode(file)})`).join(', ')}: run the command as the owner of the store, or change owner or permissions (chown, chmod u+w)`
 
 const notFound = (store: string): StoreError => ({
   _tag: 'StoreNotFound',
@@ -170,9 +171,9 @@ const noFile = (store: string): StoreError => ({
   store,
 })
 
-const readOnly = (store: string, cause: unknown): StoreError => ({
+const readOnly = (store: string, cause: unknown, denied: string | undefined): StoreError => ({
   _tag: 'StoreReadOnly',
-  message: `${store} is not writable, and even reading it requires writing files next to it: give this user write permission for the file and its folder, or copy the file elsewhere, together with its -wal file if there is one`,
+  message: `${store} is not writable, and even reading it requires writing files next to it: ${denied ?? 'give this user write permission for the file and its folder'}, or copy the file elsewhere, together with its -wal file if there is one`,
   store,
   cause,
 })

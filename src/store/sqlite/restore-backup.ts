@@ -1,134 +1,47 @@
-import { randomUUID } from 'node:crypto'
-import {
-  chownSync,
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
-import { pathToFileURL } from 'node:url'
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import type { StoreError } from '../errors.ts'
 import type { BackedUp } from '../port.ts'
-import { databaseFileAt } from '../sqlite-files.ts'
-import { checkCopy, copyInto, flushToDisk, unfinished } from './backup.ts'
-import { codeOf, damagedAdvice, storeError } from './errors.ts'
-import { lookAt } from './open.ts'
+import { applicationId as keysId } from '../seal/key-file.ts'
+import { type BackedUpKeys, checkKeys, folderOfKeys, isFolderOfKeys } from './back-up-keys.ts'
+import { applicationIdOf, checkCopy } from './backup.ts'
+import { type ReplacedFile, replaceFile } from './replace-file.ts'
 import { sqliteSettings } from './settings.ts'
 
-/** A restored backup. */
-export interface RestoredBackup extends BackedUp {
-  /** Folder that has the files that were replaced; missing if there was no store. */
-  readonly former?: string
-}
+/** A restored backup of a store. */
+export interface RestoredBackup extends BackedUp, ReplacedFile {}
 
-/**
- * Replaces an SQLite store with a backup. The copy of the backup is checked before anything is moved; then the store's files are moved
- * into a new folder next to them, because the restored file would be damaged by the -wal of the former one. If root restores it, the
- * store keeps its owner. The error is `StoreBusy` if a process has the store open.
- */
+/** Replaces an SQLite store with a backup, as `replaceFile` does. */
 export const restoreBackup = async (
   storeUrl: string,
   file: string,
 ): Promise<E.Either<StoreError | InvalidInput, RestoredBackup>> => {
   const settings = sqliteSettings(storeUrl)
-  if (E.isLeft(settings)) return settings
-  const { url, path: named } = settings.right
-  const there = lookAt(settings.right)
-  if (E.isLeft(there)) return there
-  const backup = resolve(file)
-  const found = lookAt({ url: `sqlite:${file}`, path: backup })
-  if (E.isLeft(found)) return found
-  if (file.startsWith('sqlite:') && !found.right)
-    return E.left(invalidInput('file', `must be the path of a backup: ${file.slice('sqlite:'.length)}`))
-  if (!found.right) return E.left(invalidInput('file', `there is no backup ${file}`))
-  if (found.right.size === 0) return E.left(invalidInput('file', `${file} is empty, and no backup`))
-  const path = there.right ? realpathSync(named) : named
-  if (there.right && databaseFileAt(path, backup) !== undefined)
-    return E.left(invalidInput('file', 'belongs to the store: name a backup'))
-  const copy = `${path}.${randomUUID()}${unfinished}`
-  try {
-    closeSync(openSync(copy, 'wx', 0o600))
-    await copyInto(readableAs(backup), copy)
-    const counted = await checkCopy(`sqlite:${file}`, copy)
-    if (E.isLeft(counted)) return E.left(ofBackup(counted.left))
-    flushToDisk(copy, 'r+')
-    if (there.right && isOpen(path)) return E.left(inUse(url))
-    const { size: bytes } = statSync(copy)
-    // Other processes that use the store may run as its owner.
-    const owner = process.getuid?.() === 0 ? (there.right ?? statSync(dirname(path))) : undefined
-    if (owner) chownSync(copy, owner.uid, owner.gid)
-    const former = moveAside(path)
-    if (owner && former !== undefined) chownSync(former, owner.uid, owner.gid)
-    renameSync(copy, path)
-    if (process.platform !== 'win32') flushToDisk(dirname(path), 'r')
-    return E.right({ file, bytes, ...counted.right, ...(former !== undefined && { former }) })
-  } catch (error) {
-    // Until the copy is complete, the failure is one of the backup, unless the disk of the store is full.
-    const failure = storeError(url, error)
-    const isOfBackup = existsSync(copy) && failure._tag !== 'StoreFull'
-    return E.left(isOfBackup ? ofBackup(storeError(`sqlite:${file}`, error)) : failure)
-  } finally {
-    for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(copy + suffix, { force: true })
-  }
+  return E.isLeft(settings)
+    ? settings
+    : replaceFile(settings.right, file, (copy) => checkCopy(`sqlite:${file}`, copy))
 }
 
-/** Replaces the advice to restore a backup in an error about the backup. */
-const ofBackup = (error: StoreError): StoreError => ({
-  ...error,
-  message: error.message.replace(damagedAdvice, 'restore another backup'),
-})
+/** A restored backup of keys. */
+export interface RestoredKeys extends BackedUpKeys, ReplacedFile {}
 
-/**
- * Returns the path or URL with which SQLite reads a backup. If no process has it open (it has no -wal and -shm), SQLite need not create
- * files beside it, so that it may be on a read-only disk.
- */
-const readableAs = (path: string): string | URL => {
-  if (['-wal', '-shm', '-journal'].some((suffix) => existsSync(path + suffix))) return path
-  const url = pathToFileURL(path)
-  url.searchParams.set('immutable', '1')
-  return url
-}
+/** Replaces a file of keys with a backup, as `replaceFile` does. */
+export const restoreKeys = async (
+  keys: string,
+  file: string,
+): Promise<E.Either<StoreError | InvalidInput, RestoredKeys>> =>
+  isFolderOfKeys(keys)
+    ? E.left(invalidInput('keys', folderOfKeys(keys)))
+    : replaceFile({ url: `sqlite:${keys}`, path: resolve(keys) }, file, async (copy) => checkKeys(file, copy))
 
-/** Reports whether another connection has the store open. A damaged file has no readable lock, and counts as not open. */
-const isOpen = (path: string): boolean => {
-  const db = new DatabaseSync(path, { timeout: 0 })
+/** Reports whether a file has keys. */
+export const isKeys = (file: string): boolean => {
   try {
-    // In WAL mode, every connection keeps a shared lock on the file, so that only the sole connection can lock it exclusively.
-    db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; ROLLBACK')
+    return statSync(file).isFile() && applicationIdOf(file) === keysId
+  } catch {
+    // Restoring it as a backup of a store says why it cannot be read.
     return false
-  } catch (error) {
-    return codeOf(error) === 5
-  } finally {
-    db.close()
   }
-}
-
-const inUse = (store: string): StoreError => ({
-  _tag: 'StoreBusy',
-  message: `${store}: a process has it open: stop the server and all workers, then restore the backup again. Nothing was changed`,
-  store,
-})
-
-/** Moves the files of a store into a new folder next to them. Returns the folder; undefined if there are none. */
-const moveAside = (path: string): string | undefined => {
-  const [folder, base] = [dirname(path), basename(path)]
-  const names = readdirSync(folder).filter(
-    (name) =>
-      name.startsWith(base) && /^(-wal|-shm|-journal|-index.*|-alive-.*)?$/.test(name.slice(base.length)),
-  )
-  if (names.length === 0) return undefined
-  const former = `${path}.replaced-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`
-  mkdirSync(former, { mode: 0o700 })
-  // The database comes first: SQLite removes a -wal whose database is gone.
-  for (const name of names.toSorted()) renameSync(join(folder, name), join(former, name))
-  return former
 }

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { StoreError } from '../errors.ts'
+import { applicationId as keysId } from '../seal/key-file.ts'
 import { codeOf, sqlError } from './errors.ts'
 
 /** Application id of a Palimpsest store file: "PALI". */
@@ -73,11 +74,13 @@ const pragma = (db: DatabaseSync, name: string): number => {
 }
 
 /** Version of the schema (0 for an empty file), or the reason why the file cannot be a store. */
-export type Version = number | 'foreign' | 'misshapen'
+export type Version = number | 'foreign' | 'keys' | 'misshapen'
 
 export const versionOf = (db: DatabaseSync): Version => {
   const isEmpty = pragma(db, 'schema_version') === 0
-  if (pragma(db, 'application_id') !== applicationId) return isEmpty ? 0 : 'foreign'
+  const id = pragma(db, 'application_id')
+  if (id === keysId) return 'keys'
+  if (id !== applicationId) return isEmpty ? 0 : 'foreign'
   const version = pragma(db, 'user_version')
   if (version === 0 && isEmpty) return 0
   if (version > currentVersion) return version
@@ -99,6 +102,11 @@ const isTaken = (db: DatabaseSync, query: string): boolean => {
  */
 export const unusable = (store: string, version: Version): StoreError | undefined => {
   if (version === 'foreign') return corrupt(store, 'is an SQLite database of another program: check the path')
+  if (version === 'keys')
+    return corrupt(
+      store,
+      'has the keys of a sealed store: name it in the URL of that store, like sqlite:palimpsest.db?seal=keys.db',
+    )
   if (version === 'misshapen')
     return corrupt(
       store,

@@ -34,7 +34,7 @@ export const sqliteSettings = (url: string): E.Either<InvalidInput, SqliteSettin
   const problem = problemOf(name)
   if (problem !== undefined) return E.left(invalidInput('url', problem))
   if (unknown !== undefined)
-    return E.left(invalidInput('url', `unknown parameter ${unknown}; expected synchronous or timeout`))
+    return E.left(invalidInput('url', `unknown parameter ${unknown}; expected synchronous, timeout or seal`))
   if (synchronous !== 'full' && synchronous !== 'normal' && synchronous !== 'off')
     return E.left(invalidInput('url', 'synchronous must be full, normal or off'))
   if (!/^\d{1,10}$/.test(timeout) || Number(timeout) > longestTimeout)
