@@ -25,12 +25,12 @@ const sealAll: Plugin = {
 const suites = 'test/{transfer,agent,audit,cli}/**/*.test.ts'
 
 /**
- * Reports whether a test needs stores without keys: it changes the file of a store, starts programs that open it, or is about what
- * doctor says of a store in the open.
+ * Reports whether a test needs stores without keys: it changes the file of a store, starts programs that open it, is about what
+ * doctor says of a store in the open, or plays runs that count and read what reaches the store (steered-runs).
  */
 const isOfOpenStores = (file: string): boolean =>
   /cli\/doctor/.test(file) ||
-  /DatabaseSync|node:child_process|children\/|\bprogram\(\)/.test(readFileSync(file, 'utf8'))
+  /DatabaseSync|node:child_process|children\/|steered-runs\/|\bprogram\(\)/.test(readFileSync(file, 'utf8'))
 
 // What the suites of these folders say of stores, with every store sealed.
 export default defineConfig({

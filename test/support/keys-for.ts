@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import type { EventStore } from '../../src/store/port.ts'
 import { keyFile } from '../../src/store/seal/key-file.ts'
 import type { KeyStore } from '../../src/store/seal/key-store.ts'
 
@@ -10,15 +11,15 @@ import type { KeyStore } from '../../src/store/seal/key-store.ts'
 /** Folder of the key files of this process. */
 let folder: string | undefined
 
-/** Keys of adapters, by their `append`, which an adapter has in common with one that a test makes of it. */
+/** Keys of adapters, by their `append` and `blobs`: an adapter that a test makes of another has one of them in common with it. */
 const ofAdapters = new WeakMap<object, KeyStore>()
 
 /** Returns the keys for a store without keys of its own: the same for the same address or adapter. */
 export const keysFor = (source: unknown): KeyStore => {
   if (typeof source !== 'string') {
-    const adapter = Object(Object(source).append) as object
-    const keys = ofAdapters.get(adapter) ?? memoryKeys()
-    ofAdapters.set(adapter, keys)
+    const { append, blobs } = source as EventStore
+    const keys = ofAdapters.get(append) ?? ofAdapters.get(blobs) ?? memoryKeys()
+    for (const part of [append, blobs]) ofAdapters.set(part, keys)
     return keys
   }
   if (source.startsWith('memory:')) return memoryKeys()
