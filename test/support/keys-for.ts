@@ -23,15 +23,35 @@ export const keysFor = (source: unknown): KeyStore => {
     return keys
   }
   if (source.startsWith('memory:')) return memoryKeys()
+  const [address = ''] = source.split('?')
+  const place = address.startsWith('sqlite:') ? resolve(address.slice('sqlite:'.length)) : address
+  return keyFile(join(keyFolder(), `${hash('sha256', place)}.db`))
+}
+
+const keyFolder = (): string => {
   if (folder === undefined) {
     const made = mkdtempSync(join(tmpdir(), 'palimpsest-keys-'))
     folder = made
     process.once('exit', () => rmSync(made, { recursive: true, force: true }))
   }
-  const [address = ''] = source.split('?')
-  const place = address.startsWith('sqlite:') ? resolve(address.slice('sqlite:'.length)) : address
-  return keyFile(join(folder, `${hash('sha256', place)}.db`))
+  return folder
 }
+
+/** Returns the shell function that runs the program with the keys that `keysFor` gives the same stores. */
+export const programWithKeys = (): string =>
+  `sealed() {
+    local path="\${1#sqlite:}"
+    [[ $path == /* ]] || path="$PWD/$path"
+    echo "$1?seal=${keyFolder()}/$(printf %s "$path" | sha256sum | cut -c1-64).db"
+  }
+  palimpsest() {
+    local all=() one
+    for one; do
+      [[ $one == sqlite:*.db ]] && one=$(sealed "$one")
+      all+=("$one")
+    done
+    PALIMPSEST_STORE="\${PALIMPSEST_STORE:-$(sealed sqlite:palimpsest.db)}" "$NODE" "$PALIMPSEST" "\${all[@]}"
+  }`
 
 const memoryKeys = (): KeyStore => {
   const texts = new Map<string, string>()
