@@ -47,7 +47,7 @@ export const programWithKeys = (): string =>
   palimpsest() {
     local all=() one
     for one; do
-      [[ $one == sqlite:*.db ]] && one=$(sealed "$one")
+      [[ $one == sqlite:*.db && $one != *seal=* ]] && one=$(sealed "$one")
       all+=("$one")
     done
     PALIMPSEST_STORE="\${PALIMPSEST_STORE:-$(sealed sqlite:palimpsest.db)}" "$NODE" "$PALIMPSEST" "\${all[@]}"
