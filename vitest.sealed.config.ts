@@ -27,11 +27,11 @@ const suites = 'test/{transfer,agent,audit,cli}/**/*.test.ts'
 
 /**
  * Reports whether a test needs stores without keys: it changes the file of a store, starts programs that open it, is about what
- * doctor says of a store in the open or about its index file, or reads what an adapter has, beneath the sealing (some steered runs also
- * count its reads).
+ * doctor or backup says of a store in the open or about its index file, or reads or alters what an adapter has, beneath the sealing
+ * (some steered runs also count its reads).
  */
 const isOfOpenStores = (file: string): boolean =>
-  /cli\/(doctor|plug-ins|output-file)/.test(file) ||
+  /cli\/(backup-keys|doctor|plug-ins|output-file)|ledger\/at-once/.test(file) ||
   /DatabaseSync|node:child_process|children\/|builtWorker|steered-runs\/|\breadTo\(|\bprogram\(\)/.test(
     readFileSync(file, 'utf8'),
   )
