@@ -4,7 +4,7 @@ import { holdKind, holdText, type OldestLegalHold } from '../conversation/beside
 import type { NoteKeeper } from '../conversation/beside/note-keeper.ts'
 import type { ConversationHandle } from '../conversation/conversation.ts'
 import type { EraseError, EraseOptions, ErasedContent } from '../conversation/writing/erase.ts'
-import { catchTyped, orThrow, type Fallible, task, unwrap } from '../result/fallible.ts'
+import { catchTyped, orThrow, type Fallible, run, task, unwrap } from '../result/fallible.ts'
 import { checkOptions, isListOf, kinds, type OptionKinds } from '../store/options.ts'
 import { invalidInput } from '../events/errors.ts'
 import type { NoteError, ReadError, StoreError } from '../store/errors.ts'
@@ -169,7 +169,8 @@ const repeatFinder = async (chat: ConversationHandle, erased: readonly number[])
     for await (const { position, data } of chat.events({}))
       if (!gone.has(position)) look({ kind: 'event', position }, data)
     for (const note of await orThrow(chat.notes())) look({ kind: 'note', position: note.revision }, note.data)
-    for (const link of await orThrow(chat.links())) look({ kind: 'link', position: link.revision }, link)
+    for (const link of await orThrow(run(chat.ownLinks())))
+      look({ kind: 'link', position: link.revision }, link)
     let revision = 0
     for await (const { data } of chat.stored({ turns: true }))
       look({ kind: 'turn', position: revision++ }, JSON.parse(data))

@@ -15,6 +15,7 @@ import type { ForkError, ReadError, StoreError } from '../store/errors.ts'
 import type { Changes } from './reading/changes.ts'
 import type { CoveringHold } from './beside/hold-finder.ts'
 import type { Inbox } from './beside/inbox.ts'
+import type { Link } from '../projections/notes.ts'
 import { later } from './reading/later.ts'
 import { type Own, rootLineage } from './reading/lineage.ts'
 import type { TurnClaimant } from './beside/party.ts'
@@ -24,6 +25,7 @@ import type { EventStore } from '../store/port.ts'
 import { objectOf } from './writing/envelope.ts'
 import { type EventFollower, createEventFollower } from './reading/event-follower.ts'
 import { type NoteStore, type NoteKeeper, createNoteKeeper } from './beside/note-keeper.ts'
+import { readOwnLinks } from './beside/note-reader.ts'
 import type { PositionOption, ConversationReader } from './reading/conversation-reader.ts'
 import { type CommandPreviewer, createPreviewer } from './writing/previewer.ts'
 import { type OwnReading, createReader } from './reading/create-reader.ts'
@@ -78,6 +80,8 @@ export interface ConversationHandle
   readonly holder: () => Fallible<StoreError, CoveringHold | undefined>
   /** Returns the conversations of its subagents, and of theirs; with a time, those that have content from before it. */
   readonly subagents: (before?: Date) => Fallible<StoreError, readonly string[]>
+  /** Reads the conversation's links, without those to it from other conversations. */
+  readonly ownLinks: () => Fallible<ReadError, readonly Link[]>
   /** Finds the file from which the conversation was imported. */
   readonly original: () => Fallible<StoreError | InvalidInput | OriginalNotKept, OriginalFile>
   /** Erases content, without looking for its repetitions: of this conversation, or of one of its subagents. */
@@ -146,6 +150,7 @@ export const conversation = (
     party: beside.party,
     holder: () => beside.holder(name),
     subagents: (before) => beside.subagents(name, before),
+    ownLinks: () => readOwnLinks(store, name),
     original: async function* (): Fallible<StoreError | InvalidInput | OriginalNotKept, OriginalFile> {
       const { findOriginal } = await import('./reading/original.ts')
       return yield* findOriginal(store, yield* unwrap(checkedId))

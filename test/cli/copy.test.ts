@@ -42,7 +42,7 @@ describe('palimpsest copy', () => {
 
   test('says what it erased in the target, and how the large content of that is removed', async () => {
     const { stdout, stderr } = await after(
-      `head -c 100000 /dev/zero | tr '\\0' x | palimpsest append a --role user > /dev/null; ${copy} a; palimpsest erase a --yes > /dev/null; ${copy} a; ${copy} a --json`,
+      `palimpsest append a --role user --text ${'x'.repeat(100_000)} > /dev/null; ${copy} a; palimpsest erase a --yes > /dev/null; ${copy} a; ${copy} a --json`,
     )
     expect(stdout).toContain('a\t2\t2\tverified\na\t3\t1\tverified, 2 erased\n')
     expect(stderr).toContain(

@@ -39,9 +39,13 @@ const by = 'ann'
 describe('what is erased', () => {
   it('is a message, of which place, role, time and hash stay, and what repeats it is named', async () => {
     const given = await scene()
-    const { chat } = given
+    const { chat, store } = given
     await chat.append([user(secret), assistant(`Noted: ${card}.`), user('Thanks.')])
     await chat.note({ kind: 'title', data: `Card ${card}` })
+    // A link from another conversation is not among the notes of this one, by whose numbers it could be erased.
+    const other = store.conversation('other')
+    await other.append(user('See there.'))
+    await other.link({ relation: 'about', conversation: 'task-42', ref: `https://example.org/${card}` })
     const erased = await chat.erase({ positions: [0], by, reason: 'request 17' })
     expect(erased).toMatchObject({ positions: [0], notes: 0, turns: 0, inbox: 0, contents: 0, recent: 0 })
     expect(erased.repeated.map(({ place, of }) => ({ ...place, of }))).toEqual([
@@ -49,6 +53,7 @@ describe('what is erased', () => {
       { kind: 'note', position: 0, of: [0] },
     ])
     await chat.erase({ positions: [1], notes: [0], by })
+    await other.erase({ by })
     expect(isAnywhere(given)).toBe(false)
     expect(await textsOf(chat)).toEqual(['[erased]', '[erased]', 'Thanks.'])
     expect(await chat.verify()).toEqual({

@@ -14,6 +14,7 @@ import {
   signersOf,
 } from '../../../src/audit.ts'
 import { storeOn } from '../../../src/api/open.ts'
+import { restoreFile } from '../../../src/api/schemes.ts'
 import { openStore, type Store } from '../../../src/index.ts'
 import { anchorFailed } from '../../../src/audit/ledger/errors.ts'
 import type { LedgerProof } from '../../../src/audit/ledger/prove.ts'
@@ -313,7 +314,7 @@ describe('an anchor', () => {
   }
 
   it('that has seen more than a restored backup keeps it from being signed', async () => {
-    const { store, folder } = await backedUp()
+    const { store, file, folder } = await backedUp()
     const signer = await newSigner()
     const anchors = [fileAnchor(join(folder, 'anchored.txt'))]
     await store.audit.init({ signer })
@@ -324,7 +325,9 @@ describe('an anchor', () => {
     await store.audit.seal({ signer, anchors })
     expect((await store.audit.status()).exposedSince).toBe(undefined)
 
-    const restored = await openStore(`sqlite:${join(folder, 'backup.db')}`)
+    await store.close()
+    right(await restoreFile(`sqlite:${file}`, join(folder, 'backup.db'))())
+    const restored = await openStore(`sqlite:${file}`)
     atEnd(restored.close)
     await say(restored, ['d'])
     await expect(restored.audit.seal({ signer, anchors })).rejects.toMatchObject({
