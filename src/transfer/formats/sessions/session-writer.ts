@@ -41,13 +41,15 @@ export interface CopySession {
    * that it once did.
    */
   readonly idsRead?: (lines: readonly string[]) => ReadonlySet<string>
+  /** True to copy also the lines up to the next message, from which the program knows what it has told the model about its surroundings. */
+  readonly copiesRest?: true
 }
 
 /** Finds the lines of a session's file after which its program showed the model a history. */
 export type FindLines = (
   file: OriginalFile,
   shown: Effective,
-  idsRead: CopySession['idsRead'],
+  copy: CopySession,
 ) => Promise<readonly string[] | undefined>
 
 /** Writes sessions of one program. */

@@ -17,6 +17,8 @@ export const codexWriter: SessionWriter = linesWriter(
       index > 0
         ? line
         : withFields(line, (entry) => ({ ...entry, payload: { ...Object(entry['payload']), id, cwd } })),
+    // After a compaction, for example, Codex repeats the environment unless a turn_context follows.
+    copiesRest: true,
   },
 )
 
