@@ -57,6 +57,8 @@ export interface SessionWriter {
   readonly write: WriteSession
   /** Absent if the program's sessions have no lines. */
   readonly copy?: CopySession
+  /** Type of the blocks that only this program's API knows. They are written as they are. */
+  readonly ownBlock?: string
 }
 
 /**

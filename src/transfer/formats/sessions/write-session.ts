@@ -47,10 +47,8 @@ export const sessionFrom = async (
   client: SessionClient,
   { cwd = '/', redact, withheld = new Map(), original, findLines }: SessionSource,
 ): Promise<SessionExport> => {
-  const [view, { write, copy }] = await Promise.all([
-    sessionViewOf(effective, { redact, withheld }),
-    client.load(),
-  ])
+  const { write, copy, ownBlock } = await client.load()
+  const view = await sessionViewOf(effective, { redact, withheld, ownBlock })
   const messages = view.messages.length
   const target = { id: newSessionId(), cwd, time: new Date().toISOString() }
   const file = copy && findLines && !redact && withheld.size === 0 ? await original() : undefined
