@@ -18,7 +18,7 @@ type Sent = readonly Readonly<Record<string, unknown>>[]
 
 const prompt = 'The next prompt.'
 
-/** Returns messages without what is new in each request or session: marks of what to cache, and ids that Codex makes from the session's. */
+/** Returns messages without marks of what to cache, and without ids that Codex makes from the id of the session. */
 const comparable = (messages: unknown): Sent =>
   JSON.parse(
     JSON.stringify(messages ?? [], (key, value: unknown) =>

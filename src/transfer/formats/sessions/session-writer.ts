@@ -41,7 +41,7 @@ export interface CopySession {
    * that it once did.
    */
   readonly idsRead?: (lines: readonly string[]) => ReadonlySet<string>
-  /** True to copy also the lines up to the next message, from which the program knows what it has told the model about its surroundings. */
+  /** True to copy also the lines up to the next message: they say which parts of its environment the program has told the model. */
   readonly copiesRest?: true
 }
 
