@@ -252,7 +252,7 @@ const edit = ({ line, fields }: FileEntry, node: Node, { nodes, notes }: Context
   const { type, targetId, replacement } = fields
   const target = nodes.get(stringOf(targetId) ?? '')
   const path = pathTo(node.parent)
-  const compaction = path.findLast(({ keptFrom }) => keptFrom !== undefined)
+  const compaction = path.findLast((each) => each.keptFrom !== undefined)
   const isShown = target?.isMessage && path.includes(target) && target.index >= (compaction?.keptFrom ?? 0)
   const { role = 'custom', toolCallId, isError } = target?.message ?? {}
   if (!isShown || (replacement !== null && !editedRoles.has(role))) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Conversation, openStore, unknownBlock } from '../../../src/index.ts'
+import { type AnyBlock, type Conversation, openStore, unknownBlock } from '../../../src/index.ts'
 import type { SessionFormatName } from '../../../src/transfer/formats/plan.ts'
 import { clients, clientNamed } from '../../../src/transfer/formats/sessions/clients.ts'
 import { type SessionExport, writeSession } from '../../../src/transfer/formats/sessions/write-session.ts'
@@ -352,7 +352,7 @@ test('items that only Codex knows are in a rendered session of Codex as they cam
   const blocks = (await store.conversation(again.conversations[0]?.id ?? '').effective()).flatMap((item) =>
     item.kind === 'message' ? item.content : [],
   )
-  expect(blocks.filter(({ type }) => String(type) === 'responses_item')).toEqual(
+  expect(blocks.filter((block) => (block as AnyBlock).type === 'responses_item')).toEqual(
     [compacted, searched, call, output].map((item) => ({ type: 'responses_item', item })),
   )
   const elsewhere = await chat.session({ format: 'pi', ...options })
