@@ -226,7 +226,7 @@ export const flowInTurn = <A>(
     inTurn(leaving, taken).catch(reject)
   })
 
-/** Returns a conversation whose events throw once the caller has disconnected, so that work on them stops. */
+/** Returns a conversation whose events and original file throw once the caller has disconnected, so that work on them stops. */
 export const untilLeft = (chat: Conversation, left: AbortSignal): Conversation => {
   async function* until<A>(events: AsyncIterable<A>): AsyncGenerator<A, void> {
     for await (const event of events) {
@@ -238,6 +238,10 @@ export const untilLeft = (chat: Conversation, left: AbortSignal): Conversation =
     ...chat,
     events: (options) => until(chat.events(options)),
     stored: (options) => until(chat.stored(options)),
+    original: async () => {
+      const file = await chat.original()
+      return { ...file, pieces: until(file.pieces) }
+    },
   }
 }
 

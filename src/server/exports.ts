@@ -1,5 +1,5 @@
 import { outOfRange } from '../commands/rejections.ts'
-import type { Conversation, Store } from '../index.ts'
+import type { Conversation, OriginalFile, Store } from '../index.ts'
 import type { FormatExporter } from '../transfer/formats/exporter.ts'
 import type { ReadableConversation } from '../transfer/formats/readable-conversation.ts'
 import { exporterOf } from '../transfer/formats/registry.ts'
@@ -31,7 +31,7 @@ export interface ExportSource {
 }
 interface FileWriter {
   readonly extension: string
-  readonly write: (chat: Conversation, options: FileOptions) => AsyncGenerator<string, void>
+  readonly write: (chat: Conversation, options: FileOptions) => AsyncGenerator<string | Uint8Array, void>
 }
 
 /** Content that a request leaves out of an export, and the end of the export. */
@@ -53,6 +53,7 @@ export const prepare = async (
   const command = `export ${chat.id} --format ${wishes.format}`
   const bounded = {
     ...chat,
+    original: () => originalWithin(chat),
     context: ({ at }: { readonly at?: number | undefined }) => readView(chat, at, command),
   }
   const title = wishes.format === 'html' ? await titleOf(store, chat.id) : undefined
@@ -62,6 +63,7 @@ export const prepare = async (
 /** Returns the writer of a format, limited to the memory that a server allows, or undefined if the format is unknown. */
 export const writerOf = async (format: string, source: ExportSource): Promise<FileWriter | undefined> => {
   if (format === 'html') return htmlOf(source)
+  if (format === 'original') return original
   const exporter = await exporterOf(format === 'md' ? 'markdown' : format)
   return (
     exporter && {
@@ -84,6 +86,35 @@ const within = (chat: Conversation, { isOfLog }: FormatExporter, command: string
   ...(isOfLog ? eventsWithin(chat, command, largestAnswer) : chat),
   context: ({ at }) => readView(chat, at, command),
 })
+
+/** Writer of the file from which a conversation was imported. */
+const original: FileWriter = {
+  extension: 'original',
+  write: async function* (chat) {
+    yield* (await chat.original()).pieces
+  },
+}
+
+/** Returns the original file to look through. Reading it throws `TooLong` at a line that is too long to be held in memory. */
+const originalWithin = async (chat: Conversation): Promise<OriginalFile> => {
+  const file = await chat.original()
+  const pieces = async function* (): AsyncGenerator<Uint8Array, void> {
+    let length = 0
+    for await (const piece of file.pieces) {
+      const end = piece.lastIndexOf(newline)
+      length = end < 0 ? length + piece.length : piece.length - end - 1
+      if (length > largestAnswer)
+        throw requestError(
+          'TooLong',
+          `the original file of ${chat.id} has a line of more than the ${largestAnswer} bytes that this server searches for secrets: set force, or run palimpsest export ${chat.id} --format original --out FILE`,
+          { limit: largestAnswer },
+        )
+      yield piece
+    }
+  }
+  return { ...file, pieces: pieces() }
+}
+const newline = 0x0a
 
 /** Refuses an export that would contain only events of the conversation from which this one was forked. */
 export const refuseShared = async (chat: Conversation, at: number): Promise<void> => {

@@ -1,6 +1,6 @@
 import type { CallOutOfRange, UnknownRenderer } from '../agent/receipts/errors.ts'
 import { toError } from '../result/typed-error.ts'
-import type { EraseError, LedgerError, ProofError, ReleaseError } from '../index.ts'
+import type { EraseError, LedgerError, OriginalNotKept, ProofError, ReleaseError } from '../index.ts'
 import type { NoteError, ReadError, WriteError } from '../store/errors.ts'
 import type { DecisionError, WithdrawalError } from '../agent/turn/calls/decisions.ts'
 import type { SayError } from '../agent/turn/say/say.ts'
@@ -51,6 +51,7 @@ type LibraryError =
   | WorkerError
   | CallOutOfRange
   | UnknownRenderer
+  | OriginalNotKept
   | LedgerError
   | ProofError
   | EraseError
@@ -91,6 +92,7 @@ const statuses: Readonly<Record<Tag, number>> = {
   NothingToRewind: 409,
   ConversationNotFound: 404,
   ConversationExists: 409,
+  OriginalNotKept: 404,
   CallOutOfRange: 404,
   UnknownRenderer: 501,
   AlreadyDecided: 409,

@@ -16,7 +16,7 @@ const mostCopied = 64 * 1024 * 1024
  * Finds the lines by importing more and fewer of them. Returns undefined if there are none, because the history was changed since, or if
  * the program itself would not show all of it. Throws a `ReadError`.
  */
-export const linesUntil: FindLines = async ({ format, bytes, pieces }, shown, idsRead) => {
+export const linesUntil: FindLines = async ({ format, bytes, pieces }, shown, { idsRead, copiesRest }) => {
   if (bytes > mostCopied) return undefined
   const parts: Uint8Array[] = []
   for await (const piece of pieces) parts.push(piece)
@@ -35,7 +35,7 @@ export const linesUntil: FindLines = async ({ format, bytes, pieces }, shown, id
   const begun = await firstWith((found) => (found?.events ?? 0) >= wanted)
   const ended = await firstWith((found) => (found?.events ?? 0) > wanted, begun)
   // A message may be in several lines, of which only the last makes it whole.
-  const end = await firstWith(isShown, begun, ended - 1)
+  const end = copiesRest ? ended - 1 : await firstWith(isShown, begun, ended - 1)
   const found = await read(end)
   if (!found || !isShown(found)) return undefined
   const copied = lines.slice(0, end).map(({ text }) => text)
@@ -82,9 +82,10 @@ const readLines = (format: string, lines: readonly FileLine[]): ReadLines | unde
     metadata: unimportant,
   }))
   const shown = effectiveOf(log)
-  const refs = shown.items.map(
-    ({ position }) => planned.right[position]?.commandId.replace(`import:${format}:`, '') ?? '',
-  )
+  // A reply without content, because its request failed, is the same as none.
+  const refs = shown.items
+    .filter((item) => messagesOf(item).some(({ content }) => content.length > 0))
+    .map(({ position }) => planned.right[position]?.commandId.replace(`import:${format}:`, '') ?? '')
   return { events: log.length, effective: shown, refs }
 }
 

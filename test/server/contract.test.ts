@@ -224,6 +224,8 @@ const rows: Readonly<Record<string, Row>> = {
       [404, `${none}/export?format=markdown`],
       [400, `${a}/export?format=pdf`],
       [404, `${a}/export?format=markdown&at=99`],
+      [404, `${a}/export?format=original`],
+      [400, `${a}/export?format=original&at=0`],
     ],
   },
   audit: { right: ['audit'], wrong: [[400, 'audit?x=1']] },

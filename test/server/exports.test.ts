@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto'
+import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
@@ -199,6 +201,66 @@ describe('an export over HTTP', () => {
     await body?.cancel()
     await new Promise(setImmediate)
     expect(read).toBeLessThan(20)
+  })
+
+  test('of the original file is the file, to the byte', async () => {
+    const { store, ask, fetch } = await serving()
+    const entries = Array.from({ length: 400 }, (_, n) => ({
+      type: 'message',
+      id: `${n}`,
+      parentId: n === 0 ? null : `${n - 1}`,
+      message: { role: 'user', content: randomBytes(1_000).toString('hex') },
+    }))
+    const header = { type: 'session', version: 3, id: 'a', timestamp: '2026-01-01T00:00:00.000Z', cwd: '/' }
+    const text = [header, ...entries].map((entry) => `${JSON.stringify(entry)}\r\n`).join('')
+    const bytes = Buffer.concat([
+      Buffer.from(text),
+      Buffer.from('{"type":"label","id":"l","parentId":"399","x":"\u00e9"}', 'latin1'),
+    ])
+    await store.importSession({ file: 'a.jsonl', bytes: Readable.from([bytes]) })
+    const linked = await fetch('conversations/a/export?format=original')
+    expect(linked.headers.get('content-disposition')).toBe('attachment; filename="a.original"')
+    expect(Buffer.from(await linked.arrayBuffer()).equals(bytes)).toBe(true)
+    const forced = await posted(fetch, { format: 'original', force: true })
+    expect(Buffer.from(await forced.arrayBuffer()).equals(bytes)).toBe(true)
+    for (const wrong of [{ at: 1 }, { redact: ['x'] }, { withhold: [1] }])
+      expect(await ask(path, { json: { format: 'original', ...wrong } })).toMatchObject({
+        status: 400,
+        json: { path: Object.keys(wrong)[0] },
+      })
+    await store.conversation('a').erase({ positions: [1] })
+    for (const force of [true, false])
+      expect(await ask(path, { json: { format: 'original', force } })).toMatchObject({
+        status: 404,
+        json: { tag: 'OriginalNotKept', detail: expect.stringContaining('it was erased at') as string },
+      })
+  })
+
+  test('of an original file with a secret, or with a line that is too long to look through, is refused', async () => {
+    const { store, ask, fetch } = await serving()
+    const imported = async (id: string, more: object): Promise<void> => {
+      const header = { type: 'session', version: 3, id, timestamp: '2026-01-01T00:00:00.000Z', cwd: '/' }
+      const message = {
+        type: 'message',
+        id: 'm',
+        parentId: null,
+        message: { role: 'user', content: 'Hello.' },
+      }
+      const text = [header, message, { type: 'label', id: 'l', parentId: 'm', ...more }].map((entry) =>
+        JSON.stringify(entry),
+      )
+      await store.importSession({ file: 'a.jsonl', text: text.join('\n') })
+    }
+    await imported('secret', { key: `ghp_${'a1B2c3D4e5F6'.repeat(3)}` })
+    await imported('long', { padding: ' '.repeat(17 * 1024 * 1024) })
+    const original = (id: string, more = '') => `conversations/${id}/export?format=original${more}`
+    expect(await ask(original('secret'))).toMatchObject({
+      status: 409,
+      json: { secrets: [{ in: 'line', position: 3 }] },
+    })
+    expect(await ask(original('long'))).toMatchObject({ status: 413, json: { tag: 'TooLong' } })
+    const forced = await fetch(original('long', '&force=true'))
+    expect((await forced.arrayBuffer()).byteLength).toBeGreaterThan(17 * 1024 * 1024)
   })
 
   test('is refused before it begins, and needs no right to write', async () => {

@@ -389,6 +389,16 @@ describe('a turn that is asked for over HTTP', () => {
     expect(other.at(-1)?.data['position']).toBeGreaterThan(Number(one.at(-1)?.data['position']))
   })
 
+  test('records where the files are with its message, and not without one', async () => {
+    const { store, turns } = await scene(yes, 0)
+    const workspace = { kind: 'git', commit: '3f2a1c4', dirty: true }
+    const told = await all(posted(turns, { messages: [hello], workspace }))
+    expect(told.at(-1)?.event).toBe('outcome')
+    const [said] = await store.conversation('a').timeline()
+    expect(said?.event.metadata.workspace).toEqual(workspace)
+    await expect(all(posted(turns, { workspace }))).rejects.toThrow('recorded with messages')
+  })
+
   test('is refused for what is wrong with it', async () => {
     const { turns, store } = await scene()
     await expect(all(posted(turns, {}))).rejects.toThrow('404')

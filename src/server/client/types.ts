@@ -26,6 +26,7 @@ import type {
   StepState,
   TitleHit,
   TurnEvent,
+  Workspace,
 } from '../../index.ts'
 import type { AnswerTerms } from '../../events/events.ts'
 import type { fullDiffShape, requestDiffShape } from '../shapes/diffs.ts'
@@ -47,6 +48,8 @@ export interface AskOptions extends AnswerTerms {
   readonly after?: number | undefined
   /** Command id; the turn is requested only once under the same id. Default: a new random id. */
   readonly commandId?: string | undefined
+  /** State of the files, recorded with the message. Rejected without a message. */
+  readonly workspace?: Workspace | undefined
   /** Signal that ends the stream, but not the turn: use `cancel` for that. */
   readonly signal?: AbortSignal | undefined
 }

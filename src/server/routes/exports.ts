@@ -17,7 +17,7 @@ const format = z
   .string()
   .max(100)
   .describe(
-    'palimpsest, anthropic, markdown (or md), html, atif, vcon, prov, claude-code, codex, pi, opencode, or a registered one',
+    'palimpsest, anthropic, markdown (or md), html, atif, vcon, prov, original, claude-code, codex, pi, opencode, or a registered one',
   )
 const withCalls = 'html: include the request of every call, as it was sent'
 const withForce = 'Export even if the content contains what looks like secrets'
@@ -38,17 +38,17 @@ export const exported = route({
       .array(z.int().min(0))
       .max(10_000)
       .default([])
-      .describe('Positions of events whose content is left out; not for the palimpsest format'),
+      .describe('Positions of events whose content is left out; not for the formats palimpsest and original'),
     redact: z
       .array(redactedText)
       .max(100)
       .default([])
-      .describe('Texts to replace with [redacted]; not for the palimpsest format'),
+      .describe('Texts to replace with [redacted]; not for the formats palimpsest and original'),
     force: z.boolean().default(false).describe(withForce),
   }),
   answers: {},
   media: ['application/octet-stream'],
-  errors: ['ConversationNotFound', 'OutOfRange', 'SecretsFound', 'TooLong', 'Overloaded'],
+  errors: ['ConversationNotFound', 'OriginalNotKept', 'OutOfRange', 'SecretsFound', 'TooLong', 'Overloaded'],
   handle: ({ params: { id }, body, leaving, ...source }) => fileOf(id, body, source, leaving),
 })
 
@@ -69,16 +69,16 @@ export const download = route({
       .regex(/^\d{1,15}(-\d{1,15})?(,\d{1,15}(-\d{1,15})?)*$/)
       .optional()
       .describe(
-        'Positions of events whose content is left out, such as 12,15-18; not for the palimpsest format',
+        'Positions of events whose content is left out, such as 12,15-18; not for the formats palimpsest and original',
       ),
     redact: redactedText
       .optional()
-      .describe('Text to replace with [redacted]; not for the palimpsest format'),
+      .describe('Text to replace with [redacted]; not for the formats palimpsest and original'),
     force: flag.default(false).describe(withForce),
   }),
   answers: {},
   media: ['application/octet-stream'],
-  errors: ['ConversationNotFound', 'OutOfRange', 'SecretsFound', 'TooLong', 'Overloaded'],
+  errors: ['ConversationNotFound', 'OriginalNotKept', 'OutOfRange', 'SecretsFound', 'TooLong', 'Overloaded'],
   handle: ({ params: { id }, query: { redact, withhold, ...query }, leaving, ...source }) =>
     fileOf(
       id,
@@ -125,9 +125,11 @@ const fileOf = async (
 ): Promise<Flow> => {
   const writer = await writerOf(wanted.format, source)
   if (!writer) {
-    const formats = ['html', ...writableFormats()].join(', ')
+    const formats = ['html', 'original', ...writableFormats()].join(', ')
     throw requestError('InvalidRequest', `format must be one of ${formats}`, { path: 'format' })
   }
+  if (wanted.format === 'original' && wanted.at !== undefined)
+    throw requestError('InvalidRequest', 'the original file is exported whole: omit at', { path: 'at' })
   const chat = untilLeft(source.store.conversation(id), leaving())
   const at = await endOf(chat, wanted.at)
   const name = fileNameOf(id, writer.extension)
@@ -156,7 +158,9 @@ const fileOf = async (
 const mostTold = 50
 
 /** Reads the first piece of a stream, so that an error is returned before the response begins. */
-const begun = async (flow: AsyncGenerator<string, void>): Promise<AsyncGenerator<string, void>> => {
+const begun = async <A extends string | Uint8Array>(
+  flow: AsyncGenerator<A, void>,
+): Promise<AsyncGenerator<A, void>> => {
   const first = await flow.next()
   return (async function* () {
     if (first.done) return

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { commandSchemas } from '../../commands/command.ts'
 import { staleContext } from '../../commands/rejections.ts'
 import { invalidInput } from '../../events/errors.ts'
-import { askingShape } from '../../events/events.ts'
+import { askingShape, workspaceSchema } from '../../events/events.ts'
 import { conversationIdSchema } from '../../events/ids.ts'
 import type { Conversation, ConversationEvent, ServedEvent, WriteResult } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
@@ -73,6 +73,9 @@ export const turn = route({
       .optional()
       .describe('Message to append first. Default: none; the history is answered as it is'),
     ...askingShape,
+    workspace: workspaceSchema
+      .optional()
+      .describe('Commit at which the files are, recorded with the messages'),
     after: after.describe('Refuse the request unless this is still the last position'),
     commandId: z
       .string()
@@ -89,8 +92,10 @@ export const turn = route({
   handle: async ({ params: { id }, body, headers, identity, store, book, ...around }) => {
     checkAccepts(headers)
     const { leaving, heartbeat, relay, roster, unservedAfter } = around
-    const { messages: said, after: _, commandId: __, ...asking } = body
+    const { messages: said, workspace, after: _, commandId: __, ...asking } = body
     if (said) checkAsks(said)
+    else if (workspace)
+      throw toError(invalidInput('workspace', 'is recorded with messages: send some, or omit it'))
     const commandId = commandIdOf(body.commandId, headers) ?? randomUUID()
     const seen = lastSeen(headers) ?? -1
     const chat = store.conversation(id)
@@ -98,7 +103,7 @@ export const turn = route({
     const ask = async (): Promise<TurnRequest> => {
       const fence = optionalFence(body.after, headers)
       if (said) {
-        const written = await chat.append(said, { ...own, answer: asking, after: fence })
+        const written = await chat.append(said, { ...own, answer: asking, after: fence, workspace })
         return { chat, commandId, position: written.position, message: await messageIn(chat, written) }
       }
       await checkFence(chat, commandId, fence)

@@ -2,4 +2,4 @@
  * Edition of the readers of session files. It is raised whenever their output for any file changes, so that files imported under an
  * earlier edition are read again. A test compares the output for sample files.
  */
-export const readingEdition = 2
+export const readingEdition = 3

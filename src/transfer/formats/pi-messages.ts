@@ -99,7 +99,8 @@ const blockOf = (block: AnyBlock): AnyBlock => {
   }
 }
 
-const resultOf = ({ toolCallId, content, isError }: Fields): Block =>
+/** Converts a message with the result of a tool to a block. */
+export const resultOf = ({ toolCallId, content, isError }: Fields): Block =>
   unknownBlock({
     type: 'tool_result',
     tool_use_id: toolCallId,

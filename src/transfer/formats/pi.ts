@@ -1,6 +1,6 @@
 import type { NewMessage } from '../../commands/command.ts'
-import type { Configuration } from '../../events/events.ts'
-import { blocksOf, branchMessage, compactionMessage, messageOf } from './pi-messages.ts'
+import type { Configuration, Message } from '../../events/events.ts'
+import { blocksOf, branchMessage, compactionMessage, messageOf, resultOf } from './pi-messages.ts'
 import { hasAll, type LineFormat, someHave } from './format.ts'
 import type { ConversationPlan, ActionBody } from './plan.ts'
 import type { Shelf } from './shelf.ts'
@@ -33,10 +33,14 @@ interface Node {
   readonly action: string | undefined
   readonly isMessage: boolean
   readonly configuration: Configuration
+  /** Fields of the entry's message that an edit of its content keeps. */
+  readonly message?: Fields
+  /** For a compaction, the index of the first entry that pi kept; its own if it kept none. */
+  readonly keptFrom?: number
 }
 
 /** The content of the action made from an entry. */
-type Mapped = Extract<ActionBody, { readonly type: 'message' | 'condense' | 'configure' }>
+type Mapped = Extract<ActionBody, { readonly type: 'message' | 'condense' | 'truncate' | 'configure' }>
 
 /** Format for pi sessions. It is recognised by the header or, if the header is torn, by a message without Claude Code's fields. */
 export const pi: LineFormat = {
@@ -98,6 +102,9 @@ const readPi = (notes: ImportNotes, shelf: Shelf): LineReader<readonly Conversat
       actions.add({ ref: id, ...timed, ...mapped })
       const configuration = mapped.type === 'configure' ? mapped.configuration : inherited
       node = { ...node, action: id, isMessage: mapped.type === 'message', configuration }
+      if (fields['type'] === 'compaction')
+        node = { ...node, keptFrom: keptFrom(fields, node, { nodes, order }) }
+      if (isFields(fields['message'])) node = { ...node, message: editedFields(fields['message']) }
       shown = id
     }
     said.set(id, digest(fields))
@@ -133,7 +140,8 @@ const leftOut = new Map<unknown, string>([
   ['ephemeral', 'context of a single request, which pi does not replay'],
 ])
 
-const mapEntry = ({ line, fields }: FileEntry, node: Node, context: Context): Mapped | undefined => {
+const mapEntry = (entry: FileEntry, node: Node, context: Context): Mapped | undefined => {
+  const { line, fields } = entry
   const { notes } = context
   const type = String(fields['type'])
   switch (type) {
@@ -151,6 +159,8 @@ const mapEntry = ({ line, fields }: FileEntry, node: Node, context: Context): Ma
       return check(line, branchMessage(String(fields['summary'])), type, context)
     case 'compaction':
       return compact(fields, node, context)
+    case 'context_edit':
+      return edit(entry, node, context)
     default:
       notes.leftOut(type, leftOut.get(type) ?? 'an unknown kind')
       return undefined
@@ -205,12 +215,10 @@ const configure = (
  * found.
  */
 const compact = (fields: Fields, node: Node, { nodes, order, notes }: Context): Mapped | undefined => {
-  const { summary, tokensBefore, firstKeptEntryId, firstKeptEntryIndex } = fields
-  const path = pathTo(node.parent)
-  const kept = nodes.get(stringOf(firstKeptEntryId) ?? '') ?? order[Number(firstKeptEntryIndex)]
-  const isKept = kept !== undefined && path.includes(kept)
+  const { summary, tokensBefore } = fields
+  const kept = keptFrom(fields, node, { nodes, order })
   // An action among them that an earlier compaction hides stands for that compaction.
-  const hidden = path.filter(({ isMessage, index }) => isMessage && (!isKept || index < kept.index))
+  const hidden = pathTo(node.parent).filter(({ isMessage, index }) => isMessage && index < kept)
   const [first, last] = [hidden[0], hidden.at(-1)]
   if (!first || !last) {
     notes.leftOut('compaction', 'it hides no message')
@@ -224,6 +232,47 @@ const compact = (fields: Fields, node: Node, { nodes, order, notes }: Context): 
     method: 'client',
     ...(typeof tokensBefore === 'number' && { origin: { usage: { tokens_before: tokensBefore } } }),
   }
+}
+
+/** Returns the index of the first entry that a compaction kept; its own if it kept none. */
+const keptFrom = (
+  { firstKeptEntryId, firstKeptEntryIndex }: Fields,
+  { index, parent }: Node,
+  { nodes, order }: Omit<Context, 'notes'>,
+): number => {
+  const kept = nodes.get(stringOf(firstKeptEntryId) ?? '') ?? order[Number(firstKeptEntryIndex)]
+  return kept && pathTo(parent).includes(kept) ? kept.index : index
+}
+
+const editedFields = ({ role, toolCallId, isError }: Fields): Fields => ({ role, toolCallId, isError })
+const editedRoles = new Set<unknown>(['user', 'assistant', 'toolResult', 'custom', 'hookMessage'])
+
+/** Returns the action for an edit of what the model sees of a message: none of it, or other content. */
+const edit = ({ line, fields }: FileEntry, node: Node, { nodes, notes }: Context): Mapped | undefined => {
+  const { type, targetId, replacement } = fields
+  const target = nodes.get(stringOf(targetId) ?? '')
+  const path = pathTo(node.parent)
+  const compaction = path.findLast((each) => each.keptFrom !== undefined)
+  const isShown = target?.isMessage && path.includes(target) && target.index >= (compaction?.keptFrom ?? 0)
+  const { role = 'custom', toolCallId, isError } = target?.message ?? {}
+  if (!isShown || (replacement !== null && !editedRoles.has(role))) {
+    notes.leftOut(String(type), 'it edits no message that the model sees')
+    return undefined
+  }
+  const covers = { first: target.id, last: target.id }
+  if (replacement === null) {
+    notes.mapped(String(type))
+    return { type: 'truncate', covers }
+  }
+  const content = blocksOf(isFields(replacement) ? replacement['content'] : undefined)
+  const message: Message = {
+    role: role === 'assistant' ? 'assistant' : 'user',
+    content: role === 'toolResult' ? [resultOf({ toolCallId, content, isError })] : content,
+  }
+  const problem = messageProblem(message)
+  if (problem !== undefined) return bad(line, problem, notes)
+  notes.mapped(String(type))
+  return { type: 'condense', covers, summary: [message], method: 'client' }
 }
 
 const pathTo = (node: Node | undefined): readonly Node[] => {

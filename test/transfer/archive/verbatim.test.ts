@@ -1,4 +1,5 @@
-import { openStore } from 'palimpsest'
+import { readFileSync } from 'node:fs'
+import { type ConversationEvent, openStore } from 'palimpsest'
 import { describe, expect, test } from 'vitest'
 import { fieldsOf, messagesOf } from '../../../src/projections/effective.ts'
 import type { Item } from '../../../src/projections/effective.ts'
@@ -64,5 +65,36 @@ describe('a session that is continued in its own program', () => {
     expect([await wayAt(), await wayAt(early)]).toEqual(['rendered', 'verbatim'])
     await chat.erase({ positions: [await chat.position()] })
     expect(await wayAt(early)).toBe('rendered')
+  })
+
+  const imported = async (file: string) => {
+    const text = readFileSync(new URL(`../../samples/clients/${file}`, import.meta.url), 'utf8')
+    const store = await opened('memory:')
+    const { conversations } = await store.importSession({ file, text })
+    const chat = store.conversation(conversations[0]?.id ?? '')
+    const events: ConversationEvent[] = []
+    for await (const event of chat.events({})) events.push(event)
+    return { chat, events }
+  }
+
+  test('of Codex has the lines up to the next message, so that Codex does not repeat the environment', async () => {
+    const { chat, events } = await imported('codex.session.jsonl')
+    const at = events.find(({ type }) => type === 'Condensed')?.position
+    const { way, lines } = await chat.session({ format: 'codex', at, cwd: '/' })
+    const types = [...lines].map((line) => (JSON.parse(line) as { readonly type: string }).type)
+    expect(way).toBe('verbatim')
+    expect(types.slice(types.indexOf('compacted'))).toContain('turn_context')
+    expect(types.at(-1)).not.toBe('response_item')
+  })
+
+  test('of pi is copied also after a reply that failed, which pi does not send', async () => {
+    const { chat, events } = await imported('pi.session.jsonl')
+    const failed = events.find(({ type, data }) => type === 'MessageAppended' && data.content.length === 0)
+    const at = failed?.position ?? -1
+    const waysAt = [at, at + 1, at + 2].map(
+      async (each) => (await chat.session({ format: 'pi', at: each, cwd: '/' })).way,
+    )
+    expect(events[at + 1]?.type).toBe('Truncated')
+    expect(await Promise.all(waysAt)).toEqual(['verbatim', 'verbatim', 'verbatim'])
   })
 })

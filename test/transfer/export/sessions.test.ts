@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Conversation, openStore, unknownBlock } from '../../../src/index.ts'
+import { type AnyBlock, type Conversation, openStore, unknownBlock } from '../../../src/index.ts'
 import type { SessionFormatName } from '../../../src/transfer/formats/plan.ts'
 import { clients, clientNamed } from '../../../src/transfer/formats/sessions/clients.ts'
 import { type SessionExport, writeSession } from '../../../src/transfer/formats/sessions/write-session.ts'
@@ -297,4 +297,65 @@ test('a client is named by its name or its program', () => {
   expect(clientNamed('claude')?.name).toBe('claude-code')
   expect(clientNamed('Codex')?.name).toBe('codex')
   expect(clientNamed('cursor')).toBe(undefined)
+})
+
+test('items that only Codex knows are in a rendered session of Codex as they came', async () => {
+  const message = (role: string, text: string): Fields => {
+    const type = role === 'user' ? 'input_text' : 'output_text'
+    return { type: 'message', role, content: [{ type, text }] }
+  }
+  const searched = { type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'q' } }
+  const call = { type: 'tool_search_call', call_id: 't', execution: 'client', arguments: { query: 'mail' } }
+  const output = {
+    type: 'tool_search_output',
+    call_id: 't',
+    execution: 'client',
+    status: 'completed',
+    tools: [],
+  }
+  const compacted = { type: 'compaction', encrypted_content: 'gAAA' }
+  const line = (type: string, payload: Fields): string => JSON.stringify({ type, payload })
+  const items = (all: readonly Fields[]): readonly string[] => all.map((item) => line('response_item', item))
+  const text = [
+    line('session_meta', { id: 'c', cwd: '/' }),
+    ...items([message('user', 'hidden'), message('assistant', 'hidden')]),
+    line('compacted', { message: '', replacement_history: [message('user', 'first'), compacted] }),
+    ...items([message('user', 'then'), searched, message('assistant', 'found')]),
+    ...items([message('user', 'again'), call, output, message('assistant', 'done')]),
+  ]
+  const store = await openStore('memory:')
+  await store.importSession({ file: 'c.jsonl', text: text.join('\n') })
+  const chat = store.conversation('c')
+  await chat.append({ role: 'user', content: 'here' })
+  const options = { cwd: '/home/dana/my project' }
+  const { way, lines, lost } = await chat.session({ format: 'codex', ...options })
+  expect([way, lost]).toEqual(['rendered', []])
+  const written = parse(lines).flatMap(({ type, payload }) =>
+    type === 'response_item' ? [payload as Fields] : [],
+  )
+  expect(written).toEqual([
+    message('user', 'first'),
+    compacted,
+    message('user', 'then'),
+    searched,
+    message('assistant', 'found'),
+    message('user', 'again'),
+    call,
+    output,
+    message('assistant', 'done'),
+    message('user', 'here'),
+  ])
+  const again = await store.importSession({
+    file: 'd.jsonl',
+    text: [line('session_meta', { id: 'd' }), ...items(written)].join('\n'),
+  })
+  const blocks = (await store.conversation(again.conversations[0]?.id ?? '').effective()).flatMap((item) =>
+    item.kind === 'message' ? item.content : [],
+  )
+  expect(blocks.filter((block) => (block as AnyBlock).type === 'responses_item')).toEqual(
+    [compacted, searched, call, output].map((item) => ({ type: 'responses_item', item })),
+  )
+  const elsewhere = await chat.session({ format: 'pi', ...options })
+  expect(elsewhere.lost.filter(({ kind }) => kind === 'left-out')).not.toEqual([])
+  await store.close()
 })

@@ -204,3 +204,65 @@ describe('pi: compactions', () => {
     expect(contents(shown(file))).toEqual(['summary', 'c'])
   })
 })
+
+describe('pi: edits of what the model sees', () => {
+  const edit = (id: string, parent: string, targetId: string, replacement: Fields | null): Fields =>
+    entry(id, parent, 'context_edit', { targetId, replacement })
+  const compaction = (id: string, parent: string, firstKeptEntryId: string): Fields =>
+    entry(id, parent, 'compaction', { summary: `S${id}`, firstKeptEntryId })
+  const talk = [says('a', null), says('b', 'a'), says('c', 'b')]
+  const messagesIn = (file: string): readonly unknown[] =>
+    contents(
+      shown(file).flatMap((item) => {
+        const { summary, truncated } = item as {
+          readonly summary?: readonly unknown[]
+          readonly truncated?: number
+        }
+        return truncated === undefined ? (summary ?? [item]) : []
+      }),
+    ).map((each) => (String(each).includes('compacted') ? 'summary' : each))
+  const shownAfter = (...entries: readonly Fields[]): readonly unknown[] =>
+    messagesIn(session(...talk, ...entries))
+
+  it('remove a message, or put other content in its place', () => {
+    expect(shownAfter(edit('d', 'c', 'a', null), says('e', 'd'))).toEqual(['b', 'c', 'e'])
+    expect(shownAfter(edit('d', 'c', 'b', { content: 'B' }))).toEqual(['a', 'B', 'c'])
+    expect(
+      shownAfter(edit('d', 'c', 'b', { content: [text('B')] }), edit('e', 'd', 'b', { content: 'BB' })),
+    ).toEqual(['a', 'BB', 'c'])
+  })
+
+  it('of the content of a result keep its call', () => {
+    const result = { role: 'toolResult', toolCallId: 'x', content: [text('long')], isError: true }
+    const call = { role: 'assistant', content: [{ type: 'toolCall', id: 'x', name: 'read', arguments: {} }] }
+    const file = session(
+      says('a', null),
+      says('b', 'a', call),
+      says('c', 'b', result),
+      edit('d', 'c', 'c', { content: 'short' }),
+    )
+    const content = [{ type: 'tool_result', tool_use_id: 'x', content: [text('short')], is_error: true }]
+    expect(shown(file)).toMatchObject([{}, {}, { summary: [{ role: 'user', content }] }])
+  })
+
+  it('end with a compaction, and a later one hides them', () => {
+    const edits = [edit('d', 'c', 'a', null), edit('e', 'd', 'b', { content: 'B' })]
+    expect(shownAfter(...edits, compaction('k', 'e', 'c'))).toEqual(['summary', 'c'])
+    expect(shownAfter(...edits, compaction('k', 'e', 'b'))).toEqual(['summary', 'B', 'c'])
+  })
+
+  it('of a message that is not shown are reported', () => {
+    const later = [compaction('k', 'c', 'c'), edit('d', 'k', 'a', null), edit('e', 'd', 'nowhere', null)]
+    expect(shownAfter(...later)).toEqual(['summary', 'c'])
+    const { report } = planOf({ text: session(...talk, ...later), file: 'f' })
+    const reason = 'it edits no message that the model sees'
+    expect(report.leftOut).toMatchObject([{ kind: 'context_edit', reason, count: 2 }])
+  })
+
+  it('a file that was imported before they were read is imported again from there', () => {
+    const late = session(...talk, edit('d', 'c', 'b', null), says('e', 'd'))
+    const early = session(...talk, entry('d', 'c', 'label', {}), says('e', 'd'))
+    const log = onlyLog(importFile({ text: late, file: 'f' }, importFile({ text: early, file: 'f' })))
+    expect(shownIn(log)).toEqual(shown(late))
+  })
+})

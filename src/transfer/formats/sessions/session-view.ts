@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { type Block, isBlock, textBlock } from '../../../events/blocks.ts'
 import { isFields } from '../../../events/json.ts'
 import type { Role } from '../../../events/events.ts'
@@ -15,7 +16,7 @@ export interface ViewBlock {
 
 /**
  * A message of a view. Its blocks are text, images, documents, thinking of Claude, tool calls and tool results, without fields that
- * only the API's own features use.
+ * only the API's own features use; and the program's own blocks.
  */
 export interface ViewMessage {
   readonly role: Role
@@ -43,14 +44,20 @@ const lossOfRepair: Readonly<Partial<Record<Repair['kind'], LossKind>>> = {
   'history-cut': 'left-out',
 }
 
+interface ViewOptions extends Pick<ExportOptions, 'redact' | 'withheld'> {
+  /** Type of the blocks that the program's own API knows, and that stay as they are. */
+  readonly ownBlock?: string | undefined
+}
+
 /**
  * Returns a moment of a conversation as other programs can continue it. It is rendered first, so that a request made from it is valid,
  * whatever the log contains.
  */
 export const sessionViewOf = async (
-  effective: Effective,
-  { redact, withheld }: Pick<ExportOptions, 'redact' | 'withheld'> = {},
+  given: Effective,
+  { redact, withheld, ownBlock }: ViewOptions = {},
 ): Promise<SessionView> => {
+  const { effective, blockFor } = withStandIns(given, ownBlock)
   const { messages, repairs } = await inBreaths(rendering(effective, { systemMessages: true }))
   const lost: SessionLoss[] = [...configurationLost(effective)]
   for (const { position, erased } of effective.items) {
@@ -74,6 +81,8 @@ export const sessionViewOf = async (
       .map(({ position }) => modelOf(items.get(position)))
       .find((name) => name !== undefined)
     const blocks = placed.flatMap(({ block, position }) => {
+      const own = blockFor(block)
+      if (own) return [{ block: own, position }]
       const portable = portableBlock(block, model, (kind, detail) => lost.push({ kind, position, detail }))
       return portable ? [{ block: portable, position }] : []
     })
@@ -86,6 +95,37 @@ export const sessionViewOf = async (
     })
   }
   return { messages: view, lost: distinct(lost) }
+}
+
+/** Returns a history in which texts stand for blocks of a type, because they would not be rendered, and a function that finds these. */
+const withStandIns = (effective: Effective, type: string | undefined) => {
+  const own = new Map<string, Block>()
+  const standIn = (block: Block): Block => {
+    if (block.type !== type) return block
+    const text = randomUUID()
+    own.set(text, block)
+    return textBlock(text)
+  }
+  const isOwn = (message: { readonly content: readonly Block[] }): boolean =>
+    message.content.some((block) => block.type === type)
+  const changed = <A extends { readonly content: readonly Block[] }>(message: A): A =>
+    isOwn(message) ? { ...message, content: message.content.map(standIn) } : message
+  const items = effective.items.map((item): Item => {
+    if (!messagesOf(item).some(isOwn)) return item
+    return item.kind === 'summary'
+      ? { ...item, messages: item.messages.map(changed) }
+      : item.kind === 'message'
+        ? changed(item)
+        : item
+  })
+  const blockFor = (block: Block): Block | undefined =>
+    isBlock(block, 'text') ? own.get(block.text) : undefined
+  return {
+    effective: items.some((item, index) => item !== effective.items[index])
+      ? { ...effective, items }
+      : effective,
+    blockFor,
+  }
 }
 
 interface RenderedContent {

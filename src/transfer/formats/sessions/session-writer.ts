@@ -41,13 +41,15 @@ export interface CopySession {
    * that it once did.
    */
   readonly idsRead?: (lines: readonly string[]) => ReadonlySet<string>
+  /** True to copy also the lines up to the next message: they say which parts of its environment the program has told the model. */
+  readonly copiesRest?: true
 }
 
 /** Finds the lines of a session's file after which its program showed the model a history. */
 export type FindLines = (
   file: OriginalFile,
   shown: Effective,
-  idsRead: CopySession['idsRead'],
+  copy: CopySession,
 ) => Promise<readonly string[] | undefined>
 
 /** Writes sessions of one program. */
@@ -55,6 +57,8 @@ export interface SessionWriter {
   readonly write: WriteSession
   /** Absent if the program's sessions have no lines. */
   readonly copy?: CopySession
+  /** Type of the blocks that only this program's API knows. They are written as they are. */
+  readonly ownBlock?: string
 }
 
 /**

@@ -1,4 +1,5 @@
-import { isBlock } from '../../../events/blocks.ts'
+import { type AnyBlock, isBlock } from '../../../events/blocks.ts'
+import { isFields } from '../../../events/json.ts'
 import { absentPart, type BlockPart, partOf, resultParts } from './block-parts.ts'
 import type { ViewMessage } from './session-view.ts'
 import type { Lose } from './session-loss.ts'
@@ -7,18 +8,26 @@ import { linesWriter, type SessionTarget, type SessionWriter, withFields } from 
 /** Size in bytes to which Codex cuts the output of a tool when it reads a session, unless its model allows more. */
 const longestOutput = 12_000
 
+/** Type of the blocks that hold items of the Responses API as they are. */
+const ownBlock = 'responses_item'
+
 /** Writes rollouts of Codex. */
-export const codexWriter: SessionWriter = linesWriter(
-  ({ time, id }) =>
-    `sessions/${time.slice(0, 10).replaceAll('-', '/')}/rollout-${time.slice(0, 19).replaceAll(':', '-')}-${id}.jsonl`,
-  entriesOf,
-  {
-    lineOf: (line, index, { id, cwd }) =>
-      index > 0
-        ? line
-        : withFields(line, (entry) => ({ ...entry, payload: { ...Object(entry['payload']), id, cwd } })),
-  },
-)
+export const codexWriter: SessionWriter = {
+  ...linesWriter(
+    ({ time, id }) =>
+      `sessions/${time.slice(0, 10).replaceAll('-', '/')}/rollout-${time.slice(0, 19).replaceAll(':', '-')}-${id}.jsonl`,
+    entriesOf,
+    {
+      lineOf: (line, index, { id, cwd }) =>
+        index > 0
+          ? line
+          : withFields(line, (entry) => ({ ...entry, payload: { ...Object(entry['payload']), id, cwd } })),
+      // After a compaction, for example, Codex repeats the environment unless a turn_context follows.
+      copiesRest: true,
+    },
+  ),
+  ownBlock,
+}
 
 function* entriesOf(
   messages: readonly ViewMessage[],
@@ -72,6 +81,9 @@ function* itemsOf({ role, blocks }: ViewMessage, lose: Lose): Generator<object> 
           `Codex cuts tool outputs to about ${longestOutput.toLocaleString('en')} bytes`,
         )
       yield { type: 'function_call_output', call_id: block.tool_use_id, output }
+    } else if ((block as AnyBlock).type === ownBlock && isFields(block['item'])) {
+      yield* spoken()
+      yield block['item']
     } else content.push(partAt(position)(partOf(block)))
   }
   yield* spoken()

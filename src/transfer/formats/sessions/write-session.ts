@@ -47,14 +47,12 @@ export const sessionFrom = async (
   client: SessionClient,
   { cwd = '/', redact, withheld = new Map(), original, findLines }: SessionSource,
 ): Promise<SessionExport> => {
-  const [view, { write, copy }] = await Promise.all([
-    sessionViewOf(effective, { redact, withheld }),
-    client.load(),
-  ])
+  const { write, copy, ownBlock } = await client.load()
+  const view = await sessionViewOf(effective, { redact, withheld, ownBlock })
   const messages = view.messages.length
   const target = { id: newSessionId(), cwd, time: new Date().toISOString() }
   const file = copy && findLines && !redact && withheld.size === 0 ? await original() : undefined
-  const lines = file?.format === client.name ? await findLines?.(file, effective, copy?.idsRead) : undefined
+  const lines = copy && file?.format === client.name ? await findLines?.(file, effective, copy) : undefined
   const written = { ...write(view, target), messages }
   if (!copy || !lines) return written
   const lost = written.lost.filter(({ kind }) => kind === 'output-cut' || kind === 'tool-renamed')
