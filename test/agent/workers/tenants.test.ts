@@ -10,8 +10,12 @@ describe('workers with a policy', () => {
   test('never have more steps of a tenant in progress than its limit, although each claims by itself', async () => {
     let calls = 0
     let most = 0
+    // The first call lasts until another has begun, however slow the store is.
+    const other = Promise.withResolvers<void>()
     const { store, worker, taken } = await scene(async () => {
       most = Math.max(most, ++calls)
+      if (calls > 1) other.resolve()
+      await other.promise
       await sleep(5)
       calls--
       return { content: [text('Yes.')] }
