@@ -8,7 +8,10 @@ const wholeText = z.string().regex(/^-?\d{1,16}$/, { error: 'must be a whole num
 /** Makes the schema of an integer, given as text, from `least` through `most`. */
 export const whole = (least: number, most = Number.MAX_SAFE_INTEGER) =>
   wholeText.transform(Number).pipe(z.int().min(least).max(most))
-export const flag = z.enum(['true', 'false']).transform((text) => text === 'true')
+export const flag = z
+  .enum(['true', 'false'])
+  .transform((text) => text === 'true')
+  .pipe(z.boolean())
 
 export const ofConversation = z.strictObject({ id: conversationIdSchema })
 export const ofCall = ofConversation.extend({

@@ -90,6 +90,7 @@ export const commands = route({
   body: commandShape,
   answers: { 200: z.union([writtenShape, previewShape]) },
   headers: ['If-Match'],
+  sends: ['ETag', 'Location'],
   errors: [
     'PreconditionRequired',
     'StaleContext',

@@ -86,6 +86,7 @@ export const list = route({
       items: z.array(listedShape),
     }),
   },
+  sends: ['Link'],
   errors: ['NotFound'],
   handle: async ({ query, store }) => {
     const isOwn = query.cursor === undefined || !query.cursor.startsWith(unindexed)
@@ -170,6 +171,7 @@ export const get = route({
   scope: 'read',
   params: ofConversation,
   answers: { 200: conversationShape },
+  sends: ['ETag'],
   errors: ['ConversationNotFound'],
   handle: async ({ params: { id }, store }) => {
     const chat = store.conversation(id)
@@ -227,6 +229,7 @@ export const create = route({
       error: 'set either messages or from',
     }),
   answers: { 201: z.object({ id: conversationIdSchema, position: z.int() }) },
+  sends: ['ETag', 'Location'],
   errors: ['CommandReused', 'ConversationExists', 'ConversationNotFound', 'OutOfRange', 'EventTooLarge'],
   handle: async ({ body, headers, identity: { actor, by }, store, book }) => {
     const commandId = commandIdOf(body.commandId, headers)

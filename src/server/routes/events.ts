@@ -93,6 +93,7 @@ export const events = route({
   media: ['text/event-stream'],
   message: conversationMessage,
   headers: ['Last-Event-ID'],
+  sends: ['ETag', 'Link'],
   errors: ['ConversationNotFound'],
   handle: async ({ params, query, headers, store, leaving, heartbeat }) => {
     const chat = store.conversation(params.id)
@@ -174,6 +175,7 @@ export const oneEvent = route({
   scope: 'read',
   params: ofConversation.extend({ position: whole(0) }),
   answers: { 200: eventShape },
+  sends: ['ETag'],
   errors: ['ConversationNotFound', 'OutOfRange'],
   handle: async ({ params, store }) => {
     const chat = store.conversation(params.id)

@@ -48,6 +48,7 @@ export const exported = route({
   }),
   answers: {},
   media: ['application/octet-stream'],
+  sends: ['Content-Disposition', 'Palimpsest-Export'],
   errors: ['ConversationNotFound', 'OutOfRange', 'SecretsFound', 'TooLong', 'Overloaded'],
   handle: ({ params: { id }, body, leaving, ...source }) => fileOf(id, body, source, leaving),
 })
@@ -78,6 +79,7 @@ export const download = route({
   }),
   answers: {},
   media: ['application/octet-stream'],
+  sends: ['Content-Disposition', 'Palimpsest-Export'],
   errors: ['ConversationNotFound', 'OutOfRange', 'SecretsFound', 'TooLong', 'Overloaded'],
   handle: ({ params: { id }, query: { redact, withhold, ...query }, leaving, ...source }) =>
     fileOf(

@@ -32,6 +32,7 @@ export const outline = route({
     to: whole(0).optional().describe('Last position, inclusive. Default: the last one'),
   }),
   answers: { 200: outlineShape },
+  sends: ['ETag', 'Link'],
   errors: notFound,
   handle: async ({ params: { id }, query, store }) => {
     const outlined = await store.catalogue.outline(id, query)
@@ -51,6 +52,7 @@ export const overview = route({
   params: ofConversation,
   query: z.strictObject({ buckets: whole(1, 10_000).default(1_200) }),
   answers: { 200: bucketsShape },
+  sends: ['ETag'],
   errors: notFound,
   handle: async ({ params: { id }, query, store }) => ({
     isTagged: true,
@@ -79,6 +81,7 @@ export const hidden = route({
   scope: 'read',
   params: ofConversation.extend({ marker: whole(0) }),
   answers: { 200: hiddenShape },
+  sends: ['ETag'],
   errors: [...notFound, 'NotFound'],
   handle: async ({ params: { id, marker }, store }) => {
     const found = await store.catalogue.hidden(id, marker)
@@ -109,6 +112,7 @@ export const hiddenBy = route({
       items: z.array(hiddenShape).describe('The markers that hide something, in the requested order'),
     }),
   },
+  sends: ['ETag', 'Link'],
   errors: notFound,
   handle: async ({ params: { id }, query: { markers }, store }) => ({
     isTagged: true,
