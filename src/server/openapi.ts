@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { statusesOf, type Tag, titleOf } from './problem.ts'
+import { writableFormats } from '../transfer/formats/registry.ts'
 import type { Route, SentHeader } from './route.ts'
 import { sessionBody, sessionShape } from './shapes/session.ts'
 import { problemShape } from './shapes/problem.ts'
@@ -161,6 +162,8 @@ export const openApi = (routes: readonly Route[], base: string): Json => {
   const paths: Record<string, Record<string, Json>> = {}
   for (const route of [...routes, ...sessionRoutes])
     (paths[`${base}${route.path}`] ??= {})[route.method] = operation(route)
+  // Formats can be registered while the program runs.
+  schemas['ExportFormat'] = { type: 'string', enum: ['html', 'md', ...writableFormats()] }
   return {
     openapi: '3.1.1',
     info: {
@@ -224,7 +227,7 @@ const headerParameter = (name: keyof typeof requestHeaders): Json => ({
 })
 
 const forms: Partial<Record<keyof typeof requestHeaders, Json>> = {
-  'If-Match': { pattern: '^(\\*|"r-?\\d{1,15}(\\.[^"]{1,64})?")$' },
+  'If-Match': { pattern: '^(\\*|"r(-1|\\d{1,15})(\\.[^"]{1,64})?")$' },
   'Idempotency-Key': { minLength: 1, maxLength: 1_000, pattern: '^[!-~]+$' },
 }
 

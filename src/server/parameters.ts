@@ -17,7 +17,7 @@ export const ofConversation = z.strictObject({ id: conversationIdSchema })
 export const ofCall = ofConversation.extend({
   call: z
     .string()
-    .regex(/^p?\d{1,15}$/, {
+    .regex(/^(p\d{1,15}|[1-9]\d{0,14})$/, {
       error: 'must be the number of a call, or p followed by the position of a reply',
     })
     .describe('Number of the call; for a reply without a receipt, `p` followed by its position: p17'),

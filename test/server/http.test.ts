@@ -742,7 +742,11 @@ describe('the document', () => {
       )
     expect(headersOf('/events', 'get')).toEqual(['Last-Event-ID'])
     expect(headersOf('/conversations/{id}/events', 'get')).toEqual(['Last-Event-ID', 'If-None-Match'])
-    expect(headersOf('/conversations/{id}/events/{position}/blocks/{index}', 'get')).toEqual(['If-None-Match', 'Range', 'If-Range'])
+    expect(headersOf('/conversations/{id}/events/{position}/blocks/{index}', 'get')).toEqual([
+      'If-None-Match',
+      'Range',
+      'If-Range',
+    ])
     expect(headersOf('/conversations/{id}/turns', 'post')).toEqual(['If-Match', 'Last-Event-ID'])
     expect(headersOf('/conversations/{id}/commands', 'post')).toEqual(['If-Match', 'Idempotency-Key'])
     expect(Object.keys(paths['/api/v1/session'] ?? {})).toEqual(['get', 'post'])

@@ -4,7 +4,9 @@ import * as fc from 'fast-check'
 
 export interface Schema {
   readonly $ref?: string
-  readonly type?: string
+  readonly type?: string | readonly string[]
+  readonly not?: object
+  readonly format?: string
   readonly const?: unknown
   readonly enum?: readonly unknown[]
   readonly anyOf?: readonly Schema[]
@@ -21,6 +23,7 @@ export interface Schema {
   readonly minimum?: number
   readonly maximum?: number
   readonly exclusiveMinimum?: number
+  readonly exclusiveMaximum?: number
   readonly pattern?: string
   readonly minLength?: number
   readonly maxLength?: number
@@ -53,6 +56,8 @@ export const valuesOf = (
     if (schema.examples) return fc.constantFrom(...schema.examples)
     if (schema.$ref !== undefined) return referred(schema.$ref.split('/').at(-1) as string)
     if ('const' in schema) return fc.constant(schema.const)
+    if (typeof schema.type === 'object')
+      return fc.oneof(...schema.type.map((type) => of({ ...schema, type })))
     if (schema.enum) return fc.constantFrom(...schema.enum)
     const either = schema.anyOf ?? schema.oneOf
     if (either) return fc.oneof({ depthSize: 'small', withCrossShrink: true }, ...either.map(of))
@@ -77,18 +82,23 @@ export const valuesOf = (
         return fc.double({
           min: schema.minimum ?? schema.exclusiveMinimum ?? -1e9,
           minExcluded: schema.minimum === undefined,
-          max: schema.maximum ?? 1e9,
+          max: schema.maximum ?? schema.exclusiveMaximum ?? 1e9,
+          maxExcluded: schema.maximum === undefined,
           noNaN: true,
         })
       case 'string': {
-        const { minLength = 0, maxLength = 30, pattern = '' } = schema
+        const { minLength = 0, maxLength = Infinity, pattern = '' } = schema
         const matches = new RegExp(pattern, 'u')
         // Looking ahead is for the check alone.
         const plain = pattern.replaceAll(/\(\?[=!][^()]*\)/g, '')
         return fc
           .oneof(
             plain === ''
-              ? fc.string({ unit: 'grapheme', minLength, maxLength: Math.max(minLength, Math.min(maxLength, 30)) })
+              ? fc.string({
+                  unit: 'grapheme',
+                  minLength,
+                  maxLength: Math.max(minLength, Math.min(maxLength, 30)),
+                })
               : fc.stringMatching(new RegExp(plain, 'u')),
           )
           .filter((text) => text.length >= minLength && text.length <= maxLength && matches.test(text))
@@ -103,12 +113,20 @@ export const valuesOf = (
       case 'object': {
         const { properties = {}, required = [], additionalProperties: more } = schema
         const named = fc.record(
-          Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, of(one)])),
+          Object.fromEntries(
+            Object.entries(properties).flatMap(([name, one]) => (one.not ? [] : [[name, of(one)]])),
+          ),
           { requiredKeys: [...required] },
         )
         if (more === undefined || more === false) return named
-        const names = schema.propertyNames ? (of(schema.propertyNames) as fc.Arbitrary<string>) : fc.string({ maxLength: 8 })
-        const others = fc.dictionary(names, more === true ? json : of(more), { maxKeys: 2 })
+        const names = schema.propertyNames
+          ? (of(schema.propertyNames) as fc.Arbitrary<string>)
+          : fc.string({ maxLength: 8 })
+        const others = fc.dictionary(
+          names.filter((name) => !(name in properties)),
+          more === true ? json : of(more),
+          { maxKeys: 2 },
+        )
         return fc.tuple(others, named).map(([other, own]) => Object.assign(other, own) as unknown)
       }
       default:

@@ -16,6 +16,7 @@ const slice = 64 * 1024
 const format = z
   .string()
   .max(100)
+  .meta({ id: 'ExportFormat' })
   .describe(
     'palimpsest, anthropic, markdown (or md), html, atif, vcon, prov, claude-code, codex, pi, opencode, or a registered one',
   )

@@ -104,7 +104,7 @@ export const hiddenBy = route({
     markers: z
       .string()
       .transform((text) => text.split(','))
-      .pipe(z.array(whole(0)).max(mostMarkers))
+      .pipe(z.array(whole(0)).min(1).max(mostMarkers))
       .describe(`At most ${mostMarkers} positions, separated by commas`),
   }),
   answers: {
@@ -112,7 +112,7 @@ export const hiddenBy = route({
       items: z.array(hiddenShape).describe('The markers that hide something, in the requested order'),
     }),
   },
-  sends: ['ETag', 'Link'],
+  sends: ['ETag'],
   errors: notFound,
   handle: async ({ params: { id }, query: { markers }, store }) => ({
     isTagged: true,
@@ -120,10 +120,15 @@ export const hiddenBy = route({
   }),
 })
 
+const lengths = 'must have 3 to 500 characters'
 const wanted = {
-  q: z.string().max(1_000).describe('Text to find, 3 to 500 characters, verbatim except for case'),
+  q: z
+    .string()
+    .min(3, { error: lengths })
+    .max(500, { error: lengths })
+    .describe('Text to find, verbatim except for case'),
   limit: whole(1, 1_000).default(20),
-  cursor: z.string().max(300).optional().describe('`next` of the previous page'),
+  cursor: z.string().max(300).meta({ format: 'cursor' }).optional().describe('`next` of the previous page'),
 }
 
 interface Wanted extends Pick<SearchOptions, 'limit' | 'cursor'> {
@@ -154,6 +159,7 @@ export const search = route({
   scope: 'read',
   query: z.strictObject(wanted),
   answers: { 200: foundShape },
+  sends: ['Link'],
   handle: ({ query, store }) => found(query, (q, options) => store.catalogue.search(q, options)),
 })
 
@@ -167,6 +173,7 @@ export const searchIn = route({
   params: ofConversation,
   query: z.strictObject(wanted),
   answers: { 200: foundInShape },
+  sends: ['Link'],
   errors: ['ConversationNotFound'],
   handle: ({ params: { id }, query, store }) =>
     found(query, (q, options) => store.catalogue.search(q, { ...options, conversation: id })),
