@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { statusesOf, type Tag, titleOf } from './problem.ts'
-import type { Route } from './route.ts'
+import { writableFormats } from '../transfer/formats/registry.ts'
+import type { Route, SentHeader } from './route.ts'
 import { sessionBody, sessionShape } from './shapes/session.ts'
 import { problemShape } from './shapes/problem.ts'
 
@@ -51,10 +52,17 @@ export const openApi = (routes: readonly Route[], base: string): Json => {
           required: isRequired,
           ...(description !== undefined && { description }),
           schema: its,
+          // Several values are one text with commas between them.
+          ...(its['type'] === 'array' && { style: 'form', explode: false }),
         }
       })
     })
 
+  const headersOf = (names: readonly (keyof typeof responseHeaders)[]): Json => ({
+    headers: Object.fromEntries(
+      names.map((name) => [name, { description: responseHeaders[name], schema: { type: 'string' } }]),
+    ),
+  })
   const json = (schema: Json): Json => ({ 'application/json': { schema } })
   const problem = { 'application/problem+json': { schema: jsonSchema(problemShape, 'output') } }
 
@@ -73,8 +81,17 @@ export const openApi = (routes: readonly Route[], base: string): Json => {
       path,
       message,
       headers = [],
+      sends = [],
     } = route
     const isSession = path === sessionPath
+    const always: readonly (SentHeader | MeantHeader)[] = [
+      ...(isRanged ? (['Accept-Ranges'] as const) : []),
+      ...(Object.keys(answers).length > 0 ? (['Palimpsest-Access'] as const) : []),
+      ...(repeats ? (['Idempotency-Replayed'] as const) : []),
+      ...(isSession && body ? (['Set-Cookie'] as const) : []),
+      ...sends,
+    ]
+    const isConditional = method === 'get' && sends.includes('ETag')
     const reused: readonly Tag[] = repeats ? ['CommandReused'] : []
     const refusals = [
       ...anyRequest,
@@ -95,31 +112,47 @@ export const openApi = (routes: readonly Route[], base: string): Json => {
     )
     const given = Object.entries(answers).map(([status, schema]) => [
       status,
-      { description: 'done', content: { ...json(jsonSchema(schema, 'output')), ...stream } },
+      {
+        description: 'done',
+        ...headersOf(always),
+        content: { ...json(jsonSchema(schema, 'output')), ...stream },
+      },
     ])
-    const all =
-      given.length > 0 ? given : [['200', { description: isRanged ? 'whole' : 'a stream', content: stream }]]
+    const hasJson = given.length > 0
+    const streamed = { description: isRanged ? 'whole' : 'a stream', ...headersOf(always), content: stream }
     return {
       operationId: name,
       summary,
       security: isSession && body ? [] : [{ token: [scope] }, { session: [] }],
       parameters: [
         ...parameters(route),
-        ...headers.map((header) => headerParameters[header]),
-        ...(repeats ? [idempotencyKey] : []),
+        ...[...headers, ...(isConditional ? (['If-None-Match'] as const) : [])].map((name) =>
+          headerParameter(name),
+        ),
+        ...(isRanged ? [headerParameter('Range'), headerParameter('If-Range')] : []),
+        ...(repeats ? [headerParameter('Idempotency-Key')] : []),
       ],
       ...(body && { requestBody: { required: true, content: json(jsonSchema(body, 'input')) } }),
       responses: {
-        ...Object.fromEntries(all),
-        ...(isRanged && { 206: { description: 'The requested range', content: stream } }),
-        ...(method === 'get' &&
-          !isSession && {
-            304: { description: 'Not modified: the ETag is the one in If-None-Match' },
-          }),
+        ...(hasJson ? Object.fromEntries(given) : { 200: streamed }),
+        ...(isRanged && {
+          206: {
+            description: 'The requested range',
+            ...headersOf(['Content-Range', ...always]),
+            content: stream,
+          },
+        }),
+        ...(isConditional && {
+          304: { description: 'Not modified: the ETag is the one in If-None-Match', ...headersOf(always) },
+        }),
         ...Object.fromEntries(
           statusesOf(refusals).map((status) => [
             status,
-            { description: tagsOf(refusals, status), content: problem },
+            {
+              description: tagsOf(refusals, status),
+              ...headersOf(headersOfStatus[status] ?? []),
+              content: problem,
+            },
           ]),
         ),
       },
@@ -129,6 +162,8 @@ export const openApi = (routes: readonly Route[], base: string): Json => {
   const paths: Record<string, Record<string, Json>> = {}
   for (const route of [...routes, ...sessionRoutes])
     (paths[`${base}${route.path}`] ??= {})[route.method] = operation(route)
+  // Formats can be registered while the program runs.
+  schemas['ExportFormat'] = { type: 'string', enum: ['html', 'md', 'original', ...writableFormats()] }
   return {
     openapi: '3.1.1',
     info: {
@@ -171,30 +206,65 @@ const sessionRoutes: readonly Omit<Route, 'handle'>[] = [
   },
 ]
 
-const headerParameters: Readonly<Record<NonNullable<Route['headers']>[number], Json>> = {
-  'If-Match': {
-    name: 'If-Match',
-    in: 'header',
-    required: false,
-    description:
-      'ETag of the conversation on which the request is based, in place of `after`; `*`: any state. If an event was recorded since, the request is refused',
-    schema: { type: 'string' },
-  },
-  'Last-Event-ID': {
-    name: 'Last-Event-ID',
-    in: 'header',
-    required: false,
-    description: 'For an event stream: the last `id` that was received, after which the stream continues',
-    schema: { type: 'string' },
-  },
-}
+/** Request headers, with what they mean. */
+const requestHeaders = {
+  'If-Match':
+    'ETag of the conversation on which the request is based, in place of `after`; `*`: any state. If an event was recorded since, the request is refused',
+  'Last-Event-ID': 'For an event stream: the last `id` that was received, after which the stream continues',
+  'If-None-Match':
+    'ETags of responses that the caller has: if the response has one of them, it is a 304 without a body',
+  Range: 'Range of bytes to return, such as `bytes=0-999`',
+  'If-Range': 'ETag of the content of which `Range` is a part: for other content, all of it is returned',
+  'Idempotency-Key': 'Key that makes the request idempotent: a repetition changes nothing',
+} as const
 
-const idempotencyKey: Json = {
-  name: 'Idempotency-Key',
+const headerParameter = (name: keyof typeof requestHeaders): Json => ({
+  name,
   in: 'header',
   required: false,
-  description: 'Key that makes the request idempotent: a repetition changes nothing',
-  schema: { type: 'string' },
+  description: requestHeaders[name],
+  schema: { type: 'string', ...forms[name] },
+})
+
+const forms: Partial<Record<keyof typeof requestHeaders, Json>> = {
+  'If-Match': { pattern: '^(\\*|"r(-1|\\d{1,15})(\\.[^"]{1,64})?")$' },
+  'Idempotency-Key': { minLength: 1, maxLength: 1_000, pattern: '^[!-~]+$' },
+}
+
+/** Headers of responses, with what they contain. */
+const responseHeaders: Readonly<Record<SentHeader | MeantHeader, string>> = {
+  ETag: 'Tag of this state of what was read, for `If-None-Match`; of a conversation, also for `If-Match`',
+  Link: 'URLs of the next page and of the one before, as in RFC 8288',
+  Location: 'URL of the new conversation',
+  'Content-Disposition': 'Name of the file',
+  'Palimpsest-Export': 'JSON of what was left out: `withheld`, `repeated`, `redacted`',
+  'Palimpsest-Evidence': 'JSON of what the bundle contains',
+  'Palimpsest-Receipt':
+    'How well the request is proven: `verified`, `differs`, `erased`, `missing`, `reconstructed` or `pending`',
+  'Palimpsest-Digest': 'SHA-256 digest in the receipt',
+  'Palimpsest-Difference': 'Where the request first differs from the receipt',
+  'Palimpsest-Betas': 'Beta features of the call, separated by commas',
+  'Idempotency-Replayed': '`true`: the command was carried out before, and this is the response that it had',
+  'Set-Cookie': 'Cookie of the session',
+  'Palimpsest-Access': 'Scopes of the caller, and `read-only` on such a server',
+  'Accept-Ranges': '`bytes`: the response accepts `Range`',
+  'Content-Range': 'Range of bytes in the body, and the size of the whole',
+  'Retry-After': 'Seconds after which to try again',
+  'WWW-Authenticate': '`Bearer`: the kind of token that is needed',
+}
+type MeantHeader =
+  | 'Idempotency-Replayed'
+  | 'Set-Cookie'
+  | 'Palimpsest-Access'
+  | 'Accept-Ranges'
+  | 'Content-Range'
+  | 'Retry-After'
+  | 'WWW-Authenticate'
+
+const headersOfStatus: Readonly<Record<number, readonly MeantHeader[]>> = {
+  401: ['WWW-Authenticate'],
+  416: ['Content-Range'],
+  503: ['Retry-After'],
 }
 
 const tagsOf = (tags: readonly Tag[], status: number): string =>

@@ -8,13 +8,16 @@ const wholeText = z.string().regex(/^-?\d{1,16}$/, { error: 'must be a whole num
 /** Makes the schema of an integer, given as text, from `least` through `most`. */
 export const whole = (least: number, most = Number.MAX_SAFE_INTEGER) =>
   wholeText.transform(Number).pipe(z.int().min(least).max(most))
-export const flag = z.enum(['true', 'false']).transform((text) => text === 'true')
+export const flag = z
+  .enum(['true', 'false'])
+  .transform((text) => text === 'true')
+  .pipe(z.boolean())
 
 export const ofConversation = z.strictObject({ id: conversationIdSchema })
 export const ofCall = ofConversation.extend({
   call: z
     .string()
-    .regex(/^p?\d{1,15}$/, {
+    .regex(/^(p\d{1,15}|[1-9]\d{0,14})$/, {
       error: 'must be the number of a call, or p followed by the position of a reply',
     })
     .describe('Number of the call; for a reply without a receipt, `p` followed by its position: p17'),

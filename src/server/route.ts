@@ -73,6 +73,19 @@ export type SseStream = AsyncGenerator<string, void>
 
 export type RouteResponse = JsonResponse | ByteResponse | Flow | SseStream
 
+/** Headers that only some operations send. */
+export type SentHeader =
+  | 'ETag'
+  | 'Link'
+  | 'Location'
+  | 'Content-Disposition'
+  | 'Palimpsest-Export'
+  | 'Palimpsest-Evidence'
+  | 'Palimpsest-Receipt'
+  | 'Palimpsest-Digest'
+  | 'Palimpsest-Difference'
+  | 'Palimpsest-Betas'
+
 export interface Route<
   P extends Fields = Fields,
   Q extends Fields = Fields,
@@ -102,6 +115,8 @@ export interface Route<
   readonly repeats?: 'found' | 'kept'
   /** Request headers that the operation reads, besides `Idempotency-Key`. */
   readonly headers?: readonly ('If-Match' | 'Last-Event-ID')[]
+  /** Headers of the response besides those of every response of its kind (`ETag` of what is read, `Content-Range` of a range). */
+  readonly sends?: readonly SentHeader[]
   /** Schema of a message, if the operation streams events. */
   readonly message?: z.ZodType
   /** Tags of errors that the operation may cause, in addition to those of every request. */

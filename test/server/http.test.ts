@@ -749,7 +749,12 @@ describe('the document', () => {
         parameter.in === 'header' ? parameter.name : [],
       )
     expect(headersOf('/events', 'get')).toEqual(['Last-Event-ID'])
-    expect(headersOf('/conversations/{id}/events', 'get')).toEqual(['Last-Event-ID'])
+    expect(headersOf('/conversations/{id}/events', 'get')).toEqual(['Last-Event-ID', 'If-None-Match'])
+    expect(headersOf('/conversations/{id}/events/{position}/blocks/{index}', 'get')).toEqual([
+      'If-None-Match',
+      'Range',
+      'If-Range',
+    ])
     expect(headersOf('/conversations/{id}/turns', 'post')).toEqual(['If-Match', 'Last-Event-ID'])
     expect(headersOf('/conversations/{id}/commands', 'post')).toEqual(['If-Match', 'Idempotency-Key'])
     expect(Object.keys(paths['/api/v1/session'] ?? {})).toEqual(['get', 'post'])

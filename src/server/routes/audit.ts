@@ -155,6 +155,7 @@ export const evidence = route({
   }),
   answers: {},
   media: ['application/zip'],
+  sends: ['Content-Disposition', 'Palimpsest-Evidence'],
   errors: ['ConversationNotFound', 'CallOutOfRange', 'SecretsFound', 'TooLong', 'Overloaded'],
   handle: ({ params: { id }, body, store, identity: { by }, leaving }) =>
     inTurn(leaving, async () =>

@@ -57,6 +57,7 @@ export const block = route({
     'application/octet-stream',
   ],
   isRanged: true,
+  sends: ['ETag'],
   errors: ['ConversationNotFound', 'RangeNotSatisfiable'],
   handle: async ({ params: { id, position, index }, query, store }) => {
     const event = await eventAt(store.conversation(id), position)
@@ -85,6 +86,7 @@ export const blob = route({
   params: z.strictObject({ sha256 }),
   answers: {},
   media: ['application/octet-stream'],
+  sends: ['ETag'],
   errors: ['NotFound'],
   handle: async ({ params, store }) => {
     const chunks = store.blob(params.sha256)[Symbol.asyncIterator]()

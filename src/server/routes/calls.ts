@@ -28,6 +28,7 @@ export const calls = route({
       items: z.array(callShape),
     }),
   },
+  sends: ['Link'],
   errors: ['ConversationNotFound'],
   handle: async ({ params, query, store }) => {
     const { items, next } = await store.catalogue.calls(params.id, query)
@@ -51,6 +52,7 @@ export const sent = route({
   params: ofCall,
   answers: { 200: sentShape },
   errors,
+  sends: ['ETag'],
   handle: async ({ params, store }) => {
     const { json: _, ...body } = await rebuildRequest(store, params.id, params.call)
     const usd = usdOf(body.origin)
@@ -76,6 +78,7 @@ export const exact = route({
   answers: {},
   media: ['application/json'],
   isRanged: true,
+  sends: ['ETag', 'Palimpsest-Receipt', 'Palimpsest-Digest', 'Palimpsest-Difference', 'Palimpsest-Betas'],
   errors: [...errors, 'RangeNotSatisfiable'],
   handle: async ({ params, store }) => {
     const called = await rebuildRequest(store, params.id, params.call)

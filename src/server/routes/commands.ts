@@ -90,6 +90,7 @@ export const commands = route({
   body: commandShape,
   answers: { 200: z.union([writtenShape, previewShape]) },
   headers: ['If-Match'],
+  sends: ['ETag', 'Location'],
   errors: [
     'PreconditionRequired',
     'StaleContext',
@@ -259,6 +260,14 @@ export const withdraw = route({
   }),
 })
 
+const noteKind = z
+  .string()
+  .max(200)
+  .regex(/^(title|[^\s/]+(\/[^\s/]+)+)$/, {
+    error: 'must be title, or a kind with a prefix, such as my-agent/progress',
+  })
+  .describe('`title`, whose data is a non-empty string, or a kind with a prefix')
+
 export const note = route({
   method: 'post',
   path: '/conversations/{id}/notes',
@@ -267,7 +276,7 @@ export const note = route({
   scope: 'write',
   repeats: 'found',
   params: ofConversation,
-  body: z.strictObject({ kind: z.string(), data: z.unknown().optional(), commandId: envelope.commandId }),
+  body: z.strictObject({ kind: noteKind, data: z.unknown().optional(), commandId: envelope.commandId }),
   answers: { 200: noteShape },
   errors: ['ConversationNotFound', 'EventTooLarge'],
   handle: async ({ params, body: { commandId, ...given }, headers, identity, store }) => {
@@ -276,10 +285,11 @@ export const note = route({
   },
 })
 
+const noneEmpty = z.string().min(1, { error: 'must not be empty' })
 const linked = {
-  relation: z.string(),
+  relation: z.string().regex(/^\S+$/, { error: 'must be a word such as subagent-of' }).max(200),
   position: z.int().min(0).optional(),
-  call: z.string().optional(),
+  call: noneEmpty.optional(),
   commandId: envelope.commandId,
 }
 export const link = route({
@@ -291,8 +301,8 @@ export const link = route({
   repeats: 'found',
   params: ofConversation,
   body: z.union([
-    z.strictObject({ ...linked, conversation: conversationIdSchema, ref: z.string().optional() }),
-    z.strictObject({ ...linked, ref: z.string() }),
+    z.strictObject({ ...linked, conversation: conversationIdSchema, ref: noneEmpty.optional() }),
+    z.strictObject({ ...linked, ref: noneEmpty }),
   ]),
   answers: { 200: linkShape },
   errors: ['ConversationNotFound', 'EventTooLarge'],

@@ -15,7 +15,7 @@ import {
 } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
 import { linkHeader } from '../paging.ts'
-import { limit, ofConversation, whole } from '../parameters.ts'
+import { limit, ofConversation } from '../parameters.ts'
 import { requestError } from '../problem.ts'
 import { commandIdOf, revisionTag } from '../preconditions.ts'
 import { type JsonResponse, route } from '../route.ts'
@@ -36,7 +36,7 @@ export const list = route({
     has: z
       .string()
       .transform((text) => text.split(','))
-      .pipe(z.array(z.enum(traitNames)))
+      .pipe(z.array(z.enum(traitNames)).min(1))
       .optional()
       .describe(`Only conversations with these traits, separated by commas: ${traitNames.join(', ')}`),
     actor: z
@@ -57,7 +57,7 @@ export const list = route({
         'Order: by time of the last event, by when the conversation began in this store (also `newest`), by tokens, or by id; `updated` is `activity`, but waits for the index',
       ),
     limit,
-    cursor: z.string().max(400).optional().describe('`next` of the previous page'),
+    cursor: z.string().max(400).meta({ format: 'cursor' }).optional().describe('`next` of the previous page'),
   }),
   answers: {
     200: z.object({
@@ -86,6 +86,7 @@ export const list = route({
       items: z.array(listedShape),
     }),
   },
+  sends: ['Link'],
   errors: ['NotFound'],
   handle: async ({ query, store }) => {
     const isOwn = query.cursor === undefined || !query.cursor.startsWith(unindexed)
@@ -170,6 +171,7 @@ export const get = route({
   scope: 'read',
   params: ofConversation,
   answers: { 200: conversationShape },
+  sends: ['ETag'],
   errors: ['ConversationNotFound'],
   handle: async ({ params: { id }, store }) => {
     const chat = store.conversation(id)
@@ -218,7 +220,7 @@ export const create = route({
       id: conversationIdSchema.optional().describe('Default: a new UUID, the same for the same `commandId`'),
       messages: z.array(newMessage).min(1).optional(),
       from: z
-        .strictObject({ conversation: conversationIdSchema, at: whole(0).or(z.int().min(0)).optional() })
+        .strictObject({ conversation: conversationIdSchema, at: z.int().min(0).optional() })
         .optional()
         .describe('Conversation to fork, and the last position to share'),
       commandId: z.string().min(1).max(1_000).optional(),
@@ -227,6 +229,7 @@ export const create = route({
       error: 'set either messages or from',
     }),
   answers: { 201: z.object({ id: conversationIdSchema, position: z.int() }) },
+  sends: ['ETag', 'Location'],
   errors: ['CommandReused', 'ConversationExists', 'ConversationNotFound', 'OutOfRange', 'EventTooLarge'],
   handle: async ({ body, headers, identity: { actor, by }, store, book }) => {
     const commandId = commandIdOf(body.commandId, headers)

@@ -38,6 +38,7 @@ export const diff = route({
     clip,
   }),
   answers: { 200: z.union([requestDiffShape, fullDiffShape, diffShape]) },
+  sends: ['ETag'],
   errors: ['ConversationNotFound', 'OutOfRange', 'TooLong'],
   handle: async ({ params, query, store }): Promise<JsonResponse> => {
     const chat = store.conversation(params.id)

@@ -23,6 +23,7 @@ export const allEvents = route({
     after: z
       .string()
       .max(500)
+      .meta({ format: 'checkpoint' })
       .optional()
       .describe('Id of an event in this stream, after which to begin. Default: begin with the first event'),
     from: z.literal('now').optional().describe('Without `after`, send only new events'),
@@ -73,7 +74,7 @@ export const events = route({
     fields: z
       .string()
       .transform((text) => text.split(','))
-      .pipe(z.array(z.enum(fields)))
+      .pipe(z.array(z.enum(fields)).min(1))
       .optional()
       .describe(
         `Fields of an event to return besides its position, separated by commas: ${fields.join(', ')}`,
@@ -93,6 +94,7 @@ export const events = route({
   media: ['text/event-stream'],
   message: conversationMessage,
   headers: ['Last-Event-ID'],
+  sends: ['ETag', 'Link'],
   errors: ['ConversationNotFound'],
   handle: async ({ params, query, headers, store, leaving, heartbeat }) => {
     const chat = store.conversation(params.id)
@@ -174,6 +176,7 @@ export const oneEvent = route({
   scope: 'read',
   params: ofConversation.extend({ position: whole(0) }),
   answers: { 200: eventShape },
+  sends: ['ETag'],
   errors: ['ConversationNotFound', 'OutOfRange'],
   handle: async ({ params, store }) => {
     const chat = store.conversation(params.id)

@@ -16,6 +16,7 @@ const slice = 64 * 1024
 const format = z
   .string()
   .max(100)
+  .meta({ id: 'ExportFormat' })
   .describe(
     'palimpsest, anthropic, markdown (or md), html, atif, vcon, prov, original, claude-code, codex, pi, opencode, or a registered one',
   )
@@ -48,6 +49,7 @@ export const exported = route({
   }),
   answers: {},
   media: ['application/octet-stream'],
+  sends: ['Content-Disposition', 'Palimpsest-Export'],
   errors: ['ConversationNotFound', 'OriginalNotKept', 'OutOfRange', 'SecretsFound', 'TooLong', 'Overloaded'],
   handle: ({ params: { id }, body, leaving, ...source }) => fileOf(id, body, source, leaving),
 })
@@ -78,6 +80,7 @@ export const download = route({
   }),
   answers: {},
   media: ['application/octet-stream'],
+  sends: ['Content-Disposition', 'Palimpsest-Export'],
   errors: ['ConversationNotFound', 'OriginalNotKept', 'OutOfRange', 'SecretsFound', 'TooLong', 'Overloaded'],
   handle: ({ params: { id }, query: { redact, withhold, ...query }, leaving, ...source }) =>
     fileOf(

@@ -32,6 +32,7 @@ export const outline = route({
     to: whole(0).optional().describe('Last position, inclusive. Default: the last one'),
   }),
   answers: { 200: outlineShape },
+  sends: ['ETag', 'Link'],
   errors: notFound,
   handle: async ({ params: { id }, query, store }) => {
     const outlined = await store.catalogue.outline(id, query)
@@ -51,6 +52,7 @@ export const overview = route({
   params: ofConversation,
   query: z.strictObject({ buckets: whole(1, 10_000).default(1_200) }),
   answers: { 200: bucketsShape },
+  sends: ['ETag'],
   errors: notFound,
   handle: async ({ params: { id }, query, store }) => ({
     isTagged: true,
@@ -79,6 +81,7 @@ export const hidden = route({
   scope: 'read',
   params: ofConversation.extend({ marker: whole(0) }),
   answers: { 200: hiddenShape },
+  sends: ['ETag'],
   errors: [...notFound, 'NotFound'],
   handle: async ({ params: { id, marker }, store }) => {
     const found = await store.catalogue.hidden(id, marker)
@@ -101,7 +104,7 @@ export const hiddenBy = route({
     markers: z
       .string()
       .transform((text) => text.split(','))
-      .pipe(z.array(whole(0)).max(mostMarkers))
+      .pipe(z.array(whole(0)).min(1).max(mostMarkers))
       .describe(`At most ${mostMarkers} positions, separated by commas`),
   }),
   answers: {
@@ -109,6 +112,7 @@ export const hiddenBy = route({
       items: z.array(hiddenShape).describe('The markers that hide something, in the requested order'),
     }),
   },
+  sends: ['ETag'],
   errors: notFound,
   handle: async ({ params: { id }, query: { markers }, store }) => ({
     isTagged: true,
@@ -116,10 +120,15 @@ export const hiddenBy = route({
   }),
 })
 
+const lengths = 'must have 3 to 500 characters'
 const wanted = {
-  q: z.string().max(1_000).describe('Text to find, 3 to 500 characters, verbatim except for case'),
+  q: z
+    .string()
+    .min(3, { error: lengths })
+    .max(500, { error: lengths })
+    .describe('Text to find, verbatim except for case'),
   limit: whole(1, 1_000).default(20),
-  cursor: z.string().max(300).optional().describe('`next` of the previous page'),
+  cursor: z.string().max(300).meta({ format: 'cursor' }).optional().describe('`next` of the previous page'),
 }
 
 interface Wanted extends Pick<SearchOptions, 'limit' | 'cursor'> {
@@ -150,6 +159,7 @@ export const search = route({
   scope: 'read',
   query: z.strictObject(wanted),
   answers: { 200: foundShape },
+  sends: ['Link'],
   handle: ({ query, store }) => found(query, (q, options) => store.catalogue.search(q, options)),
 })
 
@@ -163,6 +173,7 @@ export const searchIn = route({
   params: ofConversation,
   query: z.strictObject(wanted),
   answers: { 200: foundInShape },
+  sends: ['Link'],
   errors: ['ConversationNotFound'],
   handle: ({ params: { id }, query, store }) =>
     found(query, (q, options) => store.catalogue.search(q, { ...options, conversation: id })),

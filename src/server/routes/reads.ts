@@ -48,6 +48,7 @@ export const effective = route({
     repairs: flag.default(false).describe('Include the repairs that make the request valid for the API'),
   }),
   answers: { 200: pageShape(itemShape).extend({ repairs: z.array(repairShape).optional() }) },
+  sends: ['ETag', 'Link'],
   errors: notFound,
   handle: async ({ params, query, store }) => {
     const chat = store.conversation(params.id)
@@ -94,6 +95,7 @@ export const full = route({
       next: z.int().optional().describe('`before` for the page of older entries; absent if there are none'),
     }),
   },
+  sends: ['ETag', 'Link'],
   errors: notFound,
   handle: async ({ params, query, store }) => {
     const chat = store.conversation(params.id)
@@ -121,6 +123,7 @@ export const request = route({
   params: ofConversation,
   query: z.strictObject({ at, cache: z.enum(['5m', '1h']).optional(), systemMessages: flag.optional() }),
   answers: { 200: requestShape },
+  sends: ['ETag'],
   errors: [...notFound, 'TooLong'],
   handle: async ({ params, query, store }) => {
     const chat = store.conversation(params.id)

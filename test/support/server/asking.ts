@@ -44,9 +44,18 @@ interface Document {
 interface Operation {
   readonly operationId: string
   readonly responses: Readonly<
-    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: object }>> }>
+    Record<
+      string,
+      {
+        readonly headers?: Readonly<Record<string, object>>
+        readonly content?: Readonly<Record<string, { readonly schema: object }>>
+      }
+    >
   >
 }
+/** Headers that have the same meaning in every HTTP response; the document does not repeat them. */
+const everywhere =
+  /^(content-(type|length|security-policy)|cache-control|date|connection|keep-alive|transfer-encoding|vary|x-|referrer-policy|cross-origin-|permissions-policy)/
 
 const faults: unknown[] = []
 
@@ -133,6 +142,7 @@ const sceneOf = async (
       asked?.method ?? (asked?.json || asked?.text !== undefined ? 'POST' : 'GET'),
       status,
       json,
+      headers,
     )
     return { status, headers, text, json }
   }
@@ -164,11 +174,14 @@ const validator = ({ paths, components }: Document) => {
   const compiled = new Map<object, ValidateFunction>()
   const local = (schema: object): object =>
     JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"api#/components')) as object
-  return (path: string, method: string, status: number, json: unknown): void => {
+  return (path: string, method: string, status: number, json: unknown, headers: Headers): void => {
     const operation = operations.find(({ pattern }) => pattern.test(path))?.methods[method.toLowerCase()]
-    if (!operation || status === 304) return
+    if (!operation) return
     const response = operation.responses[status]
     expect(response, `${operation.operationId} says nothing of ${status}`).toBeDefined()
+    const declared = Object.keys(response?.headers ?? {}).map((name) => name.toLowerCase())
+    const sent = [...headers.keys()].filter((name) => !everywhere.test(name))
+    expect(declared, `${operation.operationId} ${status}: headers`).toEqual(expect.arrayContaining(sent))
     const schema = Object.entries(response?.content ?? {}).find(([type]) => type.includes('json'))?.[1].schema
     if (schema) {
       const isValid = compiled.get(schema) ?? ajv.compile(local(schema))
