@@ -12,6 +12,8 @@ import { type CopyError, copyNotVerified, copyStream, type StreamCopy } from './
 import { createHoldFinder } from '../conversation/beside/hold-finder.ts'
 import { removeContents } from '../store/whole/erased-contents.ts'
 import { once } from '../result/once.ts'
+import type { LogDiscrepancy } from '../conversation/discrepancy.ts'
+import { notAsErased } from '../conversation/verify-beside.ts'
 import { verify } from '../conversation/verify.ts'
 
 /** The result of copying one conversation. */
@@ -174,15 +176,20 @@ async function* copyPlanned(
     report = yield* verify(to, id, false)
   }
   const { discrepancy, erased = 0 } = report
-  if (discrepancy) return yield copyNotVerified(id, discrepancy, yield* whyItRemains(stores, id))
+  if (discrepancy) return yield copyNotVerified(id, discrepancy, yield* whyItRemains(stores, id, discrepancy))
   return { events, hasErased: erased > 0 }
 }
 
 /** Returns the reason why content that was erased in the source is still in the target, and what to do. */
-async function* whyItRemains({ to, holds }: ErasureCopy, id: string): Fallible<CopyError, string> {
+async function* whyItRemains(
+  { to, holds }: ErasureCopy,
+  id: string,
+  { message, position }: LogDiscrepancy,
+): Fallible<CopyError, string> {
   if (!to.scrub)
     return 'the target still has it and cannot overwrite events: copy into another store, and delete this one'
-  const cover = yield* holds.holding(id)
+  // Only events have positions that forks show.
+  const cover = yield* holds.holding(id, message === notAsErased ? position : undefined)
   const of = cover?.conversation === id ? 'it' : cover?.conversation
   return cover
     ? `the target still has it, because ${of} is under the legal hold of ${cover.hold.by} there: release ${of}, in the source if it is held there, too, and copy again`

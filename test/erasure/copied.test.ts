@@ -189,6 +189,25 @@ describe('a copy of a conversation of which content was erased', () => {
     expect(isAnywhere(target)).toBe(false)
   })
 
+  it('leaves what a fork under a legal hold in the target shows', async () => {
+    const [source, target] = [await newSide(), await newSide()]
+    await source.chat.append([user(card), user('Hello.'), user('Bye.')])
+    await source.chat.fork('f', { at: 1 })
+    await copy(source, target)
+    await target.store.conversation('f').hold({ by: 'legal' })
+    await source.chat.erase({ positions: [2], by })
+    expect((await copy(source, target))[0]).toMatchObject({ id: 'c', erased: 1 })
+    await source.chat.erase({ positions: [0], by })
+    const [held] = await copy(source, target)
+    const message = expect.stringContaining('because f is under the legal hold of legal there: release f')
+    expect(held?.error).toMatchObject({ _tag: 'CopyNotVerified', message })
+    expect(held?.erased).toBeUndefined()
+    expect(JSON.stringify(await target.store.conversation('f').context())).toContain(card)
+    await target.store.conversation('f').release({ by: 'legal' })
+    expect((await copy(source, target))[0]).toMatchObject({ id: 'c', erased: 1 })
+    expect(isAnywhere(target)).toBe(false)
+  })
+
   it('takes a release along before it erases', async () => {
     const [source, target] = [await newSide(), await newSide()]
     await source.chat.append(user(card))
