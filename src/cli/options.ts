@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { text as textOf } from 'node:stream/consumers'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import * as E from 'fp-ts/lib/Either.js'
+import { nameRule } from '../agent/workers/create-worker.ts'
 import { check } from '../events/check.ts'
 import { invalidInput } from '../events/errors.ts'
 import type { Actor, AnswerFlag, AnswerTerms, Covers } from '../events/events.ts'
@@ -40,8 +41,6 @@ export const callNameOrLast = (text: string): CallName | 'last' => {
 }
 /** Help for an option that takes such a reference. */
 export const callNameHelp = 'number of the call, or p and the position of a reply without a receipt, or last'
-/** Rule for a worker's name. The worker's id, which consists of the name and a UUID, is part of a stream name. */
-export const nameRule = 'must have 1 to 163 characters from A–Z a–z 0–9 . _ : -'
 export const workerName = (text: string): string => {
   if (!/^[A-Za-z0-9._:-]{1,163}$/.test(text)) throw new InvalidArgumentError(`It ${nameRule}.`)
   return text
