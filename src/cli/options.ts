@@ -30,6 +30,10 @@ export const positionOrStart = wholeFrom(-1)
 /** Parses an integer ≥ 1. */
 export const several = wholeFrom(1)
 const count = wholeFrom(0)
+const stepClass = (text: string): number => {
+  if (!/^\d$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 0 to 9.')
+  return Number(text)
+}
 /** Parses a reference to a model call: the number of the call, `p` and the position of a reply, or `last`. */
 export const callNameOrLast = (text: string): CallName | 'last' => {
   const name = text === 'last' ? text : callNameIn(text)
@@ -128,7 +132,7 @@ export const withEnvelope = (command: Command): Command =>
 export const withTerms = (command: Command): Command =>
   command
     .option('--tenant <name>', 'tenant whose limits and budget apply')
-    .option('--priority <n>', 'class of the step, 0 (first) to 9', position)
+    .option('--priority <n>', 'class of the step, 0 (first) to 9', stepClass)
 
 /** Adds the option to request an answer to what a command writes, and those for its terms, which need it. */
 export const withAnswer = (command: Command): Command =>

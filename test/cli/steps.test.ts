@@ -239,6 +239,10 @@ describe('the tenant and the priority of a request', () => {
         'c\topen\nd\topen\ne\topen\n',
       )
       expect(await json('say d hello --priority 1', directory)).toMatchObject({ error: { _tag: 'Usage' } })
+      for (const wrong of ['10', 'first']) {
+        const { code, stderr } = await shell(`palimpsest say d hello --answer --priority ${wrong}`, directory)
+        expect([code, stderr]).toEqual([2, expect.stringContaining('It must be a whole number from 0 to 9.')])
+      }
       await shell('palimpsest answer e --tenant acme --priority 1', directory)
       expect((await shell('palimpsest log e --turns', directory)).stdout).toContain(
         'answer requested (tenant acme, priority 1)',
