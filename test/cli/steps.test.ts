@@ -164,8 +164,9 @@ test('palimpsest waiting lists the calls of every conversation that workers answ
     )
     const { stdout } = await shell('palimpsest waiting', directory)
     expect(stdout).toBe(
-      'a      1  approve?   toolu_0  pay {"euros":0}\nb      1  approve?   toolu_1  pay {"euros":1}\n',
+      'a\t1\tapprove?\ttoolu_0\tpay\t{"euros":0}\nb\t1\tapprove?\ttoolu_1\tpay\t{"euros":1}\n',
     )
+    expect((await shownIn(directory, 'waiting'))[0]).toBe('a      1  approve?   toolu_0  pay {"euros":0}')
     expect(await json('waiting', directory)).toMatchObject({
       calls: [
         { conversation: 'a', call: 'toolu_0' },
