@@ -36,8 +36,8 @@ export interface ErasureCopy {
   readonly holds: HoldFinder
   /** Called before events are replaced in the target; waits until the index is ready for that. */
   readonly erasing: () => Promise<void>
-  /** Called after events were replaced, with their number and the hashes of the contents that they had outside them. */
-  readonly erased: (events: number, contents: Iterable<string>) => void
+  /** Called after events were replaced, with them and the hashes of the contents that they had outside them. */
+  readonly erased: (events: readonly EventReplacement[], contents: Iterable<string>) => void
 }
 
 /** Events to replace in the target, together with an append, and the contents that they have outside them. */
@@ -86,9 +86,7 @@ export async function* replacingFor(
 
 /** Returns the position of a conversation's first own event. */
 async function* offsetOf(from: EventStore, id: string): Fallible<ErasureCopyError, number> {
-  const [begin] = yield* unwrap(
-    from.read({ stream: streamOf(id), from: 0, direction: 'forwards', limit: 1 }),
-  )
+  const [begin] = yield* unwrap(from.read({ stream: streamOf(id), from: 0, direction: 'forwards', limit: 1 }))
   const origin = begin && (yield* unwrap(originOf(begin)))
   return origin ? origin.position + 1 : 0
 }
@@ -186,6 +184,6 @@ export async function* appendErasing(
   if (adapter.rewrite) yield* unwrap(adapter.rewrite({ dryRun: false }))
   await erasing()
   const outcome = yield* unwrap(to.append({ ...request, ...more }))
-  erased(more.replaces.length, contents)
+  erased(more.replaces, contents)
   return outcome
 }
