@@ -116,7 +116,8 @@ export interface StoreOf<W extends ResultStyle, Chat> {
   readonly follow: (options?: FollowConversations) => AsyncIterable<FollowedEvent>
   /**
    * Returns a worker, which runs the turns requested with `answer` or `request`. Any number of worker processes share this work and
-   * take over from workers that die. `run` reports how the worker ended; it fails with `InvalidInput` only. docs/workers.md.
+   * take over from workers that die. Throws `InvalidInput` if the options are wrong. `run` reports how the worker ended; it fails with
+   * `InvalidInput` only. docs/workers.md.
    *
    * @example
    * const worker = store.worker({ name: 'billing', turn: () => ({ client, model: 'claude-opus-5-5' }) })

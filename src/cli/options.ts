@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { text as textOf } from 'node:stream/consumers'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import * as E from 'fp-ts/lib/Either.js'
+import { nameRule } from '../agent/workers/create-worker.ts'
 import { check } from '../events/check.ts'
 import { invalidInput } from '../events/errors.ts'
 import type { Actor, AnswerFlag, AnswerTerms, Covers } from '../events/events.ts'
@@ -29,6 +30,10 @@ export const positionOrStart = wholeFrom(-1)
 /** Parses an integer ≥ 1. */
 export const several = wholeFrom(1)
 const count = wholeFrom(0)
+const stepClass = (text: string): number => {
+  if (!/^\d$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 0 to 9.')
+  return Number(text)
+}
 /** Parses a reference to a model call: the number of the call, `p` and the position of a reply, or `last`. */
 export const callNameOrLast = (text: string): CallName | 'last' => {
   const name = text === 'last' ? text : callNameIn(text)
@@ -40,8 +45,6 @@ export const callNameOrLast = (text: string): CallName | 'last' => {
 }
 /** Help for an option that takes such a reference. */
 export const callNameHelp = 'number of the call, or p and the position of a reply without a receipt, or last'
-/** Rule for a worker's name. The worker's id, which consists of the name and a UUID, is part of a stream name. */
-export const nameRule = 'must have 1 to 163 characters from A–Z a–z 0–9 . _ : -'
 export const workerName = (text: string): string => {
   if (!/^[A-Za-z0-9._:-]{1,163}$/.test(text)) throw new InvalidArgumentError(`It ${nameRule}.`)
   return text
@@ -129,7 +132,7 @@ export const withEnvelope = (command: Command): Command =>
 export const withTerms = (command: Command): Command =>
   command
     .option('--tenant <name>', 'tenant whose limits and budget apply')
-    .option('--priority <n>', 'class of the step, 0 (first) to 9', position)
+    .option('--priority <n>', 'class of the step, 0 (first) to 9', stepClass)
 
 /** Adds the option to request an answer to what a command writes, and those for its terms, which need it. */
 export const withAnswer = (command: Command): Command =>

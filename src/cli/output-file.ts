@@ -68,7 +68,9 @@ const realPathOf = (name: string): Promise<string> =>
 const ownedBy = ({ store: { url }, host }: CommandSession, target: string): string | undefined => {
   const own = url.startsWith('sqlite:') ? databaseFileAt(url.slice('sqlite:'.length), target) : undefined
   if (own !== undefined)
-    return /-(?:wal|shm|journal)$/.test(own) ? 'belongs to the store' : 'is the store itself'
+    return /-(?:wal|shm|journal)$/.test(own)
+      ? 'belongs to the store, which must not be overwritten'
+      : 'is the store itself, which must not be overwritten'
   const index = placeOf(url, indexFolder(host, url))
   return index !== undefined && target.startsWith(`${index}.`)
     ? 'belongs to the index of the store'

@@ -36,20 +36,20 @@ export interface ErasureCopy {
   readonly holds: HoldFinder
   /** Called before events are replaced in the target; waits until the index is ready for that. */
   readonly erasing: () => Promise<void>
-  /** Called after events were replaced, with their number and the hashes of the contents that they had outside them. */
-  readonly erased: (events: number, contents: Iterable<string>) => void
+  /** Called after events were replaced, with them and the hashes of the contents that they had outside them. */
+  readonly erased: (events: readonly EventReplacement[], contents: Iterable<string>) => void
 }
 
 /** Events to replace in the target, together with an append, and the contents that they have outside them. */
-export type AppendReplacement = Required<Pick<AppendRequest, 'replaces' | 'unchanged'>> & {
-  readonly contents: readonly string[]
-}
+export type AppendReplacement = Required<Pick<AppendRequest, 'replaces' | 'unchanged'>> &
+  Pick<AppendRequest, 'unwritten'> & { readonly contents: readonly string[] }
 
 type Contents = Awaited<ReturnType<typeof contentsAt>>
 
 /**
  * Returns what to replace in the target, so that it lacks what these `Erased` events of the source record: at most 1,000 events, of
- * the first of them. Returns undefined if there is nothing to replace, or if the target cannot, or is under a legal hold.
+ * the first of them. Returns undefined if there is nothing to replace, or if the target cannot, or if a legal hold in it covers any of
+ * them.
  */
 export async function* replacingFor(
   copy: ErasureCopy,
@@ -59,19 +59,36 @@ export async function* replacingFor(
   const { to, adapter } = copy
   if (!to.scrub || erasures.length === 0) return undefined
   const notes = notesStreamOf(id)
-  // Read before the hold, so that a hold that begins from here on is a conflict.
+  // Read before the holds, so that a hold that begins from here on, on a fork too, is a conflict.
   const expected = yield* lastRevision(to, notes)
-  if ((yield* readHold(to, id)) ?? (yield* copy.holds.holding(id))) return undefined
+  const { checkpoint } = yield* unwrap(to.changed(notesStreamOf(''), undefined))
+  if (yield* readHold(to, id)) return undefined
+  const offset = yield* offsetOf(copy.from, id)
   const found: EventReplacement[] = []
   for (const erasure of erasures) {
-    found.push(...(yield* wholeIn(copy, id, erasure)))
+    found.push(...(yield* wholeIn(copy, id, offset, erasure)))
     if (found.length >= maxReplaced) break
   }
   if (found.length === 0) return undefined
   const replaces = found.slice(0, maxReplaced).toSorted(byPlace)
+  // The first position is the one that most forks show.
+  const shown = replaces.find(({ stream }) => stream === streamOf(id))
+  if (yield* copy.holds.holding(id, shown && offset + shown.revision)) return undefined
   const of = yield* catchTyped<StoreError, Contents>(() => contentsAt(adapter, replaces))
   const contents = [...of.values()].flat()
-  return { replaces, contents, unchanged: [{ stream: notes, expected }] }
+  return {
+    replaces,
+    contents,
+    unchanged: [{ stream: notes, expected }],
+    ...(checkpoint !== undefined && { unwritten: { prefix: notesStreamOf(''), since: checkpoint } }),
+  }
+}
+
+/** Returns the position of a conversation's first own event. */
+async function* offsetOf(from: EventStore, id: string): Fallible<ErasureCopyError, number> {
+  const [begin] = yield* unwrap(from.read({ stream: streamOf(id), from: 0, direction: 'forwards', limit: 1 }))
+  const origin = begin && (yield* unwrap(originOf(begin)))
+  return origin ? origin.position + 1 : 0
 }
 
 const byPlace = (one: EventReplacement, other: EventReplacement): number =>
@@ -81,12 +98,10 @@ const byPlace = (one: EventReplacement, other: EventReplacement): number =>
 async function* wholeIn(
   { from, to }: ErasureCopy,
   id: string,
+  offset: number,
   erasure: RecordedEvent,
 ): Fallible<ErasureCopyError, readonly EventReplacement[]> {
   const stream = streamOf(id)
-  const [begin] = yield* unwrap(from.read({ stream, from: 0, direction: 'forwards', limit: 1 }))
-  const origin = begin && (yield* unwrap(originOf(begin)))
-  const offset = origin ? origin.position + 1 : 0
   const { revision } = erasure
   const decoded = decode(erasure, { stream, revision, position: offset + revision })
   // The verification of the copy reports any problem with the event.
@@ -169,6 +184,6 @@ export async function* appendErasing(
   if (adapter.rewrite) yield* unwrap(adapter.rewrite({ dryRun: false }))
   await erasing()
   const outcome = yield* unwrap(to.append({ ...request, ...more }))
-  erased(more.replaces.length, contents)
+  erased(more.replaces, contents)
   return outcome
 }

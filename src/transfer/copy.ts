@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { streamOf } from '../events/ids.ts'
+import { contentKinds, contentStreams, streamOf } from '../events/ids.ts'
 import { tell } from '../conversation/beside/worker-log.ts'
 import { run, unwrap, type Fallible } from '../result/fallible.ts'
 import type { EventStore } from '../store/port.ts'
@@ -12,6 +12,8 @@ import { type CopyError, copyNotVerified, copyStream, type StreamCopy } from './
 import { createHoldFinder } from '../conversation/beside/hold-finder.ts'
 import { removeContents } from '../store/whole/erased-contents.ts'
 import { once } from '../result/once.ts'
+import type { LogDiscrepancy } from '../conversation/discrepancy.ts'
+import { type ErasedBeside, notAsErased } from '../conversation/verify-beside.ts'
 import { verify } from '../conversation/verify.ts'
 
 /** The result of copying one conversation. */
@@ -26,6 +28,8 @@ export interface CopyResult {
    * and events of turns; absent if there are none.
    */
   readonly erased?: number
+  /** Numbers of those beside the conversation; absent if there are none. */
+  readonly erasedBeside?: ErasedBeside
   /**
    * Number of large contents in the target to which no event refers any more, but which stay for now, because they were stored only
    * recently: `gc` removes them. Absent if there are none.
@@ -84,12 +88,17 @@ export async function* copyBetween(
   for (const [id, planned] of plan) {
     let added = 0
     let gone = 0
+    const beside: { -readonly [K in keyof ErasedBeside]: ErasedBeside[K] } = {}
     const wrote = (events: number): void => {
       added += events
       progress?.(before + added, total)
     }
     const erased: ErasureCopy['erased'] = (events, own) => {
-      gone += events
+      gone += events.length
+      for (const { stream } of events) {
+        const kind = contentKinds.find((each) => contentStreams[each](id) === stream)
+        if (kind && kind !== 'events') beside[kind] = (beside[kind] ?? 0) + 1
+      }
       withErased.add(id)
       for (const sha256 of own) contents.add(sha256)
     }
@@ -105,6 +114,7 @@ export async function* copyBetween(
       events: E.isRight(copied) ? copied.right.events : 0,
       added,
       ...(gone > 0 && { erased: gone }),
+      ...(Object.keys(beside).length > 0 && { erasedBeside: beside }),
       ...(E.isLeft(copied) && { error: copied.left }),
     })
     if (E.isLeft(copied) && isOfStore(copied.left)) broken = copied.left
@@ -174,15 +184,20 @@ async function* copyPlanned(
     report = yield* verify(to, id, false)
   }
   const { discrepancy, erased = 0 } = report
-  if (discrepancy) return yield copyNotVerified(id, discrepancy, yield* whyItRemains(stores, id))
+  if (discrepancy) return yield copyNotVerified(id, discrepancy, yield* whyItRemains(stores, id, discrepancy))
   return { events, hasErased: erased > 0 }
 }
 
 /** Returns the reason why content that was erased in the source is still in the target, and what to do. */
-async function* whyItRemains({ to, holds }: ErasureCopy, id: string): Fallible<CopyError, string> {
+async function* whyItRemains(
+  { to, holds }: ErasureCopy,
+  id: string,
+  { message, position }: LogDiscrepancy,
+): Fallible<CopyError, string> {
   if (!to.scrub)
     return 'the target still has it and cannot overwrite events: copy into another store, and delete this one'
-  const cover = yield* holds.holding(id)
+  // Only events have positions that forks show.
+  const cover = yield* holds.holding(id, message === notAsErased ? position : undefined)
   const of = cover?.conversation === id ? 'it' : cover?.conversation
   return cover
     ? `the target still has it, because ${of} is under the legal hold of ${cover.hold.by} there: release ${of}, in the source if it is held there, too, and copy again`

@@ -44,7 +44,7 @@ describe('palimpsest copy', () => {
     const { stdout, stderr } = await after(
       `palimpsest append a --role user --text ${'x'.repeat(100_000)} > /dev/null; ${copy} a; palimpsest erase a --yes > /dev/null; ${copy} a; ${copy} a --json`,
     )
-    expect(stdout).toContain('a\t2\t2\tverified\na\t3\t1\tverified, 2 erased\n')
+    expect(stdout).toContain('a\t2\t2\tverified\na\t3\t1\tverified; erased: 2 events\n')
     expect(stderr).toContain(
       'not removed yet: 1 large content stored recently in the target, which no event has any more. Run palimpsest gc --older-than 1min --store sqlite:other.db in a minute\n',
     )

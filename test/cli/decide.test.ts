@@ -28,7 +28,7 @@ test('a call waits until somebody has decided about it on the command line', () 
       return code === 0 ? stdout : `${code}: ${stderr}`
     }
     await turn()
-    expect(await says('waiting c')).toBe('    2  approve?   toolu_1  pay {"euros":5}\n')
+    expect(await says('waiting c')).toBe('2\tapprove?\ttoolu_1\tpay\t{"euros":5}\n')
     expect(JSON.parse(await says('waiting c --json'))).toMatchObject([{ call: 'toolu_1', why: 'approval' }])
     for (const call of ['t', 'toolu_'])
       expect(await says(`approve c ${call}`)).toBe(

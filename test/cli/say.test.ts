@@ -29,7 +29,7 @@ test('what is said on the command line while a turn is given waits, or is refuse
         expect(await says('say c "No." --while-busy reject')).toMatch(
           /^1: error: c is waiting for the model or for tool results/,
         )
-        expect(await says('waiting c --queued')).toMatch(/^\S+Z {2}Wait\.\n\S+Z {2}Please\.\n$/)
+        expect(await says('waiting c --queued')).toMatch(/^\S+Z\tWait\.\n\S+Z\tPlease\.\n$/)
         expect(JSON.parse(await says('waiting c --queued --json'))).toMatchObject([
           { messages: [{ content: 'Wait.' }] },
           {},
@@ -46,7 +46,7 @@ test('what is said on the command line while a turn is given waits, or is refuse
     await expect(turn()).rejects.toMatchObject({ _tag: 'TurnCancelled', by: 'ann', reason: 'wrong file' })
     expect(await says('copy --from sqlite:palimpsest.db --to sqlite:other.db')).not.toMatch(/^1/)
     expect(await says('waiting c --queued --store sqlite:other.db')).toMatch(
-      /^\S+Z {2}Wait\.\n\S+Z {2}Please\.\n$/,
+      /^\S+Z\tWait\.\n\S+Z\tPlease\.\n$/,
     )
     expect(await turn()).toMatchObject({ calls: 1 })
     expect(await says('waiting c --queued')).toBe('')

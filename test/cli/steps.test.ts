@@ -164,8 +164,9 @@ test('palimpsest waiting lists the calls of every conversation that workers answ
     )
     const { stdout } = await shell('palimpsest waiting', directory)
     expect(stdout).toBe(
-      'a      1  approve?   toolu_0  pay {"euros":0}\nb      1  approve?   toolu_1  pay {"euros":1}\n',
+      'a\t1\tapprove?\ttoolu_0\tpay\t{"euros":0}\nb\t1\tapprove?\ttoolu_1\tpay\t{"euros":1}\n',
     )
+    expect((await shownIn(directory, 'waiting'))[0]).toBe('a      1  approve?   toolu_0  pay {"euros":0}')
     expect(await json('waiting', directory)).toMatchObject({
       calls: [
         { conversation: 'a', call: 'toolu_0' },
@@ -239,6 +240,10 @@ describe('the tenant and the priority of a request', () => {
         'c\topen\nd\topen\ne\topen\n',
       )
       expect(await json('say d hello --priority 1', directory)).toMatchObject({ error: { _tag: 'Usage' } })
+      for (const wrong of ['10', 'first']) {
+        const { code, stderr } = await shell(`palimpsest say d hello --answer --priority ${wrong}`, directory)
+        expect([code, stderr]).toEqual([2, expect.stringContaining('It must be a whole number from 0 to 9.')])
+      }
       await shell('palimpsest answer e --tenant acme --priority 1', directory)
       expect((await shell('palimpsest log e --turns', directory)).stdout).toContain(
         'answer requested (tenant acme, priority 1)',

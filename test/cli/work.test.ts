@@ -300,14 +300,20 @@ ${agent(api)}`
       expect(existsSync(join(folder, 'palimpsest.db'))).toBe(false)
     }))
 
-  test('says that an option of the agent is wrong, and ends', () =>
+  test('says that an option of the agent is wrong, and ends: it creates no store', () =>
     inDirectory(async (folder) => {
       writeFileSync(join(folder, 'agent.mjs'), 'export default { turn: () => ({}), slot: 3 }')
-      await shell('palimpsest append a --role user --text hello', folder)
+      const message = 'the agent agent.mjs cannot be loaded: slot: is unknown: did you mean slots?'
       const ran = await shell('palimpsest work agent.mjs', folder)
-      expect(ran.stderr).toMatch(/^error: .*slot/)
-      expect(ran.code).toBe(1)
-      expect(ran.stdout).not.toContain('started')
+      expect(ran).toEqual({ stdout: '', stderr: expect.stringContaining(`error: ${message}\n`), code: 1 })
+      expect(existsSync(join(folder, 'palimpsest.db'))).toBe(false)
+      await shell('palimpsest append a --role user --text hello', folder)
+      for (const command of ['work', 'serve --port 0 --work', 'steps --agent'])
+        expect(await shell(`palimpsest ${command} agent.mjs`, folder)).toEqual({
+          stdout: '',
+          stderr: expect.stringContaining(`error: ${message}\n`),
+          code: 1,
+        })
       const shared = await shell('palimpsest work agent.mjs --store memory:', folder)
       expect(shared).toMatchObject({ code: 2, stderr: expect.stringContaining('share no memory') })
     }))

@@ -80,7 +80,8 @@ describe('a copy of a conversation of which content was erased', () => {
     const { source, target } = await filled()
     await source.chat.erase({ positions: [0, 1], notes: [0], by })
     await source.chat.append(user('Hello again.'))
-    expect(await copy(source, target)).toEqual([{ id: 'c', events: 5, added: 2, erased: 3 }])
+    const erasedBeside = { notes: 1 }
+    expect(await copy(source, target)).toEqual([{ id: 'c', events: 5, added: 2, erased: 3, erasedBeside }])
     expect(isAnywhere(target)).toBe(false)
     expect(await target.chat.verify()).toEqual(await source.chat.verify())
     await source.chat.append(user('And again.'))
@@ -109,7 +110,10 @@ describe('a copy of a conversation of which content was erased', () => {
     expect(inbox).toBe(1)
     expect(turns).toBeGreaterThan(0)
     const erased = positions.length + inbox + turns
-    expect(await copy(source, target)).toEqual([{ id: 'c', events: positions.length + 1, added: 1, erased }])
+    const erasedBeside = { inbox, turns }
+    expect(await copy(source, target)).toEqual([
+      { id: 'c', events: positions.length + 1, added: 1, erased, erasedBeside },
+    ])
     expect(isAnywhere(target)).toBe(false)
     expect(await target.chat.verify()).toEqual(await chat.verify())
   })
@@ -119,7 +123,9 @@ describe('a copy of a conversation of which content was erased', () => {
     await source.chat.erase({ by })
     await bringErased(source, target)
     expect((await target.chat.verify()).discrepancy).toMatchObject({ kind: 'erased' })
-    expect(await copy(source, target)).toEqual([{ id: 'c', events: 4, added: 0, erased: 4 }])
+    expect(await copy(source, target)).toEqual([
+      { id: 'c', events: 4, added: 0, erased: 4, erasedBeside: { notes: 1 } },
+    ])
     expect(isAnywhere(target)).toBe(false)
     expect(await target.chat.verify()).toEqual(await source.chat.verify())
   })
@@ -185,6 +191,25 @@ describe('a copy of a conversation of which content was erased', () => {
     )
     expect((await copy(source, target))[0]?.error).toMatchObject({ _tag: 'CopyNotVerified', message })
     await target.store.conversation('main').release({ by: 'legal' })
+    expect((await copy(source, target))[0]).toMatchObject({ id: 'c', erased: 1 })
+    expect(isAnywhere(target)).toBe(false)
+  })
+
+  it('leaves what a fork under a legal hold in the target shows', async () => {
+    const [source, target] = [await newSide(), await newSide()]
+    await source.chat.append([user(card), user('Hello.'), user('Bye.')])
+    await source.chat.fork('f', { at: 1 })
+    await copy(source, target)
+    await target.store.conversation('f').hold({ by: 'legal' })
+    await source.chat.erase({ positions: [2], by })
+    expect((await copy(source, target))[0]).toMatchObject({ id: 'c', erased: 1 })
+    await source.chat.erase({ positions: [0], by })
+    const [held] = await copy(source, target)
+    const message = expect.stringContaining('because f is under the legal hold of legal there: release f')
+    expect(held?.error).toMatchObject({ _tag: 'CopyNotVerified', message })
+    expect(held?.erased).toBeUndefined()
+    expect(JSON.stringify(await target.store.conversation('f').context())).toContain(card)
+    await target.store.conversation('f').release({ by: 'legal' })
     expect((await copy(source, target))[0]).toMatchObject({ id: 'c', erased: 1 })
     expect(isAnywhere(target)).toBe(false)
   })

@@ -464,7 +464,7 @@ describe('on the command line', () => {
     expect(await release('')).toBe('task-1 is released\n')
   })
 
-  it('a run and verify count events, notes and the original file separately, and the numbers add up', async () => {
+  it('a run, erase, verify and copy count events, notes and the original file separately, and the numbers add up', async () => {
     const { store, folder } = await scene()
     const at = (line: object): string => JSON.stringify({ ...line, timestamp: monthsAgo(13).toISOString() })
     const text = [
@@ -474,12 +474,16 @@ describe('on the command line', () => {
     await store.importSession({ file: 'c.jsonl', text, id: 'c', format: 'pi' })
     await store.conversation('c').note({ kind: 'title', data: 'Greeting' }, { now: monthsAgo(13) })
     await store.retention.set({ prefix: '', keep: year, by })
-    const { stdout } = await shell('palimpsest retention --apply; palimpsest verify c', folder)
+    const copy = 'palimpsest copy --from sqlite:palimpsest.db --to sqlite:other.db'
+    const before = await shell(`${copy}; palimpsest erase c --dry-run`, folder)
+    expect(before.stdout).toContain('1 event (0), 1 note, 1 original file')
+    const { stdout } = await shell(`palimpsest retention --apply; palimpsest verify c; ${copy}`, folder)
     const erased = '1 event, 1 note, 1 original file'
     expect(stdout.trimEnd().split('\n')).toEqual([
       `erased: ${erased} of 1 conversation`,
       `  c  ${erased}, the first of ${monthsAgo(13).toISOString().slice(0, 10)}`,
       `ok       c  2 events, 1 note unchanged; erased: ${erased}`,
+      `c\t2\t1\tverified; erased: ${erased}`,
     ])
   })
 

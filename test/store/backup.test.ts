@@ -98,6 +98,7 @@ describe('a backup', () => {
       await expect(store.backup(path, { force })).rejects.toMatchObject({
         _tag: 'InvalidInput',
         path: 'file',
+        message: `${path} is the store itself, so no backup is written there: name another file`,
       })
     writeFileSync(`${path}.other-wal`, 'x')
     await expect(store.backup(`${path}.other`, { force: true })).rejects.toMatchObject({
@@ -127,7 +128,7 @@ describe('a backup', () => {
             await expect(each.backup(name, { force })).rejects.toMatchObject({
               _tag: 'InvalidInput',
               path: 'file',
-              message: expect.stringContaining('belongs to the store'),
+              message: `${name} belongs to the store, so no backup is written there: name another file`,
             })
       const again = await opened(path)
       expect(await again.conversation('a').effective()).toHaveLength(2)

@@ -5,6 +5,7 @@ import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { isConversationId } from '../../events/ids.ts'
 import type { MethodResult, ResultStyle } from '../../result/answer.ts'
 import { unwrap, type Fallible, task } from '../../result/fallible.ts'
+import { toError } from '../../result/typed-error.ts'
 import { checkOptions, type OptionKinds, kinds } from '../../store/options.ts'
 import type { TurnOptions } from '../turn/options.ts'
 import { checkPolicy, type WorkPolicy } from './choosing/policy.ts'
@@ -87,32 +88,47 @@ const rankWait = 10
 /** Minimum number of events between snapshots. This many events are read in well under a second. */
 const settleAfter = 5_000
 
-/** Returns the settings of a worker with these options. Refuses unknown options, and requires `turn`. */
-const settingsOf = (
-  options: WorkerOptions<ConversationHandle>,
-): E.Either<InvalidInput, WorkerSettings & { readonly name: string }> => {
-  const checked = checkOptions(options, optionKinds)
+/** Rule for a worker's name: the worker's id, which consists of the name and a UUID, is part of a stream name. */
+export const nameRule = 'must have 1 to 163 characters from A–Z a–z 0–9 . _ : -'
+
+/** Checks the options of a worker: refuses unknown ones, and requires `turn`. Returns them with the name and the policy. */
+export const checkWorkerOptions = <Chat>(
+  options: WorkerOptions<Chat>,
+): E.Either<InvalidInput, WorkerOptions<Chat> & { readonly name: string; readonly policy: WorkPolicy }> => {
+  const checked = checkOptions<WorkerOptions<Chat>>(options, optionKinds)
   if (E.isLeft(checked)) return checked
-  const { turn, name = 'worker', onEvent, onStep, standby, ...others } = checked.right
+  const { turn, name = 'worker', ...others } = checked.right
   if (!turn) return E.left(invalidInput('turn', 'must be a function that returns the options of a turn'))
-  const { slots = 8, conversations = [''], ttl = 10_000, grace = 30_000, answerAll = false } = others
-  return E.map((policy: WorkPolicy) => ({
-    name,
-    slots,
-    conversations,
-    ttl,
-    rankWait,
-    grace,
-    settleAfter,
-    policy,
-    answerAll,
-    ...(standby && { standby }),
-    onStep: quietly(onStep),
-    begin: (chat: ConversationHandle, hasMail: boolean) => turnRunnerOf(chat).begin(hasMail),
-    give: (chat: ConversationHandle, signal: AbortSignal) =>
-      giveTurn(chat, signal, () => turn({ id: chat.id, chat }), onEvent),
-  }))(checkPolicy(others.policy))
+  if (!isConversationId(`${name}-${randomUUID()}`)) return E.left(invalidInput('name', nameRule))
+  return E.map((policy: WorkPolicy) => ({ ...others, turn, name, policy }))(checkPolicy(others.policy))
 }
+
+const settingsOf = ({
+  turn,
+  slots = 8,
+  conversations = [''],
+  ttl = 10_000,
+  grace = 30_000,
+  policy = {},
+  answerAll = false,
+  standby,
+  onStep,
+  onEvent,
+}: WorkerOptions<ConversationHandle>): WorkerSettings => ({
+  slots,
+  conversations,
+  ttl,
+  rankWait,
+  grace,
+  settleAfter,
+  policy,
+  answerAll,
+  ...(standby && { standby }),
+  onStep: quietly(onStep),
+  begin: (chat: ConversationHandle, hasMail: boolean) => turnRunnerOf(chat).begin(hasMail),
+  give: (chat: ConversationHandle, signal: AbortSignal) =>
+    giveTurn(chat, signal, () => turn({ id: chat.id, chat }), onEvent),
+})
 
 /** A worker that claims steps of conversations that await an answer, and runs their turns. */
 export interface WorkerMethods<W extends ResultStyle> {
@@ -139,13 +155,15 @@ interface RunOptions {
 
 const runKinds: OptionKinds<RunOptions> = { signal: kinds.signal }
 
+/** Creates a worker. Throws `InvalidInput` if its options are wrong. */
 export const createWorker = (
   surroundings: Omit<WorkerEnvironment, 'clock'>,
   options: WorkerOptions<ConversationHandle>,
 ): TaskWorker => {
-  const checked = settingsOf(options)
-  const { name = 'worker' } = E.isRight(checked) ? checked.right : {}
-  const id = `${name}-${randomUUID()}`
+  const checked = checkWorkerOptions(options)
+  if (E.isLeft(checked)) throw toError(checked.left)
+  const settings = settingsOf(checked.right)
+  const id = `${checked.right.name}-${randomUUID()}`
   const around = { ...surroundings, clock: ownClock }
   let hasRun = false
   return {
@@ -153,8 +171,6 @@ export const createWorker = (
     run: (runOptions) =>
       task(async function* (): Fallible<InvalidInput, WorkerExit> {
         const { signal = new AbortController().signal } = yield* unwrap(checkOptions(runOptions, runKinds))
-        const settings = yield* unwrap(checked)
-        if (!isConversationId(id)) yield invalidInput('name', 'may contain only letters, digits and . _ : -')
         // If two runs shared an id, each would take the other's steps for its own.
         if (hasRun)
           yield invalidInput(

@@ -9,6 +9,7 @@ import { asUsage, conversationNamed, openNamedStore, type Shell } from '../shell
 import { commandSetting, mostRules, originIn, rulesIn } from '../store-records.ts'
 import { plural, shellWord } from '../text.ts'
 import { visibleLines } from '../../transfer/formats/visible.ts'
+import { erasedText } from '../views/due-content.ts'
 import { writeTable } from '../views/table.ts'
 
 interface Options {
@@ -113,11 +114,11 @@ const copyAll = async (
 
 const headings = ['conversation', 'events', 'added', 'outcome']
 
-const row = ({ id, events, added, erased, error }: CopyResult): readonly string[] => [
+const row = ({ id, events, added, erased, erasedBeside, error }: CopyResult): readonly string[] => [
   id,
   String(events),
   String(added),
-  `${error ? 'FAILED' : 'verified'}${erased === undefined ? '' : `, ${erased} erased`}`,
+  `${error ? 'FAILED' : 'verified'}${erased === undefined ? '' : `; erased: ${erasedText(erased, erasedBeside)}`}`,
 ]
 
 const plain = ({ error, ...copied }: CopyResult): object =>

@@ -104,9 +104,9 @@ const partsText = ({ positions: erased, notes, turns, inbox, archive, contents }
   [
     ...(erased.length > 0 ? [`${plural(erased.length, 'event')} (${rangesText(erased)})`] : []),
     ...(notes > 0 ? [plural(notes, 'note')] : []),
-    ...(turns > 0 ? [plural(turns, 'record of its turns', 'records of its turns')] : []),
+    ...(turns > 0 ? [plural(turns, 'record of turns', 'records of turns')] : []),
     ...(inbox > 0 ? [plural(inbox, 'queued message')] : []),
-    ...(archive > 0 ? ['the original file'] : []),
+    ...(archive > 0 ? ['1 original file'] : []),
     ...(contents > 0 ? [plural(contents, 'large content')] : []),
   ].join(', ')
 

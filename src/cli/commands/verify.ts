@@ -6,7 +6,7 @@ import { several } from '../../result/several.ts'
 import { type CliError, failureOf } from '../errors.ts'
 import { type CommandSession, conversationNamed, type Shell } from '../shell.ts'
 import { plural, shellWord, type TextSpan } from '../text.ts'
-import { partsOf } from '../views/due-content.ts'
+import { erasedText } from '../views/due-content.ts'
 import { type FindingParts, writeFinding } from '../views/write-finding.ts'
 
 /** Result of verifying a conversation; `error` is set if the conversation could not be read at all. */
@@ -164,13 +164,6 @@ const labelOf = (kind: LogDiscrepancy['kind'], message: string): string => {
 }
 
 const okLabel = 'ok     '
-
-/** Lists what was erased, of the conversation and beside it. */
-const erasedText = (all: number, beside: VerificationReport['erasedBeside'] = {}): string => {
-  const { notes = 0, turns = 0, inbox = 0, archive = 0 } = beside
-  const events = all - notes - turns - inbox - archive
-  return partsOf({ events, notes, turns, inbox, files: archive > 0 ? 1 : 0 })
-}
 
 const firstOf = ({
   conversation,

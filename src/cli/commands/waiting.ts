@@ -3,10 +3,12 @@ import { blocksOf } from '../../commands/append.ts'
 import type { AwaitedCall, QueuedMessages } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
 import { usage } from '../errors.ts'
+import type { Output } from '../output.ts'
 import type { CommandSession, Shell } from '../shell.ts'
 import { linesOf, plural, type TextSpan } from '../text.ts'
 import { contentParts, firstLine } from '../views/content.ts'
 import { labelPart, positionPart } from '../views/items.ts'
+import { writeTable } from '../views/table.ts'
 
 export const addWaiting = (program: Command, shell: Shell): void => {
   program
@@ -18,7 +20,8 @@ export const addWaiting = (program: Command, shell: Shell): void => {
       `
 Without an id, lists those of every conversation that workers answer, the
 longest waiting first; those of a conversation that only a program answers need
-its id. \`palimpsest approve ID CALL\` and \`deny ID CALL\` decide.
+its id. In a pipe, each line is the conversation (without an id), the position
+of the reply, what the call waits for, its id, tool and input, separated by tabs. \`palimpsest approve ID CALL\` and \`deny ID CALL\` decide.
 
 Examples:
   palimpsest waiting
@@ -48,7 +51,7 @@ const writeWaiting = async ({ store, out, isJson }: CommandSession, id: string):
   const waiting = await chat.waiting()
   if (isJson) return out.json(waiting)
   if (waiting.length === 0) await out.aside(['No call is waiting.', 'dim'])
-  for (const call of waiting) await out.parts(awaitedParts(call))
+  for (const call of waiting) await writeCall(out, call)
 }
 
 /** Maximum number of conversations whose waiting calls are listed at once. */
@@ -68,8 +71,7 @@ const writeAllWaiting = async ({ store, out, isJson }: CommandSession): Promise<
       'No call is waiting in a conversation that workers answer. Of others: palimpsest waiting ID',
       'dim',
     ])
-  for (const { conversation, ...call } of calls)
-    await out.parts([[`${conversation}  `, 'bold', 'whole'], ...awaitedParts(call)])
+  for (const { conversation, ...call } of calls) await writeCall(out, call, conversation)
   if (more > 0)
     await out.line([`and in ${plural(more, 'further conversation')}: decide on these first`, 'dim'])
   if (calls.length > 0)
@@ -86,26 +88,44 @@ const writeQueued = async ({ store, out, isJson }: CommandSession, id: string): 
   const queued = await chat.queued()
   if (isJson) return out.json(queued)
   if (queued.length === 0) await out.aside(['No message is queued.', 'dim'])
+  if (!out.isTerminal)
+    return writeTable(
+      out,
+      [],
+      queued.map(({ time, messages }) => [
+        time,
+        partsOf(messages)
+          .map(([text]) => text)
+          .join(''),
+      ]),
+    )
   for (const { time, messages } of queued) await out.parts([[`${time}  `, 'dim'], ...partsOf(messages)])
 }
 
-/** Formats a waiting call as a line: position of the reply, id of the call, tool and input. */
-const awaitedParts = ({
-  reply,
-  call,
-  tool,
-  input,
-  why,
-  until,
-  started,
-}: AwaitedCall): readonly TextSpan[] => [
-  positionPart(reply),
-  labelPart(why === 'approval' ? 'approve?' : 'result?', 'marker'),
-  [`${call}  `, 'assistant', 'whole'],
-  [
-    `${tool} ${firstLine(JSON.stringify(input))}${until ? `  until ${until}` : ''}${started ? `  started before, ${started}` : ''}`,
-  ],
-]
+/** Writes a waiting call as a line: position of the reply, id of the call, tool and input. In a pipe, they are separated by tabs. */
+const writeCall = async (
+  out: Output,
+  { reply, call, tool, input, why, until, started }: AwaitedCall,
+  conversation?: string,
+): Promise<void> => {
+  const label = why === 'approval' ? 'approve?' : 'result?'
+  const given = JSON.stringify(input)
+  const rest = [
+    ...(until === undefined ? [] : [`until ${until}`]),
+    ...(started === undefined ? [] : [`started before, ${started}`]),
+  ]
+  if (!out.isTerminal) {
+    const own = conversation === undefined ? [] : [conversation]
+    return writeTable(out, [], [[...own, String(reply), label, call, tool, given, ...rest]])
+  }
+  await out.parts([
+    ...(conversation === undefined ? [] : ([[`${conversation}  `, 'bold', 'whole']] as const)),
+    positionPart(reply),
+    labelPart(label, 'marker'),
+    [`${call}  `, 'assistant', 'whole'],
+    [[`${tool} ${firstLine(given)}`, ...rest].join('  ')],
+  ])
+}
 
 const partsOf = (messages: QueuedMessages['messages']): readonly TextSpan[] =>
   contentParts(messages.map(({ role, content }) => ({ role, content: blocksOf(content) })))

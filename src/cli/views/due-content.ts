@@ -1,4 +1,4 @@
-import type { RetentionReport, RetentionRunOptions, Store } from '../../index.ts'
+import type { RetentionReport, RetentionRunOptions, Store, VerificationReport } from '../../index.ts'
 import { failureOf } from '../errors.ts'
 import type { Output } from '../output.ts'
 import { plural } from '../text.ts'
@@ -44,6 +44,13 @@ export const partsOf = ({ events, notes, turns, inbox, files, contents = 0 }: Am
     ...(files > 0 ? [plural(files, 'original file')] : []),
     ...(contents > 0 ? [plural(contents, 'large content')] : []),
   ].join(', ')
+
+/** Lists what was erased, of a conversation and beside it. */
+export const erasedText = (all: number, beside: VerificationReport['erasedBeside'] = {}): string => {
+  const { notes = 0, turns = 0, inbox = 0, archive = 0 } = beside
+  const events = all - notes - turns - inbox - archive
+  return partsOf({ events, notes, turns, inbox, files: archive > 0 ? 1 : 0 })
+}
 
 /** Names the conversations from which a run erased, or would erase, at most `most`, and all that it skipped. */
 export const writeConversations = async (

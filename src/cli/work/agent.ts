@@ -1,5 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import * as E from 'fp-ts/lib/Either.js'
+import { checkWorkerOptions } from '../../agent/workers/create-worker.ts'
 import { isFields } from '../../events/json.ts'
 import { timer } from '../../result/timers.ts'
 import type { Conversation, WorkerOptions } from '../../index.ts'
@@ -78,7 +80,12 @@ export const loadAgent = async (
   const loaded = await loadModule(file, agentFailed).finally(() => clearTimeout(note))
   const exported = isFields(loaded) ? loaded['default'] : undefined
   if (isTurn(exported)) return { turn: exported }
-  if (isAgent(exported)) return exported
+  if (isAgent(exported)) {
+    // Before a store is created for it.
+    const checked = checkWorkerOptions(exported)
+    if (E.isLeft(checked)) throw toError(agentFailed(file, checked.left.message))
+    return exported
+  }
   const found = exported === undefined ? 'it has no default export' : 'its default export is not an agent'
   throw toError(agentFailed(file, `${found}: ${wanted}`))
 }

@@ -1,11 +1,6 @@
-import { setImmediate as eventLoop } from 'node:timers/promises'
 import type { Store } from '../../index.ts'
-import { invalidInput } from '../../events/errors.ts'
-import { isConversationId } from '../../events/ids.ts'
 import { timer } from '../../result/timers.ts'
-import { toError } from '../../result/typed-error.ts'
 import { failureOf } from '../errors.ts'
-import { nameRule } from '../options.ts'
 import { untilAborted } from './abort-on-signals.ts'
 import { type Agent, createChangeCheck, loadAgent } from './agent.ts'
 import { type RelayServer, createRelayClient } from './relay-client.ts'
@@ -86,13 +81,9 @@ export const workHere = async (
         onStep?.(step)
       },
     })
-    // Checked before the parent process is told about the worker.
-    if (!isConversationId(worker.id)) throw toError(invalidInput('name', nameRule))
     const { grace = defaultGrace } = { ...agent, ...given }
     signal.addEventListener('abort', () => timer(grace + extra, () => process.exit(1)).unref())
     const running = worker.run({ signal })
-    // A worker checks its options before anything else: the parent process is not told about one that refuses them.
-    await Promise.race([running, eventLoop()])
     relay?.begin(worker.id)
     await Promise.race([running, tell({ type: 'started', worker: worker.id, grace })])
     const { why, left } = await running

@@ -1,10 +1,6 @@
 import { isDeath } from '../../agent/workers/board/open-step.ts'
-import { invalidInput } from '../../events/errors.ts'
-import { isConversationId } from '../../events/ids.ts'
 import type { AttemptReport, OpenStepInfo, Store, WorkerExit } from '../../index.ts'
-import { toError } from '../../result/typed-error.ts'
 import { type EventRelay, relayBeat } from '../../server/relay.ts'
-import { nameRule } from '../options.ts'
 import { changedText, createChangeCheck, loadAgent } from './agent.ts'
 import { defaultGrace } from './child-message.ts'
 
@@ -56,7 +52,7 @@ const reportDeaths = async (
   }
 }
 
-/** Creates a worker with the agent of a module. Throws `AgentFailed`, or `InvalidInput` if the agent sets an invalid worker name. */
+/** Creates a worker with the agent of a module. Throws `AgentFailed`. */
 export const workInside = async (
   store: Store,
   file: string,
@@ -81,7 +77,6 @@ export const workInside = async (
       onStep?.(step)
     },
   })
-  if (!isConversationId(worker.id)) throw toError(invalidInput('name', nameRule))
   const says = (): void => relay.hear(worker.id, [])
   return {
     grace,

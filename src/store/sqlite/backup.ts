@@ -79,11 +79,13 @@ const removeAbandoned = (folder: string): void => {
 const obstacleTo = (path: string, target: string, force: boolean): Failure | undefined => {
   const there = statSync(target, { throwIfNoEntry: false })
   const own = databaseFileAt(path, target)
-  if (own !== undefined)
-    return invalidInput(
-      'file',
-      `${own === realpathSync(path) ? 'is the store itself' : 'belongs to the store'}: name another file`,
-    )
+  if (own !== undefined) {
+    const what = own === realpathSync(path) ? 'is the store itself' : 'belongs to the store'
+    return {
+      ...invalidInput('file', ''),
+      message: `${target} ${what}, so no backup is written there: name another file`,
+    }
+  }
   if (there?.isDirectory()) return fileExists(target, 'is a folder: name another file')
   if (there && !there.isFile()) return fileExists(target, 'is not a regular file: name another file')
   if (there && !force) return fileExists(target)

@@ -54,7 +54,7 @@ export const replaceFile = async <A>(
   if (found.right.size === 0) return E.left(invalidInput('file', `${file} is empty, and no backup`))
   const path = there.right ? realpathSync(named) : named
   if (there.right && databaseFileAt(path, backup) !== undefined)
-    return E.left(invalidInput('file', 'belongs to the store: name a backup'))
+    return E.left(invalidInput('file', `${file} belongs to the store itself: name a backup of it`))
   const copy = `${path}.${randomUUID()}${unfinished}`
   try {
     closeSync(openSync(copy, 'wx', 0o600))

@@ -24,7 +24,6 @@ import {
   placeIn,
   stringOf,
   timeOf,
-  valuesOf,
 } from './source.ts'
 
 const types = new Set<unknown>(['user', 'gemini', 'info', 'error', 'warning'])
@@ -106,9 +105,7 @@ const readGeminiCli = (notes: ImportNotes, shelf: Shelf): LineReader<readonly Co
       begin.add(line)
       if (line.text.trim() !== '') isDocument ??= line.text.trim() === '{'
       if (isDocument === true) return void held.push(line)
-      // A checkpoint that is cut off may end with a whole message.
-      const isTorn = line.isOpen === true && valuesOf(line.text).problem !== undefined
-      for (const record of entriesIn(line, notes)) if (!isTorn) readRecord(record)
+      for (const record of entriesIn(line, notes)) readRecord(record)
     },
     finish: () => {
       const text = textOf(held)

@@ -156,8 +156,10 @@ export const valuesOfLine = ({ line, text, isOpen }: FileLine, notes: ImportNote
     for (const value of found.values) values.push(value)
     const { problem } = found
     if (problem === undefined) break
-    // A value that is nested too deeply is complete, and nothing comes after it.
-    const whole = tooDeep.test(problem) ? undefined : wholeIn(found.rest)
+    // A value that is nested too deeply is complete, and nothing comes after it. What is complete in an entry that is still being
+    // written is a part of that entry.
+    const isPart = tooDeep.test(problem) || (isOpen === true && isCutOff(found.rest, problem))
+    const whole = isPart ? undefined : wholeIn(found.rest)
     if (nulls === '' || found.rest.trim() !== '')
       notes.bad(
         line,
@@ -261,6 +263,10 @@ const positionIn = (complaint: string): number | undefined => {
   const [, position] = /at position (\d+)/.exec(complaint) ?? []
   return position === undefined ? undefined : Number(position)
 }
+
+/** Reports whether the parser's complaint is that a text ends too early. */
+const isCutOff = (text: string, complaint: string): boolean =>
+  /Unexpected end/.test(complaint) || (positionIn(complaint) ?? -1) >= text.trimEnd().length
 
 const firstPart = 256
 /** Number of characters at the end of a part in which an error may be caused by the cut rather than by the text. */

@@ -130,7 +130,7 @@ export const EraseSheet = ({ source, id, last, position }: EraseSheetProps) => {
             checked={isWhole}
             onChange={({ currentTarget }) => setWhole(currentTarget.checked)}
           />{' '}
-          everything in the conversation, with its notes and the records of its turns
+          everything in the conversation, with its notes and records of turns
         </label>
         <label class="whole">
           why (recorded with the erasure)
@@ -170,9 +170,9 @@ const ReportList = ({ report }: { readonly report: Report }) => {
   const parts = [
     ...(positions.length > 0 ? [`${count(positions.length, 'event')} (${rangesOf(positions)})`] : []),
     ...(notes > 0 ? [count(notes, 'note')] : []),
-    ...(turns > 0 ? [`${count(turns, 'record')} of its turns`] : []),
+    ...(turns > 0 ? [`${count(turns, 'record')} of turns`] : []),
     ...(inbox > 0 ? [count(inbox, 'queued message')] : []),
-    ...(archive > 0 ? ['the original file'] : []),
+    ...(archive > 0 ? ['1 original file'] : []),
     ...(contents > 0 ? [count(contents, 'large content')] : []),
   ]
   const texts = [...Map.groupBy(repeated, ({ excerpt }) => excerpt)]

@@ -23,6 +23,19 @@ describe('a worker', () => {
     await until(async () => (await steps(store)).length === 0)
   })
 
+  test('is not created with options that are wrong', async () => {
+    const { store } = await scene()
+    const turn = () => ({}) as never
+    const refusal = (options: object, message: string): void =>
+      expect(() => store.worker({ turn, ...options })).toThrow(
+        expect.objectContaining({ _tag: 'InvalidInput', message }),
+      )
+    refusal({ slotz: 1 }, 'slotz: is unknown: did you mean slots?')
+    refusal({ slots: 0 }, 'slots: must be a whole number, 1 or more')
+    refusal({ name: 'a b' }, 'name: must have 1 to 163 characters from A–Z a–z 0–9 . _ : -')
+    refusal({ turn: undefined }, 'turn: must be a function that returns the options of a turn')
+  })
+
   test('three workers call the model once for each message', async () => {
     const { store, worker, calls } = await scene(async () => {
       await sleep(20)

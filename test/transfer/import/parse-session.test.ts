@@ -72,6 +72,22 @@ describe('a torn or malformed line', () => {
     },
   )
 
+  it('at the end of a file is left for the next import, though a part of it is a whole object', () => {
+    const line = (content: string) => `{"messages":[{"role":"user","content":"${content}"}]}`
+    const read = (text: string) =>
+      right(parseSession({ text, file: 'f', format: 'anthropic', skipBadLines: true }))
+    const { conversations, report } = read(`${line('One.')}\n{"kept":${line('Two.')}`)
+    expect(conversations).toHaveLength(1)
+    expect(report.badLines).toEqual([
+      { line: 2, problem: expect.stringContaining('cut off where the file ends') },
+    ])
+    const damaged = read(`${line('One.')}\n{"kept":"Tw${line('Two.')}`)
+    expect(damaged.conversations).toHaveLength(2)
+    expect(damaged.report.badLines).toEqual([
+      { line: 2, problem: expect.stringContaining('the complete entry') },
+    ])
+  })
+
   it('of a JSON text that goes wrong in the middle is named', () => {
     const text = '{"messages": [\n{"role": "user",\n"content": nothing}\n]}'
     expect(fail({ text, format: 'anthropic' })).toMatchObject({ _tag: 'BadLine', line: 3 })
