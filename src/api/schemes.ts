@@ -20,6 +20,8 @@ import {
 } from '../store/schemes.ts'
 import type { BackedUpKeys } from '../store/sqlite/back-up-keys.ts'
 import type { RestoredBackup, RestoredKeys } from '../store/sqlite/restore-backup.ts'
+
+export type { RestoredKeys } from '../store/sqlite/restore-backup.ts'
 import type { KeyStore } from '../store/seal/key-store.ts'
 import { type SealedUrl, splitSeal } from '../store/seal/seal-parameter.ts'
 import { foreignOpen } from './foreign-store.ts'

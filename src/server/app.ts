@@ -61,12 +61,12 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
   }
 
   /** Returns the error for which the server is not ready; undefined if it is ready. */
-  const whyNotReady = async (): Promise<unknown> => {
+  const whyNotReady = async (): Promise<Error | undefined> => {
     try {
       const isReady = await Promise.race([answers(), sleep(readyWithin, false, { ref: false })])
       if (!isReady) return toError(silent(store.url))
     } catch (error) {
-      return error
+      return error instanceof Error ? error : new Error(String(error))
     }
     const problem = settings.tokenProblem?.() ?? (await settings.writeProblem?.())
     return problem && toError({ _tag: 'StoreUnavailable', message: problem.message })
@@ -74,9 +74,8 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
 
   let noted: string | undefined
   /** Reports a change of readiness, once: probes come every few seconds. */
-  const noteReadiness = (problem: unknown): void => {
-    const message =
-      problem === undefined ? undefined : problem instanceof Error ? problem.message : String(problem)
+  const noteReadiness = (problem: Error | undefined): void => {
+    const message = problem?.message
     if (message === noted) return
     noted = message
     settings.onReadiness?.(message)

@@ -68,7 +68,7 @@ export const openApi = (routes: readonly Route[], base: string): Json => {
 
   const operation = (route: Omit<Route, 'handle'>): Json => {
     const {
-      name,
+      name: operationId,
       summary,
       scope,
       body,
@@ -121,7 +121,7 @@ export const openApi = (routes: readonly Route[], base: string): Json => {
     const hasJson = given.length > 0
     const streamed = { description: isRanged ? 'whole' : 'a stream', ...headersOf(always), content: stream }
     return {
-      operationId: name,
+      operationId,
       summary,
       security: isSession && body ? [] : [{ token: [scope] }, { session: [] }],
       parameters: [

@@ -2,10 +2,10 @@ import { accessSync, constants, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /** Returns the first file or folder on the way to a path that this process may not use. */
-export const deniedOn = (path: string): string | undefined => {
+export const findDenied = (path: string): string | undefined => {
   const { R_OK, W_OK, X_OK } = constants
   const parent = dirname(path)
-  const above = parent === path ? undefined : deniedOn(parent)
+  const above = parent === path ? undefined : findDenied(parent)
   if (above !== undefined) return above
   const found = statIfAllowed(path)
   const needed = found?.isDirectory() ? X_OK : R_OK | W_OK
@@ -31,7 +31,7 @@ export const deniedFile = (path: string): string | undefined => {
   if (own === undefined) return undefined
   const folder = dirname(path)
   const isThere = statIfAllowed(folder) !== undefined
-  const found = deniedOn(path) ?? (isThere && !isAllowed(folder, constants.W_OK) ? folder : undefined)
+  const found = findDenied(path) ?? (isThere && !isAllowed(folder, constants.W_OK) ? folder : undefined)
   if (found === undefined) return undefined
   const { uid } = statSync(found)
   const isFile = found === path

@@ -418,12 +418,12 @@ test.skipIf(process.getuid?.() !== 0)(
       backup,
       `sqlite:${join(folder, 'restored.db')}`,
     )
-    const [opened = '', unwritable = '', diagnosed = '', restored = ''] = (await ended(child)).output.split(
+    const [refused = '', unwritable = '', diagnosed = '', restored = ''] = (await ended(child)).output.split(
       '\n',
     )
-    const denied = (file: string): string =>
-      `${file} belongs to user 0 with mode 600, and this process, user 65534, may not use it; run the command as user 0, or as root give it to this user: chown 65534 ${file}`
-    expect(opened).toContain(denied(path))
+    const denied = (path: string): string =>
+      `${path} belongs to user 0 with mode 600, and this process, user 65534, may not use it; run the command as user 0, or as root give it to this user: chown 65534 ${path}`
+    expect(refused).toContain(denied(path))
     expect(unwritable).toContain(`this user cannot write ${path} (of user 0 with mode 600)`)
     expect(diagnosed).toContain(denied(path))
     expect(restored).toContain(denied(backup))

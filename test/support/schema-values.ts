@@ -65,7 +65,8 @@ export const valuesOf = (
       return fc
         .tuple(...schema.allOf.map(of))
         .map((all) => Object.assign({}, ...(all as object[])) as unknown)
-    switch (schema.type) {
+    const type = schema.type ?? ''
+    switch (type) {
       case 'null':
         return fc.constant(null)
       case 'boolean':

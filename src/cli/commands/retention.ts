@@ -66,7 +66,7 @@ Examples:
       shell.action(accessFor, async (session: CommandSession, options: Options) => {
         const { store, out, isJson, host } = session
         const by = actorIn(host, options.by)
-        if (options.keep) return keep(session, { ...options, keep: options.keep, by })
+        if (options.keep) return setRule(session, { ...options, keep: options.keep, by })
         if (options.end !== undefined) {
           await store.retention.end({ prefix: options.end, by })
           if (isJson) return out.json({ prefix: options.end, by })
@@ -82,7 +82,7 @@ Examples:
 }
 
 /** Sets a rule, or only says how much becomes due by it. On a terminal, sets it once it is confirmed. */
-const keep = async (
+const setRule = async (
   { store, out, isJson, host }: CommandSession,
   {
     keep: kept,

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { deniedOn, ownerText } from '../denied-access.ts'
+import { findDenied, ownerText } from '../denied-access.ts'
 import type { KeyStore } from './key-store.ts'
 
 /** Returns a key store that says who owns the keys at a path if this process may not use them. */
@@ -25,7 +25,7 @@ export const withAccessErrors = (keys: KeyStore, path: string): KeyStore => {
 const denied = (path: string, cause: unknown): Error | undefined => {
   const own = process.getuid?.()
   if (own === undefined) return undefined
-  const found = deniedOn(resolve(String(Reflect.get(Object(cause), 'path') ?? path)))
+  const found = findDenied(resolve(String(Reflect.get(Object(cause), 'path') ?? path)))
   if (found === undefined) return undefined
   const { uid } = statSync(found)
   const isAbove = !found.startsWith(resolve(path))
