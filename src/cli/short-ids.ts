@@ -15,7 +15,12 @@ export const shortIdsIn = async (
   shown: readonly string[],
 ): Promise<ReadonlyMap<string, string>> => {
   const ids = new Set(shown)
-  const beginnings = new Set(shown.flatMap((id) => machineMade.exec(partsOf(id).main)?.[0] ?? []))
+  const beginnings = new Set(
+    shown.flatMap((id) => {
+      const { main, agent } = partsOf(id)
+      return machineMade.exec(main)?.[0] ?? (agent === undefined ? [] : `${main}:`)
+    }),
+  )
   for (const beginning of beginnings)
     for await (const { id } of store.conversations({ beginning })) ids.add(id)
   return shortIds([...ids])
