@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Context, Hono } from 'hono'
 import { setCookie } from 'hono/cookie'
+import { z } from 'zod'
 import { toError, type TypedError } from '../result/typed-error.ts'
 import { api, type ServerApi, cookie } from './api.ts'
 import { parseBody, jsonIn, textOf } from './body.ts'
@@ -141,7 +142,7 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
       const lost = new AbortController()
       const given = {
         params: c.req.param(),
-        query: queryOf(c),
+        query: queryOf(c, route.query),
         text: () => textOf(c, maxBody),
         signal: () => (authenticate ? AbortSignal.any([c.req.raw.signal, lost.signal]) : c.req.raw.signal),
       }
@@ -200,18 +201,23 @@ const routeOf = (c: Context): string | undefined => {
   return path === '*' || path === '/*' ? undefined : path
 }
 
-/** Returns the query fields. Throws `InvalidRequest` if one is given more than once. */
-const queryOf = (c: Of): Record<string, string> => {
+/**
+ * Returns the query fields. A list may be given as several values, as some clients send it. Throws `InvalidRequest` if another field is
+ * given more than once.
+ */
+const queryOf = (c: Of, query: z.ZodObject | undefined): Record<string, string> => {
   if (!c.req.url.includes('?')) return {}
   const fields: [string, string][] = []
   for (const [name, values] of Object.entries(c.req.queries())) {
-    const [value = '', ...more] = values
-    if (more.length > 0)
+    if (values.length > 1 && !isList(query?.shape[name]))
       throw requestError('InvalidRequest', `${name} is given ${values.length} times: give it once`)
-    fields.push([name, value])
+    fields.push([name, values.join(',')])
   }
   return Object.fromEntries(fields)
 }
+
+const isList = (schema: z.core.$ZodType | undefined): boolean =>
+  schema !== undefined && z.toJSONSchema(schema, { io: 'output', unrepresentable: 'any' }).type === 'array'
 
 /** Sets the headers that all responses share. JSON responses of routes get them in `replyOf` instead. */
 const withEveryHeader = (c: Context): Context => {

@@ -34,7 +34,10 @@ export const openApi = (routes: readonly Route[], base: string): Json => {
    */
   const jsonSchema = (schema: z.ZodType, io: 'input' | 'output'): Json => {
     const wrapped = z.toJSONSchema(z.object({ schema }), { io, unrepresentable: 'any' })
-    const text = JSON.stringify(wrapped).replaceAll('"#/$defs/', '"#/components/schemas/')
+    const text = JSON.stringify(wrapped)
+      .replaceAll('"#/$defs/', '"#/components/schemas/')
+      // Some generators fail on a negative literal.
+      .replaceAll(/"const":(-\d+)/g, '"minimum":$1,"maximum":$1')
     const { $defs, properties } = JSON.parse(text) as Wrapped
     Object.assign(schemas, $defs)
     return properties.schema

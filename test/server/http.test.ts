@@ -742,6 +742,15 @@ describe('the document', () => {
   const documented = async ({ fetch }: Pick<Scene, 'fetch'>): Promise<Document> =>
     (await (await fetch('openapi.json')).json()) as Document
 
+  test('takes a list as one text or as several values, and anything else once', async () => {
+    const { ask, store } = await serving()
+    await store.conversation('a').append({ role: 'user', content: 'One.' })
+    const one = await ask('conversations/a/events?fields=id,type')
+    const several = await ask('conversations/a/events?fields=id&fields=type')
+    expect(several.json).toEqual(one.json)
+    expect((await ask('conversations/a/events?limit=1&limit=2')).status).toBe(400)
+  })
+
   test('names the headers that operations read, and the session', async () => {
     const { paths } = await documented(await serving())
     const headersOf = (path: string, method: string): readonly string[] =>
