@@ -55,7 +55,9 @@ export const ConversationRow = ({ row, top, place, of, now, liveAt }: Conversati
         <span class="figures events-of" title={count(events, 'event')}>
           {number(events)} <span class="faint">ev</span>
         </span>
-        <span class="figures calls-of">{calls ? count(calls, 'receipt') : ''}</span>
+        <span class="figures calls-of" title="the audit also counts the receipts of calls for summaries">
+          {calls ? count(calls, 'reply receipt') : ''}
+        </span>
         <time class="faint figures" dateTime={updated} title={moment(updated)}>
           {ago(updated, now)}
         </time>
