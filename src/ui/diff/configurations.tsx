@@ -49,7 +49,9 @@ export const ConfigurationChanges = ({ before, after }: ConfigurationChangesProp
         <details key={name}>
           <summary>
             <code>{name}</code>{' '}
-            <span class="faint">{old === undefined ? 'came' : now === undefined ? 'left' : 'changed'}</span>
+            <span class="faint">
+              {old === undefined ? 'added' : now === undefined ? 'removed' : 'changed'}
+            </span>
           </summary>
           <WordsChanged before={old ?? ''} after={now ?? ''} />
         </details>

@@ -32,7 +32,13 @@ export const EntryLine = ({ id, entry }: EntryLineProps) => {
 }
 
 const signs = { kept: '=', came: '+', left: '−', turned: '≠', changed: '≠' } as const
-const spoken = { kept: 'kept', came: 'came', left: 'left', turned: 'changed', changed: 'changed' } as const
+const spoken = {
+  kept: 'kept',
+  came: 'added',
+  left: 'removed',
+  turned: 'changed',
+  changed: 'changed',
+} as const
 
 interface DiffRowsProps {
   readonly id: string

@@ -288,7 +288,7 @@ const Comparison = ({ id, recorded, replayed }: ComparisonProps) => {
         <p class="faint">No recorded answer names anything that this policy would have hidden.</p>
       ) : (
         <>
-          <h3>Named in the answer, but hidden by then</h3>
+          <h3>Referenced but hidden</h3>
           {lacking.slice(0, most).map((call) => (
             <NeededRow key={call.position} id={id} call={call} />
           ))}

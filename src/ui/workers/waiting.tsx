@@ -51,8 +51,8 @@ export const WaitingCalls = ({ source, id, waiting, off, decided }: WaitingCalls
           <header>
             <b class="tool-name">{call.tool}</b>{' '}
             <span class="faint">
-              {call.why === 'approval' ? 'waits for an approval' : 'waits for a result from outside'} · called
-              at <a href={hrefs.conversation(id, { at: call.reply })}>{call.reply}</a> ·{' '}
+              {call.why === 'approval' ? 'needs approval' : 'needs a result from outside'} · called at{' '}
+              <a href={hrefs.conversation(id, { at: call.reply })}>{call.reply}</a> ·{' '}
               {ago(call.since, Date.now())}
               {call.started !== undefined &&
                 ` · was started before, ${ago(call.started, Date.now())}: it may have taken effect`}
