@@ -27,7 +27,7 @@ const routes = [
   ['the workers', '/workers', 'No worker has reported yet'],
   ['two conversations', `/c/${id}/compare?with=${fork}`, 'that both have'],
   ['a diff', `/c/${id}/diff?from=29&to=35`, 'summary'],
-  ['a diff of everything', `/c/${id}/diff?from=29&to=35&of=full`, 'removed'],
+  ['a diff of everything', `/c/${id}/diff?from=29&to=35&of=full`, 'added'],
   ['a diff of requests', `/c/${id}/diff?from=29&to=35&of=request`, 'messages'],
   ['a diff of configurations', `/c/${id}/diff?from=0&to=35&of=configuration`, 'system prompt'],
   ['a list of nothing', '/?q=nothingatall', 'No conversation matches'],

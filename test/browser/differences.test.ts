@@ -12,6 +12,8 @@ describe.skipIf(noBrowser !== '')(`two positions${noBrowser}`, () => {
     const { page } = await looking(await servedSample(), `/c/${id}/diff?from=16&to=35`)
     const rows = page.getByRole('list')
     await rows.getByText('replaced by the summary').waitFor()
+    await page.getByText(/^−\d+ removed$/).waitFor()
+    await page.getByText(/^\+\d+ added$/).waitFor()
     await page.getByRole('tab', { name: 'everything' }).click()
     // It was abandoned, and so is in neither history that the model saw.
     await rows.getByText(/abandoned by the rewind at/).waitFor()

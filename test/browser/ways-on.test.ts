@@ -27,7 +27,10 @@ describe.skipIf(noBrowser !== '')(`a page that has nothing to show${noBrowser}`,
   })
 
   test('tells the bars of the ribbon apart if the system forces its colours', async () => {
-    const { page, shows } = await looking(await servedSample(), `/c/${id}?at=35`, { forcedColors: 'active' })
+    const { page, shows } = await looking(await servedSample(), `/c/${id}?at=35`, {
+      forcedColors: 'active',
+      allowed: [/willReadFrequently/],
+    })
     await shows(35)
     /** Reports whether the ribbon has many opaque pixels of a system colour. */
     const has = (colour: string) =>
