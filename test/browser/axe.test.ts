@@ -86,11 +86,8 @@ describe.skipIf(noBrowser !== '')(`axe finds nothing${noBrowser}`, () => {
     for (const [address, text] of pages) {
       await page.goto(url + address)
       await page.getByRole('main').getByText(text).first().waitFor()
-      expect({ address, faults: await faultsOf(page) }).toEqual({ address, faults: [] })
+      expect({ address, faults: await faultsInBoth(page) }).toEqual({ address, faults: [] })
     }
-    // The last one has all inks.
-    await page.emulateMedia({ colorScheme: 'dark' })
-    expect(await faultsOf(page)).toEqual([])
   })
 
   test('on workers, a call that needs approval, and an open palette without results', async () => {
@@ -100,7 +97,7 @@ describe.skipIf(noBrowser !== '')(`axe finds nothing${noBrowser}`, () => {
     await parkStep(events, 'parked')
     await store.conversation('open').append({ role: 'user', content: 'Begin.' }, { answer: true })
     await store.conversation('waiting').append({ role: 'user', content: 'Begin.' }, { answer: true })
-    await store.conversation('open').pause({})
+    await store.conversation('open').pause({ by: 'ann' })
     const worker = store.worker({
       turn: () => ({
         client: wiper,
