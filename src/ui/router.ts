@@ -87,7 +87,7 @@ export const followLinks = (): void => {
  * first render.
  */
 export const linkInto = (): void => {
-  const { vnode: before } = options
+  const before = options.vnode?.bind(options)
   options.vnode = (vnode) => {
     before?.(vnode)
     const { href } = vnode.props as { readonly href?: unknown }

@@ -9,7 +9,7 @@ const attributes = ['title', 'aria-label', 'alt', 'placeholder']
  * a model, a tool or another program, so no component has to ask for this. Must run before the first render.
  */
 export const nameInvisible = (): void => {
-  const { vnode: before } = options
+  const before = options.vnode?.bind(options)
   options.vnode = (vnode) => {
     before?.(vnode)
     const props: unknown = vnode.props
