@@ -39,7 +39,7 @@ export const Shell = ({ source, onUnauthorized }: ShellProps) => {
     setSession(sessionNumber())
     setRefused(undefined)
   }
-  // The form takes the link itself, and says if its token is invalid. Without the form, the session stays what it was then.
+  // The form takes the link itself, and says if its token is invalid. Without the form, an invalid token changes nothing.
   const isSignedIn = source.isLive && refused === undefined
   useTokenLink(isSignedIn ? (token) => void signIn(source, token).then(signedIn, () => undefined) : undefined)
   useActions({

@@ -26,12 +26,12 @@ export const signInByFragment = async (source: ApiSource): Promise<void> => {
 export const useTokenLink = (use: ((token: string) => void) | undefined): void =>
   useEffect(() => {
     if (use === undefined) return undefined
-    const changed = (): void => {
+    const takeLink = (): void => {
       const token = takeToken()
       if (token !== undefined) use(token)
     }
-    addEventListener('hashchange', changed)
-    return () => removeEventListener('hashchange', changed)
+    addEventListener('hashchange', takeLink)
+    return () => removeEventListener('hashchange', takeLink)
   })
 
 interface SignInProps {

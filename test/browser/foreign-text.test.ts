@@ -25,7 +25,7 @@ const unnamed = `(() => {
 
 /** A conversation in which everything that a program may write has such characters. */
 const disguisedEverywhere = async () => {
-  // Named by whoever writes, too.
+  // The name of an actor, too.
   const store = await openStore('memory:', { actor: { kind: 'agent', id: text } })
   atEnd(store.close)
   const scene = await served(store)

@@ -30,7 +30,7 @@ const forced = '(forced-colors: active)'
 const read = (): Colours => {
   const probe = document.createElement('i')
   probe.hidden = true
-  // The theme then names system colours, which differ; otherwise every colour would be forced to that of text.
+  // The theme then names system colours, which differ; otherwise the system would force the text colour on them all.
   probe.style.forcedColorAdjust = 'none'
   document.body.append(probe)
   const entries = names.map((name) => {
