@@ -24,7 +24,7 @@ const probe = `window.probe = (() => {
     throw new Error('it never came to this: ' + test)
   }
   const rows = () => document.querySelector('[role=listitem]') !== null
-  const shown = () => Number(document.querySelector('.canvas[role=list]')?.getAttribute('aria-label')?.slice(9))
+  const shown = () => Number(document.querySelector('.canvas > [role=list]')?.getAttribute('aria-label')?.slice(9))
   const pressed = () => new Promise((done) => addEventListener('keydown', (key) => done(key.timeStamp), { capture: true, once: true }))
   const paint = () => performance.getEntriesByName('first-contentful-paint')[0]
   const firstRows = until(rows)

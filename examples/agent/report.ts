@@ -69,7 +69,7 @@ const line = (name: string, text: string): string => `${name.padEnd(11)}${text}`
 
 const receiptsText = ({ receipts, findings }: ReceiptVerification): string =>
   findings.length === 0
-    ? `${number(receipts)} of ${number(receipts)} requests made again from the log, to the byte`
+    ? `${number(receipts)} of ${number(receipts)} requests rebuilt from the log, byte for byte`
     : `${number(findings.length)} REQUESTS ARE NOT AS SENT`
 
 /** Where to look afterwards. What is in memory only cannot be looked at any more. */
@@ -79,7 +79,7 @@ export const nextLines = (store: string, id: string, project: string, call: numb
   const commands = [
     [`log ${id} --all`, 'every event, condensed or not'],
     [`request ${id} --call ${call}`, 'what the model was sent then'],
-    [`verify ${id} --receipts`, 'every request, made again'],
+    [`verify ${id} --receipts`, 'every request, rebuilt'],
   ] as const
   return [
     `${files} What happened:`,

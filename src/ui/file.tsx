@@ -2,6 +2,7 @@ import './source/embedded/no-eval.ts'
 import './theme.css'
 import './file.css'
 import { render } from 'preact'
+import { nameInvisible } from './blocks/foreign-text.tsx'
 import { go, linkInto } from './router.ts'
 import { applyTheme } from './settings.ts'
 import { Shell } from './shell.tsx'
@@ -28,10 +29,10 @@ const file = embeddedFile()
 const root = document.querySelector('#page')
 if (file && root) {
   applyTheme()
+  nameInvisible()
   linkInto()
   listenForKeys()
   if (location.hash === '') go(hrefs.conversation(file.conversation), { replace: true })
-  document.title = `${file.conversation} · Palimpsest`
   const source = embeddedSource(file)
   render(
     <>

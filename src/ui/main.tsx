@@ -1,5 +1,6 @@
 import './theme.css'
 import { render } from 'preact'
+import { nameInvisible } from './blocks/foreign-text.tsx'
 import { followLinks } from './router.ts'
 import { applyTheme } from './settings.ts'
 import { Shell } from './shell.tsx'
@@ -11,6 +12,7 @@ let unauthorized: ((why: AccessRefusal) => void) | undefined
 const source = httpSource({ onUnauthorized: (why) => unauthorized?.(why) })
 
 applyTheme()
+nameInvisible()
 followLinks()
 listenForKeys()
 await signInByFragment(source)

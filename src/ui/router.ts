@@ -87,7 +87,9 @@ export const followLinks = (): void => {
  * first render.
  */
 export const linkInto = (): void => {
+  const before = options.vnode?.bind(options)
   options.vnode = (vnode) => {
+    before?.(vnode)
     const { href } = vnode.props as { readonly href?: unknown }
     if (vnode.type === 'a' && typeof href === 'string' && href.startsWith('/'))
       Object.assign(vnode.props, { href: `#${href}` })

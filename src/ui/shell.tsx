@@ -3,7 +3,7 @@ import { useEffect, useErrorBoundary, useLayoutEffect, useState } from 'preact/h
 import { announce, Announcer } from './announcer.tsx'
 import { Header } from './header.tsx'
 import './acts/acts.css'
-import { forgetSession } from './acts/session.ts'
+import { forgetSession, sessionNumber } from './acts/session.ts'
 import { ToastHost } from './acts/toast.tsx'
 import { KeysSheet } from './keys-sheet.tsx'
 import type { PageComponent } from './page.ts'
@@ -12,7 +12,7 @@ import { go, usePlace } from './router.ts'
 import { routeOf } from './routes.tsx'
 import { nextTheme, set, setting } from './settings.ts'
 import { closeSheet, openSheet, SheetHost } from './sheet.tsx'
-import { SignIn } from './sign-in.tsx'
+import { SignIn, signIn, useTokenLink } from './sign-in.tsx'
 import type { AccessRefusal } from './source/http.ts'
 import type { ApiSource } from './source/source.ts'
 import { Empty, Failed, Skeleton } from './states.tsx'
@@ -33,10 +33,15 @@ export const Shell = ({ source, onUnauthorized }: ShellProps) => {
   const place = usePlace()
   // A sheet belongs to the page on which it was opened.
   useLayoutEffect(closeSheet, [place.path])
+  const [session, setSession] = useState(sessionNumber)
   const signedIn = (): void => {
     forgetSession()
+    setSession(sessionNumber())
     setRefused(undefined)
   }
+  // The form takes the link itself, and says if its token is invalid. Without the form, an invalid token changes nothing.
+  const isSignedIn = source.isLive && refused === undefined
+  useTokenLink(isSignedIn ? (token) => void signIn(source, token).then(signedIn, () => undefined) : undefined)
   useActions({
     keys: () => openSheet(<KeysSheet />),
     palette: openPalette,
@@ -51,7 +56,7 @@ export const Shell = ({ source, onUnauthorized }: ShellProps) => {
   })
   return (
     <>
-      {refused === undefined && <Routed source={source} {...place} />}
+      {refused === undefined && <Routed key={session} source={source} {...place} />}
       <SheetHost />
       {refused !== undefined && <SignIn source={source} why={refused} done={signedIn} />}
       <ToastHost />

@@ -1,20 +1,38 @@
-import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { apiPathOf } from '../server/client/api-path.ts'
 import type { AccessRefusal } from './source/http.ts'
 import { problemOf, type ApiSource } from './source/source.ts'
 
 /** Exchanges a token for a session cookie. The page does not store the token. */
-const signIn = (source: ApiSource, token: string): Promise<unknown> =>
+export const signIn = (source: ApiSource, token: string): Promise<unknown> =>
   source.post(apiPathOf('/session'), { token })
 
-/** Signs in with a token in the fragment (`#token=…`), and removes the token from the address. */
-export const signInByFragment = async (source: ApiSource): Promise<void> => {
+/** Removes a token in the fragment (`#token=…`) from the address and returns it; undefined if there is none. */
+const takeToken = (): string | undefined => {
   const token = new URLSearchParams(location.hash.slice(1)).get('token')
-  if (token === null) return
+  if (token === null) return undefined
   history.replaceState(null, '', location.pathname + location.search)
-  // If the token is invalid, the next refused request shows the form.
-  await signIn(source, token).catch(() => undefined)
+  return token
 }
+
+/** Signs in with a token in the fragment. */
+export const signInByFragment = async (source: ApiSource): Promise<void> => {
+  const token = takeToken()
+  // If the token is invalid, the next refused request shows the form.
+  if (token !== undefined) await signIn(source, token).catch(() => undefined)
+}
+
+/** Calls `use` with the token of a link that is opened in this tab. The browser changes only the fragment then, and loads nothing. */
+export const useTokenLink = (use: ((token: string) => void) | undefined): void =>
+  useEffect(() => {
+    if (use === undefined) return undefined
+    const takeLink = (): void => {
+      const token = takeToken()
+      if (token !== undefined) use(token)
+    }
+    addEventListener('hashchange', takeLink)
+    return () => removeEventListener('hashchange', takeLink)
+  })
 
 interface SignInProps {
   readonly source: ApiSource
@@ -35,19 +53,25 @@ export const SignIn = ({ source, why, done }: SignInProps) => {
   const dialog = useRef<HTMLDialogElement>(null)
   const show = (): void => dialog.current?.showModal()
   useLayoutEffect(show, [])
-  const submit = async (event: Event): Promise<void> => {
-    event.preventDefault()
+  const submit = async (given: string): Promise<void> => {
     try {
-      await signIn(source, token)
+      await signIn(source, given)
       done()
     } catch (problem) {
       setError(problemOf(problem).detail)
     }
   }
+  useTokenLink((given) => void submit(given))
   return (
     <dialog ref={dialog} class="sign-in-page" aria-label="Sign in" onClose={show}>
       <main>
-        <form class="sign-in" onSubmit={(event) => void submit(event)}>
+        <form
+          class="sign-in"
+          onSubmit={(event) => {
+            event.preventDefault()
+            void submit(token)
+          }}
+        >
           <h1>Palimpsest</h1>
           {reasons[why] !== undefined && <p role="status">{reasons[why]}</p>}
           <label>

@@ -3,6 +3,8 @@ import { useEffect, useState } from 'preact/hooks'
 import type { AnswerOf, PathOf } from '../server/client/api.ts'
 import type { ApiPath } from '../server/client/api-path.ts'
 import { type ConnectionState, problemOf, type ApiSource, unreachable } from './source/source.ts'
+import { here } from './router.ts'
+import { conversationIn, hrefs } from './url.ts'
 import { number } from './words.ts'
 
 /** Shows a progress bar at the top of the page while a request takes longer than 150 ms. */
@@ -36,11 +38,13 @@ export const Empty = ({
 const pause = 4_000
 
 /**
- * Shows a problem in place of the content that failed to load, with a button to try again. If the server was unreachable, the request
+ * Shows a problem in place of the content that failed to load, with a button to try again and links to pages that can be shown. If the server was unreachable, the request
  * is repeated automatically.
  */
 export const Failed = ({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) => {
   const { title, detail, tag, status } = problemOf(error)
+  const { path } = here()
+  const conversation = conversationIn(path)
   useEffect(() => {
     if (!retry || title !== unreachable.title) return undefined
     const timer = setTimeout(retry, pause)
@@ -51,11 +55,17 @@ export const Failed = ({ error, retry }: { readonly error: unknown; readonly ret
       <h2>{title}</h2>
       <p>{detail}</p>
       <p class="faint">{[tag, status > 0 && `status ${status}`].filter(Boolean).join(' · ')}</p>
-      {retry && (
-        <button type="button" onClick={retry}>
-          Try again
-        </button>
-      )}
+      <p class="ways-on">
+        {retry && (
+          <button type="button" onClick={retry}>
+            Try again
+          </button>
+        )}
+        {conversation !== undefined && tag !== 'ConversationNotFound' && (
+          <a href={hrefs.conversation(conversation)}>Last position</a>
+        )}
+        {path !== hrefs.list && <a href={hrefs.list}>All conversations</a>}
+      </p>
     </section>
   )
 }

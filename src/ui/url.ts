@@ -149,6 +149,12 @@ export const matchPath = (pattern: string, path: string): Parameters | undefined
   return found
 }
 
+/** Returns the conversation to which a path of the page belongs. */
+export const conversationIn = (path: string): string | undefined => {
+  const [, page, id = ''] = path.split('/')
+  return page === 'c' && id !== '' ? decoded(id) : undefined
+}
+
 const decoded = (text: string): string | undefined => {
   try {
     return decodeURIComponent(text)

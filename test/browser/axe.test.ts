@@ -2,11 +2,16 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { sampleIds } from '../../src/cli/sample.ts'
 import { bisect } from '../../src/investigate/index.ts'
+import { openStore } from '../../src/index.ts'
 import { createAccessToken } from '../../src/server/access-tokens.ts'
+import { atEnd } from '../support/at-end.ts'
+import { memoryStore } from '../../src/store/memory/store.ts'
 import { faultsInBoth, faultsOf } from '../support/axe.ts'
 import { noBrowser } from '../support/browser.ts'
 import { exported, opened, sample } from '../support/exported.ts'
 import { looking } from '../support/looking.ts'
+import { parkStep } from '../support/park-step.ts'
+import { wiper } from '../support/server/wiper.ts'
 import { served, servedSample } from '../support/served.ts'
 import { temporaryFolder } from '../support/stores.ts'
 
@@ -22,12 +27,34 @@ const routes = [
   ['the workers', '/workers', 'No worker has reported yet'],
   ['two conversations', `/c/${id}/compare?with=${fork}`, 'that both have'],
   ['a diff', `/c/${id}/diff?from=29&to=35`, 'summary'],
+  ['a diff of everything', `/c/${id}/diff?from=29&to=35&of=full`, 'added'],
+  ['a diff of requests', `/c/${id}/diff?from=29&to=35&of=request`, 'messages'],
+  ['a diff of configurations', `/c/${id}/diff?from=0&to=35&of=configuration`, 'system prompt'],
+  ['a list of nothing', '/?q=nothingatall', 'No conversation matches'],
+  ['a search', `/c/${id}?find=costOf`, 'costOf'],
 ] as const
 
 describe.skipIf(noBrowser !== '')(`axe finds nothing${noBrowser}`, () => {
   test.for(routes)('on %s, light and dark', async ([, address, text]) => {
     const { page } = await looking(await servedSample(), address)
     await page.getByRole('main').getByText(text).first().waitFor()
+    expect(await faultsInBoth(page)).toEqual([])
+  })
+
+  test('with every group open and in sight, light and dark', async () => {
+    const scene = await served()
+    const chat = scene.store.conversation('talk')
+    await chat.append([
+      { role: 'user', content: 'Read it.' },
+      { role: 'assistant', content: 'It says so. '.repeat(100) },
+      { role: 'user', content: 'Well?' },
+      { role: 'assistant', content: 'Done.' },
+    ])
+    // Its summary is cut, and so has a button.
+    await chat.condense({ covers: { first: 0, last: 1 }, summary: 'It was read. '.repeat(100) })
+    await chat.truncate({ covers: { first: 2, last: 3 }, reason: 'Nobody needs it.' })
+    const { page } = await looking(scene, '/c/talk?open=all')
+    await page.locator('.beside').nth(1).waitFor({ state: 'attached' })
     expect(await faultsInBoth(page)).toEqual([])
   })
 
@@ -53,16 +80,50 @@ describe.skipIf(noBrowser !== '')(`axe finds nothing${noBrowser}`, () => {
       [`/c/${id}/bisect?bad=44`, 'Begun before'],
       [`/c/${id}/calls/99`, 'status 404'],
       ['/c/nobody/audit', 'status 404'],
+      [`/c/${id}?at=9999`, 'status 404'],
       [`/c/${id}/bisect/${bisection}`, 'Most likely'],
     ] as const
     for (const [address, text] of pages) {
       await page.goto(url + address)
       await page.getByRole('main').getByText(text).first().waitFor()
-      expect({ address, faults: await faultsOf(page) }).toEqual({ address, faults: [] })
+      expect({ address, faults: await faultsInBoth(page) }).toEqual({ address, faults: [] })
     }
-    // The last one has all inks.
-    await page.emulateMedia({ colorScheme: 'dark' })
-    expect(await faultsOf(page)).toEqual([])
+  })
+
+  test('on workers, a call that needs approval, and an open palette', async () => {
+    const events = memoryStore()
+    const store = await openStore(events)
+    atEnd(store.close)
+    await parkStep(events, 'parked')
+    await store.conversation('open').append({ role: 'user', content: 'Begin.' }, { answer: true })
+    await store.conversation('waiting').append({ role: 'user', content: 'Begin.' }, { answer: true })
+    await store.conversation('open').pause({ by: 'ann' })
+    const worker = store.worker({
+      turn: () => ({
+        client: wiper,
+        model: 'm',
+        tools: [{ name: 'wipe', input_schema: { type: 'object' } }],
+        run: { wipe: { run: () => 'wiped', approve: true } },
+      }),
+    })
+    const stopping = new AbortController()
+    const working = worker.run({ signal: stopping.signal })
+    atEnd(async () => {
+      stopping.abort()
+      await working
+    })
+    const { page } = await looking(await served(store), '/workers')
+    const main = page.getByRole('main')
+    await main.getByRole('heading', { name: 'Needs approval or a result' }).waitFor()
+    await main.getByText('needs approval · called at').waitFor()
+    await main.getByRole('button', { name: 'Resume conversation' }).waitFor()
+    await main.getByRole('button', { name: 'Pause worker' }).waitFor()
+    expect(await main.textContent()).not.toMatch(/claims? so far/)
+    expect(await faultsInBoth(page)).toEqual([])
+    await page.keyboard.press('Control+K')
+    await page.getByRole('combobox').fill('nothing like it')
+    await page.getByRole('option', { name: 'search all conversations' }).waitFor()
+    expect(await faultsInBoth(page)).toEqual([])
   })
 
   test('where a token is needed', async () => {

@@ -8,11 +8,13 @@ import { served, servedSample } from '../support/served.ts'
 const [id] = sampleIds
 
 describe.skipIf(noBrowser !== '')(`two positions${noBrowser}`, () => {
-  test('differ in what the model saw, in all that happened, and in the request', async () => {
+  test('differ in what the model saw, in everything that happened, and in the request', async () => {
     const { page } = await looking(await servedSample(), `/c/${id}/diff?from=16&to=35`)
     const rows = page.getByRole('list')
     await rows.getByText('replaced by the summary').waitFor()
-    await page.getByRole('tab', { name: 'all that happened' }).click()
+    await page.getByText(/^−\d+ removed$/).waitFor()
+    await page.getByText(/^\+\d+ added$/).waitFor()
+    await page.getByRole('tab', { name: 'everything' }).click()
     // It was abandoned, and so is in neither history that the model saw.
     await rows.getByText(/abandoned by the rewind at/).waitFor()
     await rows.getByText('2–16 · 15 items replaced by the summary').waitFor()
@@ -53,7 +55,7 @@ describe.skipIf(noBrowser !== '')(`two positions${noBrowser}`, () => {
     const from = page.getByRole('definition').first()
     await from.waitFor()
     expect(await from.textContent()).toContain(calls ? 'call 8, as sent' : 'as it would be made')
-    await page.getByRole('tab', { name: 'all that happened' }).click()
+    await page.getByRole('tab', { name: 'everything' }).click()
     await page.getByRole('list').getByText('replaced by the summary').first().waitFor()
   })
 })

@@ -49,6 +49,7 @@ describe.skipIf(noBrowser !== '')(`an exported page${noBrowser}`, () => {
     await page.getByText('1 matching of 1').waitFor()
     await page.evaluate(`location.hash = '#/?q=lexers'`)
     await page.getByText('0 matching of 1').waitFor()
+    await page.getByRole('link', { name: 'Show all conversations' }).waitFor()
     await page.evaluate(`location.hash = '#/c/talk?find=parsers'`)
     await page.getByRole('search').getByText('only in the title').waitFor()
   })

@@ -396,7 +396,7 @@ describe.skipIf(noBrowser !== '')(`a page${noBrowser}`, () => {
 
   test('says of listed receipts that they are there, not that they are right', async () => {
     const { page } = await looking(await servedSample(), '/')
-    await page.getByText('21 receipts').waitFor()
+    await page.getByText('21 reply receipts').waitFor()
     expect(await page.getByRole('main').textContent()).not.toContain('✓')
   })
 

@@ -139,6 +139,9 @@ describe.skipIf(noBrowser !== '')(`a sheet${noBrowser}`, () => {
     await chat.rewind({ to: 40 })
     await page.keyboard.press('z')
     await sheet(page, 'Undo').getByText('Rewound to 48').waitFor()
+    // The rewind abandoned messages; its undo brings them back.
+    expect(await sheet(page, 'Undo').textContent()).not.toContain('abandoned branch')
+    await sheet(page, 'Undo').getByText('as it was before the last change').waitFor()
     await page.keyboard.press('Enter')
     await page.getByRole('status').getByText('Undone').waitFor()
     expect((await chat.effective()).at(-1)?.position).toBe(48)

@@ -94,6 +94,22 @@ describe.skipIf(noBrowser !== '')(`a server that needs tokens${noBrowser}`, () =
     expect(await page.evaluate('JSON.stringify([localStorage, sessionStorage])')).not.toContain(ann)
   })
 
+  test('takes a token from a link that is opened in the tab that asks for one, or that is signed in', async () => {
+    const { page, goTo, ann, eve } = await guarded()
+    await goTo('/c/talk?at=0')
+    await form(page).waitFor()
+    await goTo('/c/talk?at=0#token=pal_wrong')
+    await form(page).getByRole('alert').getByText('this token is not valid').waitFor()
+    expect(page.url()).not.toContain('pal_wrong')
+    await goTo(`/c/talk?at=0#token=${ann}`)
+    await page.getByText('What is the secret?').first().waitFor()
+    await form(page).waitFor({ state: 'detached' })
+    expect(page.url()).not.toContain(ann)
+    await goTo(`/c/talk?at=0#token=${eve}`)
+    await page.getByRole('complementary').getByText('Your token is read-only.').waitFor()
+    expect(page.url()).not.toContain(eve)
+  })
+
   test('whose token is revoked meanwhile shows nothing more, and continues where it was with another one', async () => {
     const { page, goTo, ann, tokenFile } = await guarded()
     await noted(page)

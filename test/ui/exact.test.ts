@@ -12,10 +12,21 @@ describe('exact text', () => {
     expect(shown('exe.\u202Egnp.exe')).toBe('exe.[RLO]gnp.exe')
     expect(shown('a\u200Bb\uFEFF\u0000\u001B[31m\u2066')).toBe('a[ZWSP]b[BOM][NUL][ESC][31m[LRI]')
     expect(shown('a\u{E0041}b\u00AD\r')).toBe('a[U+E0041]b[U+00AD][CR]')
+    expect(shown('a\u3164b\u115F\u034F')).toBe('a[U+3164]b[U+115F][U+034F]')
+    // Variation selectors can hide a text after any character.
+    expect(shown('😀\uFE0F\uFE00\u{E0148}a\uFE0F')).toBe('😀\uFE0F[U+FE00][U+E0148]a[U+FE0F]')
   })
 
   test('leaves what belongs to the text', () => {
-    for (const text of ['a\tb\r\nc\n', '👩\u200D💻 works', 'می\u200Cخواهم', 'naïve — “quoted”', '日本語'])
+    for (const text of [
+      'a\tb\r\nc\n',
+      '👩\u200D💻 works',
+      'می\u200Cخواهم',
+      'naïve — “quoted”',
+      '日本語',
+      '1\uFE0F\u20E3 ❤\uFE0F',
+      '葛\u{E0100}',
+    ])
       expect(shown(text)).toBe(text)
     expect(shown('a\u200Db')).toBe('a[ZWJ]b')
   })
@@ -24,9 +35,8 @@ describe('exact text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const kept = exact(text).filter((piece) => typeof piece === 'string')
-        expect(text.replaceAll(/[^\p{L}\p{N}\p{P}\p{S}]/gu, '')).toBe(
-          kept.join('').replaceAll(/[^\p{L}\p{N}\p{P}\p{S}]/gu, ''),
-        )
+        const unseen = /[^\p{L}\p{N}\p{P}\p{S}]|\p{Default_Ignorable_Code_Point}/gu
+        expect(text.replaceAll(unseen, '')).toBe(kept.join('').replaceAll(unseen, ''))
       }),
     )
   })

@@ -161,7 +161,7 @@ const policyIn = async (file: string | undefined): Promise<ReplayPolicy | undefi
   return checked.right
 }
 
-const calling = ['position', 'call', 'tokens', 'read', 'usd', 'hidden', 'written', 'needed but hidden']
+const calling = ['position', 'call', 'tokens', 'read', 'usd', 'hidden', 'written', 'referenced but hidden']
 const comparing = ['policy', 'tokens', 'read', 'usd', 'condensed', 'truncated', 'edited', 'over', 'needed']
 
 const rowOf = (call: ReplayedCall): readonly string[] => [

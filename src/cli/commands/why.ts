@@ -19,7 +19,7 @@ export const addWhy = (program: Command, shell: Shell): void => {
     .addOption(
       new Option(
         '--all',
-        'of all replies: list everything that summaries and truncations lost: hidden, but needed later',
+        'of all replies: list everything that summaries and truncations lost: hidden, but referenced later',
       ).conflicts('call'),
     )
     .addHelpText(
@@ -35,7 +35,7 @@ a receipt, such as one in an imported session, is named by its position (p17):
 what the model was shown is then derived from the log, not proven.
 
 --all examines every reply. It lists the names that no visible message contained
-when a reply used them, most needed first: the number of replies that use the
+when a reply used them, most referenced first: the number of replies that use the
 name from then on, the name, the hidden messages that contain it, and the events
 that hid them.
 
@@ -82,7 +82,7 @@ const write = async (out: Output, found: Why): Promise<void> => {
     if (isNew) await out.line(['repaired: ', 'warning'], [`${what} at ${where}: ${detail}`])
   for (const { term, hidden: holders, by, inSummary } of found.needed)
     await out.line(
-      ['needed but hidden: ', 'warning'],
+      ['referenced but hidden: ', 'warning'],
       [
         `${term}  in ${rangesText(holders)}, hidden by ${rangesText(by)}${inSummary ? '; a summary names it' : ''}`,
       ],

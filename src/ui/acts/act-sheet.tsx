@@ -7,7 +7,7 @@ import type { ActPreview } from '../source/answers.ts'
 import { type SourceProblem, problemOf } from '../source/source.ts'
 import { useFetched } from '../states.tsx'
 import { count, number } from '../words.ts'
-import { type ActDraft, eventWords, lackOf, purposes, titleOf } from './acts.ts'
+import { type ActDraft, eventWords, lackOf, purposeOf, titleOf } from './acts.ts'
 import { type ActTarget, carryOut, useDryRun, useServing } from './dry-run.ts'
 import { Fields } from './fields.tsx'
 import { figuresOf, newRepairs, type Stale, staleIn, warningOf } from './preview.ts'
@@ -81,7 +81,7 @@ export const ActSheet = ({ acting, draft: given, done }: ActSheetProps) => {
         </>
       }
     >
-      <p class="faint">{purposes[draft.act]}</p>
+      <p class="faint">{purposeOf(draft)}</p>
       <Fields draft={draft} change={change} />
       <div class="dry-run" aria-live="polite" aria-busy={isBusy}>
         {draft.act === 'fork' ? (

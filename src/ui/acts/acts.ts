@@ -13,8 +13,9 @@ export type ActDraft =
   | { readonly act: 'restore'; readonly marker: number }
 export type Act = ActDraft['act']
 
-export const titleOf = (draft: ActDraft): string =>
-  titles[draft.act === 'rewind' && draft.way ? draft.way : draft.act]
+const wayOf = (draft: ActDraft): Act | keyof UndoStacks =>
+  draft.act === 'rewind' && draft.way ? draft.way : draft.act
+export const titleOf = (draft: ActDraft): string => titles[wayOf(draft)]
 export const titles: Readonly<Record<Act | keyof UndoStacks, string>> = {
   rewind: 'Rewind',
   fork: 'Fork',
@@ -25,14 +26,17 @@ export const titles: Readonly<Record<Act | keyof UndoStacks, string>> = {
   redo: 'Redo',
 }
 
-/** One-sentence description of each command. */
-export const purposes: Readonly<Record<Act, string>> = {
+/** Describes what a command does. */
+export const purposeOf = (draft: ActDraft): string => purposes[wayOf(draft)]
+const purposes: Readonly<Record<Act | keyof UndoStacks, string>> = {
   rewind:
     'The conversation continues from there. What came after stays in the history, as an abandoned branch.',
   fork: 'A new conversation begins with this history. This one stays as it is.',
   condense: 'The model sees your summary in place of these messages. They stay in the history.',
   truncate: 'The model no longer sees these messages. They stay in the history.',
   restore: 'The model sees again what the marker hides. Later messages stay.',
+  undo: 'The model sees the conversation again as it was before the last change. The change stays in the history.',
+  redo: 'The change that was undone applies again.',
 }
 
 /** Returns a sentence that asks for the missing input; undefined if the draft is complete. */

@@ -43,7 +43,7 @@ export const Calls = ({ source, id, checked }: CallsProps) => {
   return (
     <section>
       <h2>Receipts</h2>
-      <p>{wordsOf(receipts)}</p>
+      <p>{wordsOf(receipts, value?.next === undefined ? value?.items : undefined)}</p>
       {error !== undefined && <Failed error={error} retry={retry} />}
       {value && value.items.length > 0 && (
         <ul class="calls" aria-label="Calls">
@@ -98,13 +98,17 @@ const Which = ({ id, findings: [first, ...more] }: WhichProps) =>
     </span>
   ) : null
 
-const wordsOf = ({
-  verified,
-  differs,
-  erased = 0,
-  missing,
-  reconstructed,
-}: NonNullable<VerificationResponse['receipts']>): string => {
+/** @param calls all calls, if they are known: some are for summaries, which lists of conversations do not count */
+const wordsOf = (
+  { verified, differs, erased = 0, missing, reconstructed }: NonNullable<VerificationResponse['receipts']>,
+  calls: readonly Call[] = [],
+): string => {
+  const numbered = calls.filter((call) => call.number !== undefined)
+  const summaries = numbered.filter(({ kind }) => kind === 'summary').length
+  const kinds =
+    summaries === 0
+      ? ''
+      : ` ${number(numbered.length - summaries)} of the calls with a receipt were for replies, ${number(summaries)} for summaries.`
   const parts = [
     ...(verified > 0
       ? [
@@ -122,5 +126,5 @@ const wordsOf = ({
         ]
       : []),
   ]
-  return parts.length === 0 ? 'No call of a model is recorded.' : `${parts.join('; ')}.`
+  return parts.length === 0 ? 'No call of a model is recorded.' : `${parts.join('; ')}.${kinds}`
 }

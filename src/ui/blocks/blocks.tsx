@@ -6,7 +6,6 @@ import { type ClippedString, leastCut } from './cut.ts'
 import { blobOf, Image } from './image.tsx'
 import { createPieceReader, type ReadOn } from './lot.ts'
 import type { Path } from './reader-at.ts'
-import { Exact } from './shown.tsx'
 import { Text } from './text.tsx'
 
 interface BlockPlace {
@@ -137,12 +136,7 @@ const BlockView = ({ block, length, whole, text, isOpen, isOnly = false }: Block
 
 const Label = ({ kind, name }: { readonly kind: string; readonly name?: string }) => (
   <span class="label">
-    <Exact text={kind} />{' '}
-    {name !== undefined && (
-      <b>
-        <Exact text={name} />
-      </b>
-    )}
+    {kind} {name !== undefined && <b>{name}</b>}
   </span>
 )
 
@@ -168,9 +162,7 @@ const Fields = ({ of, ...parts }: { readonly of: unknown } & Parts) => {
           (whole !== undefined && typeof value === 'object' && text.length >= leastCut)
         return (
           <div key={name}>
-            <dt>
-              <Exact text={name} />
-            </dt>
+            <dt>{name}</dt>
             <dd>
               <Text
                 {...{ text, isOpen }}

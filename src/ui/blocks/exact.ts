@@ -3,10 +3,11 @@
 /** Visible text, or the name of a character that would be invisible or would change the direction of the text around it. */
 export type ExactPiece = string | { readonly name: string }
 
-// Control characters except tab and newline, soft hyphens, direction marks, zero-width characters, separators and tag characters.
+// Control characters except tab and newline, separators, and whatever Unicode says to draw as nothing: soft hyphens, direction marks,
+// zero-width characters, fillers, variation selectors and tag characters.
 const invisible =
   // oxlint-disable-next-line no-control-regex
-  /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u00AD\u061C\u180E\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF\uFFF9-\uFFFB\u{E0000}-\u{E007F}]/gu
+  /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u2028\u2029\uFFF9-\uFFFB\p{Default_Ignorable_Code_Point}]/gu
 
 const known: Readonly<Record<string, string>> = {
   '\u0000': 'NUL',
@@ -34,7 +35,7 @@ const known: Readonly<Record<string, string>> = {
 
 /**
  * Splits a text at its invisible characters, which are replaced by their names. Joiners are kept inside emoji and in letters of scripts
- * that need them.
+ * that need them, and variation selectors after the characters that have variants.
  */
 export const exact = (text: string): readonly ExactPiece[] => {
   const pieces: ExactPiece[] = []
@@ -42,6 +43,10 @@ export const exact = (text: string): readonly ExactPiece[] => {
   for (const { 0: character, index } of text.matchAll(invisible)) {
     if (character === '\r' && text[index + 1] === '\n') continue
     if (isJoiner(character) && isJoined(text, index)) continue
+    if (
+      variants.some(([selector, base]) => selector.test(character) && base.test(characterBefore(text, index)))
+    )
+      continue
     if (index > from) pieces.push(text.slice(from, index))
     pieces.push({ name: nameOf(character) })
     from = index + character.length
@@ -50,13 +55,34 @@ export const exact = (text: string): readonly ExactPiece[] => {
   return pieces
 }
 
+/** Reports whether `exact` would name a character of a text. */
+export const hasInvisible = (text: string): boolean =>
+  text.search(invisible) >= 0 && exact(text).some((piece) => typeof piece !== 'string')
+
+/** Returns a text with the names of its invisible characters in brackets, for titles and attributes. */
+export const plain = (text: string): string =>
+  exact(text)
+    .map((piece) => (typeof piece === 'string' ? piece : `[${piece.name}]`))
+    .join('')
+
+/** Variation selectors, and the characters after which they are part of the text. */
+const variants = [
+  [/[\uFE0E\uFE0F]/u, /\p{Emoji}/u],
+  [/[\uFE00-\uFE02\u{E0100}-\u{E01EF}]/u, /\p{Ideographic}|\p{Math}/u],
+  [/[\u180B-\u180F]/u, /\p{Script=Mongolian}/u],
+] as const
+
+const characterBefore = (text: string, index: number): string => {
+  const pair = String.fromCodePoint(text.codePointAt(index - 2) ?? 0)
+  return pair.length === 2 ? pair : (text[index - 1] ?? '')
+}
+
 const isJoiner = (character: string): boolean => character === '\u200D' || character === '\u200C'
 const joined =
   /^[\p{Extended_Pictographic}\p{Emoji_Modifier}\u{FE0F}\p{Script=Arabic}\p{Script=Devanagari}\p{Script=Bengali}]/u
 const isJoined = (text: string, index: number): boolean => {
-  const before = String.fromCodePoint(text.codePointAt(index - 2) ?? 0)
-  const last = text[index - 1] ?? ''
-  return joined.test(text.slice(index + 1, index + 3)) && (joined.test(before) || joined.test(last))
+  const after = text.slice(index + 1, index + 3)
+  return joined.test(after) && joined.test(characterBefore(text, index))
 }
 
 const nameOf = (character: string): string => {

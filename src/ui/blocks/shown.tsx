@@ -1,23 +1,9 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { withPart } from '../part.tsx'
 import { openSheet, Sheet } from '../sheet.tsx'
-import { chunks, exact } from './exact.ts'
+import { chunks } from './exact.ts'
 import type { MatchRange } from './find-matches.ts'
-
-/** Shows a text unchanged, except that invisible characters are replaced by their names. */
-export const Exact = ({ text }: { readonly text: string }) => (
-  <>
-    {exact(text).map((piece, index) =>
-      typeof piece === 'string' ? (
-        piece
-      ) : (
-        <span key={index} class="invisible" title={`an invisible character: ${piece.name}`}>
-          {piece.name}
-        </span>
-      ),
-    )}
-  </>
-)
 
 interface ShownProps {
   readonly text: string
@@ -36,7 +22,7 @@ export const Shown = ({ text, as, isCut = false, mark }: ShownProps) => {
   drawn.current = drawnOf(text, mark, drawn.current)
   return (
     <div class={isCut ? 'exact cut' : 'exact'} dir="auto">
-      {drawn.current.length === 1 && !mark ? <Exact text={text} /> : drawn.current.map(({ shown }) => shown)}
+      {drawn.current.length === 1 && !mark ? text : drawn.current.map(({ shown }) => shown)}
     </div>
   )
 }
@@ -57,11 +43,7 @@ const drawnOf = (text: string, mark: MatchRange | undefined, before: readonly Dr
     if (!isMarked && was && !was.isMarked && was.piece === piece) return was
     const shown = (
       <div key={index} class="chunk">
-        {isMarked ? (
-          <Marked text={piece} from={mark.from - start} to={mark.to - start} />
-        ) : (
-          <Exact text={piece} />
-        )}
+        {isMarked ? <Marked text={piece} from={mark.from - start} to={mark.to - start} /> : piece}
       </div>
     )
     return { piece, isMarked, shown }
@@ -73,39 +55,38 @@ const Marked = ({ text, from, to }: MatchRange & { readonly text: string }) => {
   useEffect(() => node.current?.scrollIntoView({ block: 'center' }), [from])
   return (
     <>
-      <Exact text={text.slice(0, from)} />
-      <mark ref={node}>
-        <Exact text={text.slice(from, to)} />
-      </mark>
-      <Exact text={text.slice(to)} />
+      {text.slice(0, from)}
+      <mark ref={node}>{text.slice(from, to)}</mark>
+      {text.slice(to)}
     </>
   )
 }
 
-type Render = (text: string) => string
+type Render = (text: string) => ComponentChildren
 let render: Render | undefined
 
 const Markdown = ({ text }: { readonly text: string }) => {
-  const [html, setHtml] = useState<string | undefined>(() => render?.(text))
+  const [shown, setShown] = useState(() => render?.(text))
   useEffect(() => {
     let isGone = false
     withPart(import('./markdown.ts'), ({ renderMarkdown }) => {
       render = renderMarkdown
-      if (!isGone) setHtml(renderMarkdown(text))
+      if (!isGone) setShown(renderMarkdown(text))
     })
     return () => {
       isGone = true
     }
   }, [text])
-  if (html === undefined) return <Shown text={text} as="exact" />
+  if (shown === undefined) return <Shown text={text} as="exact" />
   return (
     <div
       class="markdown"
       dir="auto"
       onClick={askFirst}
       onAuxClick={(event) => event.button === middle && askFirst(event)}
-      dangerouslySetInnerHTML={{ __html: html }}
-    />
+    >
+      {shown}
+    </div>
   )
 }
 /** Mouse button that opens a link in a new tab. */
@@ -126,9 +107,7 @@ const askFirst = (event: MouseEvent): void => {
         </a>
       }
     >
-      <p class="exact">
-        <Exact text={href} />
-      </p>
+      <p class="exact">{href}</p>
     </Sheet>,
   )
 }

@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks'
 import { apiPathOf } from '../../server/client/api-path.ts'
-import { Exact } from '../blocks/shown.tsx'
 import { go } from '../router.ts'
 import type { ApiSource } from '../source/source.ts'
 import { useFetched } from '../states.tsx'
@@ -43,7 +42,7 @@ export const Choose = ({ source, id }: { readonly source: ApiSource; readonly id
               <bdi>{one.id}</bdi>
             </a>{' '}
             <span class="faint" dir="auto">
-              <Exact text={one.title} />
+              {one.title}
             </span>
           </li>
         ))}

@@ -1,7 +1,6 @@
 import '../tabs.css'
 import './compare.css'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { Exact } from '../blocks/shown.tsx'
 import { Cut } from '../diff/cut.tsx'
 import { EntryLine } from '../diff/rows-view.tsx'
 import { stretchesOf } from '../diff/rows.ts'
@@ -220,17 +219,14 @@ const SideTop = ({ id, at, stops, tokens, outcome, move }: SideTopProps) => {
           {outcome.tools.slice(0, 6).map(([name, times]) => (
             <span key={name}>
               {' · '}
-              <span class="call-name">
-                <Exact text={name} />
-              </span>{' '}
-              {number(times)}
+              <span class="call-name">{name}</span> {number(times)}
             </span>
           ))}
         </p>
       )}
       {outcome && outcome.last !== '' && (
         <p class="last" dir="auto">
-          <Exact text={outcome.last.slice(0, 400)} />
+          {outcome.last.slice(0, 400)}
         </p>
       )}
     </section>

@@ -116,52 +116,45 @@ export const List = ({ rows, around, selected, onSelect, place, show }: ListProp
         else if (isUp) held.current = undefined
       }}
     >
-      <div
-        class="canvas"
-        role="list"
-        aria-label={`Position ${around.at}`}
-        style={{ height: `${virtual.getTotalSize()}px` }}
-      >
+      <div class="canvas" style={{ height: `${virtual.getTotalSize()}px` }}>
         {groups.map(({ from, to, row }) => {
           const top = starts[from]?.start ?? 0
           const bottom = starts[to]?.end ?? top
           return (
-            <div
-              key={row.position}
-              class="beside"
-              role="presentation"
-              style={{ top: `${top}px`, height: `${bottom - top}px` }}
-            >
+            <div key={row.position} class="beside" style={{ top: `${top}px`, height: `${bottom - top}px` }}>
               <div class="beside-panel">
                 <InPlace around={around} item={row.item} />
               </div>
             </div>
           )
         })}
-        {items.map(({ index, key, start }) => {
-          const row = rows[index]
-          if (!row) return null
-          return (
-            <div
-              key={key}
-              data-index={index}
-              data-position={row.kind === 'repair' ? undefined : row.position}
-              ref={(node) => virtual.measureElement(node)}
-              role="listitem"
-              aria-setsize={rows.length}
-              aria-posinset={index + 1}
-              aria-label={rowLabel(row, around.names)}
-              data-open={row.kind === 'group' && row.isOpen ? '' : undefined}
-              aria-current={index === selected ? 'true' : undefined}
-              tabIndex={index === focusable ? 0 : -1}
-              class={classOf(row, index === selected)}
-              style={{ top: `${start}px` }}
-              onClick={() => onSelect(row)}
-            >
-              <RowView around={around} row={row} />
-            </div>
-          )
-        })}
+        {/* Only rows may be in the list. */}
+        <div role="list" aria-label={`Position ${around.at}`}>
+          {items.map(({ index, key, start }) => {
+            const row = rows[index]
+            if (!row) return null
+            return (
+              <div
+                key={key}
+                data-index={index}
+                data-position={row.kind === 'repair' ? undefined : row.position}
+                ref={(node) => virtual.measureElement(node)}
+                role="listitem"
+                aria-setsize={rows.length}
+                aria-posinset={index + 1}
+                aria-label={rowLabel(row, around.names)}
+                data-open={row.kind === 'group' && row.isOpen ? '' : undefined}
+                aria-current={index === selected ? 'true' : undefined}
+                tabIndex={index === focusable ? 0 : -1}
+                class={classOf(row, index === selected)}
+                style={{ top: `${start}px` }}
+                onClick={() => onSelect(row)}
+              >
+                <RowView around={around} row={row} />
+              </div>
+            )
+          })}
+        </div>
       </div>
     </div>
   )

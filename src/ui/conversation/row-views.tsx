@@ -1,7 +1,6 @@
 import type { HiddenByMarker } from '../../core.ts'
 import type { ComponentChildren } from 'preact'
 import { Blocks } from '../blocks/blocks.tsx'
-import { Exact } from '../blocks/shown.tsx'
 import type { ApiSource } from '../source/source.ts'
 import { hrefs, type ConversationViewState } from '../url.ts'
 import { brief, count, erasedText, number, size } from '../words.ts'
@@ -49,12 +48,7 @@ const Message = ({ around, item, state }: BodyProps) => {
   return (
     <>
       <p class={`what tone-${tone}`}>
-        <span class="kind">{words}</span>{' '}
-        {tools !== '' && (
-          <b>
-            <Exact text={tools} />
-          </b>
-        )}
+        <span class="kind">{words}</span> {tools !== '' && <b>{tools}</b>}
         {state !== undefined && <span class="state">{state}</span>}
         <Erased item={item} />
         <span class="size figures">{size(lengthOf(item))}</span>
@@ -67,11 +61,7 @@ const Message = ({ around, item, state }: BodyProps) => {
 const Said = ({ around, item }: BodyProps) => {
   const { source, conversation, view, whole } = around
   if (item.kind === 'truncation')
-    return item.reason === undefined ? null : (
-      <p class="reason">
-        <Exact text={item.reason} />
-      </p>
-    )
+    return item.reason === undefined ? null : <p class="reason">{item.reason}</p>
   const content = item.kind === 'message' ? item.content : item.messages.flatMap((message) => message.content)
   const of = { conversation, position: item.position }
   const fields = fieldsOf(item)
@@ -87,7 +77,7 @@ const Said = ({ around, item }: BodyProps) => {
       )}
       {fields.map(([name, value], index) => (
         <p class="reason" key={index}>
-          <code>{name}</code> <Exact text={JSON.stringify(value)} />
+          <code>{name}</code> {JSON.stringify(value)}
         </p>
       ))}
     </>
@@ -124,11 +114,9 @@ export const InPlace = ({ around, item }: { readonly around: RowContext; readonl
       <Said around={around} item={item} />
     ) : (
       <p class="nothing">
-        {item.reason === undefined ? (
-          'Nothing is shown in its place.'
-        ) : (
-          <Exact text={`Nothing is shown in its place: ${item.reason}`} />
-        )}
+        {item.reason === undefined
+          ? 'Nothing is shown in its place.'
+          : `Nothing is shown in its place: ${item.reason}`}
       </p>
     )}
   </div>
@@ -144,10 +132,7 @@ const Outlined = ({ hidden }: { readonly hidden: HiddenByMarker | undefined }) =
     <span class="outline figures">
       {hidden.tools.slice(0, toolsShown).map(([name, calls]) => (
         <span key={name}>
-          {number(calls)}{' '}
-          <b>
-            <Exact text={name} />
-          </b>
+          {number(calls)} <b>{name}</b>
         </span>
       ))}
       {rest > 0 && <span>{rest} more</span>}

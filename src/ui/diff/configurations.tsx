@@ -1,4 +1,3 @@
-import { Exact } from '../blocks/shown.tsx'
 import type { ApiSource } from '../source/source.ts'
 import { Failed, Skeleton, useFetched } from '../states.tsx'
 import { toolChanges, systemText } from './configuration.ts'
@@ -38,21 +37,21 @@ export const ConfigurationChanges = ({ before, after }: ConfigurationChangesProp
   const tools = toolChanges(before.tools, after.tools)
   return (
     <div class="configurations">
-      <h3>system prompt</h3>
+      <h2>system prompt</h2>
       {was === is ? (
         <p class="faint">{is === '' ? 'Neither has one.' : 'It is the same in both.'}</p>
       ) : (
         <WordsChanged before={was} after={is} />
       )}
-      <h3>tools</h3>
+      <h2>tools</h2>
       {tools.length === 0 && <p class="faint">They are the same in both.</p>}
       {tools.map(({ name, before: old, after: now }) => (
         <details key={name}>
           <summary>
-            <code>
-              <Exact text={name} />
-            </code>{' '}
-            <span class="faint">{old === undefined ? 'came' : now === undefined ? 'left' : 'changed'}</span>
+            <code>{name}</code>{' '}
+            <span class="faint">
+              {old === undefined ? 'added' : now === undefined ? 'removed' : 'changed'}
+            </span>
           </summary>
           <WordsChanged before={old ?? ''} after={now ?? ''} />
         </details>

@@ -11,7 +11,7 @@ export interface DiffEnd {
 /** Labels of the subjects that can be compared, by their names in addresses. */
 export const subjects = {
   effective: 'what the model saw',
-  full: 'all that happened',
+  full: 'everything',
   request: 'the request',
   configuration: 'configuration',
 } as const

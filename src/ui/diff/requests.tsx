@@ -1,5 +1,4 @@
 import { useEffect, useState } from 'preact/hooks'
-import { Exact } from '../blocks/shown.tsx'
 import { withPart } from '../part.tsx'
 import type { ApiRequestBody } from '../request/parts.ts'
 import type { ApiSource } from '../source/source.ts'
@@ -48,7 +47,7 @@ export const RequestChanges = ({ source, one, other }: RequestChangesProps) => {
       )}
       <Settings before={was} after={is} />
       <ConfigurationChanges before={was} after={is} />
-      <h3>messages</h3>
+      <h2>messages</h2>
       <Messages before={was} after={is} />
     </div>
   )
@@ -92,25 +91,14 @@ const Settings = ({ before, after }: { readonly before: ApiRequestBody; readonly
   const all = [...settings, ...moved]
   return (
     <>
-      <h3>settings</h3>
+      <h2>settings</h2>
       {all.length === 0 && <p class="faint">They are the same in both.</p>}
       <dl class="fields">
         {all.map(({ name, before: old, after: now }) => (
           <div key={name}>
-            <dt>
-              <Exact text={name} />
-            </dt>
+            <dt>{name}</dt>
             <dd class="words">
-              {old !== undefined && (
-                <del>
-                  <Exact text={old} />
-                </del>
-              )}{' '}
-              {now !== undefined && (
-                <ins>
-                  <Exact text={now} />
-                </ins>
-              )}
+              {old !== undefined && <del>{old}</del>} {now !== undefined && <ins>{now}</ins>}
             </dd>
           </div>
         ))}

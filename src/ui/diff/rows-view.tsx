@@ -1,6 +1,5 @@
 import './diff.css'
 import { useState } from 'preact/hooks'
-import { Exact } from '../blocks/shown.tsx'
 import { hrefs } from '../url.ts'
 import { count } from '../words.ts'
 import { excerptOf, inkOf, kindOf, textOf, type ExcerptEntry } from './excerpt.ts'
@@ -18,11 +17,9 @@ export const EntryLine = ({ id, entry }: EntryLineProps) => {
   const cells = (
     <>
       <span class="position figures">{entry.position}</span>
-      <span class={`kind ${inkOf(entry)}`}>
-        <Exact text={kindOf(entry)} />
-      </span>
+      <span class={`kind ${inkOf(entry)}`}>{kindOf(entry)}</span>
       <span class="excerpt" dir="auto">
-        {excerptOf(entry) === '' ? <i>empty</i> : <Exact text={excerptOf(entry)} />}
+        {excerptOf(entry) === '' ? <i>empty</i> : excerptOf(entry)}
       </span>
     </>
   )
@@ -35,7 +32,13 @@ export const EntryLine = ({ id, entry }: EntryLineProps) => {
 }
 
 const signs = { kept: '=', came: '+', left: '−', turned: '≠', changed: '≠' } as const
-const spoken = { kept: 'kept', came: 'came', left: 'left', turned: 'changed', changed: 'changed' } as const
+const spoken = {
+  kept: 'kept',
+  came: 'added',
+  left: 'removed',
+  turned: 'changed',
+  changed: 'changed',
+} as const
 
 interface DiffRowsProps {
   readonly id: string

@@ -10,8 +10,8 @@ interface SumsProps {
 
 export const Sums = ({ left, came, turned = 0, kept }: SumsProps) => (
   <p class="sums figures">
-    {left > 0 && <span class="left">{formatSigned(-left)} left</span>}
-    {came > 0 && <span class="came">{formatSigned(came)} came</span>}
+    {left > 0 && <span class="left">{formatSigned(-left)} removed</span>}
+    {came > 0 && <span class="came">{formatSigned(came)} added</span>}
     {turned > 0 && <span class="turned">{number(turned)} changed</span>}
     <span class="faint">{number(kept)} kept</span>
   </p>

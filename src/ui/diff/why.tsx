@@ -1,6 +1,5 @@
 import type { ConversationEvent } from '../../core.ts'
 import { eventWords } from '../acts/acts.ts'
-import { Exact } from '../blocks/shown.tsx'
 import type { ApiSource } from '../source/source.ts'
 import { useFetched } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
@@ -40,7 +39,7 @@ export const Why = ({ source, id, after, to, changes }: WhyProps) => {
               </a>
               <span>
                 <b>{eventWords(event)}</b>
-                <Exact text={because(event.data)} />
+                {because(event.data)}
               </span>
               <span class="faint figures">
                 {event.metadata.actor.id ?? event.metadata.actor.kind} · {moment(event.metadata.time)}

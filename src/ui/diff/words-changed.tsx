@@ -1,5 +1,4 @@
 import { useEffect, useState } from 'preact/hooks'
-import { Exact } from '../blocks/shown.tsx'
 import { withPart } from '../part.tsx'
 import type { DiffPiece } from './words.ts'
 
@@ -27,16 +26,8 @@ export const WordsChanged = ({ before, after }: WordsChangedProps) => {
   return (
     <div class="exact words" dir="auto">
       {shown.map(({ kind, text }, index) => {
-        if (kind === 'same') return <Exact key={index} text={text} />
-        return kind === 'left' ? (
-          <del key={index}>
-            <Exact text={text} />
-          </del>
-        ) : (
-          <ins key={index}>
-            <Exact text={text} />
-          </ins>
-        )
+        if (kind === 'same') return text
+        return kind === 'left' ? <del key={index}>{text}</del> : <ins key={index}>{text}</ins>
       })}
     </div>
   )

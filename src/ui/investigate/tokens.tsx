@@ -1,7 +1,6 @@
 import '../acts/acts.css'
 import './investigate.css'
 import { useState } from 'preact/hooks'
-import { Exact } from '../blocks/shown.tsx'
 import { CallLink } from '../call-link.tsx'
 import { Crumb, Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
@@ -289,7 +288,7 @@ const Comparison = ({ id, recorded, replayed }: ComparisonProps) => {
         <p class="faint">No recorded answer names anything that this policy would have hidden.</p>
       ) : (
         <>
-          <h3>Named in the answer, but hidden by then</h3>
+          <h3>Referenced but hidden</h3>
           {lacking.slice(0, most).map((call) => (
             <NeededRow key={call.position} id={id} call={call} />
           ))}
@@ -310,9 +309,7 @@ const NeededRow = ({ id, call }: { readonly id: string; readonly call: ReplayRow
           class="term"
           title={inSummary ? 'a summary names it' : 'nothing that is shown names it'}
         >
-          <code>
-            <Exact text={term} />
-          </code>
+          <code>{term}</code>
         </span>
       ))}
       {call.needed.length > 6 && <span class="faint">{` and ${number(call.needed.length - 6)} more`}</span>}

@@ -1,7 +1,6 @@
 import type { Excerpt } from '../../core.ts'
 import type { HitVisibility } from '../source/answers.ts'
 import { apiPathOf } from '../../server/client/api-path.ts'
-import { Exact } from '../blocks/shown.tsx'
 import type { ApiSource } from '../source/source.ts'
 import { useFetched } from '../states.tsx'
 import { hrefs } from '../url.ts'
@@ -48,11 +47,9 @@ export const Hits = ({ source, q }: { readonly source: ApiSource; readonly q: st
 
 const Marked = ({ before, match, after }: Excerpt) => (
   <span class="excerpt" dir="auto">
-    <Exact text={before} />
-    <mark>
-      <Exact text={match} />
-    </mark>
-    <Exact text={after} />
+    {before}
+    <mark>{match}</mark>
+    {after}
   </span>
 )
 

@@ -5,7 +5,7 @@ import { Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
 import { go } from '../router.ts'
 import type { ConnectionState } from '../source/source.ts'
-import { Bar, Failed, Skeleton, Stopped } from '../states.tsx'
+import { Bar, Empty, Failed, Skeleton, Stopped } from '../states.tsx'
 import { hrefs } from '../url.ts'
 import type { ConversationListResponse } from '../source/answers.ts'
 import { useActions } from '../use-keys.ts'
@@ -75,6 +75,7 @@ export const ListPage = ({ source, search }: PageProps) => {
         {listed && !isEmpty && (
           <>
             <Tally listed={listed} isNarrow={isNarrow} live={live.size} />
+            {listed.items.length === 0 && <NothingFound asked={asked} />}
             <Rows {...{ listed, live, more, isBusy }} isNested={!isNarrow} />
           </>
         )}
@@ -109,6 +110,17 @@ const Tally = ({
     </p>
   )
 }
+
+/** Says what to do if the filters leave nothing. */
+const NothingFound = ({ asked: { q, in: place, has, model, actor } }: { readonly asked: ListPageQuery }) => (
+  <Empty title="No conversation matches">
+    <p class="faint">
+      {q !== '' &&
+        (place === 'ids' ? 'Ids are searched from their beginning. ' : 'Try fewer or other words. ')}
+      <a href={hrefs.list}>{has + model + actor === '' ? 'Show all conversations' : 'Remove the filters'}</a>
+    </p>
+  </Empty>
+)
 
 const words = {
   live: 'live',

@@ -1,4 +1,3 @@
-import { Exact } from '../blocks/shown.tsx'
 import { hrefs } from '../url.ts'
 import { ago, brief, count, moment, number } from '../words.ts'
 import { curvePath, type ListRow } from './rows.ts'
@@ -35,7 +34,7 @@ export const ConversationRow = ({ row, top, place, of, now, liveAt }: Conversati
                 ●<span class="sr-only"> live </span>
               </span>
             )}
-            {title.trim() === '' ? <i class="faint">no text yet</i> : <Exact text={title.trim()} />}
+            {title.trim() === '' ? <i class="faint">no text yet</i> : title.trim()}
           </span>
           <span class="id faint">
             <bdi>{id}</bdi>
@@ -56,7 +55,9 @@ export const ConversationRow = ({ row, top, place, of, now, liveAt }: Conversati
         <span class="figures events-of" title={count(events, 'event')}>
           {number(events)} <span class="faint">ev</span>
         </span>
-        <span class="figures calls-of">{calls ? count(calls, 'receipt') : ''}</span>
+        <span class="figures calls-of" title="the audit also counts the receipts of calls for summaries">
+          {calls ? count(calls, 'reply receipt') : ''}
+        </span>
         <time class="faint figures" dateTime={updated} title={moment(updated)}>
           {ago(updated, now)}
         </time>

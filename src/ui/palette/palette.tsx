@@ -120,8 +120,8 @@ export const Palette = () => {
             {choice.key !== undefined && <kbd>{choice.key}</kbd>}
           </li>
         ))}
-        {shown.length === 0 && <li class="faint">No matching action.</li>}
       </ul>
+      {shown.length === 0 && <p class="faint">No matching action.</p>}
     </Sheet>
   )
 }

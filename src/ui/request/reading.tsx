@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { AnyBlock } from '../../core.ts'
 import { Blocks } from '../blocks/blocks.tsx'
-import { Exact } from '../blocks/shown.tsx'
 import { Text } from '../blocks/text.tsx'
 import type { ApiSource } from '../source/source.ts'
 import { count, number, size } from '../words.ts'
@@ -35,9 +34,7 @@ export const Reading = ({ source, parts, lines, usage, differs }: ReadingProps) 
           <dl class="fields">
             {settings.map(([name, value]) => (
               <div key={name}>
-                <dt>
-                  <Exact text={name} />
-                </dt>
+                <dt>{name}</dt>
                 <dd>
                   <Text text={typeof value === 'string' ? value : JSON.stringify(value)} />
                 </dd>
@@ -123,12 +120,7 @@ const Section = ({ title, note, isOpen = false, marks, parts = [], children }: S
     <>
       <details class="section" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>
-          <b>{title}</b>{' '}
-          {!open && (
-            <span class="faint gist">
-              <Exact text={note} />
-            </span>
-          )}
+          <b>{title}</b> {!open && <span class="faint gist">{note}</span>}
         </summary>
         {open && <div class="section-body">{children}</div>}
       </details>
@@ -142,12 +134,8 @@ const Tool = ({ part: { block } }: { readonly part: RequestPart }) => {
   return (
     <details class="tool">
       <summary>
-        <code>
-          <Exact text={nameOf(block)} />
-        </code>{' '}
-        <span class="faint gist">
-          <Exact text={typeof description === 'string' ? description : ''} />
-        </span>
+        <code>{nameOf(block)}</code>{' '}
+        <span class="faint gist">{typeof description === 'string' ? description : ''}</span>
       </summary>
       {typeof description === 'string' && <Text text={description} />}
       <Text text={JSON.stringify(rest, undefined, 2)} />
@@ -159,9 +147,7 @@ const Message = ({ said, marks }: { readonly said: MessageParts; readonly marks:
   <article class={`request-message ${inkOf(said)}`}>
     <header>
       <span class="position figures">{said.index}</span>
-      <span class="kind">
-        <Exact text={wordOf(said)} />
-      </span>
+      <span class="kind">{wordOf(said)}</span>
     </header>
     <div class="said-body">
       {said.parts.length === 0 && <p class="nothing">no content</p>}

@@ -30,7 +30,7 @@ export const WhyView = ({ source, id, path }: WhyViewProps) => {
   return (
     <div class="why-call">
       {derived && <p class="faint">{describeDerived(derived)}</p>}
-      <Part title="Needed but hidden" lines={value.needed.map((one) => neededLine(one, to))}>
+      <Part title="Referenced but hidden" lines={value.needed.map((one) => neededLine(one, to))}>
         {value.needed.length === 0 && 'The answer contains no terms that occur only in hidden messages.'}
       </Part>
       <Part

@@ -18,7 +18,7 @@ import { WaitingCalls } from './waiting.tsx'
 /** Routes that pause or resume conversations and workers, or retry parked steps. They need no request body. */
 type Act = `/conversations/{id}/${'pause' | 'resume' | 'retry'}` | `/workers/{worker}/${'pause' | 'resume'}`
 
-/** Shows the workers, their steps, and the steps that wait for a person. */
+/** Shows the workers, their steps, and the steps that need an approval or a result. */
 export const WorkersPage = ({ source }: PageProps) => {
   const { seen, error, again } = useBoard(source)
   const off = offBecause(source.isLive, useSession(source))
@@ -40,8 +40,8 @@ export const WorkersPage = ({ source }: PageProps) => {
           <>
             <p class="faint figures">{sumsOf(seen, board)}</p>
             {board.waiting.length > 0 && (
-              <section aria-label="What waits for a person">
-                <h2>Waits for a person</h2>
+              <section>
+                <h2>Needs approval or a result</h2>
                 {board.waiting.slice(0, most).map((step) => (
                   <div key={step.conversation} class="waiting-step">
                     <StepLine step={step} now={seen.at} />
@@ -81,7 +81,7 @@ export const WorkersPage = ({ source }: PageProps) => {
                     tell(held === 'paused' ? apiOf(conversation, '/resume') : apiOf(conversation, '/pause'))
                   }
                 >
-                  {held === 'paused' ? 'Resume' : 'Pause'}
+                  {held === 'paused' ? 'Resume conversation' : 'Pause conversation'}
                 </button>
               )}
             </Steps>
@@ -95,14 +95,13 @@ export const WorkersPage = ({ source }: PageProps) => {
 /** Maximum number of rows in each section; the number of further rows is shown below. */
 const most = 50
 
-const sumsOf = ({ workers, claims }: BoardView, { waiting, parked, inProgress, open }: Board): string =>
+const sumsOf = ({ workers }: BoardView, { waiting, parked, inProgress, open }: Board): string =>
   [
     count(workers.length, 'worker'),
     `${number(inProgress.length)} in progress`,
     `${number(open.length)} open`,
     `${number(parked.length)} parked`,
-    `${number(waiting.length)} ${waiting.length === 1 ? 'waits' : 'wait'} for a person`,
-    `${count(claims, 'claim')} so far`,
+    `${number(waiting.length)} ${waiting.length === 1 ? 'needs' : 'need'} approval or a result`,
   ].join(' · ')
 
 const More = ({ all }: { readonly all: readonly BoardStep[] }) =>
@@ -211,7 +210,7 @@ const WorkerRow = ({ worker, now, off, tell }: WorkerRowProps) => {
           )
         }
       >
-        {paused ? 'Resume' : 'Pause'}
+        {paused ? 'Resume worker' : 'Pause worker'}
       </button>
     </div>
   )

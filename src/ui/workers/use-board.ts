@@ -6,8 +6,6 @@ import type { ApiSource } from '../source/source.ts'
 export interface BoardView {
   readonly workers: readonly BoardWorker[]
   readonly steps: readonly BoardStep[]
-  /** Total number of claims so far. */
-  readonly claims: number
   /** Time of the query, in milliseconds since 1970. */
   readonly at: number
 }
@@ -35,7 +33,7 @@ export const useBoard = (source: ApiSource): BoardState => {
           source.get(apiPathOf('/workers'), { signal }),
           source.get(apiPathOf('/steps'), { signal }),
         ])
-        const seen = { workers: workers.items, claims: workers.claims, steps: turns.items, at: Date.now() }
+        const seen = { workers: workers.items, steps: turns.items, at: Date.now() }
         setState({ seen, error: undefined })
       } catch (error) {
         if (!signal.aborted) setState((before) => ({ ...before, error }))

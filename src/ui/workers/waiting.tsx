@@ -3,7 +3,6 @@ import { useState } from 'preact/hooks'
 import { apiPathOf } from '../../server/client/api-path.ts'
 import { announce } from '../announcer.tsx'
 import { toast } from '../acts/toast.tsx'
-import { Exact } from '../blocks/shown.tsx'
 import { Text } from '../blocks/text.tsx'
 import { closeSheet, openSheet, Sheet } from '../sheet.tsx'
 import type { WaitingCallItem } from '../source/answers.ts'
@@ -50,12 +49,10 @@ export const WaitingCalls = ({ source, id, waiting, off, decided }: WaitingCalls
       {items.map((call) => (
         <article key={call.call} class="waiting-call">
           <header>
-            <b class="tool-name">
-              <Exact text={call.tool} />
-            </b>{' '}
+            <b class="tool-name">{call.tool}</b>{' '}
             <span class="faint">
-              {call.why === 'approval' ? 'waits for an approval' : 'waits for a result from outside'} · called
-              at <a href={hrefs.conversation(id, { at: call.reply })}>{call.reply}</a> ·{' '}
+              {call.why === 'approval' ? 'needs approval' : 'needs a result from outside'} · called at{' '}
+              <a href={hrefs.conversation(id, { at: call.reply })}>{call.reply}</a> ·{' '}
               {ago(call.since, Date.now())}
               {call.started !== undefined &&
                 ` · was started before, ${ago(call.started, Date.now())}: it may have taken effect`}

@@ -54,7 +54,7 @@ const totals = (policies: readonly ReplayReport[]): string => {
     'truncated',
     'edited',
     'above the limit',
-    'needed but hidden',
+    'referenced but hidden',
   ]
   const rows = policies.map((each, index) => {
     const { tokens, read, usd: cost, condensed, truncated, edited, over, needed } = each.total
@@ -84,7 +84,7 @@ const legend = (policies: readonly ReplayReport[]): string =>
     )
     .join(
       '',
-    )}<li>◆ condensed</li><li>▼ truncated</li><li>✎ edited</li><li>● needed but hidden</li><li>○ above the limit</li></ul>`
+    )}<li>◆ condensed</li><li>▼ truncated</li><li>✎ edited</li><li>● referenced but hidden</li><li>○ above the limit</li></ul>`
 
 const linesOf = (
   policies: readonly ReplayReport[],
@@ -125,11 +125,11 @@ const neededSection = (policies: readonly ReplayReport[]): string => {
     rows.length === 0
       ? '<p>Nothing.</p>'
       : table(
-          'Needed but hidden',
+          'Referenced but hidden',
           '<tr><th scope="col">policy</th><th scope="col">call</th><th scope="col">position</th><th scope="col" class="text">names</th></tr>',
           rows,
         )
-  return `<section><h2>Needed but hidden</h2><p class="note">${about}</p>${found}</section>`
+  return `<section><h2>Referenced but hidden</h2><p class="note">${about}</p>${found}</section>`
 }
 
 /** Makes a collapsible table with the tokens of every call for each policy. */

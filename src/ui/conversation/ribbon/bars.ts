@@ -1,10 +1,10 @@
 import { type Paths, type PathRange, within } from '../path.ts'
 import type { OutlineResponse } from '../../source/answers.ts'
-import type { Colours } from './colours.ts'
+import type { Ink } from './colours.ts'
 import { base, type Context, layout, type Picture } from './picture.ts'
 import { widest } from './scale.ts'
 
-const inks: Readonly<Record<string, keyof Colours>> = {
+const inks: Readonly<Record<string, Ink>> = {
   u: 'user',
   r: 'result',
   a: 'assistant',
@@ -15,10 +15,12 @@ const inks: Readonly<Record<string, keyof Colours>> = {
   R: 'rewind',
 }
 /** Returns the colour for the letter of an event kind. */
-export const inkOf = (letter: string | undefined): keyof Colours => inks[letter ?? ''] ?? 'faint'
+export const inkOf = (letter: string | undefined): Ink => inks[letter ?? ''] ?? 'faint'
 /** Opacity of a bar, by the letter of the event kind; default 1. */
 const strengths: Readonly<Record<string, number>> = { r: 0.5, c: 0.8 }
 const isLow = (letter: string | undefined): boolean => ['K', 'E', '-'].includes(letter ?? '')
+/** Reports whether a bar is short under forced colours, where another kind has its colour. */
+const isShort = (letter: string | undefined): boolean => ['c', 'T', 'W', 'R'].includes(letter ?? '')
 
 /**
  * Returns the last position before the next rewind after `at`. Past events are drawn the same way from every position between `at` and
@@ -38,7 +40,7 @@ export const drawPast = (context: Context, picture: Picture, at: number): void =
     const letter = outline.kinds[position - outline.from] ?? ''
     const isBelow = !isOn(position)
     const isLeft = isBelow && letter !== 'W'
-    context.globalAlpha = isLeft ? 0.75 : (strengths[letter] ?? 1)
+    context.globalAlpha = colours.isForced ? 1 : isLeft ? 0.75 : (strengths[letter] ?? 1)
     context.fillStyle = isLeft ? colours.abandoned : colours[inkOf(letter)]
     drawBar(context, picture, position, isBelow)
   }
@@ -69,11 +71,17 @@ const onPath = (paths: Paths, at: number, shown: PathRange): ((position: number)
   }
 }
 
-const drawBar = (context: Context, { outline, scale }: Picture, position: number, isBelow: boolean): void => {
+const drawBar = (
+  context: Context,
+  { outline, scale, colours }: Picture,
+  position: number,
+  isBelow: boolean,
+): void => {
   const letter = outline.kinds[position - outline.from]
   const space = scale.step > 4 ? 1 : scale.step > 2.2 ? 0.5 : 0
   const wide = Math.min(widest, Math.max(1, scale.step - space))
-  const full = letter === 'r' ? 14 : isLow(letter) ? 6 : layout.bars
+  const tall = colours.isForced && isShort(letter) ? layout.bars / 2 : layout.bars
+  const full = letter === 'r' ? 14 : isLow(letter) ? 6 : tall
   const height = isBelow ? Math.round(full * 0.5) : full
   const top = isBelow ? base + 3 : base - height
   context.fillRect(scale.x(position) + (scale.step - space - wide) / 2, top, wide, height)

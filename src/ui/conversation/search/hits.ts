@@ -70,5 +70,6 @@ export const tally = ({ hits, title, extent }: SearchState, index: number): stri
   if (extent === 'more') return `${place}more than ${hits.length} hits`
   if (extent === 'so far') return `${place}${hits.length} ${hitsOf} so far`
   if (title && hits.length === 0) return 'only in the title'
+  if (hits.length === 0) return '0 hits: try fewer or other words'
   return `${place}${hits.length} ${hitsOf}${title ? ', and the title' : ''}`
 }

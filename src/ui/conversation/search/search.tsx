@@ -1,7 +1,6 @@
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { Excerpt } from '../../../core.ts'
 import type { HitVisibility, SearchHitRow } from '../../source/answers.ts'
-import { Exact } from '../../blocks/shown.tsx'
 import { problemOf } from '../../source/source.ts'
 import { kindOf, number } from '../../words.ts'
 import type { SearchControls } from '../use-finding.ts'
@@ -90,13 +89,9 @@ const Found = ({ hit: { position, kind, excerpt, now, then } }: { readonly hit: 
 const Marked = ({ before, match, after }: Excerpt) => (
   <span class="excerpt" dir="auto">
     {/* Hidden on narrow screens, so that the match stays visible. */}
-    <span class="far">
-      <Exact text={before.slice(0, -near)} />
-    </span>
-    <Exact text={before.slice(-near)} />
-    <mark>
-      <Exact text={match} />
-    </mark>
-    <Exact text={after} />
+    <span class="far">{before.slice(0, -near)}</span>
+    {before.slice(-near)}
+    <mark>{match}</mark>
+    {after}
   </span>
 )
