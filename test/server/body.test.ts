@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
+import type { Store } from '../../src/index.ts'
 import { listener } from '../../src/server/listener.ts'
 import type { ServedRequest } from '../../src/server/metrics.ts'
 import { atEnd } from '../support/at-end.ts'
@@ -96,9 +97,15 @@ test.each(ways)('a body %s that is not UTF-8 is refused, and nothing is stored',
   expect((await sent(Buffer.concat([Buffer.from('"'), Buffer.from([0xc3])]))).body).toMatchObject({
     detail: expect.stringContaining('byte 1') as string,
   })
-  expect(await Array.fromAsync(store.conversations())).toEqual([])
+  expect(await listed(store)).toEqual([])
   expect((await sent(`${begin}"}]}`)).status).toBe(201)
 })
+
+const listed = async (store: Store) => {
+  const all = []
+  for await (const one of store.conversations()) all.push(one)
+  return all
+}
 
 const withInput = (input: string): string =>
   `{"messages": [{"role": "user", "content": "1e400"}, {"role": "assistant", "content": [
@@ -123,7 +130,7 @@ test.each([
     400,
     { tag: 'InvalidRequest', detail: expect.stringContaining(`the number ${number.slice(0, 40)}`) as string },
   ])
-  expect(await Array.fromAsync(store.conversations())).toEqual([])
+  expect(await listed(store)).toEqual([])
 })
 
 test.each([
@@ -133,7 +140,7 @@ test.each([
 ])('other numbers, and digits in strings, are stored as they are: %s', async (input) => {
   const { sent, store } = await scene(true)
   expect((await sent(withInput(input))).status).toBe(201)
-  const [first] = await Array.fromAsync(store.conversations())
+  const [first] = await listed(store)
   const { items } = await store.conversation(first?.id ?? '').context()
   expect(items.at(-1)).toMatchObject({ content: [{ input: JSON.parse(input) as object }] })
 })

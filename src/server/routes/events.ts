@@ -32,7 +32,7 @@ export const allEvents = route({
   media: ['text/event-stream'],
   message: storeMessage,
   headers: ['Last-Event-ID'],
-  errors: ['NotAcceptable'],
+  errors: ['NotAcceptable', 'Overloaded'],
   handle: async ({ query: { after, from: begin, beginning }, headers, store, leaving, heartbeat }) => {
     checkAccepts(headers)
     const prefixes = beginning === undefined ? undefined : [beginning]
@@ -93,7 +93,7 @@ export const events = route({
   media: ['text/event-stream'],
   message: conversationMessage,
   headers: ['Last-Event-ID'],
-  errors: ['ConversationNotFound'],
+  errors: ['ConversationNotFound', 'Overloaded'],
   handle: async ({ params, query, headers, store, leaving, heartbeat }) => {
     const chat = store.conversation(params.id)
     const last = await chat.position()
