@@ -4,7 +4,7 @@ import type { Route } from './route.ts'
 import { acceptsEvents } from './sse.ts'
 
 /** Maximum number of event streams that are open at the same time. Each takes up to 200 kB, even if its reader has stopped reading. */
-export const mostStreams = 1_000
+const mostStreams = 1_000
 
 /** Reports whether the response of an operation is an event stream. */
 const isStream = ({ message, answers }: Route, headers: HeaderFields): boolean =>
