@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { toError, type TypedError } from '../result/typed-error.ts'
 import { api, type ServerApi, cookie } from './api.ts'
 import { parseBody, jsonIn, textOf } from './body.ts'
+import { withEnd } from './bounded.ts'
 import { bytesAnswered, streamResponse } from './bytes.ts'
 import { countSteps, type StepGauges } from './metrics.ts'
 import { openApi } from './openapi.ts'
@@ -16,6 +17,7 @@ import { routes } from './routes/index.ts'
 import { sessionBody } from './shapes/session.ts'
 import type { ServerSettings } from './settings.ts'
 import { eventsMedia } from './sse.ts'
+import { streamLimit } from './stream-limit.ts'
 
 /** Time within which the store must answer to count as ready, in milliseconds. Most health checks wait for one second. */
 const readyWithin = 800
@@ -134,6 +136,8 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
 
   servePage(server, settings.page)
 
+  const reserve = streamLimit(settings.mostStreams)
+
   for (const route of routes) {
     const { method, path, scope } = route
     server.on(method, `${basePath}${path.replaceAll(/\{(\w+)\}/g, ':$1')}`, async (c) => {
@@ -146,14 +150,19 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
         text: () => textOf(c, maxBody),
         signal: () => (authenticate ? AbortSignal.any([c.req.raw.signal, lost.signal]) : c.req.raw.signal),
       }
-      const answer = await operations.carryOut(route, c.req, given, identity)
+      const free = reserve(route, { get: (name) => c.req.header(name) ?? null })
+      const answer = await operations.carryOut(route, c.req, given, identity).catch((error: unknown) => {
+        free?.()
+        throw error
+      })
+      if ('body' in answer) free?.()
       if ('body' in answer) return responseOf(replyOf(c.req, answer, operations.accessOf(identity)))
       withEveryHeader(c)
       if ('bytes' in answer) return bytesAnswered(c, answer)
       const mayStill = (): boolean => operations.mayStill(c.req, scope)
       return streamResponse(
         c,
-        'flow' in answer ? answer : eventsOf(counted(answer, mayStill, lost)),
+        'flow' in answer ? answer : eventsOf(withEnd(counted(answer, mayStill, lost), async () => free?.())),
         (error) => onFault?.(error),
       )
     })

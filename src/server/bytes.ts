@@ -65,8 +65,8 @@ export const streamResponse = (
   }
   const encoder = new TextEncoder()
   let isLeft = false
-  const bytes = new ReadableStream<Uint8Array>({
-    pull: async (controller) => {
+  const source = {
+    pull: async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
       try {
         const { done, value } = await flow.next()
         // The client disconnected while the next piece was awaited: the controller is closed already.
@@ -81,10 +81,12 @@ export const streamResponse = (
         outgoing.destroy()
       }
     },
-    cancel: async () => {
+    cancel: async (): Promise<void> => {
       isLeft = true
       await flow.return()
     },
-  })
+  }
+  // No piece is made before the connection takes it.
+  const bytes = new ReadableStream(source, { highWaterMark: 0 })
   return c.body(bytes, 200, { ...headers, 'content-type': type })
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { ServerApi } from './api.ts'
 import type { RequestHead, RequestInput } from './request-input.ts'
-import { bodyBrokenOff } from './body.ts'
+import { bodyBrokenOff, decodeBody } from './body.ts'
 import { basePath, type HttpResponse, replyOf } from './reply.ts'
 import type { Route } from './route.ts'
 import { routes } from './routes/index.ts'
@@ -121,13 +121,14 @@ const givenOf = (
   },
 })
 
-const decoder = new TextDecoder()
-const textIn = (incoming: IncomingMessage): Promise<string> =>
-  new Promise((resolve, reject) => {
-    const pieces: Buffer[] = []
-    incoming.on('data', (piece: Buffer) => pieces.push(piece))
-    incoming.on('end', () => resolve(decoder.decode(pieces.length === 1 ? pieces[0] : Buffer.concat(pieces))))
-    incoming.on('close', () => {
-      if (!incoming.readableEnded) reject(bodyBrokenOff())
-    })
-  })
+const textIn = async (incoming: IncomingMessage): Promise<string> =>
+  decodeBody(
+    await new Promise((resolve, reject) => {
+      const pieces: Buffer[] = []
+      incoming.on('data', (piece: Buffer) => pieces.push(piece))
+      incoming.on('end', () => resolve(pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces)))
+      incoming.on('close', () => {
+        if (!incoming.readableEnded) reject(bodyBrokenOff())
+      })
+    }),
+  )

@@ -15,6 +15,11 @@ export const lastSeen = (headers: HeaderFields): number | undefined => {
   return Number(id)
 }
 
+/** Size of the events that are read at once for a stream, in characters of their JSON. Its reader may stop reading at any time. */
+const readAtOnce = 32 * 1024
+/** Maximum number of these events, and the number that is read first, when their size is not known yet. */
+const [mostAtOnce, firstAtOnce] = [200, 4]
+
 /**
  * Yields a conversation's events after a position, then new ones as they are recorded. Yields `caught-up` once, after the event at
  * position `last`, which was the last one when the stream began.
@@ -26,15 +31,26 @@ export async function* conversationLive(
   signal: AbortSignal,
   shown: (event: ConversationEvent) => object = (event) => event,
 ): AsyncGenerator<SseMessage, void> {
-  let isTold = after >= last
-  const caughtUp = { event: 'caught-up', data: { position: last } }
-  if (isTold) yield caughtUp
-  for await (const event of chat.events({ from: after + 1, follow: true, signal })) {
-    yield { id: String(event.position), event: event.type, data: shown(event) }
-    if (isTold || event.position < last) continue
-    isTold = true
-    yield caughtUp
+  const messageOf = (event: ConversationEvent) => ({
+    id: String(event.position),
+    event: event.type,
+    json: JSON.stringify(shown(event)),
+  })
+  let from = after + 1
+  for (let count = firstAtOnce; from <= last;) {
+    const to = Math.min(last, from + count - 1)
+    let size = 0
+    for await (const event of chat.events({ from, to, signal })) {
+      const message = messageOf(event)
+      size += message.json.length
+      yield message
+    }
+    if (signal.aborted) return
+    count = Math.min(mostAtOnce, Math.max(1, Math.floor(((to + 1 - from) * readAtOnce) / size)))
+    from = to + 1
   }
+  yield { event: 'caught-up', data: { position: last } }
+  for await (const event of chat.events({ from, follow: true, signal })) yield messageOf(event)
 }
 
 /** Yields the store's events after a checkpoint, then new ones as they are recorded. */

@@ -69,6 +69,8 @@ const patience = 120_000
  * usually reuse a connection: a request sent on a connection that the server is closing fails.
  */
 const idle = 75_000
+/** Size of the data that may wait for a connection before the next data are made, in bytes. Readers may stop reading. */
+const queued = 16_384
 /** Interval between checks for idle connections while the server ends, in milliseconds. */
 const sweepEvery = 20
 
@@ -114,6 +116,7 @@ export const serve = async (options: ServeOptions): Promise<ServerHandle> => {
     headersTimeout: 20_000,
     maxHeaderSize: 16_384,
     keepAliveTimeout: idle,
+    highWaterMark: queued,
   }
   const server = createServer(limits, listener(settings, host))
   const closeIdle = watchConnections(server, stall)

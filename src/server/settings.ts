@@ -37,6 +37,8 @@ export interface ServerSettings {
   readonly heartbeat?: number | undefined
   /** Time after which a requested turn's stream ends if no worker serves the store, in milliseconds. Default 30,000. */
   readonly unservedAfter?: number | undefined
+  /** Maximum number of event streams that are open at the same time. Default 1,000. */
+  readonly mostStreams?: number | undefined
   /** Signal that aborts when the server ends. Open event streams end with it. */
   readonly ending?: AbortSignal | undefined
 }

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { isTyped } from '../result/typed-error.ts'
+import { breath } from '../store/breath.ts'
 import type { HeaderFields } from './request-input.ts'
 import { problemOf, requestError } from './problem.ts'
 
@@ -10,6 +10,8 @@ export interface SseMessage {
   readonly event?: string
   /** Any JSON value. In a message without data, the client only records the id. */
   readonly data?: unknown
+  /** Text of the data as JSON, instead of `data`. */
+  readonly json?: string
 }
 
 export const eventsMedia = 'text/event-stream'
@@ -28,13 +30,42 @@ export const checkAccepts = (headers: HeaderFields): void => {
 export const heartbeat = 15_000
 const retry = 'retry: 2000\n\n'
 
-const textOf = ({ id, event, data }: SseMessage): string =>
+const textOf = ({
+  id,
+  event,
+  data,
+  json = data === undefined ? undefined : JSON.stringify(data),
+}: SseMessage): string =>
   [
     ...(event === undefined ? [] : [`event: ${event}`]),
     ...(id === undefined ? [] : [`id: ${id}`]),
-    ...(data === undefined ? [] : [`data: ${JSON.stringify(data)}`]),
+    ...(json === undefined ? [] : [`data: ${json}`]),
     '\n',
   ].join('\n')
+
+/** Streams that wait to read their next message. */
+const waiting: (() => void)[] = []
+const resumeOne = (): void => {
+  waiting.shift()?.()
+  if (waiting.length > 0) setImmediate(resumeOne)
+}
+/**
+ * Returns undefined while there is time to read a message; otherwise a promise. Streams that wait continue one by one, one in a turn of
+ * the event loop: if all continued in the same turn, other requests would wait for hundreds of them.
+ */
+const turn = (): Promise<void> | undefined => {
+  if (waiting.length === 0 && breath() === undefined) return undefined
+  return new Promise((resolve) => {
+    if (waiting.push(resolve) === 1) setImmediate(resumeOne)
+  })
+}
+
+/** Waits for a promise for at most `ms` milliseconds; then resolves to undefined. */
+const within = <A>(ms: number, promise: Promise<A>): Promise<A | undefined> =>
+  new Promise((resolve, reject) => {
+    const silent = setTimeout(resolve, ms, undefined).unref()
+    promise.then(resolve, reject).finally(() => clearTimeout(silent))
+  })
 
 /**
  * Converts messages to the text of an event stream until the signal aborts. The same signal must end the source. Messages are read only
@@ -49,16 +80,16 @@ export async function* eventStream(
   try {
     yield retry
     for (let next = iterator.next(); ;) {
-      const beat = new AbortController()
-      const silence = sleep(every, undefined, { signal: beat.signal, ref: false }).catch(() => undefined)
-      const got = await Promise.race([next, silence])
-      beat.abort()
+      const got = await within(every, next)
       if (signal.aborted || got?.done) return
       if (got === undefined) {
         yield ':\n\n'
         continue
       }
       yield textOf(got.value)
+      // Not awaited if there is time, so that the next stream sees how much of it this one needs.
+      const pause = turn()
+      if (pause) await pause
       next = iterator.next()
     }
   } catch (error) {

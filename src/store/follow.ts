@@ -8,6 +8,7 @@ import {
   type Checkpoint,
   type FollowItem,
   type FollowOptions,
+  largePage,
   type RecordedEvent,
   streamPage,
 } from './port.ts'
@@ -15,6 +16,10 @@ import type { TailListener, TailSource, Tail } from './tail.ts'
 
 /** Maximum number of events queued for a follower. A slower follower reads the dropped events from the store again. */
 const mostWaiting = 1_000
+/** Number of events that a follower reads first, when their size is not known yet. */
+const firstPage = 16
+/** Maximum size of the data of these events, in characters. A single event may be larger. */
+const largestWaiting = 2 * largePage
 
 /**
  * Yields existing events, then new ones as they are written; implements `follow` for stores without subscriptions. A follower reads the
@@ -30,11 +35,13 @@ export async function* followTail(
   signal?.addEventListener('abort', inbox.wake)
   let leave: (() => void) | undefined
   try {
+    let limit = firstPage
     for (let at = after; !signal?.aborted && !source.isClosed();) {
-      const range: AllRange = { after: at, limit: streamPage, prefixes }
+      const range: AllRange = { after: at, limit, prefixes }
       const page = await source.page(range)
       if (E.isLeft(page)) return ended(page.left)
       const { events, checkpoint, isEnd } = page.right
+      limit = limitAfter(events) ?? limit
       if (isEnd) leave = tail.join(inbox.listener, checkpoint)
       for (const event of events) {
         if (signal?.aborted) return
@@ -64,6 +71,13 @@ export async function* followTail(
   }
 }
 
+/** Returns the number of events to read next, from the size of those read before, so that a follower that stops holds little. */
+const limitAfter = (events: readonly RecordedEvent[]): number | undefined => {
+  const size = events.reduce((sum, { data }) => sum + data.length, 0)
+  if (size === 0) return undefined
+  return Math.min(streamPage, Math.max(1, Math.floor((events.length * largePage) / size)))
+}
+
 const ended = (error: StoreError | InvalidInput | undefined): void => {
   if (error && error._tag !== 'StoreClosed') throw toError(error)
 }
@@ -88,6 +102,7 @@ interface Inbox {
 
 const inboxOf = (prefixes: readonly string[]): Inbox => {
   const waiting: RecordedEvent[] = []
+  let size = 0
   let reached: Checkpoint | undefined
   let isFull = false
   let over: { readonly error: StoreError | InvalidInput | undefined } | undefined
@@ -101,8 +116,13 @@ const inboxOf = (prefixes: readonly string[]): Inbox => {
     listener: {
       prefixes,
       event: (event) => {
-        if (waiting.length < mostWaiting && !isFull) waiting.push(event)
-        else isFull = true
+        const { length } = event.data
+        const hasRoom =
+          waiting.length === 0 || (waiting.length < mostWaiting && size + length <= largestWaiting)
+        if (hasRoom && !isFull) {
+          waiting.push(event)
+          size += length
+        } else isFull = true
         reached = undefined
         wake()
       },
@@ -117,7 +137,10 @@ const inboxOf = (prefixes: readonly string[]): Inbox => {
     },
     take: (at) => {
       const event = waiting.shift()
-      if (event) return { type: 'event', event, checkpoint: event.checkpoint }
+      if (event) {
+        size -= event.data.length
+        return { type: 'event', event, checkpoint: event.checkpoint }
+      }
       if (isFull || reached === undefined || reached === at) return undefined
       return { type: 'checkpoint', checkpoint: reached }
     },

@@ -814,3 +814,26 @@ describe('the document', () => {
     expect(isMessage({ ...messages[0], data: { position: 'x' } })).toBe(false)
   })
 })
+
+test('the tokens at a position are those that a reply reports, and its text is estimated only where none does', async () => {
+  const { ask, store } = await serving()
+  const usage = {
+    input_tokens: 12,
+    cache_read_input_tokens: 68_000,
+    cache_creation_input_tokens: 500,
+    output_tokens: 88,
+  }
+  const origin = { provider: 'anthropic', model: 'm', usage, stopReason: 'end_turn' }
+  await store.conversation('measured').append([
+    { role: 'user', content: 'Hello' },
+    { role: 'assistant', content: 'Good morning.', origin },
+    { role: 'user', content: 'And now?' },
+  ])
+  const at = async (position: number) =>
+    (await ask(`conversations/measured/effective?at=${position}&tokens=true`)).json
+  expect(await at(1)).toMatchObject({ tokens: 68_600, estimated: 0 })
+  const { tokens, estimated } = await at(2)
+  expect([tokens, Number(estimated) > 0]).toEqual([68_600 + Number(estimated), true])
+  expect((await ask('conversations/measured')).json).toMatchObject({ tokens })
+  expect((await ask('conversations/measured/effective')).json).not.toHaveProperty('tokens')
+})

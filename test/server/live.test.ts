@@ -3,6 +3,7 @@ import { get, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { PassThrough, type Writable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
+import { app } from '../../src/server/app.ts'
 import { serve } from '../../src/server/serve.ts'
 import { heartbeat } from '../../src/server/sse.ts'
 import { createAccessToken, revokeAccessToken } from '../../src/server/access-tokens.ts'
@@ -234,4 +235,58 @@ describe('an event stream', () => {
     await new Promise((resolve) => setTimeout(resolve, 20))
     expect(told).toBeLessThanOrEqual(6)
   })
+})
+
+test('hundreds of streams with much to read leave room between two messages', async () => {
+  let read = 0
+  async function* heavy(): AsyncGenerator<SseMessage, void> {
+    for (;;) {
+      const until = performance.now() + 4
+      while (performance.now() < until);
+      read++
+      yield { data: read }
+    }
+  }
+  const { signal } = new AbortController()
+  const streams = Array.from({ length: 20 }, () => eventStream(heavy(), signal))
+  // The first piece is the time to wait before a reconnection.
+  await Promise.all(streams.map((stream) => stream.next()))
+  await Promise.all(streams.map((stream) => stream.next()))
+  const readBefore = read
+  const all = Promise.all(streams.map((stream) => stream.next()))
+  let most = 0
+  while (read < readBefore + streams.length) {
+    const before = read
+    await new Promise((resolve) => setImmediate(resolve))
+    most = Math.max(most, read - before)
+  }
+  await all
+  expect(most).toBeLessThan(4)
+  await Promise.all(streams.map((stream) => stream.return()))
+})
+
+test('more event streams than the limit are refused, until one has ended', async () => {
+  const store = await opened('memory:')
+  await store.conversation('a').append(message(0))
+  const server = app({ store, mostStreams: 2 })
+  const events = '/api/v1/conversations/a/events'
+  const begin = (path: string, method = 'GET') =>
+    server.request(`http://localhost${path}`, {
+      method,
+      headers: { host: 'localhost', accept: 'text/event-stream' },
+    })
+  const [first] = [await begin(events), await begin('/api/v1/events')]
+  for (const path of [events, '/api/v1/events']) {
+    const refused = await begin(path)
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1'])
+    expect(await refused.json()).toMatchObject({ tag: 'Overloaded', limit: 2 })
+  }
+  expect((await server.request(`http://localhost${events}`, { headers: { host: 'localhost' } })).status).toBe(
+    200,
+  )
+  await first?.body?.cancel()
+  // Neither a request without a body nor one that fails takes room.
+  expect((await begin(events, 'HEAD')).status).toBe(200)
+  expect((await begin('/api/v1/conversations/none/events')).status).toBe(404)
+  expect((await begin(events)).status).toBe(200)
 })

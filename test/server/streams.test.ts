@@ -144,3 +144,32 @@ test(`${readers} readers of a conversation are all told everything once, and tho
   for (const reader of one) reader.resume()
   await areTold(one, await chat.position())
 })
+
+test('a reader that stops at the beginning of a long conversation takes less than 200 kB', async () => {
+  const file = `sqlite:${join(temporaryFolder(), 'a.db')}`
+  const store = await opened(`${file}?synchronous=off`)
+  const content = 'x'.repeat(20_000)
+  for (let n = 0; n < 300; n++) await store.conversation('a').append({ role: 'user', content })
+  const child = fork(program('server/children/serving.ts'), [file], { execArgv: ['--expose-gc'] })
+  endsWithTest(child)
+  const [url] = (await once(child, 'message')) as [string]
+  const needed = async (): Promise<number> => {
+    child.send('memory?')
+    const [bytes] = (await once(child, 'message')) as [number]
+    return bytes
+  }
+  const path = `${url}/api/v1/conversations/a/events?after=-1`
+  const stopped = async (): Promise<void> => {
+    const reader = await attached(path, {}, () => {})
+    reader.pause()
+    atEnd(reader.cut)
+  }
+  // What a first reader takes, such as compiled code, is no memory of each.
+  await stopped()
+  const before = await needed()
+  await Promise.all(Array.from({ length: 40 }, stopped))
+  let now = await needed()
+  // Until the connections take no more.
+  for (let earlier = 0; Math.abs(now - earlier) > 100_000; now = await needed()) earlier = now
+  expect(now - before).toBeLessThan(40 * 200_000)
+})

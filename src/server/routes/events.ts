@@ -33,7 +33,7 @@ export const allEvents = route({
   media: ['text/event-stream'],
   message: storeMessage,
   headers: ['Last-Event-ID'],
-  errors: ['NotAcceptable'],
+  errors: ['NotAcceptable', 'Overloaded'],
   handle: async ({ query: { after, from: begin, beginning }, headers, store, leaving, heartbeat }) => {
     checkAccepts(headers)
     const prefixes = beginning === undefined ? undefined : [beginning]
@@ -95,7 +95,7 @@ export const events = route({
   message: conversationMessage,
   headers: ['Last-Event-ID'],
   sends: ['ETag', 'Link'],
-  errors: ['ConversationNotFound'],
+  errors: ['ConversationNotFound', 'Overloaded'],
   handle: async ({ params, query, headers, store, leaving, heartbeat }) => {
     const chat = store.conversation(params.id)
     const last = await chat.position()

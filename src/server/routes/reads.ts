@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { countTokens } from '../../agent/context/tokens/tokens.ts'
 import type { Entry, Item } from '../../index.ts'
 import { rendering } from '../../projections/render/renderer.ts'
 import { inBreaths } from '../../store/breath.ts'
@@ -46,27 +47,39 @@ export const effective = route({
     limit,
     clip,
     repairs: flag.default(false).describe('Include the repairs that make the request valid for the API'),
+    tokens: flag.default(false).describe('Include the tokens of the next request'),
   }),
-  answers: { 200: pageShape(itemShape).extend({ repairs: z.array(repairShape).optional() }) },
+  answers: {
+    200: pageShape(itemShape).extend({
+      repairs: z.array(repairShape).optional(),
+      tokens: z
+        .int()
+        .optional()
+        .describe('Tokens of the next request, estimated where no reply reports them'),
+      estimated: z.int().optional().describe('Number of `tokens` that are estimated'),
+    }),
+  },
   sends: ['ETag', 'Link'],
   errors: notFound,
   handle: async ({ params, query, store }) => {
     const chat = store.conversation(params.id)
     const now = await chat.context({ at: query.at })
     const { at: position, items } = now
-    const { offset: first, limit: most, clip: longest, repairs } = query
+    const { offset: first, limit: most, clip: longest, repairs, tokens } = query
     const page = pageOf({ from: first, limit: most }, items.length - 1)
     const { prev } = page
     const shown = firstThatFit(shownItems(items.slice(page.first, page.last + 1), longest))
     const end = page.first + shown.length
     const next = end < items.length && shown.length > 0 ? { from: end, limit: most } : undefined
     const rendered = repairs ? await inBreaths(rendering(now, {})) : undefined
+    const counted = tokens ? countTokens(now) : undefined
     const body = {
       at: position,
       total: items.length,
       ...(next && { next: next.from }),
       items: shown,
       ...(rendered && { repairs: rendered.repairs }),
+      ...(counted && { tokens: counted.total, estimated: counted.estimated }),
     }
     const beside = { next: next && offsetOf(next), prev: prev && offsetOf(prev) }
     return { isTagged: true, headers: linkHeader({ ...query, at: position }, beside), body }

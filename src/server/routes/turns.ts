@@ -88,7 +88,14 @@ export const turn = route({
   media: ['text/event-stream'],
   message: turnMessage,
   headers: ['If-Match', 'Last-Event-ID'],
-  errors: ['ConversationNotFound', 'StaleContext', 'CommandReused', 'EventTooLarge', 'NotAcceptable'],
+  errors: [
+    'ConversationNotFound',
+    'StaleContext',
+    'CommandReused',
+    'EventTooLarge',
+    'NotAcceptable',
+    'Overloaded',
+  ],
   handle: async ({ params: { id }, body, headers, identity, store, book, ...around }) => {
     checkAccepts(headers)
     const { leaving, heartbeat, relay, roster, unservedAfter } = around
