@@ -57,7 +57,6 @@ export const copyStream = (stores: ErasureCopy, copy: StreamCopy): Fallible<Copy
 async function* copyOnce(stores: ErasureCopy, copy: StreamCopy): Fallible<CopyError, number> {
   const { from, to } = stores
   const { id, stream, last } = copy
-  yield* checkEnd(from, stream)
   const there = yield* readStreamEnd(to, stream)
   const { unfinished = there.last } = there
   // A longer target contains all events of the source, or has a different history.
@@ -71,19 +70,25 @@ async function* copyOnce(stores: ErasureCopy, copy: StreamCopy): Fallible<CopyEr
 }
 
 /**
- * Fails if the target differs from the source in an event that both have. The last event alone proves nothing: in a store that was
+ * Fails if the source has lost the end of a stream, or if the target differs from it in an event that both have. The last event alone proves nothing: in a store that was
  * changed, the chain may be broken before it.
  */
 export async function* checkCommon(
   { from, to }: Pick<ErasureCopy, 'from' | 'to'>,
   { id, stream, last }: Omit<StreamCopy, 'wrote'>,
 ): Fallible<CopyError, void> {
+  yield* checkEnd(from, stream)
   const there = yield* readStreamEnd(to, stream)
   const { unfinished = there.last } = there
   const end = Math.min(unfinished?.revision ?? -1, last)
   const pace = pacer()
   for (let next = 0; next <= end;) {
-    const range = { stream, from: next, direction: 'forwards', limit: Math.min(batchEvents, end + 1 - next) } as const
+    const range = {
+      stream,
+      from: next,
+      direction: 'forwards',
+      limit: Math.min(batchEvents, end + 1 - next),
+    } as const
     const [source, target] = await Promise.all([from.read(range)(), to.read(range)()])
     const theirs = yield* unwrap(target)
     // Pages of large events are cut short, not always at the same one.
@@ -109,7 +114,7 @@ const isSame = (ours: RecordedEvent | undefined, theirs: RecordedEvent | undefin
     ours.data === theirs.data) ||
     hashOf(ours) === hashOf(theirs))
 
-/** Fails if the source has lost the end of a stream: a copy without it would look complete. */
+/** Fails if the source has lost the end of a stream, or has another event there: a copy would look as if that were all. */
 async function* checkEnd(from: EventStore, stream: string): Fallible<CopyError, void> {
   const kept = yield* unwrap(from.keptEnd(stream))
   if (!kept) return
@@ -117,6 +122,11 @@ async function* checkEnd(from: EventStore, stream: string): Fallible<CopyError, 
   const end = unfinished?.revision ?? -1
   if (end < kept.last)
     return yield historyLost(stream, `it ends at revision ${end}, but once had revision ${kept.last}`)
+  if (unfinished && end === kept.last && hashOf(unfinished) !== kept.hash)
+    return yield {
+      ...historyLost(stream, ''),
+      message: `the last event of stream ${stream}, at revision ${end}, was changed: verify the source, and restore a backup`,
+    }
 }
 
 async function* checkSame(

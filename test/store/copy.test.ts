@@ -209,6 +209,23 @@ describe('a copy is told to fail where', () => {
     expect(await contents(to)).toEqual(before)
   })
 
+  test('the last event of the source was changed: nothing follows it that could show this', async () => {
+    const path = join(temporaryFolder(), 'store.db')
+    const source = await openStore(`sqlite:${path}`)
+    for (const content of ['Hi', 'Hello']) await source.conversation('a').append({ role: 'user', content })
+    await source.close()
+    const db = new DatabaseSync(path)
+    db.exec(`UPDATE events SET data = replace(data, 'Hello', 'No')`)
+    db.close()
+    const from = right(await openEvents(`sqlite:${path}`)())
+    atEnd(from.close())
+    const to = memoryStore()
+    const [a] = await copied(from, to)
+    expect(a).toMatchObject({ added: 0, error: { _tag: 'HistoryLost' } })
+    expect(a?.error?.message).toContain('conversation-a, at revision 1, was changed')
+    expect(await contents(to)).toEqual([])
+  })
+
   test('there is no such conversation, or not the one that it was forked from', async () => {
     const whole = await forked(memoryStore())
     const from = memoryStore()
