@@ -334,7 +334,7 @@ describe('a backup', () => {
   test('is refused with code 1 if it is missing or empty, and with 2 if the options are wrong', async () => {
     await inDirectory(async (directory) => {
       await shell('palimpsest append a --role user --text Hi; palimpsest backup b.db; : > e.db', directory)
-      for (const [options, code, said] of [
+      for (const [options, code, message] of [
         ['--restore none.db', 1, 'there is no backup none.db'],
         ['--restore e.db', 1, 'e.db is empty'],
         ['--restore b.db --force', 2, '--restore needs no --force'],
@@ -342,7 +342,7 @@ describe('a backup', () => {
         ['', 2, 'name the file to write, or the backup to restore with --restore FILE'],
       ] as const) {
         const refused = await shell(`palimpsest backup ${options}`, directory)
-        expect([refused.code, refused.stderr]).toEqual([code, expect.stringContaining(said)])
+        expect([refused.code, refused.stderr]).toEqual([code, expect.stringContaining(message)])
       }
     })
   })
