@@ -1,5 +1,6 @@
 import { conversationOf } from '../events/ids.ts'
 import { nearest } from '../events/nearest.ts'
+import { emptyFile } from '../store/errors.ts'
 import { shellWord } from './text.ts'
 
 /** An error in the form in which the command line reports it. It comes from the library or from the command line itself. */
@@ -167,7 +168,8 @@ const inOurWords = (
       (_, before: string, positions?: string) =>
         `${positions === undefined ? before : `: leave them out with --withhold ${positions}, or `}export anyway with --force`,
     )
-  if (tag === 'StoreNotFound') return `there is no store at ${String(store)}`
+  if (tag === 'StoreNotFound')
+    return `there is no store at ${String(store)}${text.includes(emptyFile) ? emptyFile : ''}`
   if (tag === 'DecodeFailed')
     return withVerify(text, String(stream), isNewer === true || isKeyMissing === true)
   const message = tag === 'ImportDiverged' ? withRewind(text, String(conversation)) : text

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import * as E from 'fp-ts/lib/Either.js'
 import type { RetentionRule } from '../index.ts'
 import { isHalfYear } from '../events/retention-events.ts'
@@ -19,11 +20,49 @@ export const rulesIn = async (host: Host, url: string): Promise<readonly Retenti
   return store.retention.rules().finally(store.close)
 }
 
+/** Rules of one store that another lacks, or has with another duration. */
+export interface RuleDifferences {
+  readonly missing: readonly RetentionRule[]
+  /** Rules with another duration in the other store, and that store's rules. */
+  readonly differing: readonly { readonly rule: RetentionRule; readonly other: RetentionRule }[]
+}
+
+/** Finds the rules that another store lacks, or has with another duration. */
+export const compareRules = (
+  rules: readonly RetentionRule[],
+  others: readonly RetentionRule[],
+): RuleDifferences => {
+  const pairs = rules.map((rule) => ({ rule, other: others.find(({ prefix }) => prefix === rule.prefix) }))
+  return {
+    missing: pairs.flatMap(({ rule, other }) => (other ? [] : [rule])),
+    differing: pairs.flatMap(({ rule, other }) =>
+      other && !isDeepStrictEqual(rule.keep, other.keep) ? [{ rule, other }] : [],
+    ),
+  }
+}
+
+/** Returns the lines about rules that differ, with the commands that set them as in the store `from`. */
+export const differingLines = (
+  differing: RuleDifferences['differing'],
+  { from, to, on }: { readonly from: string; readonly to: string; readonly on: string },
+): readonly string[] => [
+  ...differing
+    .slice(0, mostRules)
+    .flatMap(({ rule, other }) => [
+      `retention rule ${shellWord(rule.prefix)}: ${durationOf(rule)} in the ${from}, ${durationOf(other)} in the ${to}, which stays. To set the rule of the ${from}:`,
+      `  ${commandSetting(rule)}${on}`,
+    ]),
+  ...(differing.length > mostRules ? ['  … palimpsest retention lists the others'] : []),
+]
+
+const durationOf = ({ keep }: RetentionRule): string =>
+  'months' in keep ? `${keep.months}mo` : `${keep.days}d`
+
 /** Returns the command that sets a rule. It does not ask, so that several can be pasted into a terminal at once. */
-export const commandSetting = ({ prefix, keep, by, reason }: RetentionRule): string => {
-  const duration = 'months' in keep ? `${keep.months}mo` : `${keep.days}d`
+export const commandSetting = (rule: RetentionRule): string => {
+  const { prefix, keep, by, reason } = rule
   const why = reason === undefined ? '' : ` --reason ${shellWord(reason)}`
-  return `palimpsest retention --keep ${duration} --for ${shellWord(prefix)} --by ${shellWord(by)}${why}${isHalfYear(keep) ? '' : ' --force'} --yes`
+  return `palimpsest retention --keep ${durationOf(rule)} --for ${shellWord(prefix)} --by ${shellWord(by)}${why}${isHalfYear(keep) ? '' : ' --force'} --yes`
 }
 
 /** Returns the origin of the ledger of a store, or undefined if it has none or its beginning cannot be read. */

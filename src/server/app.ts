@@ -118,7 +118,8 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
   })
   server.get('/metrics', async (c) => {
     permitted(c.req, { scope: 'read', method: 'get' })
-    return c.text(counts.text(await Promise.race([steps(), sleep(countedWithin, undefined, { ref: false })])))
+    const gauges = await Promise.race([steps(), sleep(countedWithin, undefined, { ref: false })])
+    return c.text(counts.text(settings.warnings?.().length ?? 0, gauges))
   })
   server.get(`${basePath}/session`, (c) => {
     const { by, scopes } = permitted(c.req, { scope: 'read', method: 'get' })

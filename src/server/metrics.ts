@@ -80,7 +80,7 @@ export const metrics = () => {
       streams += change
     },
     /** Formats the metrics. Without `steps`, the lines about steps are left out. */
-    text: (steps?: StepGauges): string => {
+    text: (warnings: number, steps?: StepGauges): string => {
       const { rss, heapUsed } = process.memoryUsage()
       const lines = [
         '# HELP palimpsest_requests_total Requests answered.',
@@ -105,6 +105,9 @@ export const metrics = () => {
         '# HELP palimpsest_event_streams Current readers of event streams.',
         '# TYPE palimpsest_event_streams gauge',
         `palimpsest_event_streams ${streams}`,
+        '# HELP palimpsest_warnings Warnings of /readyz, such as that nothing is sealed.',
+        '# TYPE palimpsest_warnings gauge',
+        `palimpsest_warnings ${warnings}`,
         ...(steps ? stepLines(steps) : []),
         '# HELP process_resident_memory_bytes Resident memory.',
         '# TYPE process_resident_memory_bytes gauge',

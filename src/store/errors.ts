@@ -182,6 +182,9 @@ export const outcomeUnknown = (
   cause,
 })
 
+/** Part of a `StoreNotFound` message about a file with nothing in it. */
+export const emptyFile = ', where the file is empty'
+
 export const historyLost = (stream: string, how: string): HistoryLost => ({
   _tag: 'HistoryLost',
   message: `stream ${stream} has lost events (${how}): restore a backup of the database, and set no $maxCount, $maxAge or $tb on conversations`,

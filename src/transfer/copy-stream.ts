@@ -4,7 +4,7 @@ import type { EventTooLarge } from '../events/errors.ts'
 import { archiveStreamOf, inboxStreamOf, streamOf, turnsStreamOf } from '../events/ids.ts'
 import { batchesOf } from './batches.ts'
 import { appendErasing, type ErasureCopy, replacingFor } from './copy-erasures.ts'
-import { breath } from '../store/breath.ts'
+import { breath, pacer } from '../store/breath.ts'
 import { despiteConflicts } from '../store/conflicts.ts'
 import { historyLost, importUnfinished, type ReadError } from '../store/errors.ts'
 import type { EventStore, RecordedEvent } from '../store/port.ts'
@@ -57,7 +57,6 @@ export const copyStream = (stores: ErasureCopy, copy: StreamCopy): Fallible<Copy
 async function* copyOnce(stores: ErasureCopy, copy: StreamCopy): Fallible<CopyError, number> {
   const { from, to } = stores
   const { id, stream, last } = copy
-  yield* checkEnd(from, stream)
   const there = yield* readStreamEnd(to, stream)
   const { unfinished = there.last } = there
   // A longer target contains all events of the source, or has a different history.
@@ -70,7 +69,52 @@ async function* copyOnce(stores: ErasureCopy, copy: StreamCopy): Fallible<CopyEr
   return reached + 1
 }
 
-/** Fails if the source has lost the end of a stream: a copy without it would look complete. */
+/**
+ * Fails if the source has lost the end of a stream, or if the target differs from it in an event that both have. The last event alone proves nothing: in a store that was
+ * changed, the chain may be broken before it.
+ */
+export async function* checkCommon(
+  { from, to }: Pick<ErasureCopy, 'from' | 'to'>,
+  { id, stream, last }: Omit<StreamCopy, 'wrote'>,
+): Fallible<CopyError, void> {
+  yield* checkEnd(from, stream)
+  const there = yield* readStreamEnd(to, stream)
+  const { unfinished = there.last } = there
+  const end = Math.min(unfinished?.revision ?? -1, last)
+  const pace = pacer()
+  for (let next = 0; next <= end;) {
+    const range = {
+      stream,
+      from: next,
+      direction: 'forwards',
+      limit: Math.min(batchEvents, end + 1 - next),
+    } as const
+    const [source, target] = await Promise.all([from.read(range)(), to.read(range)()])
+    const theirs = yield* unwrap(target)
+    // Pages of large events are cut short, not always at the same one.
+    const ours = (yield* unwrap(source)).slice(0, Math.max(1, theirs.length))
+    if (ours.length === 0) return yield copyDiverged(id, next, stream)
+    for (const [index, event] of ours.entries()) {
+      const pause = pace(event.data.length)
+      if (pause) await pause
+      if (!isSame(event, theirs[index])) return yield copyDiverged(id, next + index, stream)
+    }
+    next += ours.length
+  }
+}
+
+/** Compares two events by what is hashed, and hashes them only if that differs: content may have been erased in one of the stores. */
+const isSame = (ours: RecordedEvent | undefined, theirs: RecordedEvent | undefined): boolean =>
+  ours !== undefined &&
+  theirs !== undefined &&
+  ours.revision === theirs.revision &&
+  ((ours.id === theirs.id &&
+    ours.type === theirs.type &&
+    ours.metadata === theirs.metadata &&
+    ours.data === theirs.data) ||
+    hashOf(ours) === hashOf(theirs))
+
+/** Fails if the source has lost the end of a stream, or has another event there: a copy would look as if that were all. */
 async function* checkEnd(from: EventStore, stream: string): Fallible<CopyError, void> {
   const kept = yield* unwrap(from.keptEnd(stream))
   if (!kept) return
@@ -78,6 +122,11 @@ async function* checkEnd(from: EventStore, stream: string): Fallible<CopyError, 
   const end = unfinished?.revision ?? -1
   if (end < kept.last)
     return yield historyLost(stream, `it ends at revision ${end}, but once had revision ${kept.last}`)
+  if (unfinished && end === kept.last && hashOf(unfinished) !== kept.hash)
+    return yield {
+      ...historyLost(stream, ''),
+      message: `the last event of stream ${stream}, at revision ${end}, was changed: verify the source, and restore a backup`,
+    }
 }
 
 async function* checkSame(
@@ -89,7 +138,7 @@ async function* checkSame(
   const [source, target] = await Promise.all([from.read(range)(), to.read(range)()])
   const [ours] = yield* unwrap(source)
   const [theirs] = yield* unwrap(target)
-  if (!ours || !theirs || hashOf(ours) !== hashOf(theirs)) yield copyDiverged(id, revision, stream)
+  if (!isSame(ours, theirs)) yield copyDiverged(id, revision, stream)
 }
 
 /**
@@ -151,7 +200,7 @@ const nameIn = (conversation: string, stream: string): string => {
 
 const copyDiverged = (conversation: string, revision: number, stream: string): CopyDiverged => ({
   _tag: 'CopyDiverged',
-  message: `the ${nameIn(conversation, stream)} at revision ${revision} of conversation ${conversation} differs in the target: copy into another store`,
+  message: `the ${nameIn(conversation, stream)} at revision ${revision} of conversation ${conversation} differs in the target: palimpsest verify says whether the source or the target was changed. If neither was, copy into another store`,
   conversation,
   revision,
 })

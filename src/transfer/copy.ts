@@ -8,7 +8,7 @@ import { readStreamEnd } from '../store/whole/whole-writes.ts'
 import { withNearest } from '../conversation/reading/nearest-conversation.ts'
 import { idsOf, isOfStore, type PlannedCopy, planOf } from './copy-plan.ts'
 import { type ErasureCopy, repeatErasures } from './copy-erasures.ts'
-import { type CopyError, copyNotVerified, copyStream, type StreamCopy } from './copy-stream.ts'
+import { checkCommon, type CopyError, copyNotVerified, copyStream, type StreamCopy } from './copy-stream.ts'
 import { createHoldFinder } from '../conversation/beside/hold-finder.ts'
 import { removeContents } from '../store/whole/erased-contents.ts'
 import { once } from '../result/once.ts'
@@ -59,10 +59,10 @@ export interface CopyOptions {
 
 /**
  * Copies conversations from one store to another: the events byte for byte, at the same revisions, and the parents of a fork before the
- * fork. Nothing is written twice: of the events already in the target, only the last one is compared with the source. Content that was
- * erased in the source is erased in the target, too. Then every copy is verified. Events appended to the source in the meantime are
- * copied now or by the next copy. If one conversation fails, the error
- * is returned in its `error` and affects only its forks; if a store itself fails, all remaining conversations have that error.
+ * fork. Nothing is written twice: the events already in the target are compared with the source. Content that was erased in the source
+ * is erased in the target, too. Then every copy is verified. Events appended to the source in the meantime are copied now or by the next
+ * copy. If one conversation fails, the error is returned in its `error` and affects only its forks; if a store itself fails, all
+ * remaining conversations have that error.
  *
  * @returns the conversations in copying order, parents before their forks
  */
@@ -160,6 +160,8 @@ async function* copyPlanned(
   { id, stretches, holder, wrote }: PlannedCopy & Pick<StreamCopy, 'id' | 'wrote'>,
 ): Fallible<CopyError, Copied> {
   const { to } = stores
+  // First, so that a conversation that differs anywhere gets nothing.
+  for (const [stream, last] of endsOf(stretches)) yield* checkCommon(stores, { id, stream, last })
   let events = 0
   let added = 0
   for (const [index, { stream, last }] of stretches.entries()) {
@@ -210,10 +212,12 @@ async function* reached(store: EventStore, stream: string): Fallible<CopyError, 
   return unfinished?.revision ?? -1
 }
 
+/** Returns the last revision to copy of each stream. */
+const endsOf = (stretches: PlannedCopy['stretches']): ReadonlyMap<string, number> =>
+  new Map(stretches.map(({ stream, last }) => [stream, last]))
+
 /** Returns the number of events to copy for a conversation, including its side streams. */
 const eventsOf = (planned: E.Either<CopyError, PlannedCopy>): number => {
-  const ends = new Map(
-    E.isRight(planned) ? planned.right.stretches.map(({ stream, last }) => [stream, last]) : [],
-  )
+  const ends = endsOf(E.isRight(planned) ? planned.right.stretches : [])
   return [...ends.values()].reduce((sum, last) => sum + last + 1, 0)
 }

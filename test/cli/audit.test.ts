@@ -111,7 +111,10 @@ describe('serve --seal', () => {
           expect(failed).toContain('seen.txt has seen 2 entries of this ledger, and the store has 1')
           if (command[0] === 'serve') {
             const [line] = (await begun) as [string]
-            const ready = await fetch(`${(JSON.parse(line) as { url: string }).url}/readyz`)
+            const { url } = JSON.parse(line) as { url: string }
+            const ready = await fetch(`${url}/readyz`)
+            const metrics = await (await fetch(`${url}/metrics`)).text()
+            expect(metrics).toContain('\npalimpsest_warnings 1\n')
             expect([ready.status, await ready.json()]).toEqual([
               200,
               {
@@ -147,9 +150,14 @@ test('audit status says that an anchor prevents sealing', () =>
         `palimpsest audit status --store sqlite:old.db ${anchor}`,
         directory,
       )
+      expect(stdout).toMatch(/^anchor {4}seen\.txt was given 1 entry,/m)
       expect(stdout).toMatch(/^sealing {3}blocked: seen\.txt has seen 2 entries .* and the store has 1: /m)
+      expect(stdout).toMatch(/^exposure {2}unknown, as sealing is blocked$/m)
       expect(code).toBe(1)
     }
+    const doctor = await shell('palimpsest doctor --store sqlite:old.db', directory)
+    expect(doctor.stdout).toMatch(/^problem\tledger\tsealing is blocked: seen\.txt has seen 2 entries /m)
+    expect(doctor.code).toBe(1)
   }))
 
 test('the recipe for another ledger works as it is pasted, more than once', () =>
@@ -291,7 +299,7 @@ test.skipIf(!hasOpenssl)(
         ) as string,
       })
       const status = await shell('palimpsest audit status', directory)
-      expect(status.stdout).toContain(`${name} has seen 1 entry`)
+      expect(status.stdout).toContain(`${name} was given 1 entry`)
       expect(status.stdout).toContain(
         'none, according to this store: every event is sealed, and an anchor has seen the checkpoint',
       )

@@ -67,6 +67,24 @@ describe('palimpsest copy', () => {
     )
   })
 
+  test('names a retention rule that has another duration in the target', async () => {
+    const { stderr } = await after(
+      `palimpsest retention --keep 2y --for '' --by ann > /dev/null; ${copy} > /dev/null 2>&1; palimpsest retention --keep 1y --for '' --store sqlite:other.db > /dev/null; ${copy}`,
+    )
+    expect(stderr).toBe(
+      "retention rule '': 24mo in the source, 12mo in the target, which stays. To set the rule of the source:\n  palimpsest retention --keep 24mo --for '' --by ann --yes --store sqlite:other.db\n",
+    )
+  })
+
+  test('says once that the folder for the keys is missing, and nothing of rules for a target that is not there', async () => {
+    const { stdout, stderr, code } = await after(
+      `palimpsest retention --keep 2y --for '' > /dev/null; palimpsest copy --from sqlite:palimpsest.db --to 'sqlite:other.db?seal=k/keys.db'`,
+    )
+    expect(stdout).toBe('a\t0\t0\tFAILED\nb\t0\t0\tFAILED\n')
+    expect(stderr).toMatch(/^error: .*there is no folder .*k: create it, or check the path\n$/)
+    expect(code).toBe(1)
+  })
+
   test('needs both stores, and a source that is there', async () => {
     const { stderr, code } = await after(
       'palimpsest copy --from sqlite:a.db --to sqlite:a.db; palimpsest copy --to memory:; palimpsest copy --from nonsense --to memory:; palimpsest copy --from sqlite:none.db --to memory:',

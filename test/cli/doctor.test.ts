@@ -58,6 +58,14 @@ describe('palimpsest doctor', () => {
     expect(code).toBe(1)
   })
 
+  test('and verify say that the file of a store is empty', async () => {
+    const { stdout, stderr } = await after(
+      ': > e.db; palimpsest verify --store sqlite:e.db; palimpsest doctor --store sqlite:e.db',
+    )
+    expect(stderr).toContain('there is no store at sqlite:e.db, where the file is empty')
+    expect(stdout).toContain('empty')
+  })
+
   test('takes what is no store for wrong usage, and never prints a password', async () => {
     const { stdout, stderr, code } = await after(
       'palimpsest doctor --store "mongodb://dana:s3cret@127.0.0.1"; palimpsest doctor --store "esdb://dana:s3cret@127.0.0.1:1"; palimpsest doctor --store nonsense',

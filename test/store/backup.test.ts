@@ -297,7 +297,7 @@ describe('a backup', () => {
         directory,
       )
       expect(stdout).toMatch(
-        /\nretention rules in the former files, .*:\n {2}palimpsest retention --keep 30d --for '' --by ann --reason why --force --yes\n {2}palimpsest retention --keep 24mo --for b- --by ann --reason why --yes\n$/,
+        /\nretention rule b-: 24mo in the former files, 12mo in the store, which stays\. .*:\n {2}palimpsest retention --keep 24mo --for b- --by ann --reason why --yes\nretention rules in the former files, .*:\n {2}palimpsest retention --keep 30d --for '' --by ann --reason why --force --yes\n$/,
       )
     })
   })
@@ -311,6 +311,40 @@ describe('a backup', () => {
       expect(stdout).toMatch(
         /\nretention rules that had ended since the backup, .*:\n {2}palimpsest retention --end ''\n$/,
       )
+    })
+  })
+
+  test('that undoes a restore names no rule to end, and no other ledger to begin', async () => {
+    await inDirectory(async (directory) => {
+      const set = 'palimpsest retention --keep 1y --for a-'
+      await shell(
+        `palimpsest append a --role user --text Hi; palimpsest backup b.db; ${set}; palimpsest audit init; palimpsest backup --restore b.db`,
+        directory,
+      )
+      const { stdout, code } = await shell(
+        'palimpsest backup --restore palimpsest.db.replaced-*/palimpsest.db; palimpsest retention',
+        directory,
+      )
+      expect(stdout).toMatch(
+        /from palimpsest\.db\.replaced-.*\nthe files that it replaced are in .*:\n {2}palimpsest copy --from .* --to sqlite:palimpsest\.db\n'a-'\t/,
+      )
+      expect(code).toBe(0)
+    })
+  })
+
+  test('is refused with code 1 if it is missing or empty, and with 2 if the options are wrong', async () => {
+    await inDirectory(async (directory) => {
+      await shell('palimpsest append a --role user --text Hi; palimpsest backup b.db; : > e.db', directory)
+      for (const [options, code, message] of [
+        ['--restore none.db', 1, 'there is no backup none.db'],
+        ['--restore e.db', 1, 'e.db is empty'],
+        ['--restore b.db --force', 2, '--restore needs no --force'],
+        ['--restore b.db c.db', 2, '--restore takes one file'],
+        ['', 2, 'name the file to write, or the backup to restore with --restore FILE'],
+      ] as const) {
+        const refused = await shell(`palimpsest backup ${options}`, directory)
+        expect([refused.code, refused.stderr]).toEqual([code, expect.stringContaining(message)])
+      }
     })
   })
 
@@ -349,11 +383,11 @@ describe('a backup', () => {
 
   test('that was changed is left for the newest intact one, by the recipe in the docs', async () => {
     const docs = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8')
-    const [, recipe = ''] = /```sh\n(ls -r backups[^`]*)```/.exec(docs) ?? []
+    const [, recipe = ''] = /```sh\n(ls -t backups[^`]*)```/.exec(docs) ?? []
     await inDirectory(async (directory) => {
       const say = (text: string): string => `palimpsest append a --role user --text ${text}`
       await shell(
-        `mkdir backups; ${say('Hi')}; palimpsest backup backups/1.db; ${say('Hello')}; palimpsest append b --role user --text New --new; palimpsest backup backups/2.db`,
+        `mkdir backups; ${say('Hi')}; palimpsest backup backups/1.db; touch -d '1 hour ago' backups/1.db; ${say('Hello')}; palimpsest append b --role user --text New --new; palimpsest backup backups/2.db`,
         directory,
       )
       const changed = new DatabaseSync(join(directory, 'backups/2.db'))

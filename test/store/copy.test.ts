@@ -178,6 +178,54 @@ describe('a copy is told to fail where', () => {
     expect(d?.error).toMatchObject({ _tag: 'CopyDiverged', conversation: 'd', revision: 1 })
   })
 
+  test('the source was changed before its last event: nothing of the conversation is added', async () => {
+    const [path, to] = [join(temporaryFolder(), 'store.db'), memoryStore()]
+    const source = await openStore(`sqlite:${path}`)
+    const chat = source.conversation('a')
+    await chat.append({ role: 'user', content: 'Hi' })
+    await chat.append({ role: 'assistant', content: 'Hello' })
+    await source.conversation('b').append({ role: 'user', content: 'Hi' })
+    const copy = async (): Promise<readonly CopyResult[]> => {
+      const from = right(await openEvents(`sqlite:${path}`)())
+      const results = await copied(from, to)
+      await from.close()()
+      return results
+    }
+    await copy()
+    await chat.note({ kind: 'test/later', data: 'a note' })
+    await chat.append({ role: 'user', content: 'And now?' })
+    await source.close()
+    const db = new DatabaseSync(path)
+    db.exec(
+      `UPDATE events SET data = replace(data, 'Hi', 'No') WHERE revision = 0 AND stream = (SELECT stream FROM events WHERE revision = 1 LIMIT 1)`,
+    )
+    db.close()
+    const before = await contents(to)
+    const [a, b] = await copy()
+    expect(a).toMatchObject({ id: 'a', events: 0, added: 0 })
+    expect(a?.error).toMatchObject({ _tag: 'CopyDiverged', conversation: 'a', revision: 0 })
+    expect(a?.error?.message).toMatch(/palimpsest verify says whether the source or the target was changed/)
+    expect(b).toEqual({ id: 'b', events: 1, added: 0 })
+    expect(await contents(to)).toEqual(before)
+  })
+
+  test('the last event of the source was changed: nothing follows it that could show this', async () => {
+    const path = join(temporaryFolder(), 'store.db')
+    const source = await openStore(`sqlite:${path}`)
+    for (const content of ['Hi', 'Hello']) await source.conversation('a').append({ role: 'user', content })
+    await source.close()
+    const db = new DatabaseSync(path)
+    db.exec(`UPDATE events SET data = replace(data, 'Hello', 'No')`)
+    db.close()
+    const from = right(await openEvents(`sqlite:${path}`)())
+    atEnd(from.close())
+    const to = memoryStore()
+    const [a] = await copied(from, to)
+    expect(a).toMatchObject({ added: 0, error: { _tag: 'HistoryLost' } })
+    expect(a?.error?.message).toContain('conversation-a, at revision 1, was changed')
+    expect(await contents(to)).toEqual([])
+  })
+
   test('there is no such conversation, or not the one that it was forked from', async () => {
     const whole = await forked(memoryStore())
     const from = memoryStore()

@@ -421,8 +421,8 @@ test.skipIf(process.getuid?.() !== 0)(
     const [refused = '', unwritable = '', diagnosed = '', restored = ''] = (await ended(child)).output.split(
       '\n',
     )
-    const denied = (path: string): string =>
-      `${path} belongs to user 0 with mode 600, and this process, user 65534, may not use it; run the command as user 0, or as root give it to this user: chown 65534 ${path}`
+    const denied = (own: string): string =>
+      `${own} belongs to user 0 with mode 600, and this process, user 65534, may not use it; run the command as user 0, or as root give it to this user: chown 65534 ${own}`
     expect(refused).toContain(denied(path))
     expect(unwritable).toContain(`this user cannot write ${path} (of user 0 with mode 600)`)
     expect(diagnosed).toContain(denied(path))

@@ -4,7 +4,7 @@ import { basename } from 'node:path'
 import { openEvents } from '../../api/open.ts'
 import { toPromise } from '../../api/promises.ts'
 import type { EventStore } from '../../store/port.ts'
-import type { Anchor } from '../../index.ts'
+import type { Anchor, Store } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
 import { usage } from '../errors.ts'
 import { fileText } from '../options.ts'
@@ -40,6 +40,12 @@ export const openAnchors = async (places: readonly string[] = []): Promise<Ancho
     throw error
   }
   return { anchors, newFolders, close }
+}
+
+/** Returns the anchors in the records of a store that are files or folders of this machine. */
+export const recordedFiles = async ({ audit }: Store): Promise<readonly string[]> => {
+  const { anchors } = await audit.status()
+  return anchors.map(({ anchor }) => anchor).filter((anchor) => existsSync(anchor))
 }
 
 const anchorAt = async (place: string, stores: EventStore[]): Promise<Anchor> => {

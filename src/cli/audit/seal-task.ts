@@ -67,8 +67,11 @@ export const createSealTask = async (
       signal,
       onEvent: (event) => {
         if (event.type === 'refused') report(event)
-        else if ('error' in event && event.error) report(event.error)
-        else problem = undefined
+        else if ('error' in event && event.error) {
+          report(event.error)
+          // Before anything is sealed, the anchors are checked: one has lost checkpoints, or cannot be read.
+          if (event.type === 'failed' && isError(event.error, 'AnchorFailed')) problem = event.error.message
+        } else problem = undefined
       },
     })
   return {

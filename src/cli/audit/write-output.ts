@@ -105,7 +105,7 @@ export const writeStatus = async (out: Output, status: LedgerStatus): Promise<vo
     ['entries', size === 0 ? '0' : `${size}, the last sealed ${sealed ?? ''}`],
     ...anchors.map(
       ({ anchor, size: seen, time }) =>
-        ['anchor', `${anchor} has seen ${plural(seen, 'entry', 'entries')}, sealed ${time}`] as const,
+        ['anchor', `${anchor} was given ${plural(seen, 'entry', 'entries')}, sealed ${time}`] as const,
     ),
     ['unsealed', plural(unsealed, 'conversation')],
     ...(blocked === undefined ? [] : [['sealing', `blocked: ${blocked}`] as const]),
@@ -146,7 +146,8 @@ const patrol = ({
 }: NonNullable<LedgerStatus['patrolled']>): string =>
   `${plural(problems, 'problem')} in ${plural(conversations, 'conversation')}, ${plural(withoutReceipt, 'reply', 'replies')} without a receipt; the last round ended ${time}`
 
-const exposure = ({ exposedSince, size }: LedgerStatus): string => {
+const exposure = ({ exposedSince, size, blocked }: LedgerStatus): string => {
+  if (exposedSince === undefined && blocked !== undefined) return 'unknown, as sealing is blocked'
   if (exposedSince === undefined && size === 0)
     return 'none: nothing is sealed, because there are no events; no anchor has a checkpoint'
   if (exposedSince === undefined)

@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs'
 import { unlink } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { showFolder, verifyFolders } from '../audit/folders.ts'
-import { openAnchors } from '../audit/anchors.ts'
+import { openAnchors, recordedFiles } from '../audit/anchors.ts'
 import { readVerifierKey } from '../audit/known-key.ts'
 import { writeDone, writeProblem, writeSealed, writeStatus } from '../audit/write-output.ts'
 import { type AuditSummary, type AuditProblem, isError, openStore, type Store } from '../../index.ts'
@@ -197,12 +196,6 @@ Examples:
 interface StatusFlags {
   readonly calls?: true
   readonly anchor?: readonly string[]
-}
-
-/** Returns the anchors in the records of a store that are files or folders of this machine. */
-const recordedFiles = async ({ audit }: Store): Promise<readonly string[]> => {
-  const { anchors } = await audit.status()
-  return anchors.map(({ anchor }) => anchor).filter((anchor) => existsSync(anchor))
 }
 
 const addStatus = (audit: Command, shell: Shell): void => {

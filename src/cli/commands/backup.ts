@@ -1,11 +1,10 @@
-import { basename, join } from 'node:path'
-import { isDeepStrictEqual } from 'node:util'
+import { basename, dirname, join, resolve } from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
 import type { Command } from 'commander'
 import { bytesText } from '../../store/diagnosis.ts'
 import { toPromise } from '../../api/promises.ts'
 import { backUpKeyFile, restoreFile, type RestoredKeys } from '../../api/schemes.ts'
-import type { BackedUp, RetentionRule } from '../../index.ts'
+import { type BackedUp, isError, type RetentionRule } from '../../index.ts'
 import { splitSeal } from '../../store/seal/seal-parameter.ts'
 import { toError } from '../../result/typed-error.ts'
 import { visible } from '../../transfer/formats/visible.ts'
@@ -13,7 +12,15 @@ import { usage } from '../errors.ts'
 import type { Host } from '../host.ts'
 import type { Output } from '../output.ts'
 import { asUsage, type CommandContext, type GlobalOptions, type Shell } from '../shell.ts'
-import { commandSetting, mostRules, originIn, rulesIn } from '../store-records.ts'
+import {
+  commandSetting,
+  compareRules,
+  differingLines,
+  mostRules,
+  originIn,
+  type RuleDifferences,
+  rulesIn,
+} from '../store-records.ts'
 import { plural, shellWord } from '../text.ts'
 import { holdsIn } from './hold.ts'
 
@@ -61,8 +68,12 @@ Examples:
           throw toError(usage('--keys FILE stands alone: it writes a new file, and backs up the keys only'))
         return backingUpKeys(shell.surroundings(), program.opts<GlobalOptions>().store, keys)
       }
-      if ((file === undefined) === (restore === undefined) || (restore !== undefined && force))
-        throw toError(usage('name the file to write, or the backup with --restore FILE (without --force)'))
+      if (restore !== undefined && force)
+        throw toError(usage('--restore needs no --force: the former files are kept in a new folder'))
+      if (restore !== undefined && file !== undefined)
+        throw toError(usage('--restore takes one file, the backup: name the store to restore with --store'))
+      if (restore === undefined && file === undefined)
+        throw toError(usage('name the file to write, or the backup to restore with --restore FILE'))
       if (file === '-')
         throw toError(usage('a backup is a file, and cannot be written to standard output: name the file'))
       if (restore !== undefined)
@@ -117,7 +128,8 @@ const restoring = async (
   file: string,
 ): Promise<void> => {
   const made = await toPromise(restoreFile(url, file)).catch((error: unknown) => {
-    throw asUsage(error)
+    // A file that cannot be restored is refused; the command line has no mistake.
+    throw isError(error, 'InvalidInput') && error.path === 'file' ? error : asUsage(error)
   })
   if (isJson) return out.json(made)
   if ('keys' in made) return writeRestoredKeys(out, url, made)
@@ -125,6 +137,13 @@ const restoring = async (
   const on = named ? ` --store ${visible(shellWord(url))}` : ''
   await out.line([path, 'bold'], [`  ${contentOf(made)}, from ${file}`])
   const former = made.former === undefined ? undefined : formerUrl(made.former, parameters)
+  if (former !== undefined && isReplaced(file)) {
+    await out.line([
+      `the files that it replaced are in ${made.former}. To bring what was written there, too:`,
+    ])
+    await out.line([`  palimpsest copy --from ${shellWord(former)} --to ${shellWord(url)}`])
+    return
+  }
   const lacking = former === undefined ? undefined : await lackingFrom(host, url, former)
   await out.line([
     `what was written since the backup is not in it${former === undefined ? `: ${repeated}` : ''}`,
@@ -176,7 +195,7 @@ const writeRestoredKeys = async (
 /** Legal holds and retention rules that the former store has, and the restored store lacks; undefined if they cannot be read. */
 interface Lacking {
   readonly held: readonly string[] | undefined
-  readonly rules: readonly RetentionRule[] | undefined
+  readonly rules: RuleDifferences | undefined
   /** Rules of the restored store that had ended in the former one. */
   readonly ended: readonly RetentionRule[]
 }
@@ -187,10 +206,8 @@ const lackingFrom = async (host: Host, url: string, former: string): Promise<Lac
   const held = await heldNotIn(url, former).catch(() => undefined)
   if (!rules && !held) return undefined
   const there = await rulesIn(host, url).catch(() => [])
-  const isThere = ({ prefix, keep }: RetentionRule): boolean =>
-    there.some((rule) => rule.prefix === prefix && isDeepStrictEqual(rule.keep, keep))
-  const ended = rules ? there.filter(({ prefix }) => !rules.some((rule) => rule.prefix === prefix)) : []
-  return { held, rules: rules?.filter((rule) => !isThere(rule)), ended }
+  const ended = rules ? compareRules(there, rules).missing : []
+  return { held, rules: rules && compareRules(rules, there), ended }
 }
 
 const hasLedger = async (url: string): Promise<boolean> =>
@@ -229,15 +246,22 @@ const writeLacking = async (
     if (ended.length > mostRules) await out.line([`  … palimpsest retention${on} lists the others`])
   }
   if (!rules) return out.line(['their retention rules cannot be read', 'warning'])
-  if (rules.length === 0) return
+  const { missing, differing } = rules
+  for (const line of differingLines(differing, { from: 'former files', to: 'store', on }))
+    await out.line([visible(line), 'warning'])
+  if (missing.length === 0) return
   await out.line(['retention rules in the former files, and not in the store. To set them:', 'warning'])
-  for (const rule of rules.slice(0, mostRules)) await out.line([`  ${visible(commandSetting(rule))}${on}`])
-  if (rules.length > mostRules)
+  for (const rule of missing.slice(0, mostRules)) await out.line([`  ${visible(commandSetting(rule))}${on}`])
+  if (missing.length > mostRules)
     await out.line([`  … palimpsest retention --store ${shellWord(former)} lists the others`])
 }
 
 const repeated =
   'repeat later erasures (docs/erasure.md), retention rules (palimpsest retention; those that had ended are there again) and legal holds (palimpsest hold)'
+
+/** Reports whether a file is in a folder of former files, so that restoring it undoes a restore. */
+const isReplaced = (file: string): boolean =>
+  /\.replaced-\d{4}-\d\d-\d\dT[\d-]+Z$/.test(basename(dirname(resolve(file))))
 
 /** Returns the URL of the store in the folder that has its former files, with the parameters of the restored store. */
 const formerUrl = (folder: string, parameters: string | undefined): string => {

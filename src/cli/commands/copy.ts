@@ -6,7 +6,14 @@ import { failureOf } from '../errors.ts'
 import type { Host } from '../host.ts'
 import type { Output } from '../output.ts'
 import { asUsage, conversationNamed, openNamedStore, type Shell } from '../shell.ts'
-import { commandSetting, mostRules, originIn, rulesIn } from '../store-records.ts'
+import {
+  commandSetting,
+  compareRules,
+  differingLines,
+  mostRules,
+  originIn,
+  rulesIn,
+} from '../store-records.ts'
 import { plural, shellWord } from '../text.ts'
 import { visibleLines } from '../../transfer/formats/visible.ts'
 import { erasedText } from '../views/due-content.ts'
@@ -48,7 +55,9 @@ Examples:
       if (!isWhole) fail()
       if (isJson) return out.json({ ok: isWhole, ledger, conversations: copied.map(plain) })
       await writeTable(out, headings, copied.map(row), [1, 2])
-      for (const { error } of copied) if (error) host.stderr.write(`error: ${visibleLines(error.message)}\n`)
+      // An error of a store, or of a fork's parent, concerns several conversations.
+      for (const message of new Set(copied.flatMap(({ error }) => (error ? [error.message] : []))))
+        host.stderr.write(`error: ${visibleLines(message)}\n`)
       const { recent = 0 } = copied.find((one) => one.recent !== undefined) ?? {}
       if (recent > 0)
         host.stderr.write(
@@ -62,15 +71,18 @@ Examples:
     })
 }
 
-/** Says which retention rules the source has that the target lacks, with the commands that set them there. */
+/** Says which retention rules the target lacks, or has with another duration, with the commands that set them there. */
 const writeRules = async (host: Host, { from, to }: Options): Promise<void> => {
-  const [there, rules] = await Promise.all([to, from].map((url) => rulesIn(host, url).catch(() => [])))
-  const missing = (rules ?? []).filter(({ prefix }) => !there?.some((rule) => rule.prefix === prefix))
+  const [rules, there] = await Promise.all([from, to].map((url) => rulesIn(host, url).catch(() => undefined)))
+  // A target that cannot be opened, for example because nothing was copied, has no use for rules.
+  if (!rules || !there) return
+  const { missing, differing } = compareRules(rules, there)
+  const on = ` --store ${shellWord(withoutSecrets(to))}`
+  for (const line of differingLines(differing, { from: 'source', to: 'target', on }))
+    host.stderr.write(`${visibleLines(line)}\n`)
   if (missing.length === 0) return
   const are = missing.length === 1 ? 'is' : 'are'
-  const lines = missing
-    .slice(0, mostRules)
-    .map((rule) => `  ${commandSetting(rule)} --store ${shellWord(withoutSecrets(to))}`)
+  const lines = missing.slice(0, mostRules).map((rule) => `  ${commandSetting(rule)}${on}`)
   host.stderr.write(
     `${plural(missing.length, 'retention rule')} of the source ${are} not copied, because people set them for a store. To set ${missing.length === 1 ? 'it' : 'them'} in the target:\n${visibleLines(lines.join('\n'))}\n`,
   )

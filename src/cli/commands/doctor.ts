@@ -7,6 +7,7 @@ import { sealStream } from '../../store/seal/store-secret.ts'
 import type { Output } from '../output.ts'
 import { isError, openStore } from '../../index.ts'
 import { failureOf } from '../errors.ts'
+import { openAnchors, recordedFiles } from '../audit/anchors.ts'
 import { asUsage, type GlobalOptions, type Shell } from '../shell.ts'
 import type { Paint } from '../text.ts'
 import { messageIndent, writeMessage } from '../views/write-finding.ts'
@@ -21,7 +22,8 @@ export const addDoctor = (program: Command, { surroundings }: Shell): void => {
       `
 Exit code 1 if there is a problem. Checks
 - for a sealed store: whether its keys are given
-- for a ledger: whether a checkpoint was ever kept elsewhere
+- for a ledger: whether a checkpoint was ever kept elsewhere, and, with recorded
+  anchors that are files here, whether sealing is blocked
 - for an index beside an SQLite file: whether it can be written, and its pages
 - for SQLite: file, permissions, schema, integrity, columns (a sample),
   durability, free space, recorded secrets, the time a durable append takes
@@ -87,7 +89,10 @@ const ledgerFindings = async (
   if (url === 'memory:' || found.some(({ status }) => status === 'problem')) return []
   const store = await openStore(url, { create: false })
   try {
-    const { exposedSince, origin, size } = await store.audit.status()
+    const { anchors, close } = await openAnchors(await recordedFiles(store))
+    const { blocked, exposedSince, origin, size } = await store.audit.status({ anchors }).finally(close)
+    if (blocked !== undefined)
+      return [{ check: 'ledger', status: 'problem', message: `sealing is blocked: ${blocked}` }]
     const isExposed = exposedSince === 'beginning'
     const message = !isExposed
       ? size === 0

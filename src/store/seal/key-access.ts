@@ -1,5 +1,5 @@
-import { statSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { existsSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { findDenied, ownerText } from '../denied-access.ts'
 import type { KeyStore } from './key-store.ts'
 
@@ -9,7 +9,7 @@ export const withAccessErrors = (keys: KeyStore, path: string): KeyStore => {
     try {
       return await work()
     } catch (error) {
-      throw denied(path, error) ?? error
+      throw denied(path, error) ?? noFolder(path, error) ?? error
     }
   }
   const { scrub } = keys
@@ -19,6 +19,14 @@ export const withAccessErrors = (keys: KeyStore, path: string): KeyStore => {
     write: (id, text, before) => explained(() => keys.write(id, text, before)),
     ...(scrub && { scrub: () => explained(scrub) }),
   }
+}
+
+/** Returns an error that names the folder of the keys if it does not exist; undefined if it does. */
+const noFolder = (path: string, cause: unknown): Error | undefined => {
+  const folder = dirname(path)
+  return Reflect.get(Object(cause), 'code') === 'ENOENT' && !existsSync(folder)
+    ? new Error(`there is no folder ${folder}: create it, or check the path`, { cause })
+    : undefined
 }
 
 /** Returns an error that names the file or folder that this process may not use; undefined if it may use everything on the way. */

@@ -14,7 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
 import { unwrap, type Fallible } from '../../result/fallible.ts'
 import { deniedFile, ownerAndMode } from '../denied-access.ts'
-import type { StoreError } from '../errors.ts'
+import { emptyFile, type StoreError } from '../errors.ts'
 import { storeError } from './errors.ts'
 import { migrate, unusable, versionOf } from './schema.ts'
 import type { SqliteSettings } from './settings.ts'
@@ -38,7 +38,7 @@ export async function* openDatabase(
   create: boolean,
 ): Fallible<StoreError, DatabaseSync> {
   const file = yield* unwrap(lookAt(settings))
-  if (!create && !file?.size) return yield notFound(settings.url)
+  if (!create && !file?.size) return yield notFound(settings.url, file !== undefined)
   if (!file) createPrivate(settings.path)
   const deadline = performance.now() + settings.timeout
   for (;;) {
@@ -91,7 +91,7 @@ const tryOpen = (settings: SqliteSettings, create: boolean): E.Either<StoreError
     const version = versionOf(db)
     const refused = unusable(url, version)
     if (refused) return refuse(refused)
-    if (version === 0 && !create) return refuse(notFound(url))
+    if (version === 0 && !create) return refuse(notFound(url, true))
     db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous}`)
     // What is erased must not be left in the pages that it frees.
     db.exec('PRAGMA secure_delete = ON')
@@ -153,9 +153,9 @@ export const writeProblem = ({ url, path }: Pick<SqliteSettings, 'url' | 'path'>
 export const unwritableText = (files: readonly string[]): string =>
   `this user cannot write ${files.map((file) => `${file} (of ${ownerAndMode(file)})`).join(', ')}: run the command as the owner of the store, or change owner or permissions (chown, chmod u+w)`
 
-const notFound = (store: string): StoreError => ({
+const notFound = (store: string, isEmpty: boolean): StoreError => ({
   _tag: 'StoreNotFound',
-  message: `there is no store at ${store}: check the path, or import a session first`,
+  message: `there is no store at ${store}${isEmpty ? emptyFile : ''}: check the path, or import a session first`,
   store,
 })
 

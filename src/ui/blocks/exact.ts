@@ -3,7 +3,7 @@
 /** Visible text, or the name of a character that would be invisible or would change the direction of the text around it. */
 export type ExactPiece = string | { readonly name: string }
 
-// Control characters except tab and newline, separators, and whatever Unicode says to draw as nothing: soft hyphens, direction marks,
+// Control characters except tab and newline, separators, and what Unicode says to draw as nothing: soft hyphens, direction marks,
 // zero-width characters, fillers, variation selectors and tag characters.
 const invisible =
   // oxlint-disable-next-line no-control-regex
