@@ -148,7 +148,7 @@ export const keyMismatch = (expected: string, actual: string, wasReplaced: boole
   _tag: 'KeyMismatch',
   message: wasReplaced
     ? `this key, ${actual}, was replaced: since then ${expected} signs the ledger. Specify the file of that key`
-    : `this key has never signed the ledger: another does, for example if a ledger was begun since (audit init --again). Specify the file of that key. The verifier key of the ledger is ${expected}, and that of this key ${actual}`,
+    : `this key has never signed the ledger: another does, for example if a ledger was begun since (audit init --again). Specify the file of that key. The verifier key of the ledger is ${expected}, and this key's is ${actual}`,
   expected,
   actual,
 })
