@@ -97,6 +97,7 @@ describe('a scheme of one’s own', () => {
       [two, false],
       [two, false],
       [two, false],
+      [two, false],
       // It may be sealed with keys that this process does not have.
       [two, false],
       [two, true],

@@ -59,8 +59,8 @@ Examples:
   palimpsest list --store sqlite:backups/monday.db
   palimpsest verify --store sqlite:backups/monday.db
   palimpsest backup --restore backups/monday.db
-  palimpsest backup --keys /mnt/keys/monday.db
-  palimpsest backup --restore /mnt/keys/monday.db --store 'sqlite:p.db?seal=keys.db'`,
+  palimpsest backup --keys /mnt/keys.db
+  palimpsest backup --restore /mnt/keys.db --store 'sqlite:p.db?seal=k.db'`,
     )
     .action(async (file: string | undefined, { restore, keys, force }: Options) => {
       if (keys !== undefined) {

@@ -21,7 +21,8 @@ export const addWaiting = (program: Command, shell: Shell): void => {
 Without an id, lists those of every conversation that workers answer, the
 longest waiting first; those of a conversation that only a program answers need
 its id. In a pipe, each line is the conversation (without an id), the position
-of the reply, what the call waits for, its id, tool and input, separated by tabs. \`palimpsest approve ID CALL\` and \`deny ID CALL\` decide.
+of the reply, what the call waits for, its id, tool and input, separated by
+tabs. \`palimpsest approve ID CALL\` and \`deny ID CALL\` decide.
 
 Examples:
   palimpsest waiting

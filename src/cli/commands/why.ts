@@ -35,9 +35,9 @@ a receipt, such as one in an imported session, is named by its position (p17):
 what the model was shown is then derived from the log, not proven.
 
 --all examines every reply. It lists the names that no visible message contained
-when a reply used them, most referenced first: the number of replies that use the
-name from then on, the name, the hidden messages that contain it, and the events
-that hid them.
+when a reply used them, most referenced first: the number of replies that use
+the name from then on, the name, the hidden messages that contain it, and the
+events that hid them.
 
 Examples:
   palimpsest why task-42
