@@ -40,7 +40,7 @@ export const roundTrips = async (run: () => Promise<unknown>): Promise<RoundTrip
 }
 
 export const roundTripsText = ({ median, worst }: RoundTrips): string =>
-  `median ${median.toFixed(1)} ms, worst ${worst.toFixed(1)} ms of ${samples}`
+  `median ${median.toFixed(1)} ms, worst ${worst.toFixed(1)} ms of ${samples} tries`
 
 /** Formats a number of bytes in a readable unit. */
 export const bytesText = (bytes: number): string => {

@@ -43,6 +43,29 @@ test('a sealed store and its keys are restored from their backups after both wer
     }
   }))
 
+test('a sealed store that is restored without its keys says what to do once they are back', () =>
+  inDirectory(async (directory) => {
+    const url = "--store 'sqlite:s.db?seal=keys.db'"
+    await shell(
+      `palimpsest append task-42 --role user --text Hello. ${url}; palimpsest backup b.db ${url}; palimpsest backup --keys k.db ${url}; palimpsest append task-42 --role user --text Later. ${url}; palimpsest hold task-42 ${url}`,
+      directory,
+    )
+    const unnamed = await shell('palimpsest backup --restore b.db --store sqlite:s.db', directory)
+    expect(unnamed.stdout).toMatch(/legal holds cannot be read: .*open the store with its keys/)
+    const [former = ''] = /s\.db\.replaced-[^/\s]+/.exec(unnamed.stdout) ?? []
+    await shell(`rm s.db*; mv ${former}/* .; rmdir ${former}`, directory)
+    for (const suffix of ['', '-wal', '-shm']) rmSync(join(directory, `keys.db${suffix}`), { force: true })
+    const { stdout, code } = await shell(`palimpsest backup --restore b.db ${url}`, directory)
+    expect(code).toBe(0)
+    expect(stdout).toContain('the former store cannot be read without its keys')
+    const [, copy = ''] = /^ {2}(palimpsest copy .*)$/m.exec(stdout) ?? []
+    const again = await shell(
+      `palimpsest backup --restore k.db ${url}; ${copy}; palimpsest show task-42 ${url}`,
+      directory,
+    )
+    expect(again.stdout).toContain('Later.')
+  }))
+
 test('backup says that the keys of a sealed store are not in it, and --keys backs them up while they are in use', () =>
   inDirectory(async (directory) => {
     const path = (name: string): string => join(directory, name)

@@ -50,6 +50,7 @@ describe('options that contradict each other are wrong usage', () => {
     ['audit verify e --key typo', '--key typo is neither a file nor a verifier key'],
     ['serve --port 0 --anchor seen.txt', '--anchor has no effect without --seal or --patrol'],
     ['serve --port 0 --slots 2', '--slots needs --work'],
+    ['serve --port 0 --allow-host https://a.example/', '--allow-host must be a host name'],
     ['show t --last 2', "'--last' cannot be used without option '--full'"],
     [
       'request t --call 0',

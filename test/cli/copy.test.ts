@@ -58,6 +58,13 @@ describe('palimpsest copy', () => {
     expect(stdout).toContain('{"ok":true,"ledger":"example.com/a","conversations":[')
   })
 
+  test('advises no ledger for a target that has one', async () => {
+    const { stderr } = await after(
+      `palimpsest audit init --origin example.com/a > /dev/null; ${copy} > /dev/null 2>&1; palimpsest audit init --origin example.com/b --key b.key --store sqlite:other.db > /dev/null; ${copy}`,
+    )
+    expect(stderr).toBe('')
+  })
+
   test('says which retention rules stay in the source, and the commands that set them in the target', async () => {
     const { stderr } = await after(
       `palimpsest retention --keep 12mo --for support- --by ann --reason "policy 7" > /dev/null; ${copy}; palimpsest retention --keep 12mo --for support- --by ann --store sqlite:other.db > /dev/null; ${copy}`,

@@ -241,7 +241,7 @@ test.each([
 )
 
 test.each([
-  ['conversations.db', 'conversations.db'],
+  ['conversations.db', 'conversations.db: for a file, write sqlite:conversations.db'],
   ['secret@host', 'this text'],
 ])(
   'a text that is no store’s URL is refused without repeating what may be credentials: %s',

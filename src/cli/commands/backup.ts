@@ -150,12 +150,15 @@ const restoring = async (
     'warning',
   ])
   if (made.former !== undefined) await out.line([`the former files are in ${made.former}`])
-  if (former !== undefined && lacking) await writeLacking(out, lacking, { former, url, on })
-  if (former !== undefined && !lacking)
-    await out.line([
-      `the former store cannot be read, so its later conversations, legal holds and retention rules are unknown: ${repeated}`,
-      'warning',
-    ])
+  if (former !== undefined && lacking) {
+    if (lacking.rules || lacking.held) await writeLacking(out, lacking, { former, url, on })
+    else if (lacking.isLocked) await writeLocked(out, lacking, { former, url })
+    else
+      await out.line([
+        `the former store cannot be read, so its later conversations, legal holds and retention rules are unknown: ${repeated}`,
+        'warning',
+      ])
+  }
   const isThere = await hasLedger(url)
   const key = `audit-${new Date().toISOString().slice(0, 19).replaceAll(':', '')}.key`
   if (isThere || (former !== undefined && (await hasLedger(former)))) {
@@ -192,22 +195,48 @@ const writeRestoredKeys = async (
     await out.line([`the former keys are in ${former}: delete them once everything can be read`])
 }
 
+/** Says that the former store needs its keys, which may have been lost at the same time, and what to do once they are back. */
+const writeLocked = async (
+  out: Output,
+  { problem }: Lacking,
+  { former, url }: { readonly former: string; readonly url: string },
+): Promise<void> => {
+  const from = shellWord(former)
+  await out.line([`the former store cannot be read without its keys: ${visible(problem ?? '')}`, 'warning'])
+  await out.line([
+    'restore its keys (palimpsest backup --restore KEYS). Then bring later conversations, erasures and legal holds:',
+  ])
+  await out.line([`  palimpsest copy --from ${from} --to ${shellWord(url)}`])
+  await out.line([`and set the retention rules that palimpsest retention --store ${from} lists`])
+}
+
 /** Legal holds and retention rules that the former store has, and the restored store lacks; undefined if they cannot be read. */
 interface Lacking {
   readonly held: readonly string[] | undefined
   readonly rules: RuleDifferences | undefined
   /** Rules of the restored store that had ended in the former one. */
   readonly ended: readonly RetentionRule[]
+  /** Reason for which something cannot be read. */
+  readonly problem?: string
+  /** True if the reason is that keys are missing. */
+  readonly isLocked: boolean
 }
 
-/** Compares the restored store with the former one. Returns undefined if the former one cannot be read. */
-const lackingFrom = async (host: Host, url: string, former: string): Promise<Lacking | undefined> => {
-  const rules = await rulesIn(host, former).catch(() => undefined)
-  const held = await heldNotIn(url, former).catch(() => undefined)
-  if (!rules && !held) return undefined
+/** Compares the restored store with the former one, as far as it can be read. */
+const lackingFrom = async (host: Host, url: string, former: string): Promise<Lacking> => {
+  let failed: unknown
+  const orFailed = (error: unknown): undefined => void (failed = error)
+  const rules = await rulesIn(host, former).catch(orFailed)
+  const held = await heldNotIn(url, former).catch(orFailed)
   const there = await rulesIn(host, url).catch(() => [])
   const ended = rules ? compareRules(there, rules).missing : []
-  return { held, rules: rules && compareRules(rules, there), ended }
+  return {
+    held,
+    rules: rules && compareRules(rules, there),
+    ended,
+    ...(failed instanceof Error && { problem: failed.message }),
+    isLocked: isError(failed, 'StoreDenied'),
+  }
 }
 
 const hasLedger = async (url: string): Promise<boolean> =>
@@ -225,12 +254,12 @@ const heldNotIn = async (url: string, former: string): Promise<readonly string[]
 
 const writeLacking = async (
   out: Output,
-  { held, rules, ended }: Lacking,
+  { held, rules, ended, problem }: Lacking,
   { former, url, on }: { readonly former: string; readonly url: string; readonly on: string },
 ): Promise<void> => {
   await out.line(['to bring later conversations, erasures and legal holds from them:'])
   await out.line([`  palimpsest copy --from ${shellWord(former)} --to ${shellWord(url)}`])
-  if (!held) await out.line(['their legal holds cannot be read', 'warning'])
+  if (!held) await out.line([`their legal holds cannot be read: ${visible(problem ?? '')}`, 'warning'])
   else if (held.length > 0)
     await out.line([
       `under a legal hold in the former files, and not in the store: ${held.slice(0, mostHeld).join(', ')}${held.length > mostHeld ? ' …' : ''}`,
@@ -245,7 +274,7 @@ const writeLacking = async (
       await out.line([`  palimpsest retention --end ${visible(shellWord(prefix))}${on}`])
     if (ended.length > mostRules) await out.line([`  … palimpsest retention${on} lists the others`])
   }
-  if (!rules) return out.line(['their retention rules cannot be read', 'warning'])
+  if (!rules) return out.line([`their retention rules cannot be read: ${visible(problem ?? '')}`, 'warning'])
   const { missing, differing } = rules
   for (const line of differingLines(differing, { from: 'former files', to: 'store', on }))
     await out.line([visible(line), 'warning'])

@@ -63,7 +63,7 @@ Examples:
         host.stderr.write(
           `not removed yet: ${plural(recent, 'large content')} stored recently in the target, which no event has any more. Run palimpsest gc --older-than 1min --store ${visibleLines(shellWord(withoutSecrets(options.to)))} in a minute\n`,
         )
-      if (ledger !== undefined)
+      if (ledger !== undefined && (await originIn(options.to).catch(() => undefined)) === undefined)
         host.stderr.write(
           `ledger ${visibleLines(ledger)} is not copied, because it names places in the source: seal the target with a ledger of its own (palimpsest audit init)\n`,
         )

@@ -65,6 +65,9 @@ Examples:
   palimpsest serve --host 0.0.0.0 --token-file tokens.json`,
     )
     .action(async ({ allowHost: names, readOnly: isReadOnly, ...options }: Options) => {
+      const wrong = names?.find((name) => /[/\s]/.test(name))
+      if (wrong !== undefined)
+        throw toError(usage(`--allow-host must be a host name, such as agents.example.org, not ${wrong}`))
       if (options.slots !== undefined && options.work === undefined)
         throw toError(usage('--slots needs --work'))
       if (options.anchor && options.seal === undefined && !options.patrol)

@@ -2,7 +2,6 @@ import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
 import type { ConversationEvent } from '../../core.ts'
 import { type Action, keymap, formatKey } from '../keys.ts'
-import type { EffectiveResponse } from '../source/answers.ts'
 import { Failed, useFetched, useRested } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
 import { type Handlers, perform } from '../use-keys.ts'
@@ -32,12 +31,6 @@ export const Inspector = ({ here, newest, possible, off, state }: InspectorProps
       : apiOf(conversation, '/events', { from: rested, limit: 1, clip: 200 })
   const { value, error, retry } = useFetched(source, path)
   const [found] = value?.items ?? []
-  const measured = useFetched(
-    source,
-    rested === undefined || rested < 0 || rested !== position
-      ? undefined
-      : apiOf(conversation, '/effective', { at: rested, limit: 1, clip: 200, tokens: true }),
-  )
   const told = newest === 'coming' ? undefined : newest
   const event = [found, told].find((one) => one?.position === position)
   const time = event?.metadata.time ?? outline?.times[position - outline.from]
@@ -54,7 +47,9 @@ export const Inspector = ({ here, newest, possible, off, state }: InspectorProps
         {state !== undefined && <Field name="state">{state}</Field>}
         {time !== undefined && <Field name="time">{moment(time)}</Field>}
         {outline?.sizes[index] !== undefined && <Field name="size">{size(outline.sizes[index])}</Field>}
-        <Context measured={measured} outlined={outline?.tokens[index]} />
+        {outline?.tokens[index] !== undefined && (
+          <Field name="context">about {brief(outline.tokens[index])} tokens after it</Field>
+        )}
         {event?.metadata.erased && <Field name="erased">{moment(event.metadata.erased.time)}</Field>}
         {event && <Details event={event} />}
         {event && <Causes here={here} event={event} />}
@@ -66,25 +61,6 @@ export const Inspector = ({ here, newest, possible, off, state }: InspectorProps
       />
       {here.at >= 0 && <ContinueIn id={conversation} at={here.at} workspace={event?.metadata.workspace} />}
     </aside>
-  )
-}
-
-interface ContextProps {
-  readonly measured: { readonly value?: EffectiveResponse | undefined; readonly error?: unknown }
-  /** Estimate in the outline, shown where the size cannot be measured: in an exported file, or if the history is too large. */
-  readonly outlined: number | undefined
-}
-/** Shows the size of the context after the event: the API's count if a reply reports it, else an estimate. */
-const Context = ({ measured: { value, error }, outlined }: ContextProps) => {
-  const isWaiting = value === undefined && error === undefined
-  const tokens = value?.tokens ?? (isWaiting ? undefined : outlined)
-  if (tokens === undefined) return null
-  const isCounted = value?.tokens !== undefined && value.estimated === 0
-  return (
-    <Field name="context">
-      {isCounted ? '' : 'about '}
-      {brief(tokens)} tokens after it
-    </Field>
   )
 }
 
