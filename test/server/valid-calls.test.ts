@@ -31,6 +31,8 @@ const between = [
   /a title must be a non-empty string/,
   /leave no room for a request/,
   /an? palimpsest export is verbatim|the original file is exported whole|is recorded with messages/,
+  // Numbers of any JSON that a double cannot hold: no schema says so of JSON without one.
+  /would be changed: send it as a string/,
   // What the conversation has, or who is to answer.
   /is after the last position/,
   /must be a list of positions from 0 to|withhold names more than 10000 positions/,
