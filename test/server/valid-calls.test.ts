@@ -30,11 +30,12 @@ const between = [
   /is not before the bad position/,
   /a title must be a non-empty string/,
   /leave no room for a request/,
-  /an? palimpsest export is verbatim|the original file is exported whole|is recorded with messages/,
+  /an? palimpsest export is verbatim|the original file is exported|is recorded with messages/,
   // Numbers of any JSON that a double cannot hold: no schema says so of JSON without one.
   /would be changed: send it as a string/,
   // What the conversation has, or who is to answer.
   /is after the last position/,
+  /the receipt of call \d+ [^]*cannot be used/,
   /must be a list of positions from 0 to|withhold names more than 10000 positions/,
   /must be a user message|is empty: nothing was written|workers would not answer/,
 ]
