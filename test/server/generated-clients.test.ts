@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -18,8 +19,9 @@ const from = createRequire(join(root, 'test/openapi/package.json'))
 const programOf = (name: string, path: string): string =>
   join(dirname(from.resolve(`${name}/package.json`)), path)
 
-/** In the project, so that the generated files find its packages. */
-const folder = mkdtempSync(join(root, 'test/openapi/made-'))
+const folder = mkdtempSync(join(tmpdir(), 'palimpsest-clients-'))
+symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
 let url = ''
 
 afterAll(() => rmSync(folder, { recursive: true }))
