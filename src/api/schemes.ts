@@ -20,13 +20,13 @@ import {
 } from '../store/schemes.ts'
 import type { BackedUpKeys } from '../store/sqlite/back-up-keys.ts'
 import type { RestoredBackup, RestoredKeys } from '../store/sqlite/restore-backup.ts'
-
-export type { RestoredKeys } from '../store/sqlite/restore-backup.ts'
 import type { KeyStore } from '../store/seal/key-store.ts'
 import { type SealedUrl, splitSeal } from '../store/seal/seal-parameter.ts'
 import { foreignOpen } from './foreign-store.ts'
 import { lateStore } from './late.ts'
 import { printableUrl } from './secrets.ts'
+
+export type { RestoredKeys }
 
 /** Errors of opening a store by its URL. */
 export type OpenError = StoreError | InvalidInput | UnknownScheme

@@ -12,6 +12,9 @@ export const conversationIdSchema = z.string().regex(idPattern, {
 /** Reports whether a value is a conversation id. For an invalid id, the schema describes the fault. */
 export const isConversationId = (id: unknown): boolean => typeof id === 'string' && idPattern.test(id)
 
+/** Rule for a worker's name: the worker's id, which consists of the name and a UUID, is part of a stream name. */
+export const nameRule = 'must have 1 to 163 characters from A–Z a–z 0–9 . _ : -'
+
 /**
  * Returns two functions. The first converts the id of a conversation or worker to the name of its stream; the second converts a stream
  * name to the id, or returns undefined for any other stream.

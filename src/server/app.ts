@@ -156,8 +156,10 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
         free?.()
         throw error
       })
-      if ('body' in answer) free?.()
-      if ('body' in answer) return responseOf(replyOf(c.req, answer, operations.accessOf(identity)))
+      if ('body' in answer) {
+        free?.()
+        return responseOf(replyOf(c.req, answer, operations.accessOf(identity)))
+      }
       withEveryHeader(c)
       if ('bytes' in answer) return bytesAnswered(c, answer)
       const mayStill = (): boolean => operations.mayStill(c.req, scope)

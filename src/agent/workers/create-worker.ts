@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
 import type { ConversationHandle } from '../../conversation/conversation.ts'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
-import { isConversationId } from '../../events/ids.ts'
+import { isConversationId, nameRule } from '../../events/ids.ts'
 import type { MethodResult, ResultStyle } from '../../result/answer.ts'
 import { unwrap, type Fallible, task } from '../../result/fallible.ts'
 import { toError } from '../../result/typed-error.ts'
@@ -87,9 +87,6 @@ const rankWait = 10
 
 /** Minimum number of events between snapshots. This many events are read in well under a second. */
 const settleAfter = 5_000
-
-/** Rule for a worker's name: the worker's id, which consists of the name and a UUID, is part of a stream name. */
-export const nameRule = 'must have 1 to 163 characters from A–Z a–z 0–9 . _ : -'
 
 /** Checks the options of a worker: refuses unknown ones, and requires `turn`. Returns them with the name and the policy. */
 export const checkWorkerOptions = <Chat>(

@@ -8,6 +8,7 @@ import { positions } from '../options.ts'
 import type { Output } from '../output.ts'
 import type { Shell } from '../shell.ts'
 import { idsText, plural, rangesText } from '../text.ts'
+import { partsOf } from '../views/due-content.ts'
 
 /** Options that say who gives an order and why. */
 export interface Reasons {
@@ -103,12 +104,10 @@ export const withReasons = (command: Command, does: string): Command =>
 const partsText = ({ positions: erased, notes, turns, inbox, archive, contents }: ErasedContent): string =>
   [
     ...(erased.length > 0 ? [`${plural(erased.length, 'event')} (${rangesText(erased)})`] : []),
-    ...(notes > 0 ? [plural(notes, 'note')] : []),
-    ...(turns > 0 ? [plural(turns, 'record of turns', 'records of turns')] : []),
-    ...(inbox > 0 ? [plural(inbox, 'queued message')] : []),
-    ...(archive > 0 ? ['1 original file'] : []),
-    ...(contents > 0 ? [plural(contents, 'large content')] : []),
-  ].join(', ')
+    partsOf({ events: 0, notes, turns, inbox, files: archive > 0 ? 1 : 0, contents }),
+  ]
+    .filter((part) => part !== '')
+    .join(', ')
 
 const nothingAgain =
   'nothing that it records as erased is there again. A backup from before an erasure has no record of it: repeat the original command, or copy from the former store (palimpsest copy --from sqlite:….replaced-…/FILE --to STORE), which brings its erasures'
