@@ -37,7 +37,7 @@ const firstView = async (
   // The rows; the details of the event; what is live.
   await page.getByRole('listitem').first().waitFor()
   await page.locator('.inspector dt', { hasText: 'command' }).waitFor()
-  await page.getByRole('button', { name: /live|paused/ }).waitFor()
+  await page.getByRole('button', { name: /live|paused/i }).waitFor()
   await isThere(looked)
   return settled(page)
 }

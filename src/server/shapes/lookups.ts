@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { listedShape } from './list.ts'
 import { count, position, time } from './parts.ts'
 
 // Response schemas for operations that are answered from the index beside the store.
@@ -38,6 +39,7 @@ export const outlineShape = z
     rewinds: z.array(z.object({ position, to: position })),
     restores: z.array(z.object({ position, marker: position })),
     calls: z.array(position).describe('Positions of the replies with a receipt'),
+    about: listedShape.optional(),
   })
   .meta({
     id: 'Outline',
