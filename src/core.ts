@@ -7,7 +7,7 @@ export { decide } from './commands/decide.ts'
 export { stateOf } from './commands/state.ts'
 
 export { blocksOf, clippedEvent, clippedItem } from './projections/clip.ts'
-export { kindOf } from './projections/columns.ts'
+export { isFailure, kindOf } from './projections/columns.ts'
 export { diff } from './projections/diff.ts'
 export { effective, messagesOf, sliceOf } from './projections/effective.ts'
 export { firstMatchIn as foundIn } from './projections/excerpts.ts'

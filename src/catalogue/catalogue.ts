@@ -363,4 +363,12 @@ const findFields = {
   cursor: kinds.text,
 }
 const noBranches: BranchSummary = { abandoned: [], forks: [], isAll: false }
-const noBuckets: BucketColumns = { buckets: 0, first: [], min: [], max: [], markers: [], rewinds: [] }
+const noBuckets: BucketColumns = {
+  buckets: 0,
+  first: [],
+  min: [],
+  max: [],
+  markers: [],
+  rewinds: [],
+  failed: [],
+}

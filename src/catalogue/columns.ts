@@ -3,8 +3,8 @@ import type { EventKind } from '../projections/columns.ts'
 /** Properties of successive events, with one column for each property. */
 export interface Columns {
   readonly kinds: EventKind[]
-  /** For each event, 1 if it is a reply with a receipt, otherwise 0. */
-  readonly receipts: number[]
+  /** For each event, the sum of its `flags`. */
+  readonly flags: number[]
   /** Size of each event's data as JSON, in bytes. */
   readonly sizes: number[]
   /** Estimated tokens of each event's own content. `tokens`, by contrast, estimates the whole context right after each event. */
@@ -16,12 +16,15 @@ export interface Columns {
   readonly tools: Map<number, readonly string[]>
 }
 
+/** Flags of an event, one bit each. `call`: it is a reply with a receipt; `failed`: it records an error. */
+export const flags = { call: 1, failed: 2 } as const
+
 /** Number of events in a chunk, the unit in which columns are stored. */
 export const chunkLength = 512
 
 export const noColumns = (): Columns => ({
   kinds: [],
-  receipts: [],
+  flags: [],
   sizes: [],
   own: [],
   tokens: [],
@@ -30,20 +33,20 @@ export const noColumns = (): Columns => ({
 })
 
 /**
- * Encodes columns: times first, because their elements are the widest; kinds last. Uses the machine's byte order, because the file is
+ * Encodes columns: times first, because their elements are the widest; flags and kinds last. Uses the machine's byte order, because the file is
  * never moved to another machine.
  */
-export const encodeColumns = ({ kinds, receipts, sizes, own, tokens, times }: Columns): Uint8Array => {
+export const encodeColumns = ({ kinds, flags: marked, sizes, own, tokens, times }: Columns): Uint8Array => {
   const count = kinds.length
-  const bytes = new Uint8Array(count * 21)
+  const bytes = new Uint8Array(count * eventBytes)
   new Float64Array(bytes.buffer, 0, count).set(times)
   for (const [index, column] of [sizes, own, tokens].entries())
     new Int32Array(bytes.buffer, count * (8 + 4 * index), count).set(column)
-  const letters = bytes.subarray(count * 20)
-  for (const [index, kind] of kinds.entries())
-    letters[index] = kind.charCodeAt(0) | (receipts[index] ? 128 : 0)
+  bytes.set(marked, count * 20)
+  for (const [index, kind] of kinds.entries()) bytes[count * 21 + index] = kind.charCodeAt(0)
   return bytes
 }
+const eventBytes = 22
 
 /** Stored columns, read without copying. The index of an element is the index of the event in its chunk. */
 export interface StoredColumns {
@@ -52,24 +55,30 @@ export interface StoredColumns {
   readonly own: Int32Array
   readonly tokens: Int32Array
   readonly times: Float64Array
+  readonly flags: Uint8Array
   readonly kindAt: (index: number) => EventKind
   readonly isCallAt: (index: number) => boolean
+  readonly isFailedAt: (index: number) => boolean
 }
 
 export const decodeColumns = (stored: Uint8Array): StoredColumns => {
   // A copy has a buffer of its own, in which each column is aligned.
   const { buffer } = stored.byteOffset === 0 ? stored : new Uint8Array(stored)
-  const count = stored.byteLength / 21
+  const count = stored.byteLength / eventBytes
   const whole = (index: number): Int32Array => new Int32Array(buffer, count * (8 + 4 * index), count)
-  const letters = new Uint8Array(buffer, count * 20, count)
+  const marked = new Uint8Array(buffer, count * 20, count)
+  const letters = new Uint8Array(buffer, count * 21, count)
+  const hasAt = (flag: number) => (index: number) => ((marked[index] ?? 0) & flag) > 0
   return {
     count,
     sizes: whole(0),
     own: whole(1),
     tokens: whole(2),
     times: new Float64Array(buffer, 0, count),
-    kindAt: (index) => String.fromCharCode((letters[index] ?? 0) & 127) as EventKind,
-    isCallAt: (index) => (letters[index] ?? 0) > 127,
+    flags: marked,
+    kindAt: (index) => String.fromCharCode(letters[index] ?? 0) as EventKind,
+    isCallAt: hasAt(flags.call),
+    isFailedAt: hasAt(flags.failed),
   }
 }
 
@@ -81,7 +90,7 @@ export const continueColumns = (stored: StoredColumns, tools: ToolsAt): Columns 
   const indices = Array.from({ length: stored.count }, (_, index) => index)
   return {
     kinds: indices.map(stored.kindAt),
-    receipts: indices.map((index) => (stored.isCallAt(index) ? 1 : 0)),
+    flags: Array.from(stored.flags),
     sizes: Array.from(stored.sizes),
     own: Array.from(stored.own),
     tokens: Array.from(stored.tokens),

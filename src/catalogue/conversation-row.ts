@@ -1,6 +1,7 @@
 import type { ConversationEvent } from '../events/events.ts'
-import { chunkLength, type Columns, noColumns } from './columns.ts'
+import { chunkLength, type Columns, flags, noColumns } from './columns.ts'
 import { type Facts, isMessage } from './facts.ts'
+import { isFailure } from '../projections/columns.ts'
 import { titleOf, titleWithin } from '../projections/titles.ts'
 import { traitOf } from './traits.ts'
 
@@ -26,6 +27,8 @@ export interface ConversationRow {
   readonly calls: number
   /** Number of messages ever appended, including inherited ones. */
   readonly messages: number
+  /** Number of events that record an error, including inherited ones. */
+  readonly errors: number
   readonly has: number
   /** Reason why indexing of the conversation has stopped; null if it has not. */
   readonly problem: string | null
@@ -68,11 +71,12 @@ export const take = (
   const columns = chunks.get(number) ?? (index > 0 ? open(number) : undefined) ?? noColumns()
   chunks.set(number, columns)
   const receipt = isCall(event) ? 1 : 0
+  const failed = isFailure(event) ? 1 : 0
   const { time } = event.metadata
   const at = Date.parse(time)
   if (facts.tools.length > 0) columns.tools.set(index, facts.tools)
   columns.kinds.push(facts.kind)
-  columns.receipts.push(receipt)
+  columns.flags.push(receipt * flags.call + failed * flags.failed)
   columns.sizes.push(size)
   columns.own.push(facts.own)
   columns.tokens.push(tokens)
@@ -84,6 +88,7 @@ export const take = (
     title: row.title === '' && facts.position < titleWithin ? titleOf([event]) : row.title,
     tokens,
     calls: row.calls + receipt,
+    errors: row.errors + failed,
     messages: row.messages + (isMessage(facts.kind) ? 1 : 0),
     has: row.has | traitOf(facts.kind),
   }

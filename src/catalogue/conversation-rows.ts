@@ -64,7 +64,7 @@ export const conversationRowsOf = (rows: ConversationTable): ConversationRows =>
       return row ? use(row) : open.get(id)
     },
     begin: (id, parent, from) => {
-      const of = parent ? inherited(parent, from) : { has: 0, tokens: 0, calls: 0, messages: 0 }
+      const of = parent ? inherited(parent, from) : { has: 0, tokens: 0, calls: 0, messages: 0, errors: 0 }
       return use(rows.add({ id, parent: parent?.row.n ?? null, from, ...of }))
     },
     take: (thread, found) => {

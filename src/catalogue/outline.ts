@@ -47,7 +47,8 @@ export const createOutlineTaker = (
   from: number,
 ): PieceTaker<readonly (Stretch & { readonly marks: readonly Mark[] })[], OutlineColumns> => {
   const kinds: string[] = []
-  const [sizes, tokens, times, calls]: [number[], number[], number[], number[]] = [[], [], [], []]
+  const [sizes, tokens, times]: [number[], number[], number[]] = [[], [], []]
+  const [calls, failed]: [number[], number[]] = [[], []]
   const markers: MarkerOutline[] = []
   const rewinds: { readonly position: number; readonly to: number }[] = []
   const restores: { readonly position: number; readonly marker: number }[] = []
@@ -75,6 +76,7 @@ export const createOutlineTaker = (
           for (let index = begin; index < stop; index++) {
             kinds.push(columns.kindAt(index))
             if (columns.isCallAt(index)) calls.push(start + index)
+            if (columns.isFailedAt(index)) failed.push(start + index)
           }
         }
       }
@@ -87,6 +89,7 @@ export const createOutlineTaker = (
       tokens,
       times,
       calls,
+      failed,
       markers,
       rewinds,
       restores,
@@ -132,15 +135,17 @@ export const createBucketTaker = (
   const buckets = Math.min(wanted, count)
   const first = Array.from({ length: buckets }, (_, bucket) => Math.ceil((bucket * count) / buckets))
   const min = first.map(() => Infinity)
-  const [max, markers, rewinds] = [first.map(() => 0), first.map(() => 0), first.map(() => 0)]
+  const zeros = (): number[] => first.map(() => 0)
+  const [max, markers, rewinds, failed] = [zeros(), zeros(), zeros(), zeros()]
   let bucket = 0
 
-  const takeEvent = (position: number, tokens: number, kind: EventKind): void => {
+  const takeEvent = (position: number, tokens: number, kind: EventKind, isFailed: boolean): void => {
     while (position >= (first[bucket + 1] ?? Infinity)) bucket++
     if (tokens < (min[bucket] ?? 0)) min[bucket] = tokens
     if (tokens > (max[bucket] ?? 0)) max[bucket] = tokens
     if (kind === 'C' || kind === 'T') markers[bucket] = (markers[bucket] ?? 0) + 1
     if (kind === 'W') rewinds[bucket] = (rewinds[bucket] ?? 0) + 1
+    if (isFailed) failed[bucket] = (failed[bucket] ?? 0) + 1
   }
   return {
     read: (_, rows, thread, begin, end) => stretchesOf(rows, thread, begin, end),
@@ -149,9 +154,9 @@ export const createBucketTaker = (
         for (const { start, columns } of chunks)
           for (const [index, tokens] of columns.tokens.entries())
             if (start + index >= begin && start + index <= last)
-              takeEvent(start + index, tokens, columns.kindAt(index))
+              takeEvent(start + index, tokens, columns.kindAt(index), columns.isFailedAt(index))
     },
-    taken: () => ({ buckets, first, min, max, markers, rewinds }),
+    taken: () => ({ buckets, first, min, max, markers, rewinds, failed }),
   }
 }
 

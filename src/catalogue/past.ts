@@ -1,7 +1,7 @@
 import type { EventKind } from '../projections/columns.ts'
-import { chunkLength } from './columns.ts'
+import { chunkLength, flags } from './columns.ts'
 import { isMessage } from './facts.ts'
-import type { KeptMark, ConversationTable } from './rows.ts'
+import type { ConversationCounts, KeptMark, ConversationTable } from './rows.ts'
 import { isMarker } from './shown-segments.ts'
 import { addKind, addMessages, addTally, noSum, type TokenSum, type SummedColumns } from './tally.ts'
 import { placeIn, type ConversationBuffer, type ConversationRow } from './conversation-row.ts'
@@ -11,12 +11,13 @@ import type { ContextPast } from './weave.ts'
 interface ReadColumns extends SummedColumns {
   readonly tokens: ArrayLike<number>
   readonly isCallAt: (index: number) => boolean
+  readonly isFailedAt: (index: number) => boolean
 }
 
 /** Indexed past of a conversation before its next event. Only the requested parts are read. */
 export interface ReadPast extends ContextPast {
-  /** Returns the numbers of replies with a receipt and of messages up to and including a position. */
-  readonly countsThrough: (position: number) => Pick<ConversationRow, 'calls' | 'messages'>
+  /** Returns the numbers of replies with a receipt, of messages and of errors up to and including a position. */
+  readonly countsThrough: (position: number) => ConversationCounts
 }
 
 export const pastOf = (rows: ConversationTable, thread: ConversationBuffer): ReadPast => {
@@ -41,9 +42,11 @@ export const pastOf = (rows: ConversationTable, thread: ConversationBuffer): Rea
   const columnsIn = (row: ConversationRow, number: number): ReadColumns | undefined => {
     const pending = row.n === thread.row.n ? thread.chunks.get(number) : undefined
     if (pending) {
-      const { kinds, receipts, own, tokens, tools } = pending
+      const { kinds, flags: marked, own, tokens, tools } = pending
       const kindAt = (index: number): EventKind => kinds[index] ?? '-'
-      return { own, tokens, tools: () => tools, kindAt, isCallAt: (index) => receipts[index] === 1 }
+      const hasAt = (flag: number) => (index: number) => ((marked[index] ?? 0) & flag) > 0
+      const [isCallAt, isFailedAt] = [hasAt(flags.call), hasAt(flags.failed)]
+      return { own, tokens, tools: () => tools, kindAt, isCallAt, isFailedAt }
     }
     const name = `${row.n} ${number}`
     if (!read.has(name)) {
@@ -119,18 +122,22 @@ export const pastOf = (rows: ConversationTable, thread: ConversationBuffer): Rea
       return sum
     },
     countsThrough: (position) => {
-      let [calls, messages] = [0, 0]
+      let [calls, messages, errors] = [0, 0, 0]
       for (const { row, last } of threadsFrom(position)) {
         const { number, index } = placeIn(row, last)
         const before = rows.counts(row.n, number)
         const sum = noSum()
         const columns = columnsIn(row, number)
         if (columns) addMessages(sum, columns, 0, index)
-        for (let one = 0; one <= index; one++) if (columns?.isCallAt(one)) calls++
+        for (let one = 0; one <= index; one++) {
+          if (columns?.isCallAt(one)) calls++
+          if (columns?.isFailedAt(one)) errors++
+        }
         calls += before.calls
         messages += before.messages + sum.messages
+        errors += before.errors
       }
-      return { calls, messages }
+      return { calls, messages, errors }
     },
   }
 }

@@ -4,6 +4,7 @@ import type { EventKind } from '../projections/columns.ts'
 import {
   chunkLength,
   decodeTools,
+  flags,
   encodeColumns,
   encodeTools,
   type StoredColumns,
@@ -16,7 +17,10 @@ import type { ClassifiedEvent, ConversationBuffer, ConversationRow } from './con
 import { traitOf } from './traits.ts'
 import type { ContextMark, MarkChange } from './weave.ts'
 
-type Begun = Pick<ConversationRow, 'id' | 'parent' | 'from' | 'tokens' | 'calls' | 'messages' | 'has'>
+type Begun = Pick<
+  ConversationRow,
+  'id' | 'parent' | 'from' | 'tokens' | 'calls' | 'messages' | 'errors' | 'has'
+>
 
 /** Stored columns of up to `chunkLength` successive events of a conversation. */
 export interface Chunk {
@@ -32,7 +36,7 @@ export interface KeptMark extends ContextMark {
   readonly hides: HiddenTally | undefined
 }
 
-export type ConversationCounts = Pick<ConversationRow, 'calls' | 'messages'>
+export type ConversationCounts = Pick<ConversationRow, 'calls' | 'messages' | 'errors'>
 
 /** Access to the tables of conversations, chunks and marks. */
 export interface ConversationTable {
@@ -47,7 +51,7 @@ export interface ConversationTable {
     first: number,
     last: number,
   ) => readonly (HiddenTally & Pick<TokenSum, 'tokens'>)[]
-  /** Returns the numbers of replies with a receipt and of messages in the chunks before the chunk `before`. */
+  /** Returns the numbers of replies with a receipt, of messages and of errors in the chunks before the chunk `before`. */
   readonly counts: (n: number, before: number) => ConversationCounts
   /** Returns the last row of `marks` at or before a position, considering only the conversation's own events. */
   readonly markThrough: (n: number, position: number) => KeptMark | undefined
@@ -71,24 +75,25 @@ export const rowsIn = (db: DatabaseSync): ConversationTable => {
     byId: db.prepare('SELECT * FROM threads WHERE id = ?'),
     byNumber: db.prepare('SELECT * FROM threads WHERE n = ?'),
     add: db.prepare(
-      `INSERT INTO threads (id, parent, "from", last, updated, time, title, tokens, calls, messages, has)
-       VALUES (?, ?, ?, ?, 0, '', '', ?, ?, ?, ?) RETURNING *`,
+      `INSERT INTO threads (id, parent, "from", last, updated, time, title, tokens, calls, messages, errors, has)
+       VALUES (?, ?, ?, ?, 0, '', '', ?, ?, ?, ?, ?) RETURNING *`,
     ),
     update: db.prepare(
-      `UPDATE threads SET last = ?, updated = ?, time = ?, title = ?, tokens = ?, calls = ?, messages = ?, has = ?, problem = ?
+      `UPDATE threads SET last = ?, updated = ?, time = ?, title = ?, tokens = ?, calls = ?, messages = ?, errors = ?, has = ?, problem = ?
        WHERE n = ?`,
     ),
     chunks: db.prepare(
       'SELECT number, columns, tools FROM chunks WHERE thread = ? AND number BETWEEN ? AND ? ORDER BY number',
     ),
     chunk: db.prepare(
-      `INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT DO UPDATE SET calls = excluded.calls, messages = excluded.messages, sum = excluded.sum,
+      `INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET calls = excluded.calls, messages = excluded.messages,
+         errors = excluded.errors, sum = excluded.sum,
          columns = excluded.columns, tools = excluded.tools`,
     ),
     sums: db.prepare('SELECT sum FROM chunks WHERE thread = ? AND number BETWEEN ? AND ?'),
     counts: db.prepare(
-      'SELECT total(calls) AS calls, total(messages) AS messages FROM chunks WHERE thread = ? AND number < ?',
+      'SELECT total(calls) AS calls, total(messages) AS messages, total(errors) AS errors FROM chunks WHERE thread = ? AND number < ?',
     ),
     markThrough: db.prepare(
       `SELECT position, kind, target, first, last, own, prompt, since, tally FROM marks
@@ -111,7 +116,7 @@ export const rowsIn = (db: DatabaseSync): ConversationTable => {
 
   const writeChunks: ConversationTable['writeChunks'] = ({ row: { n }, chunks: changed }) => {
     for (const [number, columns] of changed) {
-      const { kinds, own, tools, receipts } = columns
+      const { kinds, own, tools, flags: marked } = columns
       const sum = noSum()
       addMessages(
         sum,
@@ -119,9 +124,10 @@ export const rowsIn = (db: DatabaseSync): ConversationTable => {
         0,
         kinds.length - 1,
       )
-      const calls = receipts.reduce((all, receipt) => all + receipt, 0)
+      const count = (flag: number): number => marked.reduce((all, one) => all + ((one & flag) > 0 ? 1 : 0), 0)
       const said = JSON.stringify(sum)
-      sql.chunk.run(n, number, calls, sum.messages, said, encodeColumns(columns), encodeTools(columns))
+      const counts = [count(flags.call), sum.messages, count(flags.failed)] as const
+      sql.chunk.run(n, number, ...counts, said, encodeColumns(columns), encodeTools(columns))
     }
     changed.clear()
   }
@@ -129,16 +135,16 @@ export const rowsIn = (db: DatabaseSync): ConversationTable => {
   return {
     byId: (id) => rowOf(sql.byId.get(id)),
     byNumber: (n) => rowOf(sql.byNumber.get(n)),
-    add: ({ id, parent, from, tokens, calls, messages, has }) =>
-      rowOf(sql.add.get(id, parent, from, from - 1, tokens, calls, messages, has)) as ConversationRow,
+    add: ({ id, parent, from, tokens, calls, messages, errors, has }) =>
+      rowOf(sql.add.get(id, parent, from, from - 1, tokens, calls, messages, errors, has)) as ConversationRow,
     chunks,
     sums: (n, first, last) =>
       sql.sums
         .all(n, first, last)
         .map(({ sum }) => JSON.parse(String(sum)) as HiddenTally & Pick<TokenSum, 'tokens'>),
     counts: (n, before) => {
-      const { calls, messages } = sql.counts.get(n, before) ?? {}
-      return { calls: Number(calls), messages: Number(messages) }
+      const { calls, messages, errors } = sql.counts.get(n, before) ?? {}
+      return { calls: Number(calls), messages: Number(messages), errors: Number(errors) }
     },
     markThrough: (n, position) => markOf(sql.markThrough.get(n, position)),
     shown: (n, position) => decodeShown(String(sql.shown.get(n, position)?.['segments'])),
@@ -173,8 +179,8 @@ export const rowsIn = (db: DatabaseSync): ConversationTable => {
     },
     write: (thread) => {
       writeChunks(thread)
-      const { n, last, updated, time, title, tokens, calls, messages, has, problem } = thread.row
-      sql.update.run(last, updated, time, title, tokens, calls, messages, has, problem, n)
+      const { n, last, updated, time, title, tokens, calls, messages, errors, has, problem } = thread.row
+      sql.update.run(last, updated, time, title, tokens, calls, messages, errors, has, problem, n)
     },
     writeChunks,
   }
@@ -210,6 +216,7 @@ export const rowOf = (
     tokens: Number(row['tokens']),
     calls: Number(row['calls']),
     messages: Number(row['messages']),
+    errors: Number(row['errors']),
     has: Number(row['has']),
     problem: row['problem'] === null ? null : String(row['problem']),
   }

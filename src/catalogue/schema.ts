@@ -2,7 +2,7 @@
 export const keptMoves = 100_000
 
 /** Version of the tables and their contents: a file of any other version is rebuilt. */
-export const formatVersion = 15
+export const formatVersion = 16
 
 /**
  * SQL schema of the index.
@@ -11,8 +11,8 @@ export const formatVersion = 15
  * first event in the conversation's own stream: before it, a fork has the events of its parent. All positions are positions in the
  * conversation. `last` is the last indexed position, `updated` and `time` are the time at which the last event that is not an erasure
  * was recorded, and `title` is the user's first words among the conversation's own first events. `has` contains the bits of `traits`.
- * `chunks` has columns of own events (columns.ts), each with the number of its replies that have a receipt and the tally of its
- * messages (tally.ts). `marks` has the events that change more than the end of the effective history (weave.ts), and `contents` has the
+ * `chunks` has columns of own events (columns.ts), each with the numbers of its replies that have a receipt and of its
+ * errors, and the tally of its messages (tally.ts). `marks` has the events that change more than the end of the effective history (weave.ts), and `contents` has the
  * segments shown after some of them. For a summary that a model wrote, `marks` also has a key that identifies the model's answer and
  * the number of calls made for it.
  * `docs` has ranges of own events with their words. Their texts are not stored: hits are read from the store. `titles` has the title
@@ -35,6 +35,7 @@ export const schema = `
     tokens INTEGER NOT NULL,
     calls INTEGER NOT NULL,
     messages INTEGER NOT NULL,
+    errors INTEGER NOT NULL,
     has INTEGER NOT NULL,
     problem TEXT
   ) STRICT;
@@ -52,6 +53,7 @@ export const schema = `
     number INTEGER NOT NULL,
     calls INTEGER NOT NULL,
     messages INTEGER NOT NULL,
+    errors INTEGER NOT NULL,
     sum TEXT NOT NULL,
     columns BLOB NOT NULL,
     tools TEXT NOT NULL,

@@ -6,7 +6,7 @@ import type { Entry } from '../projections/full.ts'
 import type { HistoryLayout } from '../projections/layout.ts'
 import { mayContain } from './packed-log.ts'
 import { lastPartOf, namesEndOf } from './path-ends.ts'
-import { termsOf, termsUsedIn, wordsOf } from './terms.ts'
+import { byDistinctness, termsOf, termsUsedIn, wordsOf } from './terms.ts'
 import { createTextIndex } from './text-index.ts'
 
 /** A term used in a reply that occurred only in hidden messages when the reply was requested. */
@@ -79,7 +79,7 @@ const isHidden = (entry: Entry): entry is Entry & { readonly kind: 'message' } =
 
 /**
  * Finds the terms of an answer that occur in hidden messages but not in the shown messages, the system prompt or the tools. Terms
- * missing from every summary come first, then those in the fewest hidden messages.
+ * missing from every summary come first, then those in the fewest hidden messages, then the most distinct.
  *
  * @param search search at the position for which the answer was requested
  */
@@ -100,8 +100,14 @@ export const missingTerms = (
   // Omits terms that are part of another needed term, as the name of a file is part of its path.
   return needed
     .filter(({ term }) => !needed.some((other) => other.term !== term && other.term.includes(term)))
-    .toSorted((a, b) => Number(a.inSummary) - Number(b.inSummary) || a.hidden.length - b.hidden.length)
+    .toSorted(byRarity)
 }
+
+/** Compares terms: first those that no summary contains, then those in the fewest hidden messages, then the most distinct. */
+export const byRarity = (a: HiddenTerm, b: HiddenTerm): number =>
+  Number(a.inSummary) - Number(b.inSummary) ||
+  a.hidden.length - b.hidden.length ||
+  byDistinctness(a.term, b.term)
 
 const saidIn = ({ content }: Pick<Message, 'content'>): string => wordsOf(content)
 

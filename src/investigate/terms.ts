@@ -40,8 +40,36 @@ const common = new Set(
   `github gitlab javascript typescript postgresql mysql mongodb graphql websocket webassembly openai openapi
   openssl chatgpt oauth devops macos iphone youtube linkedin powershell jetbrains intellij node.js next.js vue.js
   utf-8 sha-256 sha-1 readme.md package.json foreach tostring indexof innerhtml textcontent classlist createelement
-  appendchild queryselector queryselectorall getelementbyid addeventlistener`.split(/\s+/),
+  appendchild queryselector queryselectorall getelementbyid addeventlistener startswith endswith findindex parseint
+  parsefloat settimeout setinterval cleartimeout hasownproperty abortsignal abortcontroller typeerror rangeerror
+  in_progress not_found tool_use tool_result tool_use_id files_with_matches is_nil is_list is_map is_binary is_atom
+  is_integer __init__ a-za-z0-9 a-z0-9 and/or show/hide true/false yes/no`.split(/\s+/),
 )
+
+/** Member of an object that the language provides, or of the object itself. */
+const libraryMember =
+  /^(?:this|self|super|console|JSON|Math|Date|Object|Array|String|Number|Promise|process|Enum|os|sys)\.(\w+)$/
+const fileEnding = /^(?:[cm]?[jt]sx?|py|exs?|go|rs|md|json)$/
+
+/** A number that people choose, such as a limit. */
+const roundNumber = /^[1-9]\d{0,2}(?:[.,]?0)+$/
+
+/** Reports whether a term is a name that everybody knows. */
+const isCommon = (term: string): boolean => {
+  const member = libraryMember.exec(term)?.[1]
+  // `process.ts` is a file.
+  return common.has(term.toLowerCase()) || (member !== undefined && !fileEnding.test(member))
+}
+
+/**
+ * Compares terms by how unlikely it is that two texts contain them by chance: paths first, then names with digits, then other
+ * names, longer ones first; round numbers last.
+ */
+export const byDistinctness = (one: string, other: string): number =>
+  classOf(one) - classOf(other) || other.length - one.length
+
+const classOf = (term: string): number =>
+  roundNumber.test(term) ? 3 : term.includes('/') ? 0 : /\d/.test(term) ? 1 : 2
 
 /**
  * Returns the terms that an answer must have taken from the conversation: without the settings of the tools that it calls and without
@@ -51,7 +79,7 @@ export const termsUsedIn = (answer: readonly Message[]): ReadonlySet<string> => 
   const words = answer
     .map(({ content }) => content.map((block) => wordsIn(block, true)).join('\n'))
     .join('\n')
-  return new Set([...termsIn(words)].filter((term) => !common.has(term.toLowerCase())))
+  return new Set([...termsIn(words)].filter((term) => !isCommon(term)))
 }
 
 /** Returns all text in blocks: texts, thinking, tool inputs, tool results, and the ids of tool calls. */

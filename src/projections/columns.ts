@@ -1,3 +1,4 @@
+import { type Block, isBlock } from '../events/blocks.ts'
 import { eventTraits, type TypeOfEffect } from '../events/event-traits.ts'
 import { contentOf, type Event, type EventType } from '../events/events.ts'
 
@@ -27,6 +28,20 @@ export const kindOf = (event: Event): EventKind => {
       return 's'
   }
 }
+
+/**
+ * Reports whether an event records an error: a message with a failed tool result, a reply before which a call of the model failed, or an
+ * event at which a summary could not be made.
+ */
+export const isFailure = (event: Event): boolean => {
+  if (event.type === 'Truncated') return event.data.policy?.failed !== undefined
+  if (event.type !== 'MessageAppended' && event.type !== 'Condensed') return false
+  const { origin = {} } = event.data
+  if (origin.condenseFailed !== undefined || (Array.isArray(origin.failed) && origin.failed.length > 0))
+    return true
+  return event.type === 'MessageAppended' && event.data.content.some(isFailedResult)
+}
+const isFailedResult = (block: Block): boolean => isBlock(block, 'tool_result') && block.is_error === true
 
 /** A marker without its content, as recorded in its `Condensed` or `Truncated` event. */
 export interface MarkerOutline {
@@ -61,6 +76,8 @@ export interface OutlineColumns {
   readonly restores: readonly { readonly position: number; readonly marker: number }[]
   /** Positions of the replies that have a receipt. */
   readonly calls: readonly number[]
+  /** Positions of the events that record an error (`isFailure`). */
+  readonly failed: readonly number[]
 }
 
 /** A conversation split into parts of about equal length, in columns. */
@@ -75,4 +92,6 @@ export interface BucketColumns {
   /** Number of markers in each part; `rewinds` is the number of rewinds. */
   readonly markers: readonly number[]
   readonly rewinds: readonly number[]
+  /** Number of events in each part that record an error. */
+  readonly failed: readonly number[]
 }

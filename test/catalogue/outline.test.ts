@@ -64,12 +64,13 @@ describe.each([
         if (any.length === 0) return
         const { store, id, log } = await storedForked(any, cuts)
         const catalogue = catalogueOf(store, undefined)
-        const { first, min, max, markers, rewinds, buckets } = right(
+        const { first, min, max, markers, rewinds, failed, buckets } = right(
           await catalogue.overview(id, { buckets: wanted })(),
         )
         expect(buckets).toBe(Math.min(wanted, log.length))
         expect([first.length, first[0]]).toEqual([buckets, 0])
-        const { kinds, tokens } = outlineBy(log)
+        const { kinds, tokens, failed: failures } = outlineBy(log)
+        expect(failed.reduce((all, count) => all + count, 0)).toBe(failures.length)
         for (const [bucket, from] of first.entries()) {
           const to = first[bucket + 1] ?? log.length
           expect(to).toBeGreaterThan(from)

@@ -71,8 +71,8 @@ test('a path is kept if a summary names its end, or a message names it with a fo
   said[1] = said[0] ?? ''
   await turn('Again?')
   expect((await why(chat)).needed.map(({ term, inSummary }) => [term, inSummary])).toEqual([
-    ['/repo/src/b.ts', false],
     ['/repo/src/index.ts', false],
+    ['/repo/src/b.ts', false],
     ['/repo/src/a.ts', true],
   ])
 })
@@ -109,6 +109,27 @@ test('an answer has taken no timeout, limit or working directory from anywhere, 
   expect(used({ type: 'text', text: 'The timeout of 120000 in GitHub, per UTF-8 and readFile.' })).toEqual([
     'readFile',
     '120000',
+  ])
+})
+
+test('an answer has taken no name of a language or a tool from anywhere', () => {
+  const text = 'this.items, console.log, JSON.parse and is_nil; in_progress, process.ts, order_items'
+  expect([...used({ type: 'text', text })].toSorted()).toEqual(['order_items', 'process.ts'])
+})
+
+test('among terms that as many messages hide, paths come first, then names with digits, then longer names; round numbers last', async () => {
+  const said = ['30000, shortName, muchLongerName, build_7f3a, src/a.ts', '']
+  const { chat, at, turn } = await player((n) => said[n] ?? said[0] ?? '')
+  await turn('Which?')
+  await chat.condense({ covers: { first: 0, last: 1 }, summary: 'Nothing.', ...at() })
+  said[1] = said[0] ?? ''
+  await turn('Again?')
+  expect((await why(chat)).needed.map(({ term }) => term)).toEqual([
+    'src/a.ts',
+    'build_7f3a',
+    'muchLongerName',
+    'shortName',
+    '30000',
   ])
 })
 

@@ -94,6 +94,7 @@ describe('a step', () => {
       max: [],
       markers: [],
       rewinds: [0, 2, 0],
+      failed: [],
     }
     expect([0, 100, 101, 250].map((from) => mayRewindBefore(from, long))).toEqual([false, false, true, true])
     expect([mayRewindBefore(0, undefined), mayRewindBefore(1, undefined)]).toEqual([false, true])

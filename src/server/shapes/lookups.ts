@@ -38,6 +38,11 @@ export const outlineShape = z
     rewinds: z.array(z.object({ position, to: position })),
     restores: z.array(z.object({ position, marker: position })),
     calls: z.array(position).describe('Positions of the replies with a receipt'),
+    failed: z
+      .array(position)
+      .describe(
+        'Positions of the events that record an error: a failed tool result, a failed call of the model, or a summary that failed',
+      ),
   })
   .meta({
     id: 'Outline',
@@ -53,6 +58,7 @@ export const bucketsShape = z
     max: counts,
     markers: counts.describe('Number of markers in each bucket'),
     rewinds: counts,
+    failed: counts.describe('Number of events in each bucket that record an error'),
   })
   .meta({ id: 'Buckets' })
 

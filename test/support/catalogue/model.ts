@@ -29,6 +29,19 @@ const kindOf = (event: ConversationEvent): string => {
   return has('tool_use') ? 'c' : 'a'
 }
 
+const hasFailure = ({ type, data }: ConversationEvent): boolean => {
+  if (type === 'Truncated') return data.policy?.failed !== undefined
+  if (type !== 'MessageAppended' && type !== 'Condensed') return false
+  const { failed, condenseFailed } = data.origin ?? {}
+  const isRetried = Array.isArray(failed) && failed.length > 0
+  const content = type === 'MessageAppended' ? data.content : []
+  return (
+    isRetried ||
+    condenseFailed !== undefined ||
+    content.some((block) => block.type === 'tool_result' && block['is_error'] === true)
+  )
+}
+
 const tokensAt = (log: Log, at: number): number => {
   const seen = effective(log, at)
   const { system, tools } = configurationOf(seen)
@@ -62,6 +75,7 @@ export const outlineBy = (log: Log): OutlineColumns => ({
   calls: log.flatMap(({ type, position, data }) =>
     type === 'MessageAppended' && data.origin?.context ? [position] : [],
   ),
+  failed: log.flatMap((event) => (hasFailure(event) ? [event.position] : [])),
 })
 
 /** The events that a marker hides at all levels, by a fold up to it; undefined if it hides nothing. */

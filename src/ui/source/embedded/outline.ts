@@ -1,4 +1,4 @@
-import { kindOf, type Log, type MarkerOutline } from '../../../core.ts'
+import { isFailure, kindOf, type Log, type MarkerOutline } from '../../../core.ts'
 import type { EmbeddedFile } from './form.ts'
 
 // Data for the ribbon and the curve, in the format of the server's `outline` and `overview` routes.
@@ -22,6 +22,9 @@ const markersIn = (events: Log): readonly MarkerOutline[] =>
 const rewindsIn = (events: Log) =>
   events.flatMap(({ position, type, data }) => (type === 'Rewound' ? [{ position, to: data.to }] : []))
 
+const failedIn = (events: Log): readonly number[] =>
+  events.flatMap((event) => (isFailure(event) ? [event.position] : []))
+
 const utf8 = new TextEncoder()
 
 /** Returns the outline of positions `from` through `to`. */
@@ -44,6 +47,7 @@ export const outlineOf = ({ events, tokens }: EmbeddedFile, from: number, to: nu
     calls: some.flatMap(({ position, type, data }) =>
       type === 'MessageAppended' && data.origin?.context ? [position] : [],
     ),
+    failed: failedIn(some),
   }
 }
 
@@ -67,5 +71,6 @@ export const overviewOf = ({ events, tokens }: EmbeddedFile, most: number) => {
     max: parts.map((part) => part.tokens.reduce((greatest, count) => Math.max(greatest, count), 0)),
     markers: parts.map((part) => markersIn(part.events).length),
     rewinds: parts.map((part) => rewindsIn(part.events).length),
+    failed: parts.map((part) => failedIn(part.events).length),
   }
 }
