@@ -1,9 +1,20 @@
 // The page: built into dist/ui, from where the server serves it.
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { defineConfig } from 'vite'
+import { defineConfig, type Plugin } from 'vite'
 import { licenses } from './rolldown.config.ts'
 
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url))
+
+/** Puts the license of the fonts beside them. */
+const fontLicense: Plugin = {
+  name: 'font-license',
+  generateBundle(_, bundle) {
+    if (!Object.keys(bundle).some((file) => file.endsWith('.woff2'))) return
+    const source = readFileSync(path('src/ui/fonts/OFL.txt'), 'utf8')
+    this.emitFile({ type: 'asset', fileName: 'assets/OFL.txt', source })
+  },
+}
 
 export default defineConfig({
   root: path('src/ui'),
@@ -30,6 +41,6 @@ export default defineConfig({
     },
   },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
-  plugins: [licenses()],
+  plugins: [licenses(), fontLicense],
   logLevel: 'warn',
 })

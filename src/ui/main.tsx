@@ -1,3 +1,4 @@
+import './fonts.css'
 import './theme.css'
 import { render } from 'preact'
 import { nameInvisible } from './blocks/foreign-text.tsx'

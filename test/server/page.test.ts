@@ -25,6 +25,7 @@ describe('the page', () => {
       expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8')
       expect(answer.headers.get('cache-control')).toBe('private, no-cache')
       expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'")
+      expect(answer.headers.get('content-security-policy')).toContain("font-src 'self'")
       expect(answer.headers.get('content-security-policy')).toContain("require-trusted-types-for 'script'")
       expect(await answer.text()).toContain('<title>Palimpsest</title>')
     },

@@ -29,6 +29,11 @@ test('the first load is at most 90 kB of JavaScript and CSS, in a file each, and
     (name) => /\.(?:js|css)$/.test(name) && !first.includes(name),
   )
   expect(zipped(others)).toBeLessThanOrEqual(80_000)
+  const fonts = readdirSync(join(folder, 'assets')).filter((name) => name.endsWith('.woff2'))
+  expect(fonts).toHaveLength(2)
+  const bytes = fonts.map((name) => readFileSync(join(folder, 'assets', name)).length)
+  expect(bytes.reduce((sum, one) => sum + one)).toBeLessThanOrEqual(60_000)
+  expect(readFileSync(join(folder, 'assets/OFL.txt'), 'utf8')).toContain('The Geist Project Authors')
   // Nothing is loaded from elsewhere, and nothing stands in the document itself that the policy forbids.
   expect(document).not.toMatch(/https?:\/\/|<style|<script(?![^>]*src=)/)
 })

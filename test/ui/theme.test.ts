@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 
-const css = readFileSync(new URL('../../src/ui/theme.css', import.meta.url), 'utf8')
+const root = new URL('../../', import.meta.url)
+const css = readFileSync(new URL('src/ui/tokens.css', root), 'utf8')
 
 /** The colours by name, for light and for dark. */
 const colours = new Map(
@@ -22,35 +23,55 @@ const contrast = (one: string, other: string): number => {
   return (light + 0.05) / (dark + 0.05)
 }
 
-const texts = [
-  'ink',
-  'faint',
+const meanings = [
   'user',
   'assistant',
   'call',
   'result',
-  'abandoned',
   'condensed',
   'truncated',
-  'rewind',
+  'rewound',
+  'restored',
+  'abandoned',
+  'error',
+  'approval',
 ]
-const grounds = ['ground', 'panel', 'hover']
-const pairs = [
-  ...[...texts, 'accent', 'good', 'bad'].flatMap((text) => grounds.map((ground) => [text, ground] as const)),
-  ['on-accent', 'accent'] as const,
-  ['ink', 'mark'] as const,
+const grounds = ['paper', 'raised', 'sunken']
+const texts = [
+  ...['ink', 'ink-2', 'ink-3'].flatMap((text) =>
+    [...grounds, 'added', 'removed'].map((ground) => [text, ground] as const),
+  ),
+  ...meanings.flatMap((meaning) => grounds.map((ground) => [`${meaning}-t`, ground] as const)),
+  // A button that is filled, and text that is found.
+  ['paper', 'ink'] as const,
+  ['ink', 'future'] as const,
 ]
+/** What is drawn: an approval has an outline in the colour of its text. */
+const marks = [...meanings.map((meaning) => (meaning === 'approval' ? 'approval-t' : meaning)), 'focus']
 
-describe.each(['light', 'dark'] as const)('every text can be read: %s', (theme) => {
+describe.each(['light', 'dark'] as const)('all can be told from its background: %s', (theme) => {
   const of = (name: string): string => colours.get(name)?.[theme] ?? ''
-  test.each(pairs)('%s on %s has a contrast of 4.5 or more', (text, ground) => {
+  test.each(texts)('%s on %s has a contrast of 4.5 or more', (text, ground) => {
     expect(contrast(of(text), of(ground))).toBeGreaterThanOrEqual(4.5)
   })
 
-  test('each meaning has a colour of its own', () => {
-    const own = texts.map(of)
-    expect(new Set(own).size).toBe(texts.length)
+  test.each(marks)('%s, drawn on paper, has a contrast of 3 or more', (mark) => {
+    expect(contrast(of(mark), of('paper'))).toBeGreaterThanOrEqual(3)
   })
+
+  test('each meaning has a fill and a text of its own', () => {
+    for (const own of [meanings.map(of), meanings.map((meaning) => of(`${meaning}-t`))])
+      expect(new Set(own).size).toBe(meanings.length)
+  })
+})
+
+test('every colour that is used is one of these', () => {
+  const files = globSync('src/ui/**/*.{css,ts,tsx}', { cwd: root })
+  const all = files.map((file) => readFileSync(new URL(file, root), 'utf8')).join('\n')
+  const defined = new Set([...all.matchAll(/(?<![\w-])(--[\w-]+)['"]?\s*:/g)].map(([, name]) => name))
+  const used = new Set([...all.matchAll(/var\((--[\w-]+)/g)].map(([, name]) => name))
+  expect([...used].filter((name) => !defined.has(name))).toEqual([])
+  expect(all.match(/light-dark\(/g)).toHaveLength(colours.size)
 })
 
 test('contrast is computed as WCAG says', () => {

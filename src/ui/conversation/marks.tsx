@@ -19,16 +19,16 @@ export const MarksSheet = ({ conversation, view, outline }: MarksProps) => {
     })),
     ...outline.rewinds.map(({ position, to }) => ({
       position,
-      tone: 'rewind',
+      tone: 'rewound',
       words: `rewind, back to ${to < 0 ? 'the start' : number(to)}`,
     })),
     ...outline.restores.map(({ position, marker }) => ({
       position,
-      tone: 'rewind',
+      tone: 'restored',
       words: `restore of what ${number(marker)} hid`,
     })),
     ...Array.from(outline.kinds).flatMap((letter, index) =>
-      letter === 'E' ? [{ position: outline.from + index, tone: 'rewind', words: 'erasure' }] : [],
+      letter === 'E' ? [{ position: outline.from + index, tone: 'erased', words: 'erasure' }] : [],
     ),
   ].toSorted((one, other) => one.position - other.position)
   const isPart = outline.from > 0 || outline.to < outline.last

@@ -234,7 +234,7 @@ export const RowView = ({ around, row }: { readonly around: RowContext; readonly
           <div class="said">
             <button
               type="button"
-              class="fold tone-rewind"
+              class="fold tone-rewound"
               aria-expanded={row.isOpen}
               onClick={() => around.toggle(from)}
               tabIndex={-1}
@@ -264,7 +264,7 @@ export const RowView = ({ around, row }: { readonly around: RowContext; readonly
         <div class="cell left past">
           <At around={around} position={row.position} />
           <div class="said">
-            <p class="what tone-rewind">
+            <p class="what tone-restored">
               a marker, taken back by the restore at <At around={around} position={row.by} />
             </p>
           </div>

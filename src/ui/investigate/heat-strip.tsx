@@ -49,7 +49,7 @@ interface Picture extends Pick<BisectionResponse, 'candidates' | 'probabilities'
 const draw = (context: CanvasRenderingContext2D, picture: Picture): void => {
   const { candidates, verdicts, result, width, colours } = picture
   drawColumns(context, picture)
-  context.fillStyle = colours['strong-line']
+  context.fillStyle = colours['line-2']
   context.fillRect(0, layout.heat, width, 1)
   const step = stepOf(candidates.length, width)
   const middle = (position: number): number => {
@@ -68,7 +68,7 @@ const drawColumns = (
 ): void => {
   for (const { x, width: wide, share, index } of columnsOf(probabilities, width)) {
     context.globalAlpha = 1
-    context.fillStyle = colours.truncated
+    context.fillStyle = colours.error
     const tall = Math.max(share > 0.001 ? 2 : 0, share * (layout.heat - 4))
     context.fillRect(x, layout.heat - tall, wide, tall)
     context.globalAlpha = 0.85
@@ -78,7 +78,7 @@ const drawColumns = (
   context.globalAlpha = 1
 }
 
-const inks = { good: 'call', bad: 'truncated', skip: 'faint' } as const
+const inks = { good: 'ink', bad: 'error', skip: 'ink-3' } as const
 
 /** Draws a verdict as a disc, a square or a ring, so that it can be recognized without its colour. */
 const drawVerdict = (

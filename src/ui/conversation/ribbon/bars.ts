@@ -11,13 +11,11 @@ const inks: Readonly<Record<string, Ink>> = {
   c: 'call',
   C: 'condensed',
   T: 'truncated',
-  W: 'rewind',
-  R: 'rewind',
+  W: 'rewound',
+  R: 'restored',
 }
 /** Returns the colour for the letter of an event kind. */
-export const inkOf = (letter: string | undefined): Ink => inks[letter ?? ''] ?? 'faint'
-/** Opacity of a bar, by the letter of the event kind; default 1. */
-const strengths: Readonly<Record<string, number>> = { r: 0.5, c: 0.8 }
+export const inkOf = (letter: string | undefined): Ink => inks[letter ?? ''] ?? 'ink-3'
 const isLow = (letter: string | undefined): boolean => ['K', 'E', '-'].includes(letter ?? '')
 /** Reports whether a bar is short under forced colours, where another kind has its colour. */
 const isShort = (letter: string | undefined): boolean => ['c', 'T', 'W', 'R'].includes(letter ?? '')
@@ -40,7 +38,7 @@ export const drawPast = (context: Context, picture: Picture, at: number): void =
     const letter = outline.kinds[position - outline.from] ?? ''
     const isBelow = !isOn(position)
     const isLeft = isBelow && letter !== 'W'
-    context.globalAlpha = colours.isForced ? 1 : isLeft ? 0.75 : (strengths[letter] ?? 1)
+    context.globalAlpha = colours.isForced ? 1 : isLeft ? 0.75 : 1
     context.fillStyle = isLeft ? colours.abandoned : colours[inkOf(letter)]
     drawBar(context, picture, position, isBelow)
   }
@@ -50,10 +48,8 @@ export const drawPast = (context: Context, picture: Picture, at: number): void =
 /** Draws the bars of future events, which look the same from every earlier position. */
 export const drawFuture = (context: Context, picture: Picture): void => {
   const shown = shownIn(picture, Infinity)
-  context.globalAlpha = 0.3
-  context.fillStyle = picture.colours.faint
+  context.fillStyle = picture.colours.future
   for (let position = shown.from; position <= shown.to; position++) drawBar(context, picture, position, false)
-  context.globalAlpha = 1
 }
 
 const shownIn = ({ outline, scale }: Picture, through: number): PathRange => ({

@@ -3,11 +3,12 @@ import { useEffect, useState } from 'preact/hooks'
 /** Names of the theme colours that canvases use. */
 const names = [
   'ink',
-  'faint',
-  'ground',
-  'panel',
+  'ink-2',
+  'ink-3',
+  'paper',
   'line',
-  'strong-line',
+  'line-2',
+  'future',
   'user',
   'assistant',
   'call',
@@ -15,8 +16,10 @@ const names = [
   'abandoned',
   'condensed',
   'truncated',
-  'rewind',
-  'accent',
+  'rewound',
+  'restored',
+  'error',
+  'approval',
 ] as const
 export type Ink = (typeof names)[number]
 export interface Colours extends Readonly<Record<Ink, string>> {

@@ -35,7 +35,7 @@ export const drawCurve = (
 }
 
 const drawLimit = (context: Context, { width, colours }: Picture, y: number): void => {
-  context.strokeStyle = colours.truncated
+  context.strokeStyle = colours['ink-3']
   context.lineWidth = 1
   context.setLineDash([3, 3])
   context.beginPath()

@@ -32,7 +32,7 @@ export const Drawn = ({ at, hits, ...picture }: DrawnProps) => {
           of,
           draw: (context) => {
             drawFuture(context, picture)
-            drawCurve(context, picture, { through: Infinity, colour: colours['strong-line'], fill: 0.1 })
+            drawCurve(context, picture, { through: Infinity, colour: colours['line-2'], fill: 0.1 })
           },
         }}
       />

@@ -63,6 +63,6 @@ const tones = {
   s: 'system',
   C: 'condensed',
   T: 'truncated',
-  W: 'rewind',
-  R: 'rewind',
+  W: 'rewound',
+  R: 'restored',
 } as const

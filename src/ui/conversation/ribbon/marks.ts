@@ -18,7 +18,7 @@ export const drawRewinds = (context: Context, { outline, scale, colours }: Pictu
     const right = scale.x(position) + scale.step / 2
     const left = scale.x(Math.max(to, scale.first - 1)) + scale.step / 2
     context.globalAlpha = position > at ? 0.35 : 1
-    context.strokeStyle = position > at ? colours.faint : colours.rewind
+    context.strokeStyle = position > at ? colours['line-2'] : colours.rewound
     const bottom = base + layout.lane
     const radius = Math.min(5, Math.max(1, (right - left) / 2))
     context.beginPath()
@@ -59,7 +59,7 @@ export const drawBrackets = (
     const left = Math.max(0, scale.x(Math.max(first, scale.first)))
     const right = scale.x(Math.min(scale.last, Math.max(last, first)) + 1) - 1
     const colour =
-      position > at ? colours.faint : kind === 'condensed' ? colours.condensed : colours.truncated
+      position > at ? colours['line-2'] : kind === 'condensed' ? colours.condensed : colours.truncated
     context.globalAlpha = isInForce ? 1 : 0.4
     context.strokeStyle = colour
     context.fillStyle = colour
@@ -83,7 +83,7 @@ export const drawBrackets = (
 }
 
 export const drawHits = (context: Context, { scale, colours }: Picture, hits: readonly number[]): void => {
-  context.fillStyle = colours.accent
+  context.fillStyle = colours.ink
   for (const hit of hits)
     if (hit >= scale.first && hit <= scale.last)
       context.fillRect(scale.x(hit) + scale.step / 2 - 1, layout.brackets - 5, 2.5, 4)

@@ -63,13 +63,13 @@ interface Inks {
   readonly markers: string
   readonly rewinds: string
 }
-const pastInks = ({ result, condensed, rewind }: Colours): Inks => ({
+const pastInks = ({ result, condensed, rewound }: Colours): Inks => ({
   tokens: result,
   alpha: 0.55,
   markers: condensed,
-  rewinds: rewind,
+  rewinds: rewound,
 })
-const futureInks = ({ 'strong-line': line }: Colours): Inks => ({
+const futureInks = ({ future: line }: Colours): Inks => ({
   tokens: line,
   alpha: 0.6,
   markers: line,
