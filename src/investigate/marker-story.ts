@@ -3,7 +3,7 @@ import type { Block } from '../events/block-types.ts'
 import type { Message } from '../events/event-types.ts'
 import { breath } from '../store/breath.ts'
 import { lastPartOf, namesEndOf } from './path-ends.ts'
-import { termsIn, termsUsedIn, wordsOf } from './terms.ts'
+import { byDistinctness, termsIn, termsUsedIn, wordsOf } from './terms.ts'
 
 /** A list with its full length; `items` has the first ones. */
 export interface Counted<T> {
@@ -277,7 +277,7 @@ const lostIn = async ({ hidden, later, summary, kept }: StoryParts): Promise<rea
     kept.includes(term) ||
     summary.includes(term) ||
     (lastPartOf(term) !== undefined && (namesEndOf(term, summary, true) || namesEndOf(term, kept, false)))
-  for (const term of needed.keys()) if (isRound(term) || isVisible(term)) needed.delete(term)
+  for (const term of needed.keys()) if (isVisible(term)) needed.delete(term)
   const said = new Map<string, number[]>()
   const ends = Map.groupBy(needed.keys(), (term) => lastPartOf(term) ?? term)
   for (const { content, position } of hidden) {
@@ -288,16 +288,10 @@ const lostIn = async ({ hidden, later, summary, kept }: StoryParts): Promise<rea
     await breath()
   }
   return joined(said, needed)
-    .toSorted(
-      (one, other) =>
-        one.said.length - other.said.length ||
-        Number(isPath(other.term)) - Number(isPath(one.term)) ||
-        other.needed.length - one.needed.length,
-    )
+    .toSorted((one, other) => one.said.length - other.said.length || byDistinctness(one.term, other.term))
     .map((one) => ({ ...one, said: first(one.said), needed: first(one.needed) }))
 }
 
-const isPath = (term: string): boolean => term.includes('/')
 const isEndOf = (term: string, path: string): boolean => term === path || path.endsWith(`/${term}`)
 
 const addTo = (positions: Map<string, number[]>, term: string, position: number): void => {
@@ -330,6 +324,3 @@ const joined = (
 
 const united = (some: readonly number[], others: readonly number[]): readonly number[] =>
   [...new Set([...some, ...others])].toSorted((one, other) => one - other)
-
-/** Reports whether a term is a number that says little, such as 2,000 or 30000. */
-const isRound = (term: string): boolean => /^[\d.,]*$/.test(term) && /^\d{1,3}[0.,]*$/.test(term)

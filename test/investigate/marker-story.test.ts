@@ -71,8 +71,8 @@ test('tells what a marker hid, what its summary lost, and which files were read 
     lost: {
       count: 2,
       items: [
-        { term: 'parse_block', said: [2], needed: [14] },
         { term: 'QX-7781', said: [8], needed: [14] },
+        { term: 'parse_block', said: [2], needed: [14] },
       ],
     },
     reread: { count: 1, items: [{ path: '/repo/src/parser.ts', read: [1], again: [12] }] },

@@ -3,7 +3,7 @@ import type { CallName, LossReport, MarkerStory, Why } from '../../investigate/i
 import { limitHeapGrowth } from '../bounded-heap.ts'
 import { toError } from '../../result/typed-error.ts'
 import { usage } from '../errors.ts'
-import { callNameHelp, callNameOrLast, position } from '../options.ts'
+import { callNameHelp, callNameOrLast, position as markerPosition } from '../options.ts'
 import type { Output } from '../output.ts'
 import type { Shell } from '../shell.ts'
 import { plural, rangesText, thousands, tokensText } from '../text.ts'
@@ -27,7 +27,7 @@ export const addWhy = (program: Command, shell: Shell): void => {
     )
     .addOption(
       new Option('--marker <position>', 'of a summary or truncation: list what it hid, and what it lost')
-        .argParser(position)
+        .argParser(markerPosition)
         .conflicts(['call', 'all']),
     )
     .addHelpText(
