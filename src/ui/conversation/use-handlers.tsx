@@ -9,6 +9,7 @@ import { type Handlers, useActions } from '../use-keys.ts'
 import { copyContent, copyLink } from './copy.ts'
 import { DiffSheet } from './diff-sheet.tsx'
 import { MarksSheet } from './marks.tsx'
+import { reveal } from './reveal.ts'
 import type { SearchControls } from './use-finding.ts'
 import type { Moves } from './use-moves.ts'
 import type { PositionView } from './use-rows.ts'
@@ -35,6 +36,8 @@ export interface PageControls {
   readonly whole: ReadonlySet<number>
   readonly toggle: (position: number) => void
   readonly showPane: (pane: Pane) => void
+  /** Selects the event at a position and scrolls to it, wherever it is hidden. */
+  readonly reveal: (position: number) => void
 }
 
 export const useHandlers = (parts: Parts): PageControls => {
@@ -59,6 +62,7 @@ export const useHandlers = (parts: Parts): PageControls => {
   const cover = row && 'group' in row ? row.group : undefined
   const hasHits = finding.positions.length > 0
   const from = view.sel ?? at ?? -1
+  const revealed = (to: number): void => reveal(parts, to)
   const handlers: Handlers = {
     next: () => moveBy(1),
     previous: () => moveBy(-1),
@@ -66,6 +70,10 @@ export const useHandlers = (parts: Parts): PageControls => {
     previousTurn: () => step('turn', -1),
     nextMark: () => step('mark', 1),
     previousMark: () => step('mark', -1),
+    nextMarker: () => moves.seek('marker', 1, from, revealed),
+    previousMarker: () => moves.seek('marker', -1, from, revealed),
+    nextError: () => moves.seek('error', 1, from, revealed),
+    previousError: () => moves.seek('error', -1, from, revealed),
     nextCall: () => step('call', 1),
     previousCall: () => step('call', -1),
     start: () => jump(0),
@@ -121,7 +129,7 @@ export const useHandlers = (parts: Parts): PageControls => {
           },
   }
   useActions(handlers)
-  return { handlers, inspector, isInspected, whole, toggle, showPane }
+  return { handlers, inspector, isInspected, whole, toggle, showPane, reveal: revealed }
 }
 
 /**
