@@ -77,7 +77,7 @@ describe.skipIf(noBrowser !== '')(`the time machine${noBrowser}`, () => {
   test('an opened group shows what was hidden, and its summary stays beside it while it scrolls', async () => {
     const { page, shows, row } = await opened('?at=35')
     await shows(35)
-    const group = page.getByRole('button', { name: /^16 messages replaced by a summary/ })
+    const group = page.getByRole('button', { name: /^16 messages hidden/ })
     await page.keyboard.press('e')
     await expect.poll(() => new URL(page.url()).searchParams.get('open')).toBe('30')
     await group.and(page.locator('[aria-expanded=true]')).waitFor()

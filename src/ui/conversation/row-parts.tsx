@@ -152,9 +152,6 @@ export const InPlace = ({
       <span class="kind">{item.kind === 'summary' ? 'summary' : 'truncated'}</span>{' '}
       {item.kind === 'summary' && <span class="faint">{methods[item.method]}</span>}
       <Erased item={item} />
-      <span class="size figures">
-        {brief(item.tokens.before)} → {brief(item.tokens.after)} tokens
-      </span>
     </p>
     {item.kind === 'summary' ? (
       <Said around={around} item={item} />

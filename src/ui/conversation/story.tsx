@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import type { MarkerStoryResponse } from '../source/answers.ts'
 import { hrefs } from '../url.ts'
 import { count, number } from '../words.ts'
-import { shortPaths } from './short-paths.ts'
+import { shortening } from './short-paths.ts'
 
 // What a marker hid and what its summary lost. Every line and count is a link to what it stands for.
 
@@ -65,7 +65,7 @@ interface PartProps<T> {
   readonly first: number | undefined
   readonly items: readonly T[]
   readonly most: number
-  readonly line: (item: T, index: number) => ComponentChildren
+  readonly line: (item: T) => ComponentChildren
 }
 
 /** Shows a part of the story: its count, and the first lines; a button shows the others. */
@@ -83,7 +83,7 @@ const Part = <T,>({ title, links, total, first, items, most, line }: PartProps<T
       </h3>
       <ul>
         {(isAll ? items : items.slice(0, most)).map((item, index) => (
-          <li key={index}>{line(item, index)}</li>
+          <li key={index}>{line(item)}</li>
         ))}
       </ul>
       {rest > 0 && (
@@ -102,6 +102,9 @@ const Part = <T,>({ title, links, total, first, items, most, line }: PartProps<T
   )
 }
 
+const pathsIn = ({ changed, reread, lost }: MarkerStoryResponse): readonly string[] =>
+  [...changed.items, ...reread.items].map(({ path }) => path).concat(lost.items.map(({ term }) => term))
+
 interface StoryProps {
   readonly story: MarkerStoryResponse
   readonly links: PlaceLinks
@@ -110,7 +113,7 @@ interface StoryProps {
 /** Shows what happened in the hidden messages: what was asked, failed and changed, and the steps. */
 export const Story = ({ story, links }: StoryProps) => {
   const { asked, failed, changed, steps, examined, messages } = story
-  const names = shortPaths(changed.items.map(({ path }) => path))
+  const short = shortening(pathsIn(story))
   return (
     <div class="story">
       <Part
@@ -149,9 +152,9 @@ export const Story = ({ story, links }: StoryProps) => {
         first={changed.items[0]?.positions[0]}
         items={changed.items}
         most={5}
-        line={({ path, edits, positions }, index) => (
+        line={({ path, edits, positions }) => (
           <>
-            <code title={path}>{names[index]}</code>{' '}
+            <code title={path}>{short(path)}</code>{' '}
             <Place links={links} position={positions[0] ?? 0}>
               {count(edits, 'edit')}
             </Place>
@@ -197,8 +200,7 @@ export const Lost = ({ story, links }: StoryProps) => {
   const [isAll, setAll] = useState(false)
   const { lost, reread, kind, examined } = story
   const shown = isAll ? lost.items : lost.items.slice(0, mostLost)
-  const names = shortPaths(shown.map(({ term }) => term))
-  const files = shortPaths(reread.items.map(({ path }) => path))
+  const short = shortening(pathsIn(story))
   return (
     <div class="lost">
       <h3>
@@ -218,9 +220,9 @@ export const Lost = ({ story, links }: StoryProps) => {
         {!examined.isAll && ' Only a part was examined.'}
       </p>
       <ul>
-        {shown.map(({ term, said, needed }, index) => (
+        {shown.map(({ term, said, needed }) => (
           <li key={term}>
-            <code title={term}>{names[index]}</code>
+            <code title={term}>{short(term)}</code>
             <div>
               said at <Places links={links} of={said} /> · needed at <Places links={links} of={needed} />
             </div>
@@ -233,9 +235,9 @@ export const Lost = ({ story, links }: StoryProps) => {
             Read again <span class="faint">{number(reread.count)}</span>
           </h3>
           <ul>
-            {reread.items.slice(0, isAll ? undefined : mostLost).map(({ path, read, again }, index) => (
+            {reread.items.slice(0, isAll ? undefined : mostLost).map(({ path, read, again }) => (
               <li key={path}>
-                <code title={path}>{files[index]}</code>
+                <code title={path}>{short(path)}</code>
                 <div>
                   read at <Places links={links} of={read} /> · again at <Places links={links} of={again} />
                 </div>
