@@ -1,4 +1,5 @@
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
+import { count } from '../words.ts'
 import { lengthOf } from './kinds.ts'
 import { InPlace, type RowContext } from './row-parts.tsx'
 import { rowLabel, RowView } from './row-views.tsx'
@@ -125,6 +126,9 @@ export const List = ({ rows, around, selected, onSelect, place, show }: ListProp
           return (
             <div key={row.position} class="beside" style={{ top: `${top}px`, height: `${bottom - top}px` }}>
               <div class="beside-panel">
+                <button type="button" class="link" onClick={() => around.toggle(row.position)}>
+                  hide the {count(row.item.messagesHidden, 'message')}
+                </button>
                 <InPlace around={around} item={row.item} />
               </div>
             </div>

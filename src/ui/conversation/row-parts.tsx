@@ -69,7 +69,9 @@ export const Message = ({ around, item, state }: BodyProps) => {
         <span class="kind">{words}</span> {tools !== '' && <b>{tools}</b>}
         {state !== undefined && <span class="state">{state}</span>}
         <Erased item={item} />
-        <span class="size figures">{outcomeOf(around, item, tone).join(' · ')}</span>
+        <span class={isFailed(item) ? 'size figures failed' : 'size figures'}>
+          {outcomeOf(around, item, tone).join(' · ')}
+        </span>
       </p>
       <Said around={around} item={item} />
     </>
