@@ -59,7 +59,7 @@ const useList = ({
 }: Pick<ReadingProps, 'source' | 'id' | 'sight' | 'shown' | 'selected' | 'doing' | 'acts' | 'story'>) => {
   const { rows, names, hidden } = shown
   const { index, brought } = selected
-  const { whole } = doing
+  const { whole, ends } = doing
   const select = useStable(selected.select)
   const toggle = useStable(doing.toggle)
   const more = useStable(shown.more)
@@ -93,11 +93,11 @@ const useList = ({
         {...{ rows, around }}
         selected={index}
         onSelect={select}
-        place={`${at} ${view.pane}`}
+        place={`${at} ${view.pane} ${ends}`}
         show={brought}
       />
     )
-  }, [at, rows, around, index, brought])
+  }, [at, rows, around, index, brought, ends])
 }
 
 const headings: Readonly<Record<Pane, string>> = {

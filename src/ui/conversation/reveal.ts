@@ -51,7 +51,3 @@ const isUnder = (
     !markers.some((one) => one.position === position)
   )
 }
-
-/** Selects the newest summary when a conversation is opened without a position or selection; without one, the newest truncation. */
-export const openingMarker = ({ markers }: Pick<PositionView, 'markers'>): number | undefined =>
-  (markers.findLast(({ kind }) => kind === 'summary') ?? markers.at(-1))?.position

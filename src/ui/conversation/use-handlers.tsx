@@ -38,6 +38,8 @@ export interface PageControls {
   readonly showPane: (pane: Pane) => void
   /** Selects the event at a position and scrolls to it, wherever it is hidden. */
   readonly reveal: (position: number) => void
+  /** Number of times that the user went to the end. */
+  readonly ends: number
 }
 
 export const useHandlers = (parts: Parts): PageControls => {
@@ -45,6 +47,7 @@ export const useHandlers = (parts: Parts): PageControls => {
   const { view, at, outline } = sight
   const { show, jump, moveBy, step } = moves
   const { row, bring } = selected
+  const [ends, setEnds] = useState(0)
   const [whole, setWhole] = useState<ReadonlySet<number>>(new Set())
   const [inspector, setInspector] = useState<PageControls['inspector']>(
     setting('inspector') === 'hidden' ? 'hidden' : 'default',
@@ -77,7 +80,11 @@ export const useHandlers = (parts: Parts): PageControls => {
     nextCall: () => step('call', 1),
     previousCall: () => step('call', -1),
     start: () => jump(0),
-    head: () => jump(undefined),
+    head: () => {
+      bring(undefined)
+      setEnds(ends + 1)
+      jump(undefined)
+    },
     goTo: () => document.querySelector<HTMLElement>('#position')?.focus(),
     rowDown: () => selected.selectBy(1),
     rowUp: () => selected.selectBy(-1),
@@ -129,7 +136,7 @@ export const useHandlers = (parts: Parts): PageControls => {
           },
   }
   useActions(handlers)
-  return { handlers, inspector, isInspected, whole, toggle, showPane, reveal: revealed }
+  return { handlers, inspector, isInspected, whole, toggle, showPane, reveal: revealed, ends }
 }
 
 /**

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { openingMarker } from './reveal.ts'
+import { openingMarker } from './markers.ts'
 import type { Moves } from './use-moves.ts'
 import type { PositionView } from './use-rows.ts'
 import type { RowSelection } from './use-selected.ts'
@@ -20,7 +20,7 @@ export const useOpening = (
   useEffect(() => {
     if (!isOpening.current || value === undefined || isBusy) return
     isOpening.current = false
-    const marker = isPlain ? openingMarker(shown) : undefined
+    const marker = isPlain ? openingMarker(shown.markers) : undefined
     if (marker === undefined) return
     bring(marker)
     show({ sel: marker }, true)
