@@ -30,7 +30,7 @@ export const reveal = ({ sight, moves, shown, selected }: Parts, position: numbe
   }
   const isOpen = own === undefined || view.open === 'all' || view.open.includes(own)
   selected.bring(position)
-  moves.show({ open: isOpen ? view.open : [...(view.open as readonly number[]), own], sel: position })
+  moves.show({ open: isOpen ? view.open : [...view.open, own], sel: position })
 }
 
 /** Reports whether a visible marker hides a position, directly or through other markers. */

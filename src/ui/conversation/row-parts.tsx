@@ -46,7 +46,7 @@ const timeOf = ({ outline }: RowContext, position: number): ComponentChildren =>
   const index = position - (outline?.from ?? 0)
   const time = outline?.times[index]
   return time !== undefined && 'uacs'.includes(outline?.kinds[index] ?? '-') ? (
-    <small>{clock(time)}</small>
+    <small aria-hidden="true">{clock(time)}</small>
   ) : null
 }
 
