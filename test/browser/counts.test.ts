@@ -98,9 +98,9 @@ describe.skipIf(noBrowser !== '')(`the page${noBrowser}`, () => {
       '/c/long?at=5010': overview,
       [`/c/${sampleIds[0]}`]: ({ page }) => page.getByRole('button', { name: 'Approve …' }).waitFor(),
       [`/c/${sampleIds[0]}?at=31&sel=30`]: ({ page }) =>
-        page.getByRole('button', { name: /^16 messages replaced by a summary/ }).waitFor(),
+        page.getByRole('button', { name: /^16 messages hidden/ }).waitFor(),
       // What the markers hide is asked for at once.
-      '/c/marked': ({ page }) => page.getByRole('button', { name: /1 tool-59/ }).waitFor(),
+      '/c/marked': ({ page }) => page.getByRole('link', { name: '1 tool-59' }).waitFor(),
     }
     for (const [address, isThere] of Object.entries(ends)) {
       const tooMuch = (await firstView(scene, address, isThere)).slice(6)

@@ -80,7 +80,7 @@ describe.skipIf(noBrowser !== '')(`an exported page${noBrowser}`, () => {
     await link.click()
     await page.getByText('`costOf` is the suspect').first().waitFor()
     await page.goBack()
-    await page.getByText('16 messages replaced by a summary').waitFor()
+    await page.getByText('16 messages hidden').waitFor()
   })
 
   test('has only links that lead into it', async () => {

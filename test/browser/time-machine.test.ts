@@ -14,11 +14,15 @@ const opened = async (query = '') => {
 }
 
 describe.skipIf(noBrowser !== '')(`the time machine${noBrowser}`, () => {
-  test('opens at the head, and shows what the model sees there', async () => {
+  test('opens at its newest marker, follows the end, and G leads there', async () => {
     const { page, shows, row } = await opened()
     await shows(last)
-    expect(await row(last).textContent()).toContain('I ask to publish 1.4.0')
+    await row(46).and(page.locator('[aria-current=true]')).waitFor()
     await page.getByRole('button', { name: 'live' }).waitFor()
+    await page.keyboard.press('G')
+    await expect.poll(() => new URL(page.url()).search).toBe('')
+    await row(last).waitFor()
+    expect(await row(last).textContent()).toContain('I ask to publish 1.4.0')
     // What waits takes room of the rows, and does not cover the last one.
     await page.getByRole('button', { name: 'Approve …' }).waitFor()
     const rows = page.locator('.rows')
@@ -77,7 +81,7 @@ describe.skipIf(noBrowser !== '')(`the time machine${noBrowser}`, () => {
   test('an opened group shows what was hidden, and its summary stays beside it while it scrolls', async () => {
     const { page, shows, row } = await opened('?at=35')
     await shows(35)
-    const group = page.getByRole('button', { name: /^16 messages replaced by a summary/ })
+    const group = page.getByRole('button', { name: /^16 messages hidden/ })
     await page.keyboard.press('e')
     await expect.poll(() => new URL(page.url()).searchParams.get('open')).toBe('30')
     await group.and(page.locator('[aria-expanded=true]')).waitFor()

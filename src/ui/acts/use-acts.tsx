@@ -30,6 +30,8 @@ export interface Acts {
   readonly restore: () => void
   readonly undo: () => void
   readonly redo: () => void
+  /** Forks at another position than the current one. */
+  readonly forkAt: (position: number) => void
 }
 
 /** Registers the keys R F C T U z Z, each of which opens a sheet that shows a command's effects. Returns the same functions for buttons. */
@@ -50,7 +52,9 @@ export const useActs = (seen: ActSelection): Acts => {
     redo: able(() => undo(seen, 'redo')),
   }
   useActions(acts)
-  return { off, ...acts }
+  const forkAt = (position: number): void =>
+    able(() => open(seen, { act: 'fork', at: position, id: `${seen.id}-${position}` }))()
+  return { off, ...acts, forkAt }
 }
 
 /** Opens the sheet for a command. The sheet's code is loaded on first use. */

@@ -8,7 +8,11 @@ import type { SearchControls } from './use-finding.ts'
 import type { PositionView } from './use-rows.ts'
 import type { Sight } from './use-sight.ts'
 
-const paneNames: Readonly<Record<Pane, string>> = { all: 'All', both: 'Both', model: 'Model' }
+const paneNames: Readonly<Record<Pane, string>> = {
+  all: 'What happened',
+  both: 'Both',
+  model: 'What the model sees',
+}
 
 interface BarOfViewProps {
   readonly sight: Sight
@@ -16,17 +20,19 @@ interface BarOfViewProps {
   readonly finding: SearchControls
   readonly isInspected: boolean
   readonly showPane: (pane: Pane) => void
+  readonly reveal: (position: number) => void
 }
 
 /** Describes the current view, and shows the buttons that switch it. */
-export const BarOfView = ({ sight, shown, finding, isInspected, showPane }: BarOfViewProps) => (
+export const BarOfView = ({ sight, shown, finding, isInspected, showPane, reveal }: BarOfViewProps) => (
   <div class="bar-of-view">
     <Stopped connection={sight.connection} />
     {!isStopped(sight) && <NotIndexed {...sight.outline} />}
+    <Steps {...{ sight, reveal }} />
     <p class="status figures">{statusOf(sight, shown).join(' · ')}</p>
     <div class="switches">
       <Panes view={sight.view} showPane={showPane} />
-      <Toggle name="Exact" isOn={sight.view.text === 'exact'} press={() => perform('text')} />
+      <TextForm text={sight.view.text} />
       <Toggle name="Details" isOn={isInspected} press={() => perform('inspector')} />
       <Toggle name="Search" isOn={finding.isOpen} press={finding.isOpen ? finding.close : finding.open} />
     </div>
@@ -57,6 +63,88 @@ const Panes = ({
     ))}
   </div>
 )
+
+/** Switches between rendered and exact text. */
+const TextForm = ({ text }: { readonly text: ConversationViewState['text'] }) => (
+  <div class="switch" role="radiogroup" aria-label="Text">
+    {(['rendered', 'exact'] as const).map((form) => (
+      <button
+        key={form}
+        type="button"
+        role="radio"
+        aria-checked={text === form}
+        onClick={() => text === form || perform('text')}
+      >
+        {form === 'rendered' ? 'Rendered' : 'Exact'}
+      </button>
+    ))}
+  </div>
+)
+
+/** Shows the number of markers and errors, with buttons that select the next and the previous one. */
+const Steps = ({ sight, reveal }: Pick<BarOfViewProps, 'sight' | 'reveal'>) => {
+  const { outline, overview, view, at = -1 } = sight
+  if (!outline) return null
+  const isWhole = outline.from === 0 && outline.to >= outline.last
+  const totalIn = (own: readonly number[], all: readonly number[] | undefined): number =>
+    isWhole ? own.length : Math.max(own.length, all?.reduce((sum, some) => sum + some, 0) ?? 0)
+  const markers = outline.markers.map(({ position }) => position)
+  const current = view.sel ?? at
+  const parts = [
+    [
+      'Marker',
+      '▼',
+      'condensed',
+      markers,
+      totalIn(markers, overview?.markers),
+      'previousMarker',
+      'nextMarker',
+    ],
+    [
+      'Error',
+      '✕',
+      'error',
+      outline.failed,
+      totalIn(outline.failed, overview?.failed),
+      'previousError',
+      'nextError',
+    ],
+  ] as const
+  return (
+    <div class="steps">
+      {parts.map(([name, glyph, tone, own, total, previous, next]) => {
+        if (total === 0) return null
+        const nth = isWhole ? own.indexOf(current) + 1 : 0
+        const [first] = own
+        return (
+          <span key={name} class={`step tone-${tone}`}>
+            <button
+              type="button"
+              aria-label={`previous ${name.toLowerCase()}`}
+              onClick={() => perform(previous)}
+            >
+              ‹
+            </button>
+            <button
+              type="button"
+              class="figures"
+              title={`go to the first ${name.toLowerCase()}`}
+              onClick={() => (isWhole && first !== undefined ? reveal(first) : perform(previous))}
+            >
+              <span class="glyph" aria-hidden="true">
+                {glyph}
+              </span>{' '}
+              {nth > 0 ? `${name} ${number(nth)} of ${number(total)}` : count(total, name.toLowerCase())}
+            </button>
+            <button type="button" aria-label={`next ${name.toLowerCase()}`} onClick={() => perform(next)}>
+              ›
+            </button>
+          </span>
+        )
+      })}
+    </div>
+  )
+}
 
 interface ToggleProps {
   readonly name: string

@@ -2,13 +2,16 @@ import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
 import type { ConversationEvent } from '../../core.ts'
 import { type Action, keymap, formatKey } from '../keys.ts'
+import type { MarkerStoryResponse } from '../source/answers.ts'
 import { Failed, useFetched, useRested } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
 import { type Handlers, perform } from '../use-keys.ts'
-import { brief, count, kindOf, moment, number, placeOf, size, workspaceText } from '../words.ts'
+import { brief, count, kindOf, moment, number, percent, placeOf, size, workspaceText } from '../words.ts'
 import { ContinueIn } from './continue-in.tsx'
 import type { Here } from './here.ts'
 import type { Live } from './live.ts'
+import { type HistoryRow, stateOf } from './rows.ts'
+import { Lost, Place, type PlaceLinks } from './story.tsx'
 
 interface InspectorProps {
   readonly here: Here
@@ -17,10 +20,14 @@ interface InspectorProps {
   readonly possible: Handlers
   /** Reason why the user cannot write; undefined if writing is enabled. */
   readonly off: string | undefined
-  readonly state: string | undefined
+  /** Selected row; undefined without a selection. */
+  readonly row: HistoryRow | undefined
+  /** Story of the selected marker. */
+  readonly story: MarkerStoryResponse | undefined
+  readonly reveal: (position: number) => void
 }
 
-export const Inspector = ({ here, newest, possible, off, state }: InspectorProps) => {
+export const Inspector = ({ here, newest, possible, off, row, story, reveal }: InspectorProps) => {
   const { source, conversation, selected: position, outline } = here
   // While the position moves, the outline is detailed enough.
   const rested = useRested(position, 250)
@@ -36,6 +43,8 @@ export const Inspector = ({ here, newest, possible, off, state }: InspectorProps
   const time = event?.metadata.time ?? outline?.times[position - outline.from]
   const index = position - (outline?.from ?? 0)
   const letter = outline?.kinds[index]
+  const state = row && stateOf(row)
+  const links = { conversation, reveal }
   return (
     <aside class="inspector" aria-label="Inspector">
       <h2>
@@ -43,7 +52,10 @@ export const Inspector = ({ here, newest, possible, off, state }: InspectorProps
         {letter !== undefined && <span class="faint">{kindOf(letter)}</span>}
       </h2>
       {error !== undefined && <Failed error={error} retry={retry} />}
+      {story && <Lost {...{ story, links }} />}
+      {story && <h3>What it did</h3>}
       <dl>
+        {row?.kind === 'group' && <Did {...{ row, story, links, outline }} />}
         {state !== undefined && <Field name="state">{state}</Field>}
         {time !== undefined && <Field name="time">{moment(time)}</Field>}
         {outline?.sizes[index] !== undefined && <Field name="size">{size(outline.sizes[index])}</Field>}
@@ -61,6 +73,49 @@ export const Inspector = ({ here, newest, possible, off, state }: InspectorProps
       />
       {here.at >= 0 && <ContinueIn id={conversation} at={here.at} workspace={event?.metadata.workspace} />}
     </aside>
+  )
+}
+
+interface DidProps {
+  readonly row: Extract<HistoryRow, { readonly kind: 'group' }>
+  readonly story: MarkerStoryResponse | undefined
+  readonly links: PlaceLinks
+  readonly outline: Here['outline']
+}
+
+/** Shows what a marker hides, with links, and how many later replies did without it. */
+const Did = ({ row: { item, position }, story, links, outline }: DidProps) => {
+  const { before, after } = item.tokens
+  const first = Math.min(item.covers.first, item.covers.last)
+  const failed = story?.failed.items[0]
+  const replies = Array.from(outline?.from === 0 ? outline.kinds : '').flatMap((letter, index) =>
+    letter === 'a' || letter === 'c' ? [index] : [],
+  )
+  const later = replies.filter((reply) => reply > position).length
+  return (
+    <>
+      <Field name="tokens">
+        {brief(before)} → {brief(after)} ({percent(after, before) || '0 %'} left)
+      </Field>
+      <Field name="hides">
+        <Place links={links} position={first}>
+          {count(item.messagesHidden, 'message')}
+        </Place>
+        {story && failed && (
+          <>
+            {', '}
+            <Place links={links} position={failed.position}>
+              {count(story.failed.count, 'error')}
+            </Place>
+          </>
+        )}
+      </Field>
+      {replies.length > 0 && (
+        <Field name="later">
+          {number(later)} of {count(replies.length, 'reply', 'replies')}
+        </Field>
+      )}
+    </>
   )
 }
 

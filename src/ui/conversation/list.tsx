@@ -1,6 +1,8 @@
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
+import { count } from '../words.ts'
 import { lengthOf } from './kinds.ts'
-import { type RowContext, InPlace, rowLabel, RowView } from './row-views.tsx'
+import { InPlace, type RowContext } from './row-parts.tsx'
+import { rowLabel, RowView } from './row-views.tsx'
 import { usePrinting } from './use-printing.ts'
 import type { HistoryRow } from './rows.ts'
 import { useVirtual } from './virtual.ts'
@@ -118,11 +120,15 @@ export const List = ({ rows, around, selected, onSelect, place, show }: ListProp
     >
       <div class="canvas" style={{ height: `${virtual.getTotalSize()}px` }}>
         {groups.map(({ from, to, row }) => {
-          const top = starts[from]?.start ?? 0
+          // Below the band of the marker.
+          const top = starts[from]?.end ?? 0
           const bottom = starts[to]?.end ?? top
           return (
             <div key={row.position} class="beside" style={{ top: `${top}px`, height: `${bottom - top}px` }}>
               <div class="beside-panel">
+                <button type="button" class="link" onClick={() => around.toggle(row.position)}>
+                  hide the {count(row.item.messagesHidden, 'message')}
+                </button>
                 <InPlace around={around} item={row.item} />
               </div>
             </div>
@@ -150,7 +156,7 @@ export const List = ({ rows, around, selected, onSelect, place, show }: ListProp
                 style={{ top: `${start}px` }}
                 onClick={() => onSelect(row)}
               >
-                <RowView around={around} row={row} />
+                <RowView around={around} row={row} isSelected={index === selected} />
               </div>
             )
           })}

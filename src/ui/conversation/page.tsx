@@ -5,16 +5,18 @@ import { useActs } from '../acts/use-acts.tsx'
 import type { PageProps } from '../page.ts'
 import { Bar, Failed } from '../states.tsx'
 import { BarOfView } from './bar.tsx'
+import { useStory } from './fetching/use-story.ts'
 import { useWaiting } from './fetching/use-waiting.ts'
 import { Inspector } from './inspector.tsx'
 import { Reading } from './reading.tsx'
 import { Ribbon } from './ribbon/ribbon.tsx'
-import { type HistoryRow, stateOf } from './rows.ts'
+import type { HistoryRow } from './rows.ts'
 import { Search } from './search/search.tsx'
 import { Top } from './top.tsx'
 import { useFinding } from './use-finding.ts'
 import { useHandlers } from './use-handlers.tsx'
 import { useMoves } from './use-moves.ts'
+import { useOpening } from './use-opening.ts'
 import { useRows } from './use-rows.ts'
 import { useSelected } from './use-selected.ts'
 import { useSight } from './use-sight.ts'
@@ -42,6 +44,8 @@ const Shown = ({
   const doing = useHandlers({ source, id, sight, moves, shown, selected, finding, position })
   const { handlers, inspector } = doing
   usePins(id, at)
+  useOpening(sight, shown, moves, selected)
+  const story = useStory(source, id, row?.kind === 'group' ? row.position : undefined)
   const acts = useActs({
     source,
     id,
@@ -96,14 +100,16 @@ const Shown = ({
         {finding.isOpen && (
           <Search finding={finding} words={view.find ?? ''} current={view.sel ?? at ?? -1} />
         )}
-        <Reading {...{ source, id, sight, shown, selected, doing, isSplit, waiting }} off={acts.off} />
+        <Reading {...{ source, id, sight, shown, selected, doing, isSplit, waiting, acts, story }} />
         {at !== undefined && last !== undefined && (
           <Inspector
             here={{ source, conversation: id, at, last, selected: position, outline }}
             newest={sight.newest}
             possible={handlers}
             off={acts.off}
-            state={row && stateOf(row)}
+            row={row}
+            story={story}
+            reveal={doing.reveal}
           />
         )}
       </main>

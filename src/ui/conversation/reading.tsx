@@ -1,12 +1,13 @@
 import { useMemo } from 'preact/hooks'
-import type { WaitingCallItem } from '../source/answers.ts'
+import type { Acts } from '../acts/use-acts.tsx'
+import type { MarkerStoryResponse, WaitingCallItem } from '../source/answers.ts'
 import type { ApiSource } from '../source/source.ts'
 import { Empty, Failed, Skeleton } from '../states.tsx'
 import type { Pane } from '../url.ts'
 import { number } from '../words.ts'
 import { WaitingCalls } from '../workers/waiting.tsx'
 import { List } from './list.tsx'
-import type { RowContext } from './row-views.tsx'
+import type { RowContext } from './row-parts.tsx'
 import { useStable } from './stable.ts'
 import type { PageControls } from './use-handlers.tsx'
 import type { PositionView } from './use-rows.ts'
@@ -23,12 +24,13 @@ interface ReadingProps {
   /** True if the full history and the effective history differ. */
   readonly isSplit: boolean
   readonly waiting: readonly WaitingCallItem[]
-  /** Reason why the user cannot write; undefined if writing is enabled. */
-  readonly off: string | undefined
+  readonly acts: Acts
+  /** Story of the selected marker. */
+  readonly story: MarkerStoryResponse | undefined
 }
 
 /** Shows the full history beside the effective history. */
-export const Reading = ({ source, id, sight, isSplit, waiting, off, ...list }: ReadingProps) => {
+export const Reading = ({ source, id, sight, isSplit, waiting, ...list }: ReadingProps) => {
   const { value, error, again, view } = sight
   const rows = useList({ source, id, sight, ...list })
   return (
@@ -37,7 +39,9 @@ export const Reading = ({ source, id, sight, isSplit, waiting, off, ...list }: R
       {error !== undefined && <Failed error={error} retry={again} />}
       {!value && error === undefined && <Skeleton rows={9} />}
       {rows}
-      {waiting.length > 0 && <WaitingCalls {...{ source, id, waiting, off }} decided={again} />}
+      {waiting.length > 0 && (
+        <WaitingCalls {...{ source, id, waiting }} off={list.acts.off} decided={again} />
+      )}
     </section>
   )
 }
@@ -46,17 +50,22 @@ export const Reading = ({ source, id, sight, isSplit, waiting, off, ...list }: R
 const useList = ({
   source,
   id,
-  sight: { value, view },
+  sight: { value, view, outline },
   shown,
   selected,
   doing,
-}: Pick<ReadingProps, 'source' | 'id' | 'sight' | 'shown' | 'selected' | 'doing'>) => {
+  acts,
+  story,
+}: Pick<ReadingProps, 'source' | 'id' | 'sight' | 'shown' | 'selected' | 'doing' | 'acts' | 'story'>) => {
   const { rows, names, hidden } = shown
   const { index, brought } = selected
-  const { whole } = doing
+  const { whole, ends } = doing
   const select = useStable(selected.select)
   const toggle = useStable(doing.toggle)
   const more = useStable(shown.more)
+  const revealed = useStable(doing.reveal)
+  const restore = useStable(acts.restore)
+  const forkAt = useStable(acts.forkAt)
   const at = value?.at
   const around = useMemo(
     (): RowContext => ({
@@ -69,8 +78,12 @@ const useList = ({
       toggle,
       more,
       whole,
+      outline,
+      story,
+      reveal: revealed,
+      acts: { off: acts.off, restore, forkAt },
     }),
-    [source, id, view, at, names, hidden, whole],
+    [source, id, view, at, names, hidden, whole, outline, story, acts.off],
   )
   return useMemo(() => {
     if (at === undefined) return null
@@ -80,16 +93,16 @@ const useList = ({
         {...{ rows, around }}
         selected={index}
         onSelect={select}
-        place={`${at} ${view.pane}`}
+        place={`${at} ${view.pane} ${ends}`}
         show={brought}
       />
     )
-  }, [at, rows, around, index, brought])
+  }, [at, rows, around, index, brought, ends])
 }
 
-const oneHeading: Readonly<Record<Pane, string>> = {
-  all: 'Everything that happened',
-  both: 'Everything that happened',
+const headings: Readonly<Record<Pane, string>> = {
+  all: 'What happened',
+  both: 'What happened; the model sees all of it',
   model: 'What the model sees',
 }
 
@@ -102,15 +115,11 @@ const Headings = ({ pane, isSplit, at }: HeadingsProps) => (
   <div class="headings">
     {isSplit && pane === 'both' ? (
       <>
-        <h2>Everything that happened</h2>
+        <h2>What happened</h2>
         <h2>What the model sees at {at === undefined ? '' : number(at)}</h2>
       </>
     ) : (
-      <h2>
-        {isSplit || at === undefined
-          ? oneHeading[pane]
-          : 'Everything that happened; the model sees all of it'}
-      </h2>
+      <h2>{headings[pane]}</h2>
     )}
   </div>
 )

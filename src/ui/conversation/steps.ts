@@ -12,19 +12,23 @@ const isMark = (letter: string | undefined): boolean =>
 /** Reports whether a letter in the outline stands for a reply of the model, with or without tool calls. */
 const isReply = (letter: string | undefined): boolean => letter === 'a' || letter === 'c'
 
-const tests = { turn: isTurn, mark: isMark, call: isReply } as const
-export type StepKind = keyof typeof tests
+const isMarker = (letter: string | undefined): boolean => letter === 'C' || letter === 'T'
+
+const tests = { turn: isTurn, mark: isMark, call: isReply, marker: isMarker } as const
+export type StepKind = keyof typeof tests | 'error'
 
 /**
  * Finds the next position of a kind after a position, or the previous one if `by` is -1; undefined if the outline contains no such
  * position.
  */
 export const stepFrom = (
-  { from, kinds }: OutlineResponse,
+  { from, kinds, failed }: OutlineResponse,
   position: number,
   kind: StepKind,
   by: 1 | -1,
 ): number | undefined => {
+  if (kind === 'error')
+    return by > 0 ? failed.find((one) => one > position) : failed.findLast((one) => one < position)
   const test = tests[kind]
   for (let index = position - from + by; index >= 0 && index < kinds.length; index += by)
     if (test(kinds[index])) return from + index

@@ -9,6 +9,7 @@ import { type Handlers, useActions } from '../use-keys.ts'
 import { copyContent, copyLink } from './copy.ts'
 import { DiffSheet } from './diff-sheet.tsx'
 import { MarksSheet } from './marks.tsx'
+import { reveal } from './reveal.ts'
 import type { SearchControls } from './use-finding.ts'
 import type { Moves } from './use-moves.ts'
 import type { PositionView } from './use-rows.ts'
@@ -35,6 +36,10 @@ export interface PageControls {
   readonly whole: ReadonlySet<number>
   readonly toggle: (position: number) => void
   readonly showPane: (pane: Pane) => void
+  /** Selects the event at a position and scrolls to it, wherever it is hidden. */
+  readonly reveal: (position: number) => void
+  /** Number of times that the user went to the end. */
+  readonly ends: number
 }
 
 export const useHandlers = (parts: Parts): PageControls => {
@@ -42,6 +47,7 @@ export const useHandlers = (parts: Parts): PageControls => {
   const { view, at, outline } = sight
   const { show, jump, moveBy, step } = moves
   const { row, bring } = selected
+  const [ends, setEnds] = useState(0)
   const [whole, setWhole] = useState<ReadonlySet<number>>(new Set())
   const [inspector, setInspector] = useState<PageControls['inspector']>(
     setting('inspector') === 'hidden' ? 'hidden' : 'default',
@@ -59,6 +65,7 @@ export const useHandlers = (parts: Parts): PageControls => {
   const cover = row && 'group' in row ? row.group : undefined
   const hasHits = finding.positions.length > 0
   const from = view.sel ?? at ?? -1
+  const revealed = (to: number): void => reveal(parts, to)
   const handlers: Handlers = {
     next: () => moveBy(1),
     previous: () => moveBy(-1),
@@ -66,10 +73,18 @@ export const useHandlers = (parts: Parts): PageControls => {
     previousTurn: () => step('turn', -1),
     nextMark: () => step('mark', 1),
     previousMark: () => step('mark', -1),
+    nextMarker: () => moves.seek('marker', 1, from, revealed),
+    previousMarker: () => moves.seek('marker', -1, from, revealed),
+    nextError: () => moves.seek('error', 1, from, revealed),
+    previousError: () => moves.seek('error', -1, from, revealed),
     nextCall: () => step('call', 1),
     previousCall: () => step('call', -1),
     start: () => jump(0),
-    head: () => jump(undefined),
+    head: () => {
+      bring(undefined)
+      setEnds(ends + 1)
+      jump(undefined)
+    },
     goTo: () => document.querySelector<HTMLElement>('#position')?.focus(),
     rowDown: () => selected.selectBy(1),
     rowUp: () => selected.selectBy(-1),
@@ -121,7 +136,7 @@ export const useHandlers = (parts: Parts): PageControls => {
           },
   }
   useActions(handlers)
-  return { handlers, inspector, isInspected, whole, toggle, showPane }
+  return { handlers, inspector, isInspected, whole, toggle, showPane, reveal: revealed, ends }
 }
 
 /**

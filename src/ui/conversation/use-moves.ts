@@ -15,6 +15,8 @@ const words: Readonly<Record<StepKind, string>> = {
   turn: 'turn',
   mark: 'marker, rewind or restore',
   call: 'call of the model',
+  marker: 'marker',
+  error: 'error',
 }
 
 /** Functions that navigate between views of a conversation. Each view has its own address. */
@@ -29,6 +31,8 @@ export interface Moves {
   readonly moveBy: (by: 1 | -1) => void
   /** Goes to the next position of a kind, or to the previous one if `by` is -1. */
   readonly step: (kind: StepKind, by: 1 | -1) => void
+  /** Passes the next position of a kind after `from`, or the previous one before it, to `lead`. */
+  readonly seek: (kind: StepKind, by: 1 | -1, from: number, lead: (position: number) => void) => void
   /**
    * Goes to the request of the model call nearest to a position.
    *
@@ -71,6 +75,21 @@ export const useMoves = (source: ApiSource, id: string, sight: Sight): Moves => 
     }
     follow().catch((problem: unknown) => announce(problemOf(problem).detail))
   }
+  const seek: Moves['seek'] = (kind, by, from, lead) => {
+    if (!outline) return
+    const isInside = by > 0 ? from >= outline.from - 1 : from <= outline.to + 1
+    const to = isInside ? stepFrom(outline, from, kind, by) : undefined
+    if (to !== undefined) {
+      lead(to)
+      return
+    }
+    // Outside the loaded part, the search begins at its edge, or at the position if that is farther.
+    const edge = isInside ? outline : { ...outline, from: from + 1, to: from, kinds: '', failed: [] }
+    goAfter(stepFar(source, id, { outline: edge, overview, kind, by }), (far) => {
+      if (far === undefined) announce(`No ${by > 0 ? 'later' : 'earlier'} ${words[kind]}`)
+      else lead(far)
+    })
+  }
   return {
     show,
     jump,
@@ -82,17 +101,9 @@ export const useMoves = (source: ApiSource, id: string, sight: Sight): Moves => 
       if (from !== undefined) move(from + by)
     },
     step: (kind, by) => {
-      if (!outline || at === undefined) return
-      const to = stepFrom(outline, at, kind, by)
-      if (to !== undefined) {
-        jump(to)
-        return
-      }
-      goAfter(stepFar(source, id, { outline, overview, kind, by }), (far) => {
-        if (far === undefined) announce(`No ${by > 0 ? 'later' : 'earlier'} ${words[kind]}`)
-        else jump(far)
-      })
+      if (at !== undefined) seek(kind, by, at, jump)
     },
+    seek,
     request: (position, as) => {
       if (!outline) return
       const next = (from: number, by: 1 | -1) => stepFrom(outline, from, 'call', by)

@@ -5,7 +5,7 @@ import { useHidden } from './fetching/use-hidden.ts'
 import { usePieces } from './fetching/pieces.ts'
 import { useRepairs } from './fetching/repairs.ts'
 import { toolNames } from './kinds.ts'
-import { firstOf } from './markers.ts'
+import { firstOf, openingMarker } from './markers.ts'
 import { type Paths, paths } from './path.ts'
 import { isInPane, type MarkerItem, type OpenSection, type HistoryRow, rowsOf } from './rows.ts'
 import type { EffectiveResponse, OutlineResponse } from '../source/answers.ts'
@@ -65,10 +65,13 @@ export const useRows = (source: ApiSource, id: string, sight: Sight): PositionVi
     () => (value?.items ?? []).flatMap((item) => (item.kind === 'message' ? [] : [item])),
     [value],
   )
+  // The story of the selected marker says more.
+  const opening = view.at === undefined ? openingMarker(markers) : undefined
+  const told = source.isLive ? (view.sel ?? opening) : undefined
   const hidden = useHidden(
     source,
     id,
-    markers.map(({ position }) => position),
+    markers.flatMap(({ position }) => (position === told ? [] : [position])),
   )
   const hiddenCount = markers.reduce((sum, { messagesHidden }) => sum + messagesHidden, 0)
   return { rows, names, paths: own, markers, hidden, hiddenCount, opened, more }

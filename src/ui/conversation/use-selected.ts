@@ -72,6 +72,7 @@ const useBrought = (rows: readonly HistoryRow[], sel: number | undefined) => {
     brought,
     bring: (position: number | undefined): void => {
       wanted.current = position
+      if (position === undefined) held.current = { position: -1, until: 0 }
     },
     bringRow: (index: number): void => setBrought({ index, time: performance.now(), align: 'auto' }),
   }

@@ -22,7 +22,7 @@ export const stepFar = async (
     const next = by > 0 ? to + 1 : from - 1
     if (next < 0 || next > outline.last) return undefined
     // The overview shows which ranges contain no markers or rewinds; they are skipped.
-    const begin = kind === 'mark' && overview ? markedFrom(overview, next, by) : next
+    const begin = overview ? beginOf(overview, kind, next, by) : next
     if (begin === undefined) return undefined
     from = by > 0 ? begin : Math.max(0, begin - part)
     to = by > 0 ? Math.min(outline.last, begin + part) : begin
@@ -32,14 +32,17 @@ export const stepFar = async (
   }
 }
 
-/** Returns the nearest position, in the given direction, at which the overview reports markers or rewinds; undefined if it reports none. */
-const markedFrom = (
-  { first, markers, rewinds, last }: OverviewResponse,
+/** Returns the nearest position, in the given direction, at which the overview may have the kind; undefined if it has none. */
+const beginOf = (
+  { first, markers, rewinds, failed, last }: OverviewResponse,
+  kind: StepKind,
   position: number,
   by: 1 | -1,
 ): number | undefined => {
+  if (kind === 'turn' || kind === 'call') return position
   const ends = first.map((_, index) => (first[index + 1] ?? last + 1) - 1)
-  const isMarked = (index: number): boolean => (markers[index] ?? 0) + (rewinds[index] ?? 0) > 0
+  const columns = kind === 'error' ? [failed] : kind === 'marker' ? [markers] : [markers, rewinds]
+  const isMarked = (index: number): boolean => columns.some((column) => (column[index] ?? 0) > 0)
   if (by > 0) {
     const index = ends.findIndex((end, part_) => end >= position && isMarked(part_))
     return index < 0 ? undefined : Math.max(position, first[index] ?? 0)

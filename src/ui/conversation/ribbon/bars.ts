@@ -17,8 +17,10 @@ const inks: Readonly<Record<string, Ink>> = {
 /** Returns the colour for the letter of an event kind. */
 export const inkOf = (letter: string | undefined): Ink => inks[letter ?? ''] ?? 'ink-3'
 const isLow = (letter: string | undefined): boolean => ['K', 'E', '-'].includes(letter ?? '')
+/** Heights of the bars of messages, in CSS pixels, so that kinds differ without colour. */
+const heights: Readonly<Record<string, number>> = { u: 24, a: 20, c: 15, r: 10, s: 12 }
 /** Reports whether a bar is short under forced colours, where another kind has its colour. */
-const isShort = (letter: string | undefined): boolean => ['c', 'T', 'W', 'R'].includes(letter ?? '')
+const isShort = (letter: string | undefined): boolean => ['T', 'W', 'R'].includes(letter ?? '')
 
 /**
  * Returns the last position before the next rewind after `at`. Past events are drawn the same way from every position between `at` and
@@ -77,7 +79,7 @@ const drawBar = (
   const space = scale.step > 4 ? 1 : scale.step > 2.2 ? 0.5 : 0
   const wide = Math.min(widest, Math.max(1, scale.step - space))
   const tall = colours.isForced && isShort(letter) ? layout.bars / 2 : layout.bars
-  const full = letter === 'r' ? 14 : isLow(letter) ? 6 : tall
+  const full = heights[letter ?? ''] ?? (isLow(letter) ? 6 : tall)
   const height = isBelow ? Math.round(full * 0.5) : full
   const top = isBelow ? base + 3 : base - height
   context.fillRect(scale.x(position) + (scale.step - space - wide) / 2, top, wide, height)

@@ -3,6 +3,7 @@ import { Canvas, Times } from './canvas.tsx'
 import { drawCurve } from './curve.ts'
 import { drawBrackets, drawHits, drawRewinds, pastMarksKey } from './marks.ts'
 import { layout, type Picture } from './picture.ts'
+import { drawErrors, drawTimes } from './times.ts'
 
 interface DrawnProps extends Picture {
   readonly at: number
@@ -25,6 +26,7 @@ export const Drawn = ({ at, hits, ...picture }: DrawnProps) => {
           of: [...of, through],
           draw: (context) => {
             drawPast(context, picture, through)
+            drawErrors(context, picture, colours.error)
             drawCurve(context, picture, { through, colour: colours.ink, fill: 0.07 })
           },
         }}
@@ -32,6 +34,7 @@ export const Drawn = ({ at, hits, ...picture }: DrawnProps) => {
           of,
           draw: (context) => {
             drawFuture(context, picture)
+            drawErrors(context, picture, colours.future)
             drawCurve(context, picture, { through: Infinity, colour: colours['line-2'], fill: 0.1 })
           },
         }}
@@ -45,6 +48,7 @@ export const Drawn = ({ at, hits, ...picture }: DrawnProps) => {
           drawHits(context, picture, hits)
         }}
       />
+      <Canvas {...size} of={of} draw={(context) => drawTimes(context, picture)} />
       <i class="now" style={{ transform: `translateX(${Math.round(now) - 0.5}px)` }} />
     </>
   )

@@ -32,9 +32,14 @@ const Colours = ({ outline }: { readonly outline: OutlineResponse }) =>
           .filter((letter) => outline.kinds.includes(letter))
           .map((letter) => (
             <li key={letter} class={`tone-${tones[letter]}`}>
-              {kinds[letter]}
+              {kinds[letter]} <span class="figures">{number(outline.kinds.split(letter).length - 1)}</span>
             </li>
           ))}
+        {outline.failed.length > 0 && (
+          <li class="tone-error">
+            failed <span class="figures">{number(outline.failed.length)}</span>
+          </li>
+        )}
         {outline.rewinds.length > 0 && <li class="tone-abandoned">abandoned</li>}
       </ul>
     ),

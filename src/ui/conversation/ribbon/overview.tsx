@@ -5,7 +5,7 @@ import type { Colours } from './colours.ts'
 import type { Context } from './picture.ts'
 import { overviewAt, type Scale } from './scale.ts'
 
-const height = 30
+const height = 44
 /** Minimum width, in CSS pixels, of the frame around the part shown in the ribbon. */
 const least = 4
 
@@ -57,49 +57,57 @@ export const OverviewBand = ({ overview, at, last, scale, width, colours, onMove
   )
 }
 
-interface Inks {
-  readonly tokens: string
-  readonly alpha: number
-  readonly markers: string
-  readonly rewinds: string
-}
-const pastInks = ({ result, condensed, rewound }: Colours): Inks => ({
-  tokens: result,
-  alpha: 0.55,
+type Inks = Readonly<Record<'tokens' | 'markers' | 'rewinds' | 'failed', string>>
+const pastInks = ({ ink, condensed, rewound, error }: Colours): Inks => ({
+  tokens: ink,
   markers: condensed,
   rewinds: rewound,
+  failed: error,
 })
-const futureInks = ({ future: line }: Colours): Inks => ({
+const futureInks = ({ 'line-2': line }: Colours): Inks => ({
   tokens: line,
-  alpha: 0.6,
   markers: line,
   rewinds: line,
+  failed: line,
 })
 
-/** Draws the tokens of each bucket of the overview, with ticks for markers and rewinds. */
+/** Height of the lanes for markers, rewinds and errors, above the curve. */
+const lane = 5
+
+/**
+ * Draws the tokens of each bucket of the overview as a curve of the most and a fill from the least, and lanes for markers, rewinds and
+ * errors: the more of them in a bucket, the higher its tick.
+ */
 const drawParts = (
   context: Context,
-  { first, min, max, markers, rewinds }: OverviewResponse,
+  { first, min, max, markers, rewinds, failed }: OverviewResponse,
   width: number,
   inks: Inks,
 ): void => {
   const most = max.reduce((one, other) => Math.max(one, other), 1)
   const step = width / Math.max(1, first.length)
-  const y = (tokens: number): number => height - 2 - (tokens / most) * (height - 10)
-  for (const [index, top] of max.entries()) {
+  const top = 3 * lane + 1
+  const y = (tokens: number): number => height - 1 - (tokens / most) * (height - top - 2)
+  const lanes = [markers, rewinds, failed].map((counts, index) => ({
+    counts,
+    most: counts.reduce((one, other) => Math.max(one, other), 1),
+    bottom: (index + 1) * lane,
+    ink: [inks.markers, inks.rewinds, inks.failed][index] ?? inks.tokens,
+  }))
+  for (const [index, tokens] of max.entries()) {
     const x = index * step
     const wide = Math.max(1, step)
     context.fillStyle = inks.tokens
-    context.globalAlpha = inks.alpha
-    context.fillRect(x, y(top), wide, Math.max(1, y(min[index] ?? top) - y(top)))
+    context.globalAlpha = 0.18
+    context.fillRect(x, y(tokens), wide, Math.max(1, y(min[index] ?? tokens) - y(tokens)))
     context.globalAlpha = 1
-    if ((markers[index] ?? 0) > 0) {
-      context.fillStyle = inks.markers
-      context.fillRect(x, 0, wide, 4)
-    }
-    if ((rewinds[index] ?? 0) > 0) {
-      context.fillStyle = inks.rewinds
-      context.fillRect(x, 4, wide, 3)
+    context.fillRect(x, y(tokens), wide, 1)
+    for (const { counts, most: peak, bottom, ink } of lanes) {
+      const share = (counts[index] ?? 0) / peak
+      if (share === 0) continue
+      const tall = Math.max(1.5, share * (lane - 1))
+      context.fillStyle = ink
+      context.fillRect(x, bottom - tall, wide, tall)
     }
   }
 }

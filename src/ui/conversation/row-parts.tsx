@@ -1,0 +1,168 @@
+import type { HiddenByMarker } from '../../core.ts'
+import type { Acts } from '../acts/use-acts.tsx'
+import type { ComponentChildren } from 'preact'
+import { Blocks } from '../blocks/blocks.tsx'
+import type { ApiSource } from '../source/source.ts'
+import { hrefs, type ConversationViewState } from '../url.ts'
+import { brief, clock, duration, erasedText, size } from '../words.ts'
+import { describe, lengthOf } from './kinds.ts'
+import type { HistoryRow } from './rows.ts'
+import type { ClippedItem, MarkerStoryResponse, OutlineResponse, ShownEntry } from '../source/answers.ts'
+
+export interface RowContext {
+  readonly source: ApiSource
+  readonly conversation: string
+  readonly view: ConversationViewState
+  readonly at: number
+  readonly names: ReadonlyMap<string, string>
+  readonly hidden: ReadonlyMap<number, HiddenByMarker>
+  readonly toggle: (position: number) => void
+  readonly more: (group: number) => void
+  /** Positions of the messages that are fully expanded. */
+  readonly whole: ReadonlySet<number>
+  readonly outline: OutlineResponse | undefined
+  /** Story of the selected marker; undefined until it arrives, and without a selected marker. */
+  readonly story: MarkerStoryResponse | undefined
+  /** Selects the event at a position and scrolls to it, wherever it is hidden. */
+  readonly reveal: (position: number) => void
+  /** Actions of the selected marker. */
+  readonly acts: Pick<Acts, 'off' | 'restore' | 'forkAt'>
+}
+
+export const At = ({ around, position }: { readonly around: RowContext; readonly position: number }) => (
+  <a
+    class="at"
+    href={hrefs.conversation(around.conversation, { ...around.view, at: position, sel: undefined })}
+    title={`go to position ${position}`}
+    tabIndex={-1}
+  >
+    <bdi>{position}</bdi>
+    {timeOf(around, position)}
+  </a>
+)
+
+/** Shows the time of a message below its position; results are shown with the time that they took. */
+const timeOf = ({ outline }: RowContext, position: number): ComponentChildren => {
+  const index = position - (outline?.from ?? 0)
+  const time = outline?.times[index]
+  return time !== undefined && 'uacs'.includes(outline?.kinds[index] ?? '-') ? (
+    <small aria-hidden="true">{clock(time)}</small>
+  ) : null
+}
+
+interface BodyProps {
+  readonly around: RowContext
+  readonly item: ClippedItem | ShownEntry
+  readonly state?: ComponentChildren
+}
+
+/** Shows when the content of an item was erased, if it was. */
+export const Erased = ({ item: { erased } }: Pick<BodyProps, 'item'>) =>
+  erased === undefined ? null : <span class="state">{erasedText(erased)}</span>
+
+/** Shows an item: its kind, tools, status, length and content. */
+export const Message = ({ around, item, state }: BodyProps) => {
+  const { tone, words, tools } = describe(item, around.names)
+  return (
+    <>
+      <p class={`what tone-${tone}`}>
+        <span class="kind">{words}</span> {tools !== '' && <b>{tools}</b>}
+        {state !== undefined && <span class="state">{state}</span>}
+        <Erased item={item} />
+        <span class={isFailed(item) ? 'size figures failed' : 'size figures'}>
+          {outcomeOf(around, item, tone).join(' · ')}
+        </span>
+      </p>
+      <Said around={around} item={item} />
+    </>
+  )
+}
+
+/** Returns what is known of a message beside its content: whether a result failed, its size, the context and the time that it took. */
+const outcomeOf = (
+  { outline }: RowContext,
+  item: ClippedItem | ShownEntry,
+  tone: string,
+): readonly string[] => {
+  const index = item.position - (outline?.from ?? 0)
+  const [before, now] = [outline?.times[index - 1], outline?.times[index]]
+  const took = before === undefined || now === undefined ? 0 : now - before
+  const tokens = outline?.tokens[index]
+  return [
+    ...(tone === 'result' && isFailed(item) ? ['✕ error'] : []),
+    size(lengthOf(item)),
+    ...(tokens !== undefined && tone !== 'result' && tone !== 'user' ? [`context ${brief(tokens)}`] : []),
+    ...(took > 0 && tone !== 'user' ? [duration(took)] : []),
+  ]
+}
+
+const isFailed = (item: ClippedItem | ShownEntry): boolean =>
+  item.kind === 'message' &&
+  item.content.some((block) => block.type === 'tool_result' && block['is_error'] === true)
+
+export const Said = ({ around, item }: BodyProps) => {
+  const { source, conversation, view, whole } = around
+  if (item.kind === 'truncation')
+    return item.reason === undefined ? null : <p class="reason">{item.reason}</p>
+  const content = item.kind === 'message' ? item.content : item.messages.flatMap((message) => message.content)
+  const of = { conversation, position: item.position }
+  const fields = fieldsOf(item)
+  return (
+    <>
+      {(content.length > 0 || fields.length === 0) && (
+        <Blocks
+          {...{ source, of, content }}
+          cuts={item.cuts}
+          text={view.text}
+          isOpen={whole.has(item.position)}
+        />
+      )}
+      {fields.map(([name, value], index) => (
+        <p class="reason" key={index}>
+          <code>{name}</code> {JSON.stringify(value)}
+        </p>
+      ))}
+    </>
+  )
+}
+
+/** Returns the fields of the messages that only their API or program knows. */
+const fieldsOf = (item: Exclude<BodyProps['item'], { readonly kind: 'truncation' }>) =>
+  item.kind === 'message'
+    ? Object.entries(item.fields ?? {})
+    : item.messages.flatMap(({ role: _role, content: _content, ...fields }) => Object.entries(fields))
+
+const methods: Readonly<Record<string, string>> = {
+  model: 'by the model',
+  provider: 'by the provider',
+  client: 'by the client',
+  manual: 'by hand',
+}
+
+export type GroupRow = Extract<HistoryRow, { readonly kind: 'group' }>
+
+/** Shows the summary or truncation note that replaces hidden messages. */
+export const InPlace = ({
+  around,
+  item,
+}: {
+  readonly around: RowContext
+  readonly item: GroupRow['item']
+}) => (
+  <div class={`in-place tone-${item.kind === 'summary' ? 'condensed' : 'truncated'}`}>
+    <p class="what">
+      <span class="kind">{item.kind === 'summary' ? 'summary' : 'truncated'}</span>{' '}
+      {item.kind === 'summary' && <span class="faint">{methods[item.method]}</span>}
+      <Erased item={item} />
+    </p>
+    {item.kind === 'summary' ? (
+      <Said around={around} item={item} />
+    ) : (
+      <p class="nothing">
+        {item.reason === undefined
+          ? 'Nothing is shown in its place.'
+          : `Nothing is shown in its place: ${item.reason}`}
+      </p>
+    )}
+  </div>
+)
