@@ -70,6 +70,22 @@ export const ago = (time: number | string, now: number): string => {
   return step ? `${Math.floor(seconds / step[1])} ${step[2]} ago` : dayOf(new Date(time))
 }
 
+const weekday = new Intl.DateTimeFormat('en-GB', { weekday: 'short' })
+const dayAndMonth = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
+
+/** Formats the time of the last activity, the shorter the newer: `now`, `3 min ago`, `14:05`, `Fri 18:40`, `4 May`, `4 May 2025`. */
+export const lastActive = (time: string, now: number): string => {
+  const [date, today] = [new Date(time), new Date(now)]
+  const minutes = Math.floor((now - date.getTime()) / 60_000)
+  if (minutes < 1) return 'now'
+  if (minutes < 60) return `${minutes} min ago`
+  const at = clock(time).slice(0, 5)
+  if (dayOf(date) === dayOf(today)) return at
+  if (minutes < 6 * 24 * 60) return `${weekday.format(date)} ${at}`
+  const day = dayAndMonth.format(date)
+  return date.getFullYear() === today.getFullYear() ? day : `${day} ${date.getFullYear()}`
+}
+
 /** Formats a duration in milliseconds: `240 ms`, `4.2 s`, `3 min 5 s`, `2 h 4 min`. */
 export const duration = (ms: number): string => {
   if (ms < 1_000) return `${Math.round(ms)} ms`

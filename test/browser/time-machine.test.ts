@@ -188,7 +188,7 @@ describe.skipIf(noBrowser !== '')(`the time machine${noBrowser}`, () => {
     ])
     const { page, shows } = await looking(scene, '/c/talk')
     await shows(1)
-    await page.getByRole('button', { name: '● live' }).waitFor()
+    await page.getByRole('button', { name: 'live' }).waitFor()
     await chat.append({ role: 'user', content: 'Three.' })
     await page.getByText('Three.').waitFor()
     await shows(2)

@@ -3,7 +3,7 @@ import { sessionNumber } from '../acts/session.ts'
 import { apiPathOf } from '../../server/client/api-path.ts'
 import type { ConversationListRow } from '../source/answers.ts'
 import type { ApiSource } from '../source/source.ts'
-import type { ConversationStatus } from './status.tsx'
+import type { ConversationStatus } from './statuses.ts'
 
 // Facts about the conversation that the page shows: its title, state and figures, for the head of all its pages.
 
