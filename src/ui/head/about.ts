@@ -1,25 +1,14 @@
 import { useEffect, useState } from 'preact/hooks'
 import { sessionNumber } from '../acts/session.ts'
-import { apiPathOf } from '../../server/client/api-path.ts'
 import type { ConversationListRow } from '../source/answers.ts'
 import type { ApiSource } from '../source/source.ts'
-import type { ConversationStatus } from './statuses.ts'
+import { apiOf } from '../url.ts'
 
 // Facts about the conversation that the page shows: its title, state and figures, for the head of all its pages.
 
 export type ConversationAbout = ConversationListRow & {
-  readonly status?: ConversationStatus
-  readonly model?: string
-  readonly cost?: number
-  readonly errors?: number
   /** Position of the first error. */
-  readonly firstError?: number
-  /** Time of the first event, in ISO 8601. */
-  readonly begun?: string
-  /** True if the last reply reports its tokens; otherwise, `tokens` is an estimate. */
-  readonly isMeasured?: boolean
-  /** Tokens of what is sent with each request and not recorded: the system prompt and the tools of imported sessions. */
-  readonly unrecorded?: number
+  readonly firstError?: number | undefined
 }
 
 /** Facts that were learned last, kept so that the next page of the same conversation shows them at once. */
@@ -56,11 +45,8 @@ export const useAbout = (
     if (!isAsked) return undefined
     const asking = new AbortController()
     const ask = async (): Promise<void> => {
-      const path = apiPathOf('/conversations', {}, { beginning: id, order: 'id', limit: 1 })
-      const { items } = await source.get(path, { signal: asking.signal })
-      const found = items.find((item) => item.id === id)
-      if (found) tellAbout(found)
-      setMissing(!found)
+      tellAbout(await source.get(apiOf(id, '/about'), { signal: asking.signal }))
+      setMissing(false)
     }
     ask().catch(() => asking.signal.aborted || setMissing(true))
     return () => asking.abort()

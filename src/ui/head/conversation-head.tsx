@@ -73,7 +73,12 @@ const Facts = ({ id, about }: { readonly id: string; readonly about: Conversatio
   <div class="head-facts figures">
     {about?.status !== undefined && <StatusWord status={about.status} />}
     {about?.model !== undefined && <span title={about.model}>{shortModel(about.model)}</span>}
-    {about?.cost !== undefined && <b>{dollars(about.cost)}</b>}
+    {about?.cost !== undefined && (
+      <span title={about.isCostPartial ? 'The usage or the price of some calls is not known' : undefined}>
+        {about.isCostPartial && 'at least '}
+        <b>{dollars(about.cost)}</b>
+      </span>
+    )}
     {about?.tokens !== undefined && <Tokens about={about} />}
     {about?.begun !== undefined && (
       <span class="less" title={`${moment(about.begun)} – ${moment(about.updated)}`}>
@@ -93,14 +98,10 @@ const Facts = ({ id, about }: { readonly id: string; readonly about: Conversatio
   </div>
 )
 
-const Tokens = ({ about: { tokens = 0, isMeasured, unrecorded } }: { readonly about: ConversationAbout }) => (
+const Tokens = ({ about: { tokens = 0 } }: { readonly about: ConversationAbout }) => (
   <span>
-    {isMeasured !== true && 'about '}
     <b>{brief(tokens)}</b>
     <span class="less"> tokens in context</span>
-    {unrecorded !== undefined && unrecorded > 0 && (
-      <span class="less">{`, + ${brief(unrecorded)} not recorded (system, tools)`}</span>
-    )}
   </span>
 )
 

@@ -1,4 +1,5 @@
 import { Glyph, type GlyphName } from '../head/glyphs.tsx'
+import { tellAbout } from '../head/about.ts'
 import { StatusWord } from '../head/status.tsx'
 import { hrefs } from '../url.ts'
 import { brief, count, lastActive, moment, number, shortId, shortModel } from '../words.ts'
@@ -39,7 +40,7 @@ export const ConversationRow = ({ row, top, place, now, liveAt }: ConversationRo
         {status !== undefined && <StatusWord status={status} />}
       </span>
       <span role="cell" class="of-title" style={{ '--depth': String(Math.min(depth, deepest)) }}>
-        <a class="listed-link" href={hrefs.conversation(id)}>
+        <a class="listed-link" href={hrefs.conversation(id)} onClick={() => tellAbout(overview)}>
           <span class="title" dir="auto">
             {depth > 0 && <Glyph name={has.includes('forked') ? 'fork' : 'subagent'} class="is-idle" />}
             {isLive && (
