@@ -258,7 +258,7 @@ describe.skipIf(noBrowser !== '')(`a page${noBrowser}`, () => {
     await scene.store.conversation('talk').append({ role: 'user', content: 'Hello there.' })
     const { page } = await looking(scene, '/')
     await page.getByLabel('search text, paths, tools, ids').fill('hello')
-    await page.locator('select').filter({ hasText: 'condensed' }).selectOption('condensed')
+    await page.getByRole('link', { name: 'Condensed' }).click()
     const asked = (): string[] => [...new URL(page.url()).searchParams].map((pair) => pair.join('='))
     await expect.poll(asked).toEqual(['q=hello', 'has=condensed'])
   })
@@ -396,7 +396,7 @@ describe.skipIf(noBrowser !== '')(`a page${noBrowser}`, () => {
 
   test('says of listed receipts that they are there, not that they are right', async () => {
     const { page } = await looking(await servedSample(), '/')
-    await page.getByText('21 reply receipts').waitFor()
+    await page.getByTitle('21 reply receipts').waitFor()
     expect(await page.getByRole('main').textContent()).not.toContain('✓')
   })
 

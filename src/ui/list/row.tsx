@@ -27,7 +27,7 @@ const marks = ['condensed', 'truncated', 'rewound', 'restored'] as const satisfi
 export const ConversationRow = ({ row, top, place, now, liveAt }: ConversationRowProps) => {
   const { overview, depth } = row
   const { id, title, tokens, curve, calls, has = [], updated, problem } = overview
-  const { status, errors, cost, isCostPartial, model } = overview
+  const { parent, status, errors, cost, isCostPartial, model } = overview
   const isLive = liveAt !== undefined && now - liveAt < liveFor
   return (
     <div
@@ -42,7 +42,7 @@ export const ConversationRow = ({ row, top, place, now, liveAt }: ConversationRo
       <span role="cell" class="of-title" style={{ '--depth': String(Math.min(depth, deepest)) }}>
         <a class="listed-link" href={hrefs.conversation(id)} onClick={() => tellAbout(overview)}>
           <span class="title" dir="auto">
-            {depth > 0 && <Glyph name={has.includes('forked') ? 'fork' : 'subagent'} class="is-idle" />}
+            {depth > 0 && <Glyph name={relationOf(overview)} class="is-idle" />}
             {isLive && (
               <span class="live-dot" title="new events are arriving">
                 ●<span class="sr-only"> live </span>
@@ -54,7 +54,7 @@ export const ConversationRow = ({ row, top, place, now, liveAt }: ConversationRo
             <code title={id}>
               <bdi>{shortId(id)}</bdi>
             </code>
-            {depth > 0 && ` · ${has.includes('forked') ? 'fork' : 'subagent'}`}
+            {parent !== undefined && ` · ${relationOf(overview)}${depth > 0 ? '' : ` of ${shortId(parent)}`}`}
             <span class="note">{noteOf(overview)}</span>
             {problem !== undefined && <b class="problem"> {problem}</b>}
           </span>
@@ -108,6 +108,9 @@ const Nothing = () => (
     –
   </span>
 )
+
+/** Says what a conversation is to its parent. */
+const relationOf = ({ has = [] }: ListRow['overview']) => (has.includes('forked') ? 'fork' : 'subagent')
 
 /** Says what a conversation waits for. */
 const noteOf = ({ waitsFor = [], status }: ListRow['overview']): string => {
