@@ -25,17 +25,12 @@ const knownOf = (id: string): ConversationAbout | undefined =>
   known?.about.id === id && known.session === sessionNumber() ? known.about : undefined
 
 /**
- * Returns the facts about a conversation, and draws again when they change.
+ * Returns the facts about a conversation, and draws again when they change; undefined until they are known.
  *
  * @param isAsked true to request them; false if another part of the page does so (`tellAbout`)
  */
-export const useAbout = (
-  source: ApiSource,
-  id: string,
-  isAsked: boolean,
-): { readonly about: ConversationAbout | undefined; readonly isMissing: boolean } => {
+export const useAbout = (source: ApiSource, id: string, isAsked: boolean): ConversationAbout | undefined => {
   const [, draw] = useState(0)
-  const [isMissing, setMissing] = useState(false)
   useEffect(() => {
     const listener = (): void => draw((before) => before + 1)
     listeners.add(listener)
@@ -46,10 +41,10 @@ export const useAbout = (
     const asking = new AbortController()
     const ask = async (): Promise<void> => {
       tellAbout(await source.get(apiOf(id, '/about'), { signal: asking.signal }))
-      setMissing(false)
     }
-    ask().catch(() => asking.signal.aborted || setMissing(true))
+    // Without them, the head shows the id; the page below says what went wrong.
+    ask().catch(() => undefined)
     return () => asking.abort()
   }, [source, id, isAsked])
-  return { about: knownOf(id), isMissing }
+  return knownOf(id)
 }

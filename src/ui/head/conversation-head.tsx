@@ -20,15 +20,15 @@ interface ConversationHeadProps {
 
 /** Shows which conversation this is: its title, state and figures, and the tabs of its pages. */
 export const ConversationHead = ({ source, id, path }: ConversationHeadProps) => {
-  const { about, isMissing } = useAbout(source, id, !isAboutTold(path))
+  const about = useAbout(source, id, !isAboutTold(path))
   const [renamed, setRenamed] = useState<string>()
   const [isRenaming, setRenaming] = useState(false)
-  const title = (renamed ?? about?.title ?? '').trim() || (about || isMissing ? id : '')
-  useTitle(title === '' ? id : `${title}${titleOfPage(path)}`)
+  const title = (renamed ?? about?.title ?? '').trim() || id
+  useTitle(`${title}${titleOfPage(path)}`)
   // Until the first response, the user's rights are not known.
   const mayRename = about !== undefined && offBecause(source.isLive, source.access()) === undefined
   return (
-    <div class="conversation-head" aria-busy={about === undefined && !isMissing}>
+    <div class="conversation-head" aria-busy={about === undefined}>
       <div class="title-line">
         {isRenaming ? (
           <Rename
