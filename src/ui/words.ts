@@ -95,6 +95,16 @@ export const duration = (ms: number): string => {
   return `${Math.floor(seconds / 3_600)} h ${Math.floor((seconds % 3_600) / 60)} min`
 }
 
+/** Formats a duration in milliseconds for a column: `240 ms`, `7.3 s`, `73 s`, `16 min`, `3.4 h`, `172 d`. */
+export const shortDuration = (ms: number): string => {
+  if (ms < 1_000) return `${Math.round(ms)} ms`
+  const seconds = ms / 1_000
+  if (seconds < 59.95) return `${seconds.toFixed(1)} s`
+  if (seconds < 120) return `${Math.round(seconds)} s`
+  if (seconds < 7_200) return `${Math.round(seconds / 60)} min`
+  return seconds < 172_800 ? `${(seconds / 3_600).toFixed(1)} h` : `${Math.round(seconds / 86_400)} d`
+}
+
 const uuid = /\b[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}\b/gi
 /** Shortens an id: each UUID in it to its first eight digits; another id only if it is very long. */
 export const shortId = (id: string): string => {

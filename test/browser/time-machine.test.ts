@@ -20,7 +20,7 @@ describe.skipIf(noBrowser !== '')(`the time machine${noBrowser}`, () => {
     expect(await row(last).textContent()).toContain('I ask to publish 1.4.0')
     await page.getByRole('button', { name: 'live' }).waitFor()
     // What waits takes room of the rows, and does not cover the last one.
-    await page.getByRole('button', { name: 'Approve …' }).waitFor()
+    await page.getByRole('button', { name: 'Approve…' }).waitFor()
     const rows = page.locator('.rows')
     const isCovered = async (): Promise<boolean> => {
       const [whole, end] = [await rows.boundingBox(), await row(last).boundingBox()]
