@@ -83,13 +83,26 @@ export const ConversationRow = ({ row, top, place, now, liveAt }: ConversationRo
         class="figures of-cost"
         title={isCostPartial ? 'The usage or the price of some calls is not known' : undefined}
       >
-        {cost === undefined ? <Nothing /> : `${isCostPartial ? '≥ ' : ''}${cost.toFixed(2)}`}
+        {cost === undefined ? (
+          <Nothing />
+        ) : (
+          <a href={hrefs.tokens(id)} aria-label={`cost ${cost.toFixed(2)} dollars`}>
+            {isCostPartial ? '≥ ' : ''}
+            {cost.toFixed(2)}
+          </a>
+        )}
       </span>
       <span role="cell" class="figures of-errors">
         {errors ? <span class="is-failed">{number(errors)}</span> : <Nothing />}
       </span>
       <span role="cell" class="figures of-calls" title={calls ? count(calls, 'reply receipt') : undefined}>
-        {calls ? number(calls) : <Nothing />}
+        {calls ? (
+          <a href={hrefs.calls(id)} aria-label={count(calls, 'call')}>
+            {number(calls)}
+          </a>
+        ) : (
+          <Nothing />
+        )}
       </span>
       <span role="cell" class="of-model" title={model}>
         {model === undefined ? '' : shortModel(model)}
