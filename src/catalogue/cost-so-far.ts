@@ -5,7 +5,8 @@ import {
   joinedCalls,
   type PaidCall,
 } from '../agent/context/tokens/paid-call.ts'
-import { inputOf, isSameReply } from '../agent/context/tokens/usage.ts'
+import { inputOf } from '../agent/context/tokens/usage.ts'
+import { isSameReply } from '../agent/models/usage.ts'
 import { totalsOf } from '../agent/context/tokens/usage-totals.ts'
 import { prices } from '../agent/models/prices.ts'
 import { beginsTurn } from '../commands/state.ts'

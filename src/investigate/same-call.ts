@@ -1,7 +1,7 @@
 import { hash, randomUUID } from 'node:crypto'
 import { beginsTurn } from '../commands/state.ts'
 import { isImported } from '../agent/context/tokens/paid-call.ts'
-import { isSameReply } from '../agent/context/tokens/usage.ts'
+import { isSameReply } from '../agent/models/usage.ts'
 import { contentOf, type ConversationEvent, type Message } from '../events/events.ts'
 
 // The same call may be in several conversations: programs begin a new file with the content of another, and an import may store a reply

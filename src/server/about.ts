@@ -1,10 +1,15 @@
 import type { Store } from '../index.ts'
 
-/** Returns the row that the list has of one conversation; undefined until it is indexed. */
+/** Events that are looked through for the first error. Later ones are found on the page. */
+const lookedThrough = 20_000
+
+/** Returns what the list says of one conversation, and the position of its first error. Fields that are not indexed yet are absent. */
 export const aboutConversation = async (store: Store, id: string) => {
-  const { items } = await store.catalogue.find({ beginning: id, order: 'id', limit: 1 })
-  const [found] = items
-  if (found?.id !== id) return undefined
-  for await (const info of store.conversations({ ids: [id] })) return { ...found, ...info }
-  return undefined
+  const facts = await store.catalogue.about(id)
+  const about = { ...facts, title: '', events: facts.last + 1, updated: '' }
+  for await (const info of store.conversations({ ids: [id] })) Object.assign(about, info)
+  if (!facts.errors) return about
+  const { failed } = await store.catalogue.outline(id, { from: 0, to: lookedThrough })
+  const [firstError] = failed
+  return { ...about, ...(firstError !== undefined && { firstError }) }
 }

@@ -6,12 +6,14 @@ import {
   type ReceiptFinding,
   type Store,
 } from '../index.ts'
+import { positionsOf } from '../agent/receipts/message-positions.ts'
 import { callOutOfRange } from '../agent/receipts/errors.ts'
 import { requestToday } from '../agent/receipts/remade.ts'
 import { bodySent } from '../agent/receipts/sent-call.ts'
 import { toError } from '../result/typed-error.ts'
-import { costOf, lacksOf, priceOf, prices } from '../agent/models/prices.ts'
+import { costOf, type CostParts, costPartsOf, lacksOf, priceOf, prices } from '../agent/models/prices.ts'
 import { countsIn } from '../agent/models/usage.ts'
+import type { Effective } from '../projections/effective.ts'
 import { rendering } from '../projections/render/renderer.ts'
 import { inBreaths } from '../store/breath.ts'
 import { readView } from './bounded.ts'
@@ -32,16 +34,29 @@ export interface CalledRequest extends Partial<ModelCall> {
   readonly state: ReceiptState
   readonly finding?: Omit<ReceiptFinding, 'call' | 'position'> | undefined
   readonly request: ModelRequest
+  /** Positions of the events that each message of the request, or of its body, comes from. */
+  readonly positions: readonly (readonly number[])[]
   /** Body of the request as it was sent, in JSON. */
   readonly json: string
   readonly [more: string]: unknown
 }
 
 /** Returns the cost of a reply at list prices, in US dollars, or undefined if the price or the tokens are unknown. */
-export const usdOf = ({ model, usage }: Origin = {}): number | undefined => {
+export const usdOf = (origin: Origin = {}): number | undefined => {
+  const priced = pricedOf(origin)
+  return priced && costOf(priced.counts, priced.price)
+}
+
+/** Returns the cost of a reply by kind of token, in US dollars, or undefined if the price or the tokens are unknown. */
+export const costsOf = (origin: Origin = {}): CostParts | undefined => {
+  const priced = pricedOf(origin)
+  return priced && costPartsOf(priced.counts, priced.price)
+}
+
+const pricedOf = ({ model, usage }: Origin) => {
   const price = model === undefined || usage === undefined ? undefined : priceOf(prices, model)
   const counts = countsIn(usage)
-  return price && lacksOf(counts, model).length === 0 ? costOf(counts, price) : undefined
+  return price && lacksOf(counts, model).length === 0 ? { price, counts } : undefined
 }
 
 /**
@@ -81,10 +96,10 @@ export const rebuildRequest = async (
     if (pending) return { number, ...pending }
     throw toError(callOutOfRange(id, number, number - 1))
   }
-  if (call) await readView(chat, call.receipt.position, `request ${id} --call ${number}`)
+  const now = call && (await readView(chat, call.receipt.position, `request ${id} --call ${number}`))
   const sent = await chat.sent(call ?? number)
   const state = sent.isSame ? 'verified' : sent.finding?.kind === 'erased' ? 'erased' : 'differs'
-  return { ...sent, state, json: bodySent(sent) }
+  return { ...sent, state, positions: positionsIn(sent, now), json: bodySent(sent) }
 }
 
 /** Rebuilds the request for a reply without a receipt, as it would be made today from the history before the reply. */
@@ -115,5 +130,17 @@ const awaited = async (chat: Conversation): Promise<CalledRequest | undefined> =
 const requestAt = async (chat: Conversation, at: number, model?: string) => {
   const now = await readView(chat, at, `request ${chat.id} --at ${at}`)
   const request = requestToday(now, await inBreaths(rendering(now, {})), model)
-  return { request, json: bodySent({ request }) }
+  return { request, positions: positionsIn({ request }, now), json: bodySent({ request }) }
+}
+
+/** Returns the positions of the events that each message comes from. */
+const positionsIn = (
+  {
+    request,
+    body,
+  }: Pick<CalledRequest, 'request'> & { readonly body?: { readonly [field: string]: unknown } },
+  now: Effective | undefined,
+): CalledRequest['positions'] => {
+  const messages = Array.isArray(body?.['messages']) ? body['messages'] : request.messages
+  return positionsOf(messages, now?.items ?? [])
 }

@@ -1,4 +1,6 @@
 import './header.css'
+import { useEffect, useState } from 'preact/hooks'
+import { apiPathOf } from '../server/client/api-path.ts'
 import { ConversationHead } from './head/conversation-head.tsx'
 import { Glyph } from './head/glyphs.tsx'
 import { HeaderSlot } from './head/in-header.tsx'
@@ -7,6 +9,7 @@ import { closeSheet, openSheet, Sheet } from './sheet.tsx'
 import type { ApiSource } from './source/source.ts'
 import { conversationIn, hrefs } from './url.ts'
 import { perform } from './use-keys.ts'
+import { number } from './words.ts'
 
 interface HeaderProps {
   readonly source: ApiSource
@@ -22,7 +25,7 @@ export const Header = ({ source, path }: HeaderProps) => {
         <a class="brand" href={hrefs.list}>
           <Mark /> Palimpsest
         </a>
-        {source.isLive && <StoreLinks path={path} />}
+        {source.isLive && <StoreLinks source={source} path={path} />}
         <span class="spacer" />
         <button
           type="button"
@@ -61,15 +64,36 @@ const links = [
   [hrefs.audit(), 'Audit'],
 ] as const
 
-const StoreLinks = ({ path }: { readonly path: string }) => (
-  <nav aria-label="Store">
-    {links.map(([href, name]) => (
-      <a key={href} href={href} aria-current={href === path ? 'page' : undefined} onClick={closeSheet}>
-        {name}
-      </a>
-    ))}
-  </nav>
-)
+/** Number of workers when it was last asked for. */
+let workersThen = 0
+
+const StoreLinks = ({ source, path }: HeaderProps) => {
+  const [workers, setWorkers] = useState(workersThen)
+  // A conversation's first view asks for as little as possible.
+  const isAsked = conversationIn(path) === undefined
+  useEffect(() => {
+    if (!isAsked) return undefined
+    const asking = new AbortController()
+    source.get(apiPathOf('/workers'), { signal: asking.signal }).then(
+      ({ items }) => {
+        workersThen = items.length
+        setWorkers(workersThen)
+      },
+      () => undefined,
+    )
+    return () => asking.abort()
+  }, [source, isAsked])
+  return (
+    <nav aria-label="Store">
+      {links.map(([href, name]) => (
+        <a key={href} href={href} aria-current={href === path ? 'page' : undefined} onClick={closeSheet}>
+          {name}
+          {href === hrefs.workers && workers > 0 && <span class="figures"> {number(workers)}</span>}
+        </a>
+      ))}
+    </nav>
+  )
+}
 
 /** Shows on a phone what the head of the page has no room for. */
 const Menu = ({ source, path }: HeaderProps) => {
@@ -80,7 +104,7 @@ const Menu = ({ source, path }: HeaderProps) => {
   }
   return (
     <Sheet title="Menu" class="menu-sheet">
-      {source.isLive && <StoreLinks path={path} />}
+      {source.isLive && <StoreLinks source={source} path={path} />}
       <button type="button" onClick={then(() => perform('palette'))}>
         Search or do anything
       </button>

@@ -21,6 +21,7 @@ const routes: readonly Route[] = [
     path: '/c/:id/bisect/:bisection',
     load: async () => (await import('./investigate/bisect.tsx')).BisectionPage,
   },
+  { path: '/c/:id/calls', load: async () => (await import('./calls/page.tsx')).CallsPage },
   { path: '/c/:id/calls/:call', load: async () => (await import('./request/page.tsx')).CallPage },
 ]
 

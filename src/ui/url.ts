@@ -98,6 +98,15 @@ export const hrefs = {
   diff: (id: string, from: number, to: number): string =>
     `/c/${encodeURIComponent(id)}/diff${queryOf({ from, to })}`,
   /**
+   * Returns the address of the table of model calls.
+   *
+   * @param view first position to list, and the open turns and calls (calls/open.ts)
+   */
+  calls: (
+    id: string,
+    { from, open }: { readonly from?: number | undefined; readonly open?: string } = {},
+  ): string => `/c/${encodeURIComponent(id)}/calls${queryOf({ from, open })}`,
+  /**
    * Returns the address of a model call's request.
    *
    * @param call number of the call, or `p` and the position of a reply without a receipt

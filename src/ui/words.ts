@@ -70,6 +70,22 @@ export const ago = (time: number | string, now: number): string => {
   return step ? `${Math.floor(seconds / step[1])} ${step[2]} ago` : dayOf(new Date(time))
 }
 
+const weekday = new Intl.DateTimeFormat('en-GB', { weekday: 'short' })
+const dayAndMonth = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
+
+/** Formats the time of the last activity, the shorter the newer: `now`, `3 min ago`, `14:05`, `Fri 18:40`, `4 May`, `4 May 2025`. */
+export const lastActive = (time: string, now: number): string => {
+  const [date, today] = [new Date(time), new Date(now)]
+  const minutes = Math.floor((now - date.getTime()) / 60_000)
+  if (minutes < 1) return 'now'
+  if (minutes < 60) return `${minutes} min ago`
+  const at = clock(time).slice(0, 5)
+  if (dayOf(date) === dayOf(today)) return at
+  if (minutes < 6 * 24 * 60) return `${weekday.format(date)} ${at}`
+  const day = dayAndMonth.format(date)
+  return date.getFullYear() === today.getFullYear() ? day : `${day} ${date.getFullYear()}`
+}
+
 /** Formats a duration in milliseconds: `240 ms`, `4.2 s`, `3 min 5 s`, `2 h 4 min`. */
 export const duration = (ms: number): string => {
   if (ms < 1_000) return `${Math.round(ms)} ms`
@@ -79,10 +95,22 @@ export const duration = (ms: number): string => {
   return `${Math.floor(seconds / 3_600)} h ${Math.floor((seconds % 3_600) / 60)} min`
 }
 
-const uuid = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
-/** Shortens an id: a UUID to its first eight digits; another id only if it is very long. */
-export const shortId = (id: string): string =>
-  uuid.test(id) ? id.slice(0, 8) : id.length > 48 ? `${id.slice(0, 47)}…` : id
+/** Formats a duration in milliseconds for a column: `240 ms`, `7.3 s`, `73 s`, `16 min`, `3.4 h`, `172 d`. */
+export const shortDuration = (ms: number): string => {
+  if (ms < 1_000) return `${Math.round(ms)} ms`
+  const seconds = ms / 1_000
+  if (seconds < 59.95) return `${seconds.toFixed(1)} s`
+  if (seconds < 120) return `${Math.round(seconds)} s`
+  if (seconds < 7_200) return `${Math.round(seconds / 60)} min`
+  return seconds < 172_800 ? `${(seconds / 3_600).toFixed(1)} h` : `${Math.round(seconds / 86_400)} d`
+}
+
+const uuid = /\b[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}\b/gi
+/** Shortens an id: each UUID in it to its first eight digits; another id only if it is very long. */
+export const shortId = (id: string): string => {
+  const short = id.replaceAll(uuid, (whole) => whole.slice(0, 8))
+  return short.length > 48 ? `${short.slice(0, 47)}…` : short
+}
 
 /** Shortens the name of a model: without its family's name and its date, which are the same in a whole column. */
 export const shortModel = (model: string): string => model.replace(/^claude-/, '').replace(/-20\d{6}$/, '')

@@ -154,7 +154,9 @@ describe('imports point one way', () => {
     expect(new Set(loadedBy('ui'))).toEqual(
       new Set([
         'core.ts',
+        'agent/receipts/call-steps.ts',
         'agent/receipts/calls.ts',
+        'agent/receipts/message-positions.ts',
         'agent/receipts/remade.ts',
         'server/client/api-path.ts',
         'server/client/pause.ts',

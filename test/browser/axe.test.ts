@@ -23,6 +23,8 @@ const routes = [
   ['a conversation with groups open', `/c/${id}?at=35&open=all&sel=2`, 'hidden · condensed by 30'],
   ['what the model sees', `/c/${id}?pane=model&text=rendered`, 'I ask to publish 1.4.0'],
   ['a request', `/c/${id}/calls/8`, 'verified'],
+  ['the calls', `/c/${id}/calls?open=t29,16,t47`, 'since call 10'],
+  ['the tokens', `/c/${id}/tokens`, 'By kind'],
   ['why a request was made so', `/c/${id}/calls/12?as=why`, 'Changed since call 10'],
   ['the workers', '/workers', 'No worker has reported yet'],
   ['two conversations', `/c/${id}/compare?with=${fork}`, 'that both have'],

@@ -96,7 +96,7 @@ describe.skipIf(noBrowser !== '')(`the page${noBrowser}`, () => {
     const ends: Record<string, (looked: Looking) => Promise<unknown>> = {
       '/c/long': overview,
       '/c/long?at=5010': overview,
-      [`/c/${sampleIds[0]}`]: ({ page }) => page.getByRole('button', { name: 'Approve …' }).waitFor(),
+      [`/c/${sampleIds[0]}`]: ({ page }) => page.getByRole('button', { name: 'Approve…' }).waitFor(),
       [`/c/${sampleIds[0]}?at=31&sel=30`]: ({ page }) =>
         page.getByRole('button', { name: /^16 messages hidden/ }).waitFor(),
       // What the markers hide is asked for at once.

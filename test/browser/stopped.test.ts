@@ -87,7 +87,7 @@ describe.skipIf(noBrowser !== '')(`a page that cannot continue says why${noBrows
     const scene = await servedFile()
     // Whoever connects again meanwhile is refused.
     const { page } = await looking(scene, address, { allowed: [/status of 503/] })
-    await page.getByText('● live').waitFor()
+    await page.getByText('live').waitFor()
     renameSync(scene.file, `${scene.file}.moved`)
     const notice = page.getByRole('alert')
     await notice.getByText(/^Store replaced:/).waitFor()

@@ -122,8 +122,8 @@ describe.skipIf(noBrowser !== '')(`users have asked that${noBrowser}`, () => {
     const { page } = await looking(scene, '/')
     for (const name of ['007', '1e5', '9007199254740993']) {
       await page.goto(`${scene.url}/c/${name}`)
-      await page.getByText(`I am ${name}.`).waitFor()
-      await page.getByRole('heading', { name, exact: true }).waitFor()
+      await page.getByRole('listitem').getByText(`I am ${name}.`).waitFor()
+      await page.getByRole('heading', { name: `I am ${name}.` }).waitFor()
     }
   })
 

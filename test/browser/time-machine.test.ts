@@ -24,7 +24,7 @@ describe.skipIf(noBrowser !== '')(`the time machine${noBrowser}`, () => {
     await row(last).waitFor()
     expect(await row(last).textContent()).toContain('I ask to publish 1.4.0')
     // What waits takes room of the rows, and does not cover the last one.
-    await page.getByRole('button', { name: 'Approve …' }).waitFor()
+    await page.getByRole('button', { name: 'Approve…' }).waitFor()
     const rows = page.locator('.rows')
     const isCovered = async (): Promise<boolean> => {
       const [whole, end] = [await rows.boundingBox(), await row(last).boundingBox()]
@@ -192,7 +192,7 @@ describe.skipIf(noBrowser !== '')(`the time machine${noBrowser}`, () => {
     ])
     const { page, shows } = await looking(scene, '/c/talk')
     await shows(1)
-    await page.getByRole('button', { name: '● live' }).waitFor()
+    await page.getByRole('button', { name: 'live' }).waitFor()
     await chat.append({ role: 'user', content: 'Three.' })
     await page.getByText('Three.').waitFor()
     await shows(2)

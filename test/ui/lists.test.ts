@@ -5,12 +5,16 @@ import {
   curvePath,
   updateList,
   hrefOf,
+  groupOf,
   inSight,
   isNarrowed,
+  linesOf,
   nestForks,
   pathOf,
   refreshList,
   tallyOf,
+  topsOf,
+  withFresh,
   withPage,
 } from '../../src/ui/list/rows.ts'
 import type { ConversationListResponse, ConversationListRow } from '../../src/ui/source/answers.ts'
@@ -75,10 +79,11 @@ test('what is asked of the list is in the address, and what narrows it is known'
     has: 'condensed',
     in: 'ids',
   })
-  expect([isNarrowed(listQueryIn('?order=tokens')), isNarrowed(listQueryIn('?model=opus'))]).toEqual([
-    false,
-    true,
-  ])
+  expect(
+    ['?order=tokens', '?model=opus', '?status=failed', '?errors=true', '?errors=1'].map((search) =>
+      isNarrowed(listQueryIn(search)),
+    ),
+  ).toEqual([false, true, true, true, false])
 })
 
 test('what is asked is asked of the API: too short to be searched, it is the beginning of an id', () => {
@@ -88,6 +93,9 @@ test('what is asked is asked of the API: too short to be searched, it is the beg
   expect(pathOf({ ...asked, in: 'ids' })).toBe('/conversations?beginning=line+80&has=condensed')
   expect(pathOf(listQueryIn(''))).toBe('/conversations')
   expect(pathOf(listQueryIn('?order=tokens&has=odd'))).toBe('/conversations?order=tokens')
+  expect(pathOf(listQueryIn('?status=needs-approval,odd&errors=true'))).toBe(
+    '/conversations?status=needs-approval&errors=true',
+  )
   expect(pathOf(listQueryIn(''), { limit: 100, cursor: 'a' })).toBe('/conversations?limit=100&cursor=a')
   expect(listQueryIn(hrefOf({ ...asked, in: 'ids' }).slice(1))).toEqual({ ...asked, in: 'ids' })
 })
@@ -122,16 +130,82 @@ test('an event changes only its conversation, and an old one never lowers a coun
   expect(updateList(list, 'a', happened(4, 'Erased')).items[0]).toEqual({ ...overview('a'), events: 5 })
 })
 
+const noon = new Date(2026, 4, 4, 12).getTime()
+const hoursAgo = (hours: number): string => new Date(noon - hours * 3_600_000).toISOString()
+
+test('conversations are grouped by the day of their last activity', () => {
+  const groups = [0, 11, 13, 35, 37, 999].map((hours) => groupOf({ updated: hoursAgo(hours) }, noon))
+  expect(groups).toEqual(['Today', 'Today', 'Yesterday', 'Yesterday', 'Earlier', 'Earlier'])
+})
+
+test('what needs somebody comes first and once, with its forks, and a parent with the fork that needs somebody', () => {
+  const at = (hours: number, id: string, parent?: string) => ({
+    ...overview(id, parent),
+    updated: hoursAgo(hours),
+  })
+  const items = [
+    at(1, 'a'),
+    at(2, 'b'),
+    at(3, 'b1', 'b'),
+    at(20, 'c'),
+    at(21, 'd'),
+    at(22, 'd1', 'd'),
+    at(99, 'e'),
+  ]
+  const needed = [at(21, 'd'), at(3, 'b1', 'b'), at(500, 'old')]
+  const told = linesOf(items, needed, noon).map((line) => ('group' in line ? line.group : line.overview.id))
+  expect(told).toEqual([
+    'Needs you',
+    'd',
+    'd1',
+    'old',
+    'b',
+    'b1',
+    'Today',
+    'a',
+    'Yesterday',
+    'c',
+    'Earlier',
+    'e',
+  ])
+  const plain = linesOf(items, [], undefined)
+  expect(plain.some((line) => 'group' in line)).toBe(false)
+})
+
+test('groups come one after the other, also when something new happened in an old conversation', () => {
+  const items = [30, 99, 1].map((hours) => ({ ...overview(`c${hours}`), updated: hoursAgo(hours) }))
+  const told = linesOf(items, [], noon).map((line) => ('group' in line ? line.group : line.overview.id))
+  expect(told).toEqual(['Yesterday', 'c30', 'Earlier', 'c99', 'c1'])
+})
+
+test('figures learned again change no places', () => {
+  const list = listed({ items: [overview('a'), overview('b')], next: 'b', total: 3 })
+  const first = listed({ items: [overview('new'), { ...overview('b'), events: 7 }], next: 'x', total: 4 })
+  expect(withFresh(list, first)).toEqual({
+    ...list,
+    total: 4,
+    items: [overview('a'), { ...overview('b'), events: 7 }],
+  })
+})
+
 test('the rows in sight are few, and all that can be seen', () => {
+  const line = fc
+    .boolean()
+    .map((isGroup) => (isGroup ? { group: 'Today' } : { overview: overview('a'), depth: 0 }))
   fc.assert(
-    fc.property(fc.nat(100_000), fc.integer({ min: -5_000, max: 5_000_000 }), (rows, from) => {
-      const [first, end] = inSight(rows, 44, { from, to: from + 900 })
-      expect(end - first).toBeLessThanOrEqual(900 / 44 + 18)
-      for (const y of [from, from + 450, from + 899]) {
-        const row = Math.floor(y / 44)
-        if (row >= 0 && row < rows) expect(first <= row && row < end).toBe(true)
-      }
-    }),
+    fc.property(
+      fc.array(line, { maxLength: 300 }),
+      fc.integer({ min: -5_000, max: 20_000 }),
+      (lines, from) => {
+        const tops = topsOf(lines, { row: 52, group: 42 })
+        const [first, end] = inSight(tops, { from, to: from + 900 })
+        expect(end - first).toBeLessThanOrEqual(900 / 42 + 19)
+        for (const [index] of lines.entries()) {
+          const [top = 0, bottom = 0] = [tops[index], tops[index + 1]]
+          if (bottom > from && top < from + 900) expect(first <= index && index < end).toBe(true)
+        }
+      },
+    ),
     { numRuns: runs(300) },
   )
 })

@@ -71,6 +71,31 @@ export const priceOf = (all: Prices, model: string): Price | undefined =>
 const webSearch = 0.01
 const [batch, inUs] = [0.5, 1.1]
 
+/** Cost of a call in US dollars, by kind of token; `cacheWrite` includes the tokens written for one hour. */
+export interface CostParts {
+  readonly input: number
+  readonly cacheRead: number
+  readonly cacheWrite: number
+  readonly output: number
+  /** Cost of web searches. */
+  readonly searches: number
+}
+
+/** Returns the cost of a call by kind of token, excluding the terms that `lacksOf` lists. */
+export const costPartsOf = (counts: UsageCounts, { long, ...short }: Price): CostParts => {
+  const { input, cacheRead, cacheWrite, cacheWrite1h, output, terms = {} } = counts
+  const applied = long && tokensOfUsage({ ...counts, output: 0 }) > long.above ? long : short
+  const factor = ((terms.tier === 'batch' ? batch : 1) * (terms.geo === 'us' ? inUs : 1)) / 1_000_000
+  const written = (cacheWrite - cacheWrite1h) * applied.cacheWrite5m + cacheWrite1h * applied.cacheWrite1h
+  return {
+    input: input * applied.input * factor,
+    cacheRead: cacheRead * applied.cacheRead * factor,
+    cacheWrite: written * factor,
+    output: output * applied.output * factor,
+    searches: (terms.webSearches ?? 0) * webSearch,
+  }
+}
+
 /** Returns the cost of a call in US dollars, excluding the terms that `lacksOf` lists. */
 export const costOf = (counts: UsageCounts, { long, ...short }: Price): number => {
   const { input, cacheRead, cacheWrite, cacheWrite1h, output, terms = {} } = counts

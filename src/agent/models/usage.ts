@@ -1,5 +1,5 @@
 import { isFields } from '../../events/json.ts'
-import type { Origin } from '../../events/events.ts'
+import type { EventData, Origin } from '../../events/events.ts'
 
 /** Token counts reported by the API. */
 export interface Usage {
@@ -91,3 +91,16 @@ export const sumOf = (one: Usage, other: Usage): Usage => ({
 export const inputOf = ({ input, cacheRead, cacheWrite }: Usage): number => input + cacheRead + cacheWrite
 
 export const tokensOfUsage = (usage: Usage): number => inputOf(usage) + usage.output
+
+/**
+ * Reports whether two messages belong to the same reply; an import may have stored a reply in several messages. Compares the request
+ * ids; if both are missing, compares the message ids and the input tokens, because routers may repeat a message id, but all parts of a
+ * reply have the same input.
+ */
+export const isSameReply = (one: ReplyPart, other: ReplyPart): boolean => {
+  const [a, b] = [one.origin ?? {}, other.origin ?? {}]
+  if (a.requestId !== undefined || b.requestId !== undefined) return a.requestId === b.requestId
+  const isSameMessage = one.messageId !== undefined && one.messageId === other.messageId
+  return isSameMessage && inputOf(usageIn(a.usage)) === inputOf(usageIn(b.usage))
+}
+type ReplyPart = Pick<EventData['MessageAppended'], 'messageId' | 'origin'>

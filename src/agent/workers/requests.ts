@@ -5,11 +5,13 @@ import { tell } from '../../conversation/beside/worker-log.ts'
 import type { ConversationHandle } from '../../conversation/conversation.ts'
 import { objectOf, splitEnvelope } from '../../conversation/writing/envelope.ts'
 import { checkJson } from '../../events/check.ts'
+import { invalidInput } from '../../events/errors.ts'
 import { type Actor, type AnswerTerms, askingShape, START } from '../../events/events.ts'
 import { workerStreamOf } from '../../events/ids.ts'
 import type { RecordedTurnFact } from '../../events/turn-events.ts'
 import type { MethodResult, ResultStyle } from '../../result/answer.ts'
 import { unwrap, orThrow, type Fallible, task } from '../../result/fallible.ts'
+import { toError } from '../../result/typed-error.ts'
 import type { NoteError, ReadError, WriteError } from '../../store/errors.ts'
 import { checkOptions, type OptionKinds, kinds } from '../../store/options.ts'
 import type { EventStore } from '../../store/port.ts'
@@ -40,6 +42,8 @@ export interface AnswerRequest extends AnswerTerms {
 export interface TurnFactsOptions {
   /** Position that the conversation must have reached when a fact was recorded. Default: all facts, also those of workers that knew no position. */
   readonly from?: number | undefined
+  /** Position that the conversation must not have passed when a fact was recorded. Cannot be combined with `follow`. */
+  readonly to?: number | undefined
   /** True to continue with new facts until the signal aborts or the store is closed. Default false. */
   readonly follow?: boolean | undefined
   readonly signal?: AbortSignal | undefined
@@ -48,6 +52,7 @@ export type RequestError = NoteError | ReadError
 
 const factsFields: OptionKinds<TurnFactsOptions> = {
   from: kinds.last,
+  to: kinds.last,
   follow: kinds.flag,
   signal: kinds.signal,
 }
@@ -124,8 +129,10 @@ export const createWorkRequester = (chat: ConversationHandle): WorkRequester => 
   pause: requestMethod(chat, 'TurnsPaused'),
   resume: requestMethod(chat, 'TurnsResumed'),
   turnFacts: async function* (options) {
-    const { from = START, follow = false, signal } = await orThrow(checkOptions(options, factsFields))
-    yield* chat.turnLog.since(from, follow, signal)
+    const { from = START, to, follow = false, signal } = await orThrow(checkOptions(options, factsFields))
+    if (follow && to !== undefined) throw toError(invalidInput('to', 'cannot be combined with follow'))
+    if (to === undefined) yield* chat.turnLog.since(from, follow, signal)
+    else yield* chat.turnLog.between(from, to)
   },
 })
 

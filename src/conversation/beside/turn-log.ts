@@ -6,7 +6,7 @@ import { streamOf, turnsStreamOf } from '../../events/ids.ts'
 import { type RecordedTurnFact, turnCodec, type TurnFact } from '../../events/turn-events.ts'
 import { unwrap, orThrow, run, type Fallible } from '../../result/fallible.ts'
 import { conflict, type ReadError, type StoreError } from '../../store/errors.ts'
-import { backwards } from '../../store/pages.ts'
+import { backwards, pagesOf } from '../../store/pages.ts'
 import { type EventStore, type RecordedEvent, streamPage } from '../../store/port.ts'
 import { loadLineage } from '../reading/lineage.ts'
 import { completeEnvelope, type CommandEnvelope } from '../writing/encode.ts'
@@ -49,6 +49,11 @@ export interface TurnLog {
     follow: boolean,
     signal?: AbortSignal,
   ) => AsyncGenerator<RecordedTurnFact, void>
+  /**
+   * Yields, in order, the events that were recorded while the conversation's last position was between two positions, both inclusive.
+   * Finds the first one without reading the others. Throws a `StoreError` during iteration.
+   */
+  readonly between: (first: number, last: number) => AsyncGenerator<RecordedTurnFact, void>
   /**
    * Appends events directly after a revision returned by `end`. Fails with `Conflict`, and writes nothing, if another writer has
    * appended since. Raises an event's `at` if it is lower than the `at` of the event before it. `begun` of the result may be undefined
@@ -145,6 +150,27 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
     }
   }
 
+  async function* factAt(revision: number): Fallible<StoreError, RecordedTurnFact | undefined> {
+    const [event] = yield* read(revision, 'forwards', 1)
+    return event && (yield* unwrap(turnCodec.decode(event, event)))
+  }
+
+  async function* between(first: number, last: number): AsyncGenerator<RecordedTurnFact, void> {
+    let low = 0
+    for (let high = (await orThrow(run(look()))).revision + 1; low < high;) {
+      const middle = (low + high) >> 1
+      const fact = await orThrow(run(factAt(middle)))
+      if (fact && fact.data.at < first) low = middle + 1
+      else high = middle
+    }
+    for await (const page of pagesOf(store, stream, { from: low }))
+      for (const event of await orThrow(page)) {
+        const fact = await orThrow(turnCodec.decode(event, event))
+        if (fact.data.at > last) return
+        yield fact
+      }
+  }
+
   async function* append(
     facts: readonly TurnFact[],
     after: number,
@@ -187,6 +213,7 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
     after: factsAfter,
     newest,
     since,
+    between,
     append,
   }
 }

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { callOf, rebuildRequest, type CalledRequest, usdOf } from '../calls.ts'
+import { stepsOf } from '../call-steps.ts'
 import { linkHeader } from '../paging.ts'
-import { limit, ofCall, ofConversation, whole } from '../parameters.ts'
+import { flag, limit, ofCall, ofConversation, whole } from '../parameters.ts'
 import { requestError } from '../problem.ts'
 import { entityTag } from '../reply.ts'
 import { route } from '../route.ts'
@@ -21,6 +22,9 @@ export const calls = route({
   query: z.strictObject({
     from: whole(0).default(0).describe('Only calls whose answer is at this position or later'),
     limit: limit.default(1_000),
+    steps: flag
+      .default(false)
+      .describe('With the steps of each call: times, turn, tools, approvals, and the cost'),
   }),
   answers: {
     200: z.object({
@@ -31,11 +35,15 @@ export const calls = route({
   sends: ['Link'],
   errors: ['ConversationNotFound'],
   handle: async ({ params, query, store }) => {
-    const { items, next } = await store.catalogue.calls(params.id, query)
-    // The receipt is already a field of the call.
-    const said = items.map(({ origin, ...its }) => {
+    const { steps: isWithSteps, ...page } = query
+    const { items, next } = await store.catalogue.calls(params.id, page)
+    const steps = isWithSteps ? await stepsOf(store, params.id, items, next) : undefined
+    const said = items.map(({ origin, ...its }, index) => {
+      // The receipt is already a field of the call.
       const { context: _, ...rest } = origin
-      return { ...its, origin: rest }
+      const isLast = items[index + 1]?.position !== its.position
+      const step = isLast ? steps?.get(its.position) : undefined
+      return { ...its, origin: rest, ...(step && { step }) }
     })
     return next === undefined
       ? { body: { items: said } }

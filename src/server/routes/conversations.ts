@@ -16,6 +16,7 @@ import {
 } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
 import { linkHeader } from '../paging.ts'
+import { aboutConversation } from '../about.ts'
 import { flag, limit, ofConversation } from '../parameters.ts'
 import { requestError } from '../problem.ts'
 import { commandIdOf, revisionTag } from '../preconditions.ts'
@@ -213,12 +214,7 @@ export const about = route({
   params: ofConversation,
   answers: { 200: aboutShape },
   errors: ['ConversationNotFound'],
-  handle: async ({ params: { id }, store }) => {
-    const facts = await store.catalogue.about(id)
-    const body = { ...facts, title: '', events: facts.last + 1, updated: '' }
-    for await (const info of store.conversations({ ids: [id] })) Object.assign(body, info)
-    return { body }
-  },
+  handle: async ({ params: { id }, store }) => ({ body: await aboutConversation(store, id) }),
 })
 
 /**

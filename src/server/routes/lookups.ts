@@ -31,7 +31,7 @@ export const outline = route({
   query: z.strictObject({
     from: whole(0).default(0).describe('First position, inclusive'),
     to: whole(0).optional().describe('Last position, inclusive. Default: the last one'),
-    about: flag.default(false).describe('Include the row that the list has of the conversation'),
+    about: flag.default(false).describe('Include what `about` returns of the conversation'),
   }),
   answers: { 200: outlineShape },
   sends: ['ETag', 'Link'],

@@ -1,9 +1,88 @@
 import { z } from 'zod'
 import { pricesAsOf } from '../../index.ts'
 import { receiptStates } from '../calls.ts'
-import { count, origin, position } from './parts.ts'
+import { count, origin, position, time } from './parts.ts'
 
 // Response schemas for model calls.
+
+const stepShape = z
+  .looseObject({
+    time: time.describe('Time at which the answer was recorded'),
+    begun: time
+      .optional()
+      .describe(
+        'Time at which the call may have begun: of the event that the request was made after, or of the claim by a worker since',
+      ),
+    turn: z
+      .looseObject({
+        from: position.describe('Position of the prompt, or of the rewind after which it was answered again'),
+        position: position.describe("Position of the user's message"),
+        prompt: z.string().describe('Its first words'),
+        time,
+      })
+      .optional()
+      .describe('Absent if the turn began long before the first call on the page'),
+    before: z
+      .looseObject({ position, at: position.describe('Position that its request was made from') })
+      .optional()
+      .describe('The previous reply on the same path, if it is on the page'),
+    isPart: z
+      .literal(true)
+      .optional()
+      .describe(
+        'Present if the answer continues the reply before it, which an import stored in several messages',
+      ),
+    tools: z
+      .array(
+        z.looseObject({
+          call: z.string(),
+          tool: z.string(),
+          about: z.string().optional().describe('Beginning of the first text in the input'),
+          started: time.optional().describe('Time at which the tool started, if it was recorded'),
+          time: time.optional().describe('Time at which the result was recorded'),
+          isError: z.literal(true).optional(),
+          wait: z
+            .looseObject({
+              why: z.enum(['approval', 'handed-back']),
+              since: time,
+              decision: z.enum(['approved', 'denied']).optional(),
+              by: z.string().optional().describe('Person who decided'),
+              time: time.optional(),
+              note: z.string().optional(),
+              withdrawn: z.string().optional().describe('Person who withdrew an approval'),
+            })
+            .optional(),
+        }),
+      )
+      .describe('Tools that the reply calls, at most the first 20'),
+    moreTools: count.optional(),
+    condensed: z
+      .looseObject({ messages: count, tokens: count })
+      .optional()
+      .describe('Of a summary: the messages that it replaced, and its estimated tokens'),
+    abandoned: position.optional().describe('Position of the rewind that abandoned the answer'),
+    usd: z
+      .number()
+      .optional()
+      .describe(`Cost in US dollars at the list prices of ${pricesAsOf}, where they are known`),
+    costs: z
+      .looseObject({
+        input: z.number(),
+        cacheRead: z.number(),
+        cacheWrite: z.number(),
+        output: z.number(),
+        searches: z.number(),
+      })
+      .optional()
+      .describe('The cost by kind of token, in US dollars'),
+    isUnderstated: z
+      .literal(true)
+      .optional()
+      .describe(
+        'Present if the answer is far longer than its recorded output, so that its usage and cost are too low',
+      ),
+  })
+  .meta({ id: 'CallStep' })
 
 export const callShape = z
   .looseObject({
@@ -26,6 +105,7 @@ export const callShape = z
       .boolean()
       .optional()
       .describe('For a reply without a receipt: true if an earlier call has one'),
+    step: stepShape.optional().describe('With `steps`; of the calls for one summary, only the last has it'),
   })
   .meta({ id: 'ModelCall' })
 const requestBody = z.looseObject({
@@ -50,6 +130,12 @@ export const sentShape = callShape
       .extend({ parameters: z.record(z.string(), z.unknown()).optional() })
       .describe('The request in the form of the Messages API, with its parameters separate'),
     body: requestBody.optional().describe('The body that was sent, if it has another form'),
+    positions: z
+      .array(z.array(position))
+      .optional()
+      .describe(
+        'Positions of the events that each message comes from, as far as they are recognized; none for one that the renderer wrote',
+      ),
     betas: z.array(z.string()).optional(),
     isSame: z.boolean().optional(),
     usd: z

@@ -69,6 +69,9 @@ export const countsShape = z
 export const aboutShape = overviewShape
   .extend({
     ...facts,
+    firstError: position
+      .optional()
+      .describe('Position of the first error, if it is among the first 20,000 events'),
     last: position.describe('Last position of the conversation'),
     indexed: position.describe('Last position that the facts cover: the index may still be catching up'),
   })

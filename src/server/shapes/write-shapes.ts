@@ -37,7 +37,13 @@ export const noteShape = z
   .looseObject({ conversation: z.string(), kind: z.string(), data: z.unknown().optional(), at: position })
   .meta({ id: 'Note' })
 export const linkShape = z
-  .looseObject({ from: z.string(), relation: z.string(), at: position })
+  .looseObject({
+    from: z.string(),
+    relation: z.string(),
+    conversation: z.string().optional().describe('The linked conversation, if it is known'),
+    call: z.string().optional().describe('Id of a tool call in the linked conversation'),
+    at: position,
+  })
   .meta({ id: 'Link' })
 
 export const recordedShape = z

@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks'
 import { CallLink } from '../call-link.tsx'
 import { Failed, useFetched } from '../states.tsx'
 import type { ApiSource } from '../source/source.ts'
@@ -29,6 +30,7 @@ interface CallsProps {
 /** Shows every model call with the state of its receipt. */
 export const Calls = ({ source, id, checked }: CallsProps) => {
   const { value, error, retry } = useFetched(source, checked && apiOf(id, '/calls', { limit: most }))
+  const [isOpen, setOpen] = useState(false)
   const { receipts } = checked ?? {}
   if (!receipts) return null
   const findings = new Map(
@@ -40,33 +42,21 @@ export const Calls = ({ source, id, checked }: CallsProps) => {
     if (call.number !== undefined) return found ? 'differs' : 'verified'
     return call.isMissing ? 'missing' : 'reconstructed'
   }
+  const calls = (value?.items ?? []).map((call) => ({ name: nameOf(call), state: stateOf(call) }))
+  // Imported sessions have no receipts: hundreds of boxes would all say the same.
+  const proven = calls.filter(({ state }) => state !== 'reconstructed')
+  const unproven = calls.filter(({ state }) => state === 'reconstructed')
   return (
     <section>
       <h2>Receipts</h2>
       <p>{wordsOf(receipts, value?.next === undefined ? value?.items : undefined)}</p>
       {error !== undefined && <Failed error={error} retry={retry} />}
-      {value && value.items.length > 0 && (
-        <ul class="calls" aria-label="Calls">
-          {value.items.map((call, index) => {
-            const state = stateOf(call)
-            const name = nameOf(call)
-            return (
-              <li key={index}>
-                <a
-                  class={state}
-                  href={hrefs.call(id, name)}
-                  aria-label={`call ${name}: ${state}`}
-                  title={state}
-                >
-                  <span aria-hidden="true">
-                    {icons[state]}
-                    {name}
-                  </span>
-                </a>
-              </li>
-            )
-          })}
-        </ul>
+      {proven.length > 0 && <CallList id={id} calls={proven} />}
+      {unproven.length > 0 && (
+        <details class="unproven" onToggle={(event) => setOpen(event.currentTarget.open)}>
+          <summary>{count(unproven.length, 'reply', 'replies')} without a receipt</summary>
+          {isOpen && <CallList id={id} calls={unproven} />}
+        </details>
       )}
       {value?.next !== undefined && (
         <p class="faint">The first {number(most)} are shown; the counts are of all.</p>
@@ -81,6 +71,26 @@ export const Calls = ({ source, id, checked }: CallsProps) => {
     </section>
   )
 }
+
+interface CallListProps {
+  readonly id: string
+  readonly calls: readonly { readonly name: string; readonly state: State }[]
+}
+
+const CallList = ({ id, calls }: CallListProps) => (
+  <ul class="calls" aria-label="Calls">
+    {calls.map(({ name, state }) => (
+      <li key={name}>
+        <a class={state} href={hrefs.call(id, name)} aria-label={`call ${name}: ${state}`} title={state}>
+          <span aria-hidden="true">
+            {icons[state]}
+            {name}
+          </span>
+        </a>
+      </li>
+    ))}
+  </ul>
+)
 
 const mostGroups = 12
 

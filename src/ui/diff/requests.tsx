@@ -45,7 +45,11 @@ export const RequestChanges = ({ source, one, other }: RequestChangesProps) => {
           They were sent to different APIs: both are compared in the form of the Messages API.
         </p>
       )}
-      <Settings before={was} after={is} />
+      <Settings
+        before={was}
+        after={is}
+        isKnown={[before.value.call !== undefined, after.value.call !== undefined]}
+      />
       <ConfigurationChanges before={was} after={is} />
       <h2>messages</h2>
       <Messages before={was} after={is} />
@@ -83,8 +87,17 @@ const MadeOf = ({ word, end: { id }, made: { call }, request }: MadeOfProps) => 
   </>
 )
 
-const Settings = ({ before, after }: { readonly before: ApiRequestBody; readonly after: ApiRequestBody }) => {
-  const settings = settingChanges(before, after)
+interface SettingsProps {
+  readonly before: ApiRequestBody
+  readonly after: ApiRequestBody
+  /** For each request, true if it was sent. The settings of a request that was never made are unknown. */
+  readonly isKnown: readonly [before: boolean, after: boolean]
+}
+
+const Settings = ({ before, after, isKnown: [isOld, isNow] }: SettingsProps) => {
+  const differing = settingChanges(before, after)
+  const settings = isOld === isNow ? differing : []
+  const unknown = isOld === isNow ? [] : differing.map(({ name }) => name)
   const [was, is] = [breakpointsIn(before), breakpointsIn(after)]
   const moved =
     was.join() === is.join() ? [] : [{ name: 'cache breakpoints', before: told(was), after: told(is) }]
@@ -92,7 +105,10 @@ const Settings = ({ before, after }: { readonly before: ApiRequestBody; readonly
   return (
     <>
       <h2>settings</h2>
-      {all.length === 0 && <p class="faint">They are the same in both.</p>}
+      {all.length === 0 && unknown.length === 0 && <p class="faint">They are the same in both.</p>}
+      {unknown.length > 0 && (
+        <p class="faint">Known only of the request that was sent: {unknown.join(', ')}.</p>
+      )}
       <dl class="fields">
         {all.map(({ name, before: old, after: now }) => (
           <div key={name}>

@@ -20,15 +20,15 @@ interface ConversationHeadProps {
 
 /** Shows which conversation this is: its title, state and figures, and the tabs of its pages. */
 export const ConversationHead = ({ source, id, path }: ConversationHeadProps) => {
-  const { about, isMissing } = useAbout(source, id, !isAboutTold(path))
+  const about = useAbout(source, id, !isAboutTold(path))
   const [renamed, setRenamed] = useState<string>()
   const [isRenaming, setRenaming] = useState(false)
-  const title = (renamed ?? about?.title ?? '').trim() || (about || isMissing ? id : '')
-  useTitle(title === '' ? id : `${title}${titleOfPage(path)}`)
+  const title = (renamed ?? about?.title ?? '').trim() || id
+  useTitle(`${title}${titleOfPage(path)}`)
   // Until the first response, the user's rights are not known.
   const mayRename = about !== undefined && offBecause(source.isLive, source.access()) === undefined
   return (
-    <div class="conversation-head" aria-busy={about === undefined && !isMissing}>
+    <div class="conversation-head" aria-busy={about === undefined}>
       <div class="title-line">
         {isRenaming ? (
           <Rename
@@ -73,7 +73,12 @@ const Facts = ({ id, about }: { readonly id: string; readonly about: Conversatio
   <div class="head-facts figures">
     {about?.status !== undefined && <StatusWord status={about.status} />}
     {about?.model !== undefined && <span title={about.model}>{shortModel(about.model)}</span>}
-    {about?.cost !== undefined && <b>{dollars(about.cost)}</b>}
+    {about?.cost !== undefined && (
+      <span title={about.isCostPartial ? 'The usage or the price of some calls is not known' : undefined}>
+        {about.isCostPartial && 'at least '}
+        <b>{dollars(about.cost)}</b>
+      </span>
+    )}
     {about?.tokens !== undefined && <Tokens about={about} />}
     {about?.begun !== undefined && (
       <span class="less" title={`${moment(about.begun)} – ${moment(about.updated)}`}>
@@ -93,14 +98,10 @@ const Facts = ({ id, about }: { readonly id: string; readonly about: Conversatio
   </div>
 )
 
-const Tokens = ({ about: { tokens = 0, isMeasured, unrecorded } }: { readonly about: ConversationAbout }) => (
+const Tokens = ({ about: { tokens = 0 } }: { readonly about: ConversationAbout }) => (
   <span>
-    {isMeasured !== true && 'about '}
     <b>{brief(tokens)}</b>
     <span class="less"> tokens in context</span>
-    {unrecorded !== undefined && unrecorded > 0 && (
-      <span class="less">{`, + ${brief(unrecorded)} not recorded (system, tools)`}</span>
-    )}
   </span>
 )
 

@@ -9,6 +9,7 @@ import { apiOf, hrefs } from '../url.ts'
 import { brief, count, dollars, number, percent } from '../words.ts'
 import { describeBreak } from './breaks.ts'
 import { Curves } from './curves.tsx'
+import { Spent } from './spent.tsx'
 import {
   draftIn,
   isAsked,
@@ -28,6 +29,7 @@ export const TokensPage = ({ source, params: { id = '' }, search }: PageProps) =
   const recorded = useAsked((signal) => source.post(path, {}, { signal }), [source, path])
   const cache = useFetched(source, apiOf(id, '/cache'))
   const cost = useFetched(source, apiOf(id, '/cost'))
+  const listed = useFetched(source, apiOf(id, '/calls', { limit: 1_000, steps: true }))
   const calls = recorded.value?.calls ?? []
   const draft = draftIn(search, tighter(calls.map(({ tokens }) => tokens)))
   const policy = isAsked(search) ? policyOf(draft) : undefined
@@ -52,6 +54,8 @@ export const TokensPage = ({ source, params: { id = '' }, search }: PageProps) =
         {recorded.value && calls.length > 0 && (
           <>
             <p class="faint figures">{sumsOf(recorded.value, cache.value, cost.value)}</p>
+            {cost.value && listed.value && <Spent id={id} calls={listed.value} cost={cost.value} />}
+            <h2>Tokens of each call</h2>
             <Curves
               id={id}
               last={calls.at(-1)?.position ?? 0}
@@ -291,11 +295,14 @@ const Comparison = ({ id, recorded, replayed }: ComparisonProps) => {
   )
 }
 
+/** Maximum number of terms listed for a call, the rarest ones. */
+const mostTerms = 10
+
 const NeededRow = ({ id, call }: { readonly id: string; readonly call: ReplayRow }) => (
   <div class="row-of-break">
     <CallLink id={id} of={call} />
     <span class="grow">
-      {call.needed.slice(0, 6).map(({ term, inSummary }) => (
+      {call.needed.slice(0, mostTerms).map(({ term, inSummary }) => (
         <span
           key={term}
           class="term"
@@ -304,7 +311,9 @@ const NeededRow = ({ id, call }: { readonly id: string; readonly call: ReplayRow
           <code>{term}</code>
         </span>
       ))}
-      {call.needed.length > 6 && <span class="faint">{` and ${number(call.needed.length - 6)} more`}</span>}
+      {call.needed.length > mostTerms && (
+        <span class="faint">{` and ${number(call.needed.length - mostTerms)} more`}</span>
+      )}
     </span>
     <span class="faint figures">{count(call.hidden, 'message')} hidden</span>
   </div>
@@ -317,7 +326,7 @@ const Costs = ({ cost: { models, tools, conversations } }: { readonly cost: Cost
   const subagents = conversations.length - 1
   return isAny ? (
     <section>
-      <h2>What it cost</h2>
+      <h2>Cost by model and tool</h2>
       <div class="costs figures">
         {models.map(({ model, calls, input, cacheRead, cacheWrite, output, usd, unpriced, uncounted }) => (
           <p key={model ?? ''}>

@@ -1,22 +1,27 @@
 import type { RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { type ListPageQuery, orders, traits } from './rows.ts'
+import { Glyph, type GlyphName } from '../head/glyphs.tsx'
+import { type ConversationStatus, statusWords } from '../head/statuses.ts'
+import type { ConversationListResponse } from '../source/answers.ts'
+import { number } from '../words.ts'
+import { hrefOf, isNarrowed, type ListPageQuery, orders, traits } from './rows.ts'
 
 interface FiltersProps {
   readonly asked: ListPageQuery
   readonly ask: (next: Partial<ListPageQuery>) => void
+}
+
+interface SoughtProps extends FiltersProps {
   readonly field: RefObject<HTMLInputElement | null>
   /** True if the server has a search index. Without one, it finds conversations only by the beginning of their ids. */
   readonly isIndexed: boolean
 }
 
-/** Delay between the last keystroke and the request, in milliseconds. */
-const rest = 250
-
-export const Filters = ({ asked, ask, field, isIndexed }: FiltersProps) => {
+/** Shows the search field of the list. */
+export const Sought = ({ asked, ask, field, isIndexed }: SoughtProps) => {
   const place = isIndexed ? asked.in : 'ids'
   return (
-    <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
+    <form class="sought-in" role="search" onSubmit={(event) => event.preventDefault()}>
       <Typed
         name="q"
         class="sought"
@@ -26,43 +31,122 @@ export const Filters = ({ asked, ask, field, isIndexed }: FiltersProps) => {
         field={field}
       />
       {isIndexed && (
-        <>
-          <label>
-            <span class="sr-only">search in</span>
-            <select
-              value={asked.in}
-              onChange={(event) => ask({ in: event.currentTarget.value as ListPageQuery['in'] })}
-            >
-              <option value="text">in everything</option>
-              <option value="ids">in ids only</option>
-            </select>
-          </label>
-          <label>
-            <span class="sr-only">has</span>
-            <select value={asked.has} onChange={(event) => ask({ has: event.currentTarget.value })}>
-              <option value="">any event</option>
-              {traits.map((trait) => (
-                <option key={trait}>{trait}</option>
-              ))}
-            </select>
-          </label>
-          <Typed name="model" label="model" value={asked.model} set={(model) => ask({ model })} />
-          <Typed name="actor" label="actor" value={asked.actor} set={(actor) => ask({ actor })} />
-          <label>
-            <span class="sr-only">order</span>
-            <select value={asked.order} onChange={(event) => ask({ order: event.currentTarget.value })}>
-              {Object.entries(orders).map(([order, words]) => (
-                <option key={order} value={order}>
-                  {words}
-                </option>
-              ))}
-            </select>
-          </label>
-        </>
+        <label>
+          <span class="sr-only">search in</span>
+          <select
+            value={asked.in}
+            onChange={(event) => ask({ in: event.currentTarget.value as ListPageQuery['in'] })}
+          >
+            <option value="text">in everything</option>
+            <option value="ids">in ids only</option>
+          </select>
+        </label>
       )}
     </form>
   )
 }
+
+type ListCounts = ConversationListResponse['counts']
+
+const ofStatus: readonly (readonly [ConversationStatus, GlyphName?])[] = [
+  ['needs-approval', 'approval'],
+  ['working'],
+  ['failed'],
+  ['parked'],
+]
+const signs: Readonly<Record<string, GlyphName>> = {
+  condensed: 'condensed',
+  truncated: 'truncated',
+  rewound: 'rewound',
+  restored: 'restored',
+  forked: 'fork',
+}
+
+/** Shows the filters as chips, each with the number of conversations that it lists, and the fields that have no chips. */
+export const Chips = ({ asked, ask, counts }: FiltersProps & { readonly counts: ListCounts | undefined }) => {
+  const has = asked.has === '' ? [] : asked.has.split(',')
+  return (
+    <div class="chips" role="group" aria-label="Filters">
+      <Chip
+        name="All"
+        many={counts?.all}
+        isOn={!isNarrowed({ ...asked, q: '' })}
+        href={hrefOf({ ...asked, status: '', errors: '', has: '', model: '', actor: '' })}
+      />
+      {ofStatus.map(([status, sign]) => {
+        const isOn = asked.status === status
+        const many = counts?.status[status]
+        if (status === 'parked' && !many && !isOn) return null
+        return (
+          <Chip
+            key={status}
+            name={statusWords[status]}
+            sign={sign}
+            tone={status}
+            many={many}
+            isOn={isOn}
+            href={hrefOf({ ...asked, status: isOn ? '' : status })}
+          />
+        )
+      })}
+      <Chip
+        name="Errors"
+        sign="error"
+        tone="failed"
+        many={counts?.errors}
+        isOn={asked.errors !== ''}
+        href={hrefOf({ ...asked, errors: asked.errors === '' ? 'true' : '' })}
+      />
+      <i aria-hidden="true" />
+      {traits.map((trait) => {
+        const isOn = has.includes(trait)
+        const others = has.filter((other) => other !== trait)
+        return (
+          <Chip
+            key={trait}
+            name={trait.replace(/^./, (letter) => letter.toUpperCase())}
+            sign={signs[trait]}
+            tone={trait}
+            many={counts?.has[trait]}
+            isOn={isOn}
+            href={hrefOf({ ...asked, has: (isOn ? others : [...has, trait]).join(',') })}
+          />
+        )
+      })}
+      <i aria-hidden="true" />
+      <Typed name="model" label="Any model" value={asked.model} set={(model) => ask({ model })} />
+      <Typed name="actor" label="Any actor" value={asked.actor} set={(actor) => ask({ actor })} />
+      <label>
+        <span class="sr-only">order</span>
+        <select value={asked.order} onChange={(event) => ask({ order: event.currentTarget.value })}>
+          {Object.entries(orders).map(([order, words]) => (
+            <option key={order} value={order}>
+              {words}
+            </option>
+          ))}
+        </select>
+      </label>
+    </div>
+  )
+}
+
+interface ChipProps {
+  readonly name: string
+  readonly sign?: GlyphName | undefined
+  readonly tone?: string
+  readonly many: number | undefined
+  readonly isOn: boolean
+  /** Address of the list with the filter switched. */
+  readonly href: string
+}
+
+const Chip = ({ name, sign, tone = '', many, isOn, href }: ChipProps) => (
+  <a class="chip" href={href} aria-current={isOn ? 'true' : undefined}>
+    {sign && <Glyph name={sign} class={`of-${tone}`} />}
+    {name}
+    {many !== undefined && <span class="figures"> {number(many)}</span>}
+  </a>
+)
 
 interface TypedProps {
   readonly name: string
@@ -111,3 +195,6 @@ const Typed = ({ name, label, value, set, class: own = '', field }: TypedProps) 
     </label>
   )
 }
+
+/** Delay between the last keystroke and the request, in milliseconds. */
+const rest = 250

@@ -5,6 +5,7 @@ import { InHeader } from '../head/in-header.tsx'
 import { Connection } from '../head/live.tsx'
 import type { PageProps } from '../page.ts'
 import { go } from '../router.ts'
+import { openSheet } from '../sheet.tsx'
 import type { ConnectionState } from '../source/source.ts'
 import { Bar, Empty, Failed, Skeleton, Stopped } from '../states.tsx'
 import { hrefs } from '../url.ts'
@@ -12,30 +13,34 @@ import type { ConversationListResponse } from '../source/answers.ts'
 import { useActions } from '../use-keys.ts'
 import { useTitle } from '../use-title.ts'
 import { count, number } from '../words.ts'
-import { Filters } from './filters.tsx'
+import { Chips, Sought } from './filters.tsx'
 import { Hits } from './hits.tsx'
-import { NoConversations } from './no-conversations.tsx'
+import { AddSheet, NoConversations } from './no-conversations.tsx'
 import { ConversationRow } from './row.tsx'
 import {
-  listQueryIn,
-  type ListPageQuery,
   hrefOf,
   inSight,
   isNarrowed,
   isSearched,
-  nestForks,
+  linesOf,
+  listQueryIn,
+  type ListPageQuery,
   tallyOf,
+  topsOf,
 } from './rows.ts'
 import { useList } from './use-list.ts'
 
 /** Lists the conversations that match the filters, and updates the list live. */
 export const ListPage = ({ source, search }: PageProps) => {
   const asked = listQueryIn(search)
-  const { listed, error, isBusy, connection, live, more, retry } = useList(source, asked)
+  const { listed, needed, error, isBusy, connection, live, more, retry } = useList(source, asked)
   const store = useSession(source)?.store
   const field = useRef<HTMLInputElement>(null)
   const isNarrow = isNarrowed(asked)
   const isEmpty = listed?.items.length === 0 && !isNarrow
+  // Only the first page has the counts, and they change while the list is shown.
+  const counts = useRef<ConversationListResponse['counts']>(undefined)
+  counts.current = listed?.counts ?? counts.current
   useActions({
     search: () => field.current?.focus(),
     audit: source.isLive ? () => go(hrefs.audit()) : undefined,
@@ -54,12 +59,18 @@ export const ListPage = ({ source, search }: PageProps) => {
         <div class="list-title">
           <h1>Conversations</h1>
           {store !== undefined && <code class="faint store">{store}</code>}
+          {!isEmpty && <Sought asked={asked} ask={ask} field={field} isIndexed={source.isLive} />}
+          {!isEmpty && source.isLive && (
+            <button type="button" class="primary" onClick={() => openSheet(<AddSheet store={store} />)}>
+              Import…
+            </button>
+          )}
         </div>
         <Stopped connection={connection} />
         {isEmpty ? (
-          <NoConversations />
+          <NoConversations store={store} />
         ) : (
-          <Filters asked={asked} ask={ask} field={field} isIndexed={source.isLive} />
+          source.isLive && <Chips asked={asked} ask={ask} counts={counts.current} />
         )}
         {error !== undefined && <Failed error={error} retry={retry} />}
         {!listed && error === undefined && <Skeleton rows={12} />}
@@ -68,7 +79,9 @@ export const ListPage = ({ source, search }: PageProps) => {
           <>
             <Tally listed={listed} isNarrow={isNarrow} live={live.size} />
             {listed.items.length === 0 && <NothingFound asked={asked} />}
-            <Rows {...{ listed, live, more, isBusy }} isNested={!isNarrow} />
+            {listed.items.length > 0 && (
+              <Rows {...{ listed, needed, live, more, isBusy }} order={asked.order} isNested={!isNarrow} />
+            )}
           </>
         )}
       </main>
@@ -104,15 +117,33 @@ const Tally = ({
 }
 
 /** Says what to do if the filters leave nothing. */
-const NothingFound = ({ asked: { q, in: place, has, model, actor } }: { readonly asked: ListPageQuery }) => (
-  <Empty title="No conversation matches">
-    <p class="faint">
-      {q !== '' &&
-        (place === 'ids' ? 'Ids are searched from their beginning. ' : 'Try fewer or other words. ')}
-      <a href={hrefs.list}>{has + model + actor === '' ? 'Show all conversations' : 'Remove the filters'}</a>
-    </p>
-  </Empty>
-)
+const NothingFound = ({ asked }: { readonly asked: ListPageQuery }) => {
+  const { q, in: place } = asked
+  const isFiltered = isNarrowed({ ...asked, q: '' })
+  return (
+    <Empty title="No conversation matches">
+      {q !== '' && place === 'ids' && (
+        <p>
+          Ids are searched from their beginning.{' '}
+          <a href={hrefOf({ ...asked, in: 'text' })}>Search everything</a>
+        </p>
+      )}
+      {q !== '' && place === 'text' && (
+        <p>
+          {isSearched(asked)
+            ? 'A search finds an exact part of what was said, of a path, a tool’s name or an id. Try fewer or other words.'
+            : 'Fewer than three characters only find the beginning of an id. Type more to search everything.'}
+        </p>
+      )}
+      <p class="ways-on">
+        {isFiltered && q !== '' && (
+          <a href={hrefOf({ ...listQueryIn(''), q, in: place })}>Search without the filters</a>
+        )}
+        <a href={hrefs.list}>{isFiltered && q === '' ? 'Remove the filters' : 'Show all conversations'}</a>
+      </p>
+    </Empty>
+  )
+}
 
 const Live = ({ connection }: { readonly connection: ConnectionState }) => (
   <span class={`live-state ${connection.state}`} role="status">
@@ -120,30 +151,42 @@ const Live = ({ connection }: { readonly connection: ConnectionState }) => (
   </span>
 )
 
-/** Height of each row, in CSS pixels. */
-const height = 44
+/** Heights of lines, in CSS pixels, as in list.css. */
+const heights = { wide: { row: 52, group: 42 }, narrow: { row: 64, group: 42 } }
+const narrow = matchMedia('(width < 700px)')
 
 interface RowsProps {
   readonly listed: ConversationListResponse
+  readonly needed: ConversationListResponse['items']
   readonly live: ReadonlyMap<string, number>
   readonly more: () => void
   readonly isBusy: boolean
+  readonly order: string
   readonly isNested: boolean
 }
 
 /** Shows the rows in view. Fetches more when the end of the list is near. */
-const Rows = ({ listed, live, more, isBusy, isNested }: RowsProps) => {
+const Rows = ({ listed, needed, live, more, isBusy, order, isNested }: RowsProps) => {
   const list = useRef<HTMLDivElement>(null)
-  const [sight, setSight] = useState({ from: 0, to: 1_000 })
-  const rows = useMemo(
-    () => (isNested ? nestForks(listed.items) : listed.items.map((overview) => ({ overview, depth: 0 }))),
-    [listed.items, isNested],
-  )
+  const [sight, setSight] = useState({ from: 0, to: 1_000, isNarrow: narrow.matches })
   const now = useNow(10_000)
+  const today = new Date(now).setHours(0, 0, 0, 0)
+  const { items } = listed
+  const lines = useMemo(
+    () =>
+      isNested
+        ? linesOf(items, needed, order === '' ? today : undefined)
+        : items.map((overview) => ({ overview, depth: 0 })),
+    [items, needed, isNested, order, today],
+  )
+  const tops = useMemo(
+    () => topsOf(lines, heights[sight.isNarrow ? 'narrow' : 'wide']),
+    [lines, sight.isNarrow],
+  )
   useEffect(() => {
     const look = (): void => {
       const top = list.current?.getBoundingClientRect().top ?? 0
-      setSight({ from: -top, to: innerHeight - top })
+      setSight({ from: -top, to: innerHeight - top, isNarrow: narrow.matches })
     }
     look()
     addEventListener('scroll', look, { passive: true })
@@ -153,27 +196,63 @@ const Rows = ({ listed, live, more, isBusy, isNested }: RowsProps) => {
       removeEventListener('resize', look)
     }
   }, [])
-  const [first, end] = inSight(rows.length, height, sight)
+  const [first, end] = inSight(tops, sight)
   useEffect(() => {
-    if (end >= rows.length - 10) more()
-  }, [end, rows.length, isBusy])
+    if (end >= lines.length - 10) more()
+  }, [end, lines.length, isBusy])
   useRowKeys(list)
   return (
-    <div role="list" class="listing" ref={list} style={{ height: `${rows.length * height}px` }}>
-      {rows.slice(first, end).map((row, index) => (
-        <ConversationRow
-          key={row.overview.id}
-          row={row}
-          top={(first + index) * height}
-          place={first + index + 1}
-          of={rows.length}
-          now={now}
-          liveAt={live.get(row.overview.id)}
-        />
-      ))}
+    <div role="table" aria-label="Conversations" aria-rowcount={lines.length + 1}>
+      <div role="rowgroup">
+        <div role="row" class="listed-head" aria-rowindex={1}>
+          {columns.map(([name, words]) => (
+            <span key={name} role="columnheader" class={`of-${name}`}>
+              {words}
+              {name === 'time' && order === '' && <span aria-hidden="true"> ↓</span>}
+            </span>
+          ))}
+        </div>
+      </div>
+      <div role="rowgroup" class="listing" ref={list} style={{ height: `${tops.at(-1) ?? 0}px` }}>
+        {lines.slice(first, end).map((line, index) => {
+          const [top, place] = [tops[first + index] ?? 0, first + index + 2]
+          return 'group' in line ? (
+            <div
+              key={line.group}
+              role="row"
+              class="list-group"
+              aria-rowindex={place}
+              style={{ top: `${top}px` }}
+            >
+              <span role="rowheader">{line.group}</span>
+            </div>
+          ) : (
+            <ConversationRow
+              key={line.overview.id}
+              row={line}
+              {...{ top, place, now }}
+              liveAt={live.get(line.overview.id)}
+            />
+          )
+        })}
+      </div>
     </div>
   )
 }
+
+/** Columns of the list, in order, with their headings. */
+const columns = [
+  ['status', 'Status'],
+  ['title', 'Title'],
+  ['history', 'History'],
+  ['context', 'Context'],
+  ['tokens', 'Tokens'],
+  ['cost', 'Cost, $'],
+  ['errors', 'Errors'],
+  ['calls', 'Calls'],
+  ['model', 'Model'],
+  ['time', 'Last activity'],
+] as const
 
 /** Returns the current time (ms since 1970), updated every `every` milliseconds. */
 const useNow = (every: number): number => {

@@ -1,5 +1,8 @@
+import { Glyph, type GlyphName } from '../head/glyphs.tsx'
+import { tellAbout } from '../head/about.ts'
+import { StatusWord } from '../head/status.tsx'
 import { hrefs } from '../url.ts'
-import { ago, brief, count, moment, number } from '../words.ts'
+import { brief, count, lastActive, moment, number, shortId, shortModel } from '../words.ts'
 import { curvePath, type ListRow } from './rows.ts'
 
 interface ConversationRowProps {
@@ -7,7 +10,6 @@ interface ConversationRowProps {
   /** Distance from the top of the list, in CSS pixels. */
   readonly top: number
   readonly place: number
-  readonly of: number
   /** Current time, in milliseconds since 1970. */
   readonly now: number
   /** Time of the last event that the page received live, in milliseconds since 1970. */
@@ -19,16 +21,28 @@ const liveFor = 30_000
 /** Maximum number of levels by which forks are indented. */
 const deepest = 4
 
-export const ConversationRow = ({ row, top, place, of, now, liveAt }: ConversationRowProps) => {
+/** Traits with a place of their own in the column, so that the column can be scanned. */
+const marks = ['condensed', 'truncated', 'rewound', 'restored'] as const satisfies readonly GlyphName[]
+
+export const ConversationRow = ({ row, top, place, now, liveAt }: ConversationRowProps) => {
   const { overview, depth } = row
-  const { id, title, events, tokens, curve, calls, has = [], updated, problem } = overview
+  const { id, title, tokens, curve, calls, has = [], updated, problem } = overview
+  const { parent, status, errors, cost, isCostPartial, model } = overview
   const isLive = liveAt !== undefined && now - liveAt < liveFor
   return (
-    <div role="listitem" aria-posinset={place} aria-setsize={of} class="listed" style={{ top: `${top}px` }}>
-      <a class="listed-link" href={hrefs.conversation(id)}>
-        <span class="name" style={{ paddingInlineStart: `${Math.min(depth, deepest) * 1.25}rem` }}>
+    <div
+      role="row"
+      aria-rowindex={place}
+      class={`listed ${depth > 0 ? 'under' : ''}`}
+      style={{ top: `${top}px` }}
+    >
+      <span role="cell" class="of-status">
+        {status !== undefined && <StatusWord status={status} />}
+      </span>
+      <span role="cell" class="of-title" style={{ '--depth': String(Math.min(depth, deepest)) }}>
+        <a class="listed-link" href={hrefs.conversation(id)} onClick={() => tellAbout(overview)}>
           <span class="title" dir="auto">
-            {depth > 0 && <span class="faint">└ {has.includes('forked') && 'fork '}</span>}
+            {depth > 0 && <Glyph name={relationOf(overview)} class="is-idle" />}
             {isLive && (
               <span class="live-dot" title="new events are arriving">
                 ●<span class="sr-only"> live </span>
@@ -36,50 +50,96 @@ export const ConversationRow = ({ row, top, place, of, now, liveAt }: Conversati
             )}
             {title.trim() === '' ? <i class="faint">no text yet</i> : title.trim()}
           </span>
-          <span class="id faint">
-            <bdi>{id}</bdi>
+          <span class="id">
+            <code title={id}>
+              <bdi>{shortId(id)}</bdi>
+            </code>
+            {parent !== undefined && ` · ${relationOf(overview)}${depth > 0 ? '' : ` of ${shortId(parent)}`}`}
+            <span class="note">{noteOf(overview)}</span>
             {problem !== undefined && <b class="problem"> {problem}</b>}
           </span>
-        </span>
-        <span class="has">
-          {has
-            .filter((trait) => trait !== 'forked')
-            .map((trait) => (
-              <span key={trait} class={trait}>
-                {trait}
-              </span>
-            ))}
-        </span>
+        </a>
+      </span>
+      <span role="cell" class="of-history">
+        {marks.map((mark) => (
+          <span key={mark} class={`mark is-${mark}`} title={has.includes(mark) ? mark : undefined}>
+            {has.includes(mark) && (
+              <>
+                <Glyph name={mark} />
+                <span class="sr-only">{mark} </span>
+              </>
+            )}
+          </span>
+        ))}
+      </span>
+      <span role="cell" class="of-context">
         <Curve curve={curve} />
-        <span class="figures tokens-of">{tokens === undefined ? '' : `${brief(tokens)} tokens`}</span>
-        <span class="figures events-of" title={count(events, 'event')}>
-          {number(events)} <span class="faint">ev</span>
-        </span>
-        <span class="figures calls-of" title="the audit also counts the receipts of calls for summaries">
-          {calls ? count(calls, 'reply receipt') : ''}
-        </span>
-        <time class="faint figures" dateTime={updated} title={moment(updated)}>
-          {ago(updated, now)}
+      </span>
+      <span role="cell" class="figures of-tokens">
+        {tokens === undefined ? '' : brief(tokens)}
+      </span>
+      <span
+        role="cell"
+        class="figures of-cost"
+        title={isCostPartial ? 'The usage or the price of some calls is not known' : undefined}
+      >
+        {cost === undefined ? (
+          <Nothing />
+        ) : (
+          <a href={hrefs.tokens(id)} aria-label={`cost ${cost.toFixed(2)} dollars`}>
+            {isCostPartial ? '≥ ' : ''}
+            {cost.toFixed(2)}
+          </a>
+        )}
+      </span>
+      <span role="cell" class="figures of-errors">
+        {errors ? <span class="is-failed">{number(errors)}</span> : <Nothing />}
+      </span>
+      <span role="cell" class="figures of-calls" title={calls ? count(calls, 'reply receipt') : undefined}>
+        {calls ? (
+          <a href={hrefs.calls(id)} aria-label={count(calls, 'call')}>
+            {number(calls)}
+          </a>
+        ) : (
+          <Nothing />
+        )}
+      </span>
+      <span role="cell" class="of-model" title={model}>
+        {model === undefined ? '' : shortModel(model)}
+      </span>
+      <span role="cell" class="figures of-time">
+        <time dateTime={updated} title={moment(updated)}>
+          {lastActive(updated, now)}
         </time>
-      </a>
+      </span>
     </div>
   )
 }
 
-const [width, height] = [96, 22]
+const Nothing = () => (
+  <span class="is-idle" aria-hidden="true">
+    –
+  </span>
+)
+
+/** Says what a conversation is to its parent. */
+const relationOf = ({ has = [] }: ListRow['overview']) => (has.includes('forked') ? 'fork' : 'subagent')
+
+/** Says what a conversation waits for. */
+const noteOf = ({ waitsFor = [], status }: ListRow['overview']): string => {
+  if (status !== 'needs-approval' || waitsFor.length === 0) return ''
+  const [first, ...others] = waitsFor
+  return ` · ${first}${others.length > 0 ? ` and ${others.length} more` : ''} waits`
+}
+
+const [width, height] = [120, 24]
 
 /** Shows the number of context tokens over time as a small chart. */
 const Curve = ({ curve = [] }: { readonly curve: readonly number[] | undefined }) => {
-  if (curve.length < 2) return <span class="curve" />
-  const line = curvePath(curve, width, height)
+  if (curve.length < 2) return null
+  const line = curvePath(curve, width, height - 4)
   return (
-    <svg
-      class="curve"
-      viewBox={`0 -1 ${width} ${height + 2}`}
-      width={width}
-      height={height}
-      aria-hidden="true"
-    >
+    <svg class="curve" viewBox={`0 -2 ${width} ${height}`} width={width} height={height} aria-hidden="true">
       <path class="area" d={`${line}L${width} ${height}L0 ${height}Z`} />
       <path class="line" d={line} />
     </svg>

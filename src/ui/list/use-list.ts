@@ -4,7 +4,17 @@ import { sessionNumber } from '../acts/session.ts'
 import { isReturn } from '../router.ts'
 import type { ConversationListResponse } from '../source/answers.ts'
 import type { ConnectionState, ApiSource } from '../source/source.ts'
-import { type ListPageQuery, updateList, pathOf, refreshList, withPage, type NewEvent } from './rows.ts'
+import {
+  isNarrowed,
+  type ListPageQuery,
+  needing,
+  type NewEvent,
+  pathOf,
+  refreshList,
+  updateList,
+  withFresh,
+  withPage,
+} from './rows.ts'
 
 /** Number of conversations per request. */
 const page = 100
@@ -14,12 +24,19 @@ const page = 100
  * scroll position.
  */
 let left:
-  | { readonly path: string; readonly session: number; readonly listed: ConversationListResponse }
+  | {
+      readonly path: string
+      readonly session: number
+      readonly listed: ConversationListResponse
+      readonly needed: ConversationListResponse['items']
+    }
   | undefined
 
 export interface ListState {
   /** Conversations loaded so far; undefined before the first response. */
   readonly listed: ConversationListResponse | undefined
+  /** Conversations that need somebody, for a list that no filter narrows; else empty. */
+  readonly needed: ConversationListResponse['items']
   readonly error: unknown
   readonly isBusy: boolean
   readonly connection: ConnectionState
@@ -33,9 +50,11 @@ export interface ListState {
 export const useList = (source: ApiSource, asked: ListPageQuery): ListState => {
   const path = pathOf(asked)
   const [kept] = useState(() =>
-    isReturn() && left?.path === path && left.session === sessionNumber() ? left.listed : undefined,
+    isReturn() && left?.path === path && left.session === sessionNumber() ? left : undefined,
   )
-  const [listed, setListed] = useState(kept)
+  const [listed, setListed] = useState(kept?.listed)
+  const [needed, setNeeded] = useState(kept?.needed ?? [])
+  const showsNeeded = source.isLive && !isNarrowed(asked) && asked.order === ''
   const [error, setError] = useState<unknown>()
   const [isBusy, setBusy] = useState(!kept)
   const asking = useRef<AbortController>(undefined)
@@ -47,12 +66,20 @@ export const useList = (source: ApiSource, asked: ListPageQuery): ListState => {
     cursor: string | undefined,
     { signal }: AbortController,
   ): Promise<ConversationListResponse> => source.get(pathOf(asked, { limit: page, cursor }), { signal })
+  const learnNeeded = ({ signal }: AbortController): void => {
+    if (!showsNeeded) return setNeeded([])
+    source.get(pathOf(needing, { limit: mostNeeded }), { signal }).then(
+      ({ items }) => signal.aborted || setNeeded(items),
+      () => undefined,
+    )
+  }
   const load = (cursor: string | undefined): void => {
     asking.current?.abort()
     const own = new AbortController()
     asking.current = own
     missed.current = cursor
     setBusy(true)
+    if (cursor === undefined) learnNeeded(own)
     const ask = async (): Promise<void> => {
       try {
         const got = await pageFrom(cursor, own)
@@ -68,7 +95,7 @@ export const useList = (source: ApiSource, asked: ListPageQuery): ListState => {
   }
   const isKept = useRef(kept !== undefined)
   useEffect(() => {
-    if (isKept.current) refresh.current()
+    if (isKept.current) refresh.current(true)
     else load(undefined)
     isKept.current = false
     return () => {
@@ -77,17 +104,22 @@ export const useList = (source: ApiSource, asked: ListPageQuery): ListState => {
     }
   }, [source, path])
 
-  /** Requests the first page again to find new conversations. Loaded rows stay. */
-  const refresh = useRef((): void => undefined)
-  refresh.current = () => {
+  /**
+   * Requests the first page again. Loaded rows stay.
+   *
+   * @param isNew true to find new conversations; false to learn only what became of those in the list, which keep their places
+   */
+  const refresh = useRef((_isNew: boolean): void => undefined)
+  refresh.current = (isNew) => {
     refreshing.current?.abort()
     const own = new AbortController()
     refreshing.current = own
+    learnNeeded(own)
     const ask = async (): Promise<void> => {
       try {
         const first = await pageFrom(undefined, own)
         if (own.signal.aborted) return
-        setListed((before) => refreshList(before, first))
+        setListed((before) => (isNew || !before ? refreshList(before, first) : withFresh(before, first)))
         setError(undefined)
       } catch (reason) {
         if (!own.signal.aborted) setError(reason)
@@ -99,22 +131,25 @@ export const useList = (source: ApiSource, asked: ListPageQuery): ListState => {
   useEffect(() => {
     if (listed?.isComplete !== false || listed.problem !== undefined || listed.items.length > page)
       return undefined
-    const timer = setTimeout(() => refresh.current(), pause)
+    const timer = setTimeout(() => refresh.current(true), pause)
     return () => clearTimeout(timer)
   }, [listed])
   const leave = useRef((): void => undefined)
   leave.current = () => {
     // Until the first page of the current query has loaded, the rows belong to the previous query.
     const isOfPath = missed.current !== undefined || (!isBusy && error === undefined)
-    left = listed && isOfPath ? { path, session: sessionNumber(), listed } : undefined
+    left = listed && isOfPath ? { path, session: sessionNumber(), listed, needed } : undefined
   }
   useEffect(() => () => leave.current(), [])
-  const { connection, live } = useLive(source, setListed, () => refresh.current())
+  const { connection, live } = useLive(source, setListed, (isNew) => refresh.current(isNew))
   const more = (): void => {
     if (!isBusy && error === undefined && listed?.next !== undefined) load(listed.next)
   }
-  return { listed, error, isBusy, connection, live, more, retry: () => load(missed.current) }
+  return { listed, needed, error, isBusy, connection, live, more, retry: () => load(missed.current) }
 }
+
+/** Maximum number of conversations that are listed first because they need somebody. */
+const mostNeeded = 50
 
 /** Minimum interval between refreshes of the list, in milliseconds. */
 const pause = 2_000
@@ -123,12 +158,13 @@ type SetListed = (
   change: (before: ConversationListResponse | undefined) => ConversationListResponse | undefined,
 ) => void
 
-const useLive = (source: ApiSource, setListed: SetListed, again: () => void) => {
+const useLive = (source: ApiSource, setListed: SetListed, again: (isNew: boolean) => void) => {
   const [connection, setConnection] = useState<ConnectionState>({ state: 'connecting' })
   const [live, setLive] = useState<ReadonlyMap<string, number>>(new Map())
   useEffect(() => {
     if (!source.isLive) return undefined
     let timer: ReturnType<typeof setTimeout> | undefined
+    let isNew = false
     const told = (data: unknown): void => {
       const { conversation, event } = data as { readonly conversation: string; readonly event: NewEvent }
       setLive((before) => new Map(before).set(conversation, Date.now()))
@@ -138,7 +174,12 @@ const useLive = (source: ApiSource, setListed: SetListed, again: () => void) => 
         isKnown = before.items.some(({ id }) => id === conversation)
         return isKnown ? updateList(before, conversation, event) : before
       })
-      if (!isKnown) timer ??= setTimeout(() => ((timer = undefined), again()), pause)
+      isNew ||= !isKnown
+      timer ??= setTimeout(() => {
+        timer = undefined
+        again(isNew)
+        isNew = false
+      }, pause)
     }
     const stop = source.follow(apiPathOf('/events', {}, { from: 'now' }), undefined, {
       told: ({ data }) => told(data),

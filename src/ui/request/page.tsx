@@ -12,7 +12,7 @@ import { placeOf } from './neighbours.ts'
 import { receiptLabelOf } from './receipt.ts'
 import { Reply } from './reply.tsx'
 import { apiPathOf } from '../../server/client/api-path.ts'
-import type { CallResponse } from '../source/answers.ts'
+import type { CallResponse, DiffResponse } from '../source/answers.ts'
 import { bodyOf, nameOf } from './call.ts'
 import { RequestView, wayOf } from './view.tsx'
 import { WhyView } from './why.tsx'
@@ -25,13 +25,19 @@ export const CallPage = ({ source, params: { id = '', call: name = '' }, search 
     source,
     apiPathOf('/conversations/{id}/calls/{call}', { id, call: name }),
   )
-  const { value: all } = useFetched(source, apiOf(id, '/calls', { limit: 1_000 }))
+  const { value: all } = useFetched(source, apiOf(id, '/calls', { limit: 1_000, steps: true }))
   const { value: now } = useFetched(source, apiPathOf('/conversations/{id}', { id }))
   const { previous, next, of, nth } = placeOf(name, all)
   const to = (other: string | undefined) => (other === undefined ? undefined : () => go(hrefOf(other)))
   // Position from which the request was made. After a rewind to it, the call is made again.
   const at = value?.receipt?.position ?? (value?.position ?? 1) - 1
   const answer = value?.position
+  const before = all?.items.find((one) => nameOf(one) === name)?.step?.before
+  const since = useFetched(
+    source,
+    before && value?.kind === 'reply' ? apiOf(id, '/diff', { from: before.at, to: at, clip: 1 }) : undefined,
+  ).value
+  const isNew = newSince(since)
   const whyPath = source.isLive ? whyPathOf(id, value) : undefined
   useActions({
     previousCall: to(previous),
@@ -64,11 +70,25 @@ export const CallPage = ({ source, params: { id = '', call: name = '' }, search 
             <p class="faint">
               {value.origin?.model ?? textOf(value.request.model)} · made from{' '}
               <a href={hrefs.conversation(id, { at })}>what the model saw at {number(at)}</a>
+              {isNew && before && (
+                <>
+                  {' '}
+                  · <span aria-hidden="true">+</span> new since the call answered at{' '}
+                  <a href={hrefs.conversation(id, { at: before.position, sel: before.position })}>
+                    {number(before.position)}
+                  </a>
+                  , the one before on this path
+                </>
+              )}
             </p>
             <RequestView
               key={nameOf(value)}
               source={source}
+              id={id}
+              at={at}
               body={bodyOf(value)}
+              positions={value.positions ?? []}
+              isNew={isNew}
               exact={apiPathOf('/conversations/{id}/calls/{call}/request', { id, call: nameOf(value) })}
               isChat={value.body !== undefined}
               betas={value.betas}
@@ -98,6 +118,15 @@ const whyPathOf = (id: string, call: CallResponse | undefined) =>
   call?.position === undefined || call.origin?.model?.startsWith('<')
     ? undefined
     : apiPathOf('/conversations/{id}/calls/{call}/why', { id, call: nameOf(call) })
+
+/** Returns a test for positions that appeared between two requests; undefined until the differences are known. */
+const newSince = (diff: DiffResponse | undefined): ((position: number) => boolean) | undefined => {
+  if (!diff || !('changes' in diff)) return undefined
+  const appeared = new Set(
+    diff.changes.flatMap(({ change, entry }) => (change === 'appeared' ? [entry.position] : [])),
+  )
+  return (position) => appeared.has(position)
+}
 
 const titleOf = ({ kind, state, number: nth, position = 0 }: CallResponse): string => {
   if (state === 'pending') return 'The next request'

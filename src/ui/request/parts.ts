@@ -29,6 +29,8 @@ export interface RequestPart {
 }
 export interface MessageParts {
   readonly index: number
+  /** Positions of the events that the message comes from, each with whether the request before did not show it. */
+  readonly events?: readonly { readonly position: number; readonly isNew: boolean }[]
   readonly role: string
   readonly parts: readonly RequestPart[]
 }
@@ -79,6 +81,26 @@ export const partsOf = ({ tools, system, messages, ...settings }: ApiRequestBody
     ),
   })),
   settings: Object.entries(settings),
+})
+
+/**
+ * Adds the positions of the events to the messages.
+ *
+ * @param isNew reports whether the call before was not shown the event at a position; undefined if that is unknown
+ */
+export const addPositions = (
+  parts: Parts,
+  positions: readonly (readonly number[])[],
+  isNew: ((position: number) => boolean) | undefined,
+): Parts => ({
+  ...parts,
+  messages: parts.messages.map((said) => ({
+    ...said,
+    events: (positions[said.index] ?? []).map((position) => ({
+      position,
+      isNew: isNew?.(position) === true,
+    })),
+  })),
 })
 
 /** Returns all blocks of a request, in the order in which the model reads them. */

@@ -3,12 +3,16 @@ import type { AnyBlock } from '../../core.ts'
 import { Blocks } from '../blocks/blocks.tsx'
 import { Text } from '../blocks/text.tsx'
 import type { ApiSource } from '../source/source.ts'
+import { hrefs } from '../url.ts'
 import { count, number, size } from '../words.ts'
 import type { CacheBoundary, CacheUsage } from './cache-usage.ts'
 import { isAt, nameOf, type RequestPart, type Parts, type MessageParts } from './parts.ts'
 
 interface ReadingProps {
   readonly source: ApiSource
+  readonly id: string
+  /** Position that the request was made from. */
+  readonly at: number
   readonly parts: Parts
   readonly lines: readonly CacheBoundary[]
   readonly usage: CacheUsage | undefined
@@ -20,13 +24,21 @@ interface ReadingProps {
 const step = 24
 
 /** Shows a request in the order in which the model reads it. */
-export const Reading = ({ source, parts, lines, usage, differs }: ReadingProps) => {
+export const Reading = ({ source, id, at, parts, lines, usage, differs }: ReadingProps) => {
   const { tools, system, messages, settings } = parts
   const place = messages.findIndex((said) => said.parts.some((part) => isAt(part, differs)))
   const [from, setFrom] = useState(
     Math.max(0, Math.min(messages.length - step, place < 0 ? Infinity : place)),
   )
-  const marks: Marks = { source, lines, usage, differs, last: parts.messages.at(-1)?.parts.at(-1)?.path }
+  const marks: Marks = {
+    source,
+    id,
+    at,
+    lines,
+    usage,
+    differs,
+    last: parts.messages.at(-1)?.parts.at(-1)?.path,
+  }
   return (
     <div class="request-text">
       {settings.length > 0 && (
@@ -98,6 +110,8 @@ const beginningOf = (part: RequestPart | undefined): string => {
 
 interface Marks {
   readonly source: ApiSource
+  readonly id: string
+  readonly at: number
   readonly lines: readonly CacheBoundary[]
   readonly usage: CacheUsage | undefined
   readonly differs: string | undefined
@@ -144,9 +158,22 @@ const Tool = ({ part: { block } }: { readonly part: RequestPart }) => {
 }
 
 const Message = ({ said, marks }: { readonly said: MessageParts; readonly marks: Marks }) => (
-  <article class={`request-message ${inkOf(said)}`}>
-    <header>
-      <span class="position figures">{said.index}</span>
+  <article class={`request-message ${inkOf(said)}${isNew(said) ? ' is-new' : ''}`}>
+    <header title={`message ${number(said.index + 1)} of the request`}>
+      <span class="position figures">
+        {said.events?.slice(0, mostEvents).map((event) => (
+          <span key={event.position}>
+            {event.isNew && (
+              <span class="new-sign" role="img" aria-label="new since the call before">
+                +
+              </span>
+            )}
+            <a href={hrefs.conversation(marks.id, { at: marks.at, sel: event.position })}>
+              {number(event.position)}
+            </a>{' '}
+          </span>
+        ))}
+      </span>
       <span class="kind">{wordOf(said)}</span>
     </header>
     <div class="said-body">
@@ -157,6 +184,13 @@ const Message = ({ said, marks }: { readonly said: MessageParts; readonly marks:
     </div>
   </article>
 )
+
+/** Maximum number of events named beside a message. */
+const mostEvents = 6
+
+/** Reports whether everything in a message is new since the call before. */
+const isNew = ({ events = [] }: MessageParts): boolean =>
+  events.length > 0 && events.every((event) => event.isNew)
 
 const isResults = ({ parts }: MessageParts): boolean =>
   parts.length > 0 && parts.every(({ block }) => block.type?.endsWith('tool_result') === true)

@@ -8,11 +8,15 @@ import type { CallResponse } from '../source/answers.ts'
 interface ReplyProps {
   readonly source: ApiSource
   readonly id: string
-  readonly call: CallResponse & { readonly position: number }
+  readonly call: Pick<CallResponse, 'origin' | 'kind'> & { readonly position: number }
+  readonly level?: 'h2' | 'h3'
+  /** Figures after the time: tokens, latency. */
+  readonly figures?: readonly (string | false | undefined)[]
 }
 
 /** Shows the reply to a request, or the summary that it returned. */
-export const Reply = ({ source, id, call: { position, origin = {}, kind } }: ReplyProps) => {
+export const Reply = ({ source, id, call, level: Heading = 'h2', figures = [] }: ReplyProps) => {
+  const { position, origin = {}, kind } = call
   const path = apiOf(id, '/events', { from: position, limit: 1, clip: 700 })
   const { value } = useFetched(source, path)
   const event = value?.items[0]
@@ -24,10 +28,11 @@ export const Reply = ({ source, id, call: { position, origin = {}, kind } }: Rep
         : undefined
   return (
     <section class="reply">
-      <h2>{kind === 'summary' ? 'Summary' : 'Reply'}</h2>
+      <Heading>{kind === 'summary' ? 'Summary' : 'Reply'}</Heading>
       <p class="faint">
         at <a href={hrefs.conversation(id, { at: position })}>{number(position)}</a>
         {event && ` · ${moment(event.metadata.time)}`}
+        {figures.map((figure) => figure && ` · ${figure}`)}
         {origin.stopReason && ` · stopped: ${origin.stopReason}`}
         {origin.requestId !== undefined && (
           <>

@@ -9,7 +9,7 @@ import { Skeleton } from '../states.tsx'
 import { count, dollars, number, percent } from '../words.ts'
 import { linesOf, type CacheUsage, usageIn } from './cache-usage.ts'
 import { curlOf } from './curl.ts'
-import { type Parts, partsOf, type ApiRequestBody, secretsIn } from './parts.ts'
+import { type Parts, partsOf, addPositions, type ApiRequestBody, secretsIn } from './parts.ts'
 import { Reading } from './reading.tsx'
 import type { ReceiptLabel } from './receipt.ts'
 
@@ -26,7 +26,14 @@ export const wayOf = (search: string): RequestViewMode => {
 
 interface RequestViewProps {
   readonly source: ApiSource
+  readonly id: string
+  /** Position that the request was made from. */
+  readonly at: number
   readonly body: ApiRequestBody
+  /** Positions of the events that each message comes from. */
+  readonly positions: readonly (readonly number[])[]
+  /** Reports whether the call before was not shown the event at a position; undefined if that is unknown. */
+  readonly isNew: ((position: number) => boolean) | undefined
   /** API path of the request as sent, byte for byte. */
   readonly exact: ApiPath<'/conversations/{id}/calls/{call}/request'>
   readonly isChat: boolean
@@ -44,10 +51,10 @@ interface RequestViewProps {
 
 /** Shows a request: the state of its receipt, its tokens, and its content in the selected view. */
 export const RequestView = (props: RequestViewProps) => {
-  const { source, body, told, repairs = {}, usage, usd, why, show } = props
+  const { source, id, at, body, positions, isNew, told, repairs = {}, usage, usd, why, show } = props
   const way = props.way === 'why' && why === undefined ? 'reading' : props.way
   const text = useText(props)
-  const parts = partsOf(body)
+  const parts = addPositions(partsOf(body), positions, isNew)
   const counts = usageIn(usage)
   const copy = (): void => {
     navigator.clipboard.writeText(text ?? JSON.stringify(body, undefined, 2)).then(
@@ -95,6 +102,8 @@ export const RequestView = (props: RequestViewProps) => {
         ) : way === 'reading' ? (
           <Reading
             source={source}
+            id={id}
+            at={at}
             parts={parts}
             lines={linesOf(parts, counts)}
             usage={counts}

@@ -5,6 +5,7 @@ import { hrefs } from '../url.ts'
 import { count, number } from '../words.ts'
 import type { WhyResponse } from '../source/answers.ts'
 import type { ApiPath } from '../../server/client/api-path.ts'
+import { Needed } from './needed.tsx'
 import { beforeText, causeOf, describeDerived, type Group, groupsOf } from './why.ts'
 
 interface WhyViewProps {
@@ -30,9 +31,14 @@ export const WhyView = ({ source, id, path }: WhyViewProps) => {
   return (
     <div class="why-call">
       {derived && <p class="faint">{describeDerived(derived)}</p>}
-      <Part title="Referenced but hidden" lines={value.needed.map((one) => neededLine(one, to))}>
-        {value.needed.length === 0 && 'The answer contains no terms that occur only in hidden messages.'}
-      </Part>
+      <section>
+        <h2>Referenced but hidden</h2>
+        {value.needed.length === 0 ? (
+          <p class="faint">The answer contains no terms that occur only in hidden messages.</p>
+        ) : (
+          <Needed id={id} needed={value.needed} />
+        )}
+      </section>
       <Part
         title={before === undefined ? 'What it was shown' : `Changed since ${beforeText(before)}`}
         lines={changesIn(value, to)}
@@ -73,16 +79,6 @@ const Part = ({ title, lines, children }: PartProps) => (
 )
 
 const Tokens = ({ of }: { readonly of: number }) => <span class="faint figures"> · {count(of, 'token')}</span>
-
-const placesOf = (positions: readonly number[], to: To): ComponentChildren =>
-  positions.map((at, index) => [index > 0 && ', ', to(at)])
-
-const neededLine = ({ term, hidden, by, inSummary }: WhyResponse['needed'][number], to: To): VNode => (
-  <li key={term} class={inSummary ? '' : 'lacking'}>
-    <code>{term}</code> is in {placesOf(hidden, to)}, hidden by {placesOf(by, to)}
-    <span class="faint"> · {inSummary ? 'a summary names it' : 'no summary names it'}</span>
-  </li>
-)
 
 const changesIn = ({ differences, configuration, repairs }: WhyResponse, to: To): readonly VNode[] => [
   ...groupsOf(differences).map((group) => groupLine(group, to)),

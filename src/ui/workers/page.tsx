@@ -9,7 +9,7 @@ import { problemOf } from '../source/source.ts'
 import { Failed, Skeleton } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
 import { useTitle } from '../use-title.ts'
-import { ago, clock, count, moment, number } from '../words.ts'
+import { ago, clock, count, moment, number, shortId } from '../words.ts'
 import type { BoardStep, BoardWorker } from '../source/answers.ts'
 import { type Board, boardOf, healthOf, notesOf } from './rows.ts'
 import { type BoardView, useBoard } from './use-board.ts'
@@ -135,7 +135,11 @@ const Steps = ({ title, steps, now, children }: StepsProps) =>
       {steps.slice(0, most).map((step) => (
         <div key={step.conversation} class="step-row">
           <StepLine step={step} now={now} />
-          {step.holder !== undefined && <span class="faint">{step.holder}</span>}
+          {step.holder !== undefined && (
+            <span class="faint" title={step.holder}>
+              {shortId(step.holder)}
+            </span>
+          )}
           {children?.(step)}
         </div>
       ))}
@@ -178,8 +182,8 @@ const WorkerRow = ({ worker, now, off, tell }: WorkerRowProps) => {
   return (
     <div class={`worker ${health}`}>
       <span class="health" aria-hidden="true" />
-      <b>
-        <bdi>{name}</bdi>
+      <b title={name}>
+        <bdi>{shortId(name)}</bdi>
       </b>
       <span class="faint">
         {health}

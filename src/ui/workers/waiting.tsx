@@ -68,7 +68,7 @@ export const WaitingCalls = ({ source, id, waiting, off, decided }: WaitingCalls
                 disabled={off !== undefined}
                 onClick={() => decide(call, 'approve')}
               >
-                Approve …
+                Approve…
               </button>
               <button
                 type="button"
@@ -76,7 +76,7 @@ export const WaitingCalls = ({ source, id, waiting, off, decided }: WaitingCalls
                 disabled={off !== undefined}
                 onClick={() => decide(call, 'deny')}
               >
-                Deny …
+                Deny…
               </button>
               {off !== undefined && <span class="faint">{off}</span>}
             </p>

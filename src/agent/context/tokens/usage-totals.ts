@@ -60,7 +60,7 @@ export const totalsOf = ({ kind, calls, model, counts, said = 0 }: PaidCall, pri
  * Reports whether a reply's estimated tokens exceed its recorded output by far. Some programs record only the usage reported at the
  * start of a stream. Estimates are up to twice the API's counts.
  */
-const isFarBelow = (output: number, said: number): boolean => said > 2.5 * output + 8
+export const isFarBelow = (output: number, said: number): boolean => said > 2.5 * output + 8
 
 export const sumSpent = (all: Iterable<UsageTotals>): UsageTotals => {
   let sum = nothingSpent

@@ -1,5 +1,5 @@
 import { isFields } from '../../../events/json.ts'
-import type { EventData, Policy } from '../../../events/events.ts'
+import type { Policy } from '../../../events/events.ts'
 import { type Effective, isReply, type Item } from '../../../projections/effective.ts'
 import { createListMap } from '../../../projections/memo.ts'
 import { tokensIn } from '../../models/usage.ts'
@@ -89,19 +89,6 @@ export const inputOf = (usage: Usage): number =>
   tokensIn(usage, 'input_tokens') +
   tokensIn(usage, 'cache_read_input_tokens') +
   tokensIn(usage, 'cache_creation_input_tokens')
-
-/**
- * Reports whether two messages belong to the same reply; an import may have stored a reply in several messages. Compares the request
- * ids; if both are missing, compares the message ids and the input tokens, because routers may repeat a message id, but all parts of a
- * reply have the same input.
- */
-export const isSameReply = (one: ReplyPart, other: ReplyPart): boolean => {
-  const [a, b] = [one.origin ?? {}, other.origin ?? {}]
-  if (a.requestId !== undefined || b.requestId !== undefined) return a.requestId === b.requestId
-  const isSameMessage = one.messageId !== undefined && one.messageId === other.messageId
-  return isSameMessage && inputOf(a.usage ?? {}) === inputOf(b.usage ?? {})
-}
-type ReplyPart = Pick<EventData['MessageAppended'], 'messageId' | 'origin'>
 
 /** Returns the reasoning tokens that Chat Completions counts as output although they are not sent in later requests. */
 const reasoningIn = ({ completion_tokens_details: details }: Usage): number =>

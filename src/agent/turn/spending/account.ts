@@ -1,7 +1,7 @@
 import type { ConversationEvent, Origin } from '../../../events/events.ts'
 import { failuresIn } from '../../models/call-model.ts'
 import type { FailedCall } from '../../models/model.ts'
-import { isSameReply } from '../../context/tokens/usage.ts'
+import { isSameReply } from '../../models/usage.ts'
 import { receiptsOfSummary } from '../../receipts/summary-request.ts'
 import { costOf, priceOf, type Prices } from '../../models/prices.ts'
 import { countsIn, noUsage, sumOf, tokensOfUsage, type Usage } from '../../models/usage.ts'

@@ -45,11 +45,7 @@ const answers: Readonly<Record<string, Answer>> = {
       waiting: 0,
     }
   },
-  '/conversations/:id/about': ({ file }) => ({
-    ...rowOf(file),
-    last: file.events.length - 1,
-    indexed: file.events.length - 1,
-  }),
+  '/conversations/:id/about': ({ file }) => aboutOf(file),
   '/conversations/:id/calls': ({ file }) => callList(file),
   '/conversations/:id/calls/:call': ({ file, params: { call = '' } }) => findSentCall(file, call),
   '/conversations/:id/events': ({ file: { events }, number }) => {
@@ -100,7 +96,7 @@ const answers: Readonly<Record<string, Answer>> = {
     diff(events, number('from', -1), number('to', events.length - 1)),
   '/conversations/:id/outline': ({ file, number }) => ({
     ...outlineOf(file, number('from', 0), number('to', file.events.length - 1)),
-    about: (file.answers['/conversations'] as { readonly items: readonly unknown[] } | undefined)?.items[0],
+    about: aboutOf(file),
   }),
   '/conversations/:id/overview': ({ file, number }) => overviewOf(file, number('buckets', 1_200)),
   '/conversations/:id/hidden': ({ file: { events }, query }) => ({
@@ -110,6 +106,12 @@ const answers: Readonly<Record<string, Answer>> = {
   }),
   '/conversations/:id/search': (question) => searched(question),
   '/search': (question) => searched(question),
+}
+
+const aboutOf = (file: EmbeddedFile): object => {
+  const last = file.events.length - 1
+  const [firstError] = outlineOf(file, 0, last).failed
+  return { ...rowOf(file), ...(firstError !== undefined && { firstError }), last, indexed: last }
 }
 
 const searched = ({ file, number, query }: Question) =>
