@@ -23,7 +23,8 @@ export const Header = ({ source, path }: HeaderProps) => {
     <header class="page-head">
       <div class="top">
         <a class="brand" href={hrefs.list}>
-          <Mark /> Palimpsest
+          <Mark />
+          Palimpsest
         </a>
         {source.isLive && <StoreLinks source={source} path={path} />}
         <span class="spacer" />

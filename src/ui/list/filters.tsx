@@ -116,19 +116,23 @@ export const Chips = ({ asked, ask, counts }: FiltersProps & { readonly counts: 
       <i aria-hidden="true" />
       <Typed name="model" label="Any model" value={asked.model} set={(model) => ask({ model })} />
       <Typed name="actor" label="Any actor" value={asked.actor} set={(actor) => ask({ actor })} />
-      <label>
-        <span class="sr-only">order</span>
-        <select value={asked.order} onChange={(event) => ask({ order: event.currentTarget.value })}>
-          {Object.entries(orders).map(([order, words]) => (
-            <option key={order} value={order}>
-              {words}
-            </option>
-          ))}
-        </select>
-      </label>
     </div>
   )
 }
+
+/** Chooses the order of the list. */
+export const Order = ({ asked, ask }: FiltersProps) => (
+  <label class="order">
+    <span class="sr-only">order</span>
+    <select value={asked.order} onChange={(event) => ask({ order: event.currentTarget.value })}>
+      {Object.entries(orders).map(([order, words]) => (
+        <option key={order} value={order}>
+          {words}
+        </option>
+      ))}
+    </select>
+  </label>
+)
 
 interface ChipProps {
   readonly name: string

@@ -9,15 +9,17 @@ interface WaysProps {
   readonly store: string | undefined
 }
 
+const isInMemory = (store: string | undefined): store is undefined => store?.startsWith('memory:') ?? true
+
 /** Returns the option that names the store on the command line; empty for a store that only this server can reach. */
 const optionFor = (store: string | undefined): string =>
-  store === undefined || store.startsWith('memory:')
+  isInMemory(store)
     ? ''
     : ` --store ${/^[\w@%+=:,./-]+$/.test(store) ? store : `'${store.replaceAll("'", String.raw`'\''`)}'`}`
 
 const snippetFor = (
   store: string | undefined,
-): string => `const store = await openStore('${store ?? 'sqlite:agents.db'}')
+): string => `const store = await openStore('${isInMemory(store) ? 'sqlite:agents.db' : store}')
 const chat = store.conversation('task-1')
 await chat.append({ role: 'user', content: 'Why does the parser fail?' })
 await chat.turn({ client: new Anthropic(), model: 'claude-opus-5-5', tools })`
@@ -68,6 +70,12 @@ export const NoConversations = ({ store }: WaysProps) => (
     <section>
       <h2>Nothing kept yet</h2>
       <p>Three ways to fill the store. Nothing leaves this machine. What comes in appears here at once.</p>
+      {store !== undefined && isInMemory(store) && (
+        <p>
+          This store is in the memory of its server: only requests over HTTP reach it. The commands use a
+          file.
+        </p>
+      )}
     </section>
     <Ways store={store} />
   </div>

@@ -13,7 +13,7 @@ import type { ConversationListResponse } from '../source/answers.ts'
 import { useActions } from '../use-keys.ts'
 import { useTitle } from '../use-title.ts'
 import { count, number } from '../words.ts'
-import { Chips, Sought } from './filters.tsx'
+import { Chips, Order, Sought } from './filters.tsx'
 import { Hits } from './hits.tsx'
 import { AddSheet, NoConversations } from './no-conversations.tsx'
 import { ConversationRow } from './row.tsx'
@@ -77,7 +77,10 @@ export const ListPage = ({ source, search }: PageProps) => {
         {isSearched(asked) && <Hits source={source} q={asked.q} />}
         {listed && !isEmpty && (
           <>
-            <Tally listed={listed} isNarrow={isNarrow} live={live.size} />
+            <div class="tally">
+              <Tally listed={listed} isNarrow={isNarrow} live={live.size} />
+              {source.isLive && <Order asked={asked} ask={ask} />}
+            </div>
             {listed.items.length === 0 && <NothingFound asked={asked} />}
             {listed.items.length > 0 && (
               <Rows {...{ listed, needed, live, more, isBusy }} order={asked.order} isNested={!isNarrow} />
@@ -101,7 +104,7 @@ const Tally = ({
   const { shown, of, total } = tallyOf(listed, isNarrow)
   const isPart = of === undefined || shown < of
   return (
-    <p class="tally faint figures" role="status">
+    <p class="faint figures" role="status">
       {total === undefined
         ? count(of ?? shown, 'conversation')
         : `${number(of ?? shown)}${of === undefined ? ' or more' : ''} matching of ${number(total)}`}

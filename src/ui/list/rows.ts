@@ -142,7 +142,12 @@ export const withPage = (
   page: ConversationListResponse,
 ): ConversationListResponse => {
   const ids = new Set(before.items.map(({ id }) => id))
-  return { ...page, items: [...before.items, ...page.items.filter(({ id }) => !ids.has(id))] }
+  const counts = page.counts ?? before.counts
+  return {
+    ...page,
+    ...(counts && { counts }),
+    items: [...before.items, ...page.items.filter(({ id }) => !ids.has(id))],
+  }
 }
 
 /** Replaces a list with its new first page. If more pages are loaded, keeps the loaded rows and updates only the totals. */
