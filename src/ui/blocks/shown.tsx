@@ -1,24 +1,71 @@
-import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { withPart } from '../part.tsx'
 import { openSheet, Sheet } from '../sheet.tsx'
+import { Changes } from './changes.tsx'
+import { Code } from './code.tsx'
+import { isPatch, patchLines } from './edits.ts'
 import { chunks } from './exact.ts'
 import type { MatchRange } from './find-matches.ts'
+import { JsonTree } from './json-tree.tsx'
+import type { renderMarkdown } from './markdown.ts'
+import { Wrapper } from './wrapper.tsx'
+import { wrappedParts } from './wrappers.ts'
+
+/** Forms of a text: unchanged; rendered as Markdown; or, if it is data of a tool, as a tree of JSON or a diff if it is one. */
+export type TextForm = 'exact' | 'rendered' | 'data'
 
 interface ShownProps {
   readonly text: string
-  readonly as: 'exact' | 'rendered'
+  readonly as: TextForm
   readonly isCut?: boolean
   /** Range of the text that is highlighted and scrolled into view. */
   readonly mark?: MatchRange | undefined
 }
-/**
- * Shows a text as Markdown or unchanged. An unchanged text is split into pieces, which the browser lays out only when they become
- * visible.
- */
-export const Shown = ({ text, as, isCut = false, mark }: ShownProps) => {
+/** Length of a text above which it is shown unchanged, in characters. */
+export const mostRendered = 200_000
+
+/** Shows a text in one of its forms. A text that is long, or in which a match is shown, is unchanged. */
+export const Shown = ({ text, as, isCut = false, mark }: ShownProps) =>
+  as === 'exact' || mark || text.length > mostRendered ? (
+    <Unchanged {...{ text, isCut, mark }} />
+  ) : (
+    <>
+      {wrappedParts(text, isCut).map((part, index, { length }) => {
+        if (typeof part !== 'string') return <Wrapper key={index} part={part} />
+        const Form = as === 'rendered' ? Markdown : Data
+        return <Form key={index} text={part} isCut={isCut && index === length - 1} />
+      })}
+    </>
+  )
+
+interface PartProps {
+  readonly text: string
+  readonly isCut: boolean
+}
+
+/** Shows the data of a tool. */
+const Data = ({ text, isCut }: PartProps) => {
+  const value = useMemo(() => (isCut ? undefined : treeIn(text)), [text, isCut])
+  const lines = useMemo(() => (isPatch(text) ? patchLines(text) : undefined), [text])
+  if (value !== undefined) return <JsonTree value={value} />
+  if (lines) return <Changes lines={isCut ? lines.slice(0, -1) : lines} />
+  return <Unchanged text={text} isCut={isCut} />
+}
+
+/** Parses an object or a list that is a text on its own; undefined for any other text. */
+const treeIn = (text: string): object | undefined => {
+  if (!/^\s*[[{]/.test(text)) return undefined
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Shows a text unchanged, in pieces, which the browser lays out only when they become visible. */
+const Unchanged = ({ text, isCut, mark }: PartProps & Pick<ShownProps, 'mark'>) => {
   const drawn = useRef<readonly Drawn[]>([])
-  if (as === 'rendered') return <Markdown text={text} />
   drawn.current = drawnOf(text, mark, drawn.current)
   return (
     <div class={isCut ? 'exact cut' : 'exact'} dir="auto">
@@ -62,22 +109,24 @@ const Marked = ({ text, from, to }: MatchRange & { readonly text: string }) => {
   )
 }
 
-type Render = (text: string) => ComponentChildren
-let render: Render | undefined
+let render: typeof renderMarkdown | undefined
 
-const Markdown = ({ text }: { readonly text: string }) => {
-  const [shown, setShown] = useState(() => render?.(text))
+/** Shows Markdown; until its code is loaded, as the text that it is. */
+const Markdown = ({ text, isCut }: PartProps) => {
+  const [isLoaded, setLoaded] = useState(render !== undefined)
   useEffect(() => {
+    if (isLoaded) return undefined
     let isGone = false
-    withPart(import('./markdown.ts'), ({ renderMarkdown }) => {
-      render = renderMarkdown
-      if (!isGone) setShown(renderMarkdown(text))
+    withPart(import('./markdown.ts'), (loaded) => {
+      render = loaded.renderMarkdown
+      if (!isGone) setLoaded(true)
     })
     return () => {
       isGone = true
     }
-  }, [text])
-  if (shown === undefined) return <Shown text={text} as="exact" />
+  }, [])
+  const shown = useMemo(() => render?.(text, isCut, Code), [text, isCut, isLoaded])
+  if (shown === undefined) return <Unchanged text={text} isCut={isCut} />
   return (
     <div
       class="markdown"

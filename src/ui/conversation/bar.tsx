@@ -1,3 +1,4 @@
+import { TextSwitch } from '../blocks/text-switch.tsx'
 import { NotIndexed, Stopped } from '../states.tsx'
 import { perform } from '../use-keys.ts'
 import type { Pane, ConversationViewState } from '../url.ts'
@@ -26,7 +27,7 @@ export const BarOfView = ({ sight, shown, finding, isInspected, showPane }: BarO
     <p class="status figures">{statusOf(sight, shown).join(' · ')}</p>
     <div class="switches">
       <Panes view={sight.view} showPane={showPane} />
-      <Toggle name="Exact" isOn={sight.view.text === 'exact'} press={() => perform('text')} />
+      <TextSwitch form={sight.view.text} change={() => perform('text')} />
       <Toggle name="Details" isOn={isInspected} press={() => perform('inspector')} />
       <Toggle name="Search" isOn={finding.isOpen} press={finding.isOpen ? finding.close : finding.open} />
     </div>
