@@ -100,7 +100,7 @@ export const patchLines = (patch: string): readonly EditLine[] => {
 }
 
 /** Maximum number of pairs of lines that are compared in the changed middle of a text. */
-const mostPairs = 1_000_000
+const mostPairs = 100_000
 
 /**
  * Compares two texts line by line. If too many lines differ, all lines between the common beginning and the common end are removed and

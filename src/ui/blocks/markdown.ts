@@ -18,12 +18,34 @@ type CodeView = ComponentType<{ readonly text: string; readonly language?: strin
  * @param isCut true if the text goes on, so that its last block may be incomplete
  */
 export const renderMarkdown = (text: string, isCut: boolean, Code: CodeView): ComponentChildren => {
-  try {
-    return blocks(marked.lexer(isCut ? cutWhole(text) : text), { Code, depth: 0 })
-  } catch {
-    // Nested so deep that marked gives up.
-    return h('p', {}, text)
+  if (nested.test(text)) return h('p', {}, text)
+  return piecesIn(isCut ? cutWhole(text) : text).map((piece) =>
+    blocks(marked.lexer(piece), { Code, depth: 0 }),
+  )
+}
+
+/** Quotes and lists nested so deep on one line that marked would take seconds. */
+const nested = /^[ \t]*(?:(?:>|[-*+]|\d{1,9}[.)])[ \t]*){40}/m
+
+/** Maximum length of what marked reads at once, in characters: some texts take time that grows with the square of their length. */
+const mostAtOnce = 20_000
+
+/** Splits a long text at blank lines outside fenced code, or else where it must be. */
+const piecesIn = (text: string): readonly string[] => {
+  if (text.length <= mostAtOnce) return [text]
+  const pieces: string[] = []
+  let piece = ''
+  let isFenced = false
+  for (const line of text.match(/[^\n]{0,10000}(?:\n|$)|[^\n]{10000}/g) ?? []) {
+    const isBlank = line.trim() === ''
+    if (piece.length + line.length > mostAtOnce || (isBlank && !isFenced && piece.length > mostAtOnce / 2)) {
+      pieces.push(piece)
+      piece = ''
+    }
+    if (/^[ \t]*(?:```|~~~)/.test(line)) isFenced = !isFenced
+    piece += line
   }
+  return [...pieces, piece]
 }
 
 interface Within {
