@@ -142,6 +142,7 @@ export const tool = <S extends StandardSchema>(options: ToolOptions<S>): Tool =>
 export const mcpTools = (client: McpClient, options?: McpOptions): Promise<readonly Tool[]> =>
   toPromise(mcpToolsOf(client, options))
 
+export { historyTools } from './agent/turn/results/history-tools.ts'
 export { gitWorkspace } from './api/git-workspace.ts'
 export { summarizer } from './agent/context/summary/summarizer.ts'
 export { messagesOf, sliceOf } from './projections/effective.ts'

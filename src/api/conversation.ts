@@ -28,6 +28,7 @@ import type { Evidence } from '../audit/evidence/export.ts'
 import type { EvidenceOptions } from '../audit/evidence/options.ts'
 import type { EvidenceError } from '../audit/evidence/source.ts'
 import type { ConversationHandle, ConversationOf } from '../conversation/conversation.ts'
+import type { SearchOptions, SearchPage, Catalogue } from '../catalogue/port.ts'
 import type { OriginalFile, OriginalNotKept } from '../conversation/reading/original.ts'
 import type { PositionOption } from '../conversation/reading/conversation-reader.ts'
 import type { EraseError, EraseOptions } from '../conversation/writing/erase.ts'
@@ -207,20 +208,36 @@ export interface ConversationMethods<W extends ResultStyle, Forked>
    * const { bytes, pieces } = await store.conversation('imported').original()
    */
   readonly original: () => MethodResult<W, ReadError | OriginalNotKept, OriginalFile>
+  /**
+   * Finds the messages, summaries and system prompts of the conversation that contain a text, also those that the model does not see:
+   * `catalogue.search` in this conversation. Errors: `InvalidInput`, `ConversationNotFound`.
+   *
+   * @example
+   * const { items } = await chat.search('src/parser')
+   * for (const { position, excerpt, now } of items) console.log(position, excerpt.match, now.state)
+   */
+  readonly search: (
+    text: string,
+    options?: Omit<SearchOptions, 'conversation'>,
+  ) => MethodResult<W, ReadError, SearchPage>
 }
 
 /** A conversation whose methods return TaskEithers. */
 export interface TaskConversation extends ConversationMethods<'task', TaskConversation> {}
 
-/** Adds the methods for agents and people to an open conversation. */
-export const taskConversation = (chat: ConversationHandle): TaskConversation => {
+/** Adds the methods for agents and people to an open conversation, whose store has this catalogue. */
+export const taskConversation = (
+  chat: ConversationHandle,
+  catalogue: Pick<Catalogue<'task'>, 'search'>,
+): TaskConversation => {
   const { turn, stream } = createTurnRunner(chat)
   return {
     ...chat.methods,
     note: createNoteMethod(chat),
     ...createApprovalMethods(chat),
     ...createWorkRequester(chat),
-    fork: (id, options) => TE.map(taskConversation)(chat.fork(id, options)),
+    fork: (id, options) =>
+      TE.map((forked: ConversationHandle) => taskConversation(forked, catalogue))(chat.fork(id, options)),
     turn,
     stream,
     say: createSayMethod(chat),
@@ -246,5 +263,6 @@ export const taskConversation = (chat: ConversationHandle): TaskConversation => 
       return task(() => clientSession(chat, options))()
     },
     original: () => task(() => chat.original()),
+    search: (text, options) => catalogue.search(text, { ...options, conversation: chat.id }),
   }
 }

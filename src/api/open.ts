@@ -35,7 +35,7 @@ import { createPauseMethods } from '../agent/workers/requests.ts'
 import { programOn } from '../agent/workers/peers/liveness.ts'
 import { createWorker, mapServed } from '../agent/workers/create-worker.ts'
 import { withIndex } from './by-index.ts'
-import { taskConversation } from './conversation.ts'
+import { type TaskConversation, taskConversation } from './conversation.ts'
 import { lateErasing } from './late-erasing.ts'
 import { lateRetention } from './late-retention.ts'
 import type { StoreOf, TaskStore } from './store.ts'
@@ -172,11 +172,14 @@ export const renewIndexAt = async (place: string | undefined): Promise<void> => 
 }
 
 /** Adds the methods for agents and people to the conversations of a store. */
-export const taskStore = (store: StoreOf<'task', ConversationHandle>): TaskStore => ({
-  ...store,
-  conversation: (id) => taskConversation(store.conversation(id)),
-  worker: (options) => store.worker(mapServed(options, taskConversation)),
-})
+export const taskStore = (store: StoreOf<'task', ConversationHandle>): TaskStore => {
+  const methodsOf = (chat: ConversationHandle): TaskConversation => taskConversation(chat, store.catalogue)
+  return {
+    ...store,
+    conversation: (id) => methodsOf(store.conversation(id)),
+    worker: (options) => store.worker(mapServed(options, methodsOf)),
+  }
+}
 
 /**
  * Returns a store of conversations on top of an event store of any kind.

@@ -7,6 +7,17 @@ export type { BreakKind, CacheBreak } from './breaks.ts'
 export type { ResumeCost } from './resume-cost.ts'
 export type { ConversationCost, Cost } from './cost-report.ts'
 export type { UsageTotals, ToolUsage } from './usage-totals.ts'
+export { markerStory, type MarkerStoryOptions } from './read-marker.ts'
+export type {
+  AskedPrompt,
+  ChangedFile,
+  Counted,
+  FailedResult,
+  LostTerm,
+  MarkerStory,
+  RereadFile,
+  ToolSteps,
+} from './marker-story.ts'
 export { why, whyAll, type WhyOptions } from './ask-why.ts'
 export type { CallName } from '../events/call-name.ts'
 export type { HiddenPart, ShownItem, Why } from './why.ts'

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact'
+import { type ComponentChildren, Fragment } from 'preact'
 import { useEffect, useErrorBoundary, useLayoutEffect, useState } from 'preact/hooks'
 import { announce, Announcer } from './announcer.tsx'
 import { Header } from './header.tsx'
@@ -56,7 +56,12 @@ export const Shell = ({ source, onUnauthorized }: ShellProps) => {
   })
   return (
     <>
-      {refused === undefined && <Routed key={session} source={source} {...place} />}
+      {refused === undefined && (
+        <Fragment key={session}>
+          <Header source={source} path={place.path} />
+          <Routed source={source} {...place} />
+        </Fragment>
+      )}
       <SheetHost />
       {refused !== undefined && <SignIn source={source} why={refused} done={signedIn} />}
       <ToastHost />
@@ -117,8 +122,5 @@ const Routed = ({ source, path, search }: { readonly source: ApiSource } & PageA
 }
 
 const Plain = ({ children }: { readonly children: ComponentChildren }) => (
-  <>
-    <Header />
-    <main class="plain">{children}</main>
-  </>
+  <main class="plain">{children}</main>
 )

@@ -79,6 +79,14 @@ export const duration = (ms: number): string => {
   return `${Math.floor(seconds / 3_600)} h ${Math.floor((seconds % 3_600) / 60)} min`
 }
 
+const uuid = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
+/** Shortens an id: a UUID to its first eight digits; another id only if it is very long. */
+export const shortId = (id: string): string =>
+  uuid.test(id) ? id.slice(0, 8) : id.length > 48 ? `${id.slice(0, 47)}…` : id
+
+/** Shortens the name of a model: without its family's name and its date, which are the same in a whole column. */
+export const shortModel = (model: string): string => model.replace(/^claude-/, '').replace(/-20\d{6}$/, '')
+
 /** Names of event kinds, by their letters in the outline. */
 export const kinds = {
   u: 'user',

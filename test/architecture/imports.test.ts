@@ -32,7 +32,7 @@ const layers: Readonly<Record<string, string>> = {
   audit: 'result events projections store store/whole conversation transfer agent/telemetry agent/receipts',
   api: 'result events store store/memory store/sqlite store/eventstoredb store/blobs store/whole conversation transfer agent/models agent/receipts agent/tools agent/context agent/turn agent/workers catalogue audit',
   investigate:
-    'result events projections commands agent/models agent/receipts agent/tools agent/context agent/turn api',
+    'result events projections commands store agent/models agent/receipts agent/tools agent/context agent/turn api',
   '/': 'result events projections commands store store/blobs conversation transfer agent/models agent/receipts agent/tools agent/context agent/turn agent/workers catalogue audit api',
   // A program by itself: nobody's tests may depend on what is tested.
   'testing/messages-api': '',

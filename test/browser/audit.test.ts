@@ -22,7 +22,7 @@ describe.skipIf(noBrowser !== '')(`the audit page${noBrowser}`, () => {
     const scene = await servedSample()
     const { store } = scene
     const { page } = await looking(scene, `/c/${id}/audit`)
-    const says = (title: string) => page.getByRole('heading', { level: 1, name: title }).waitFor()
+    const says = (title: string) => page.getByRole('heading', { level: 2, name: title }).waitFor()
     await says('The hash chain is intact, but nothing else proves it')
     await page.getByText('palimpsest audit init').waitFor()
     await expect.poll(() => page.getByRole('list', { name: 'Calls' }).getByRole('link').count()).toBe(23)
@@ -109,7 +109,7 @@ describe.skipIf(noBrowser !== '')(`the audit page${noBrowser}`, () => {
         ),
     })
     await page.getByText('this needs a token with the scope audit').first().waitFor()
-    expect(await page.getByRole('heading', { level: 1 }).allTextContents()).toEqual(['Audit'])
+    expect(await page.getByRole('heading', { level: 2, name: 'Audit' }).count()).toBe(1)
   })
 })
 
@@ -122,21 +122,21 @@ describe.skipIf(noBrowser !== '')(`since when it is wrong${noBrowser}`, () => {
     await page.getByLabel('good at').fill('2')
     expect(await page.getByLabel('bad at').inputValue()).toBe('44')
     await page.keyboard.press('Enter')
-    const asked = page.getByRole('heading', { level: 1, name: /^Is it still good at \d+\?$/ })
+    const asked = page.getByRole('heading', { level: 2, name: /^Is it still good at \d+\?$/ })
     await asked.waitFor()
     const answers = page.getByRole('heading', { name: /^Answers \d+$/ })
     for (let n = 1; n < 10; n++) {
-      const title = await page.getByRole('heading', { level: 1 }).textContent()
+      const title = await page.locator('main h2.page-title').textContent()
       const position = Number(/\d+/.exec(title ?? '')?.[0])
       if (title?.startsWith('Since')) break
       await page.keyboard.press(position >= 30 ? '-' : '+')
-      await expect.poll(() => page.getByRole('heading', { level: 1 }).textContent()).not.toBe(title)
+      await expect.poll(() => page.locator('main h2.page-title').textContent()).not.toBe(title)
       await answers.waitFor()
       // As somebody else, or later.
       if (n === 1) await page.reload()
-      await page.getByRole('heading', { level: 1 }).waitFor()
+      await page.locator('main h2.page-title').waitFor()
     }
-    await page.getByRole('heading', { level: 1, name: 'Since 30, a summary' }).waitFor()
+    await page.getByRole('heading', { level: 2, name: 'Since 30, a summary' }).waitFor()
     const [found] = await scene.store.conversation(id).notes({ kind: 'palimpsest/bisection' })
     expect(found?.data).toMatchObject({ good: 2, bad: 44 })
     await page.getByRole('link', { name: 'bisect' }).click()
@@ -153,9 +153,9 @@ describe.skipIf(noBrowser !== '')(`since when it is wrong${noBrowser}`, () => {
       allowed: [/status of 409/, /ERR_FAILED/],
       before: stoppable,
     })
-    const title = page.getByRole('heading', { level: 1 })
+    const title = page.locator('main h2.page-title')
     const asks = (position: number) =>
-      page.getByRole('heading', { level: 1, name: `Is it still good at ${position}?` }).waitFor()
+      page.getByRole('heading', { level: 2, name: `Is it still good at ${position}?` }).waitFor()
     await asks(29)
     await page.getByRole('link', { name: 'bisect' }).click()
     await page.getByRole('link', { name: '0 to 20' }).click()
@@ -193,9 +193,9 @@ describe.skipIf(noBrowser !== '')(`since when it is wrong${noBrowser}`, () => {
         }),
     })
     await page.getByText('is a message of the user.').waitFor()
-    const title = await page.getByRole('heading', { level: 1 }).textContent()
+    const title = await page.locator('main h2.page-title').textContent()
     await page.keyboard.press('+')
-    await expect.poll(() => page.getByRole('heading', { level: 1 }).textContent()).not.toBe(title)
+    await expect.poll(() => page.locator('main h2.page-title').textContent()).not.toBe(title)
     await page.getByText('is a message of the user.').waitFor()
     expect(sizes.length).toBeGreaterThan(2)
     for (const size of sizes) expect(size).toBeLessThan(60_000)

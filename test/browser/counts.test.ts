@@ -37,7 +37,7 @@ const firstView = async (
   // The rows; the details of the event; what is live.
   await page.getByRole('listitem').first().waitFor()
   await page.locator('.inspector dt', { hasText: 'command' }).waitFor()
-  await page.getByRole('button', { name: /live|paused/ }).waitFor()
+  await page.getByRole('button', { name: /live|paused/i }).waitFor()
   await isThere(looked)
   return settled(page)
 }
@@ -97,7 +97,7 @@ describe.skipIf(noBrowser !== '')(`the page${noBrowser}`, () => {
       '/c/long': overview,
       '/c/long?at=5010': overview,
       [`/c/${sampleIds[0]}`]: ({ page }) => page.getByRole('button', { name: 'Approve …' }).waitFor(),
-      [`/c/${sampleIds[0]}?at=31`]: ({ page }) =>
+      [`/c/${sampleIds[0]}?at=31&sel=30`]: ({ page }) =>
         page.getByRole('button', { name: /^16 messages replaced by a summary/ }).waitFor(),
       // What the markers hide is asked for at once.
       '/c/marked': ({ page }) => page.getByRole('button', { name: /1 tool-59/ }).waitFor(),

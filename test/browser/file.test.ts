@@ -58,7 +58,7 @@ describe.skipIf(noBrowser !== '')(`an exported page${noBrowser}`, () => {
     const page = await opened(await exported(await sample(), id), `#/c/${id}?at=30&sel=30`)
     await page.getByRole('link', { name: 'palimpsest' }).click()
     await page.getByText('1 conversation').waitFor()
-    expect(await page.getByRole('banner').getByRole('link').allTextContents()).toEqual(['palimpsest'])
+    expect(await page.getByRole('banner').getByRole('link').allTextContents()).toEqual(['Palimpsest'])
     await page
       .getByRole('link', { name: /hours-invoice/ })
       .first()

@@ -154,6 +154,17 @@ test('why --all lists what a summary lost, and says so if it lost nothing', () =
       'not lost: 1 name that a summary kept of hidden messages: --json lists it',
       '',
     ])
+    const story = await shell('palimpsest why lost --marker 3', directory)
+    expect(story.stdout.split('\n')).toEqual([
+      'marker 3: 2 messages condensed',
+      'asked: 1',
+      '  0  See /repo/src/parser.ts and QX-7781.',
+      'lost in the summary: 1',
+      '  /repo/src/parser.ts  said at 0, needed at 4',
+      '',
+    ])
+    const none = await shell('palimpsest why lost --marker 0', directory)
+    expect(none.stderr).toBe('error: there is no marker at position 0 of lost: `log lost` lists them\n')
     const { stdout } = await shell('palimpsest why lost --all --json', directory)
     expect(JSON.parse(stdout)).toMatchObject({
       conversation: 'lost',

@@ -11,6 +11,7 @@ import { exportAll, headsOf, sealedConversations } from '../support/evidence/bun
 import type { Head } from '../support/evidence/ledger.ts'
 import { judged, onlyPython, python } from '../support/evidence/python.ts'
 import { runs, scale } from '../support/runs.ts'
+import { noCatalogue } from '../support/no-catalogue.ts'
 
 // Bundles from before an erasure stay valid, and those from after it are, too: by both verifiers, with the same ledger.
 
@@ -37,7 +38,7 @@ describe(`bundles of conversations of which content is erased${onlyPython}`, () 
       const before = await exportAll(sealed, join(folder, `${seed}-before`))
       let erased = 0
       for (const [n, { chat }] of sealed.entries()) {
-        const talk = taskConversation(chat)
+        const talk = taskConversation(chat, noCatalogue)
         const last = right(await chat.position()())
         const all = Array.from({ length: last + 1 }, (_, position) => position)
         const done = await talk.erase({ positions: all.filter((position) => (position * 7 + n) % 3 === 0) })()

@@ -18,6 +18,7 @@ import { violations } from '../support/predicates.ts'
 import { runs, scale } from '../support/runs.ts'
 import { temporaryFolder } from '../support/stores.ts'
 import { write } from '../support/write.ts'
+import { noCatalogue } from '../support/no-catalogue.ts'
 
 // What is erased is gone from every file, and everything else is as before.
 
@@ -67,7 +68,7 @@ describe('after an erasure of any events of any log', () => {
             const adapter = right(await openSqlite(`sqlite:${join(folder, 'store.db')}`)())
             await write(adapter, 'c', log)
             const store = storeOn(adapter, { kind: 'test' })
-            const chat = taskConversation(store.conversation('c'))
+            const chat = taskConversation(store.conversation('c'), noCatalogue)
             const before = await logOf(chat)
             const positions = [...new Set(picked.map((at) => at % log.length))]
             const erased = await chat.erase({ positions, by: 'ann' })()

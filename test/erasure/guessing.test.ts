@@ -22,6 +22,7 @@ import { right } from '../support/either.ts'
 import { text } from '../support/log.ts'
 import { opus, start } from '../support/messages-api/client.ts'
 import { scale } from '../support/runs.ts'
+import { noCatalogue } from '../support/no-catalogue.ts'
 
 // Somebody has the log, the receipts, the ledger and the bundles from after an erasure, knows the form of the erased texts, and tries all
 // that they may have been.
@@ -50,7 +51,7 @@ it(
     const codes = Array.from({ length: texts }, (_, n) => (n * 7_919) % guesses)
     const handles = codes.map((_, n) => store.conversation(`c-${n}`))
     for (const [n, handle] of handles.entries()) {
-      const chat = taskConversation(handle)
+      const chat = taskConversation(handle, noCatalogue)
       right(
         await chat.append([
           { role: 'user', content: 'Hello.' },
@@ -64,7 +65,7 @@ it(
       for (const [n, { id }] of handles.entries()) {
         const ledger = right(await store.audit.proof(id, { compare: true })())
         right(
-          await taskConversation(handles[n] as ConversationHandle).evidence({
+          await taskConversation(handles[n] as ConversationHandle, noCatalogue).evidence({
             folder: join(folder, when, id),
             ledger,
           })(),
@@ -77,7 +78,7 @@ it(
       expect(guess(said(codes[n] as number))).toEqual(['hash', 'print', 'digest'])
     }
     for (const handle of handles) {
-      const chat = taskConversation(handle)
+      const chat = taskConversation(handle, noCatalogue)
       right(await chat.erase({ positions: [secret] })())
       expect(right(await chat.verifyReceipts()())).toMatchObject({ receipts: 0, erased: 1, findings: [] })
     }
@@ -118,7 +119,7 @@ const hashesIn = async (
 
 /** Returns a function that says what confirms a guess of the secret message. All other texts are known to the adversary, too. */
 const guesser = async (handle: ConversationHandle, hashes: ReadonlySet<string>) => {
-  const chat = taskConversation(handle)
+  const chat = taskConversation(handle, noCatalogue)
   const rows: StoredEvent[] = []
   for await (const stored of handle.stored()) rows.push(stored)
   const { id, type, metadata } = rows[secret] as StoredEvent

@@ -12,6 +12,7 @@ import { atEnd } from '../support/at-end.ts'
 import { right } from '../support/either.ts'
 import { bytesIn } from '../support/forms.ts'
 import { temporaryFolder } from '../support/stores.ts'
+import { noCatalogue } from '../support/no-catalogue.ts'
 
 const opened = async (file: string): Promise<Store> => {
   const store = await openStore(`sqlite:${file}`)
@@ -86,7 +87,7 @@ test('whatever another erasure does between two reads of this one, each event is
   let isOver = false
   for (let nth = 1; nth < most && !isOver; nth++) {
     const adapter = memoryStore()
-    const other = taskConversation(storeOn(adapter, { kind: 'test' }).conversation('task-42'))
+    const other = taskConversation(storeOn(adapter, { kind: 'test' }).conversation('task-42'), noCatalogue)
     right(await other.append(['One.', 'Two.', 'Three.'].map((content) => ({ role: 'user', content })))())
     let reads = 0
     const read: EventStore['read'] = (range) => async () => {
@@ -95,7 +96,7 @@ test('whatever another erasure does between two reads of this one, each event is
       return page
     }
     const store = storeOn({ ...adapter, read }, { kind: 'test' })
-    right(await taskConversation(store.conversation('task-42')).erase({ by: 'ann' })())
+    right(await taskConversation(store.conversation('task-42'), noCatalogue).erase({ by: 'ann' })())
     isOver = reads < nth
     expect([nth, right(await other.verify()())]).toEqual([
       nth,
@@ -115,10 +116,10 @@ describe.each(['memory', 'sqlite'])('a legal hold that begins during an erasure 
       if (request.replaces && ++parts === part) right(await other.hold({ by: 'legal' })())
       return adapter.append(request)()
     }
-    const other = taskConversation(storeOn(adapter, { kind: 'test' }).conversation(held))
+    const other = taskConversation(storeOn(adapter, { kind: 'test' }).conversation(held), noCatalogue)
     const store = storeOn({ ...adapter, append }, { kind: 'test' })
     atEnd(async () => void (await store.close()()))
-    const chat = taskConversation(store.conversation('task-42'))
+    const chat = taskConversation(store.conversation('task-42'), noCatalogue)
     right(
       await chat.append(
         Array.from({ length: 1_500 }, (_, n) => ({ role: 'user' as const, content: `Message ${n}.` })),

@@ -8,12 +8,13 @@ import { right } from '../support/either.ts'
 import { histories } from '../support/histories.ts'
 import { runs } from '../support/runs.ts'
 import { write } from '../support/write.ts'
+import { noCatalogue } from '../support/no-catalogue.ts'
 
 /** The discrepancy of a log of which the events at these positions are erased, if they can be. */
 const discrepancyOf = async (log: readonly Event[], positions: readonly number[]) => {
   const adapter = memoryStore()
   await write(adapter, 'c', log)
-  const chat = taskConversation(storeOn(adapter, { kind: 'test' }).conversation('c'))
+  const chat = taskConversation(storeOn(adapter, { kind: 'test' }).conversation('c'), noCatalogue)
   await chat.erase({ positions })()
   return right(await chat.verify()()).discrepancy
 }

@@ -251,6 +251,14 @@ const rows: Readonly<Record<string, Row>> = {
       [400, 'conversations/w/calls/p/why'],
     ],
   },
+  markerStory: {
+    right: [`${a}/markers/3`],
+    wrong: [
+      [404, `${a}/markers/0`],
+      [404, `${none}/markers/0`],
+      [400, `${a}/markers/x`],
+    ],
+  },
   whyAll: { right: [`${a}/why`], wrong: [[404, `${none}/why`]] },
   replay: {
     right: [`${a}/replay`, { json: { policy: { context: { window: 50_000 } } } }],

@@ -7,7 +7,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { loadSample, sampleIds } from '../../src/cli/sample.ts'
 import { openClient } from '../../src/server/client/index.ts'
 import { type Conversation, openStore } from '../../src/index.ts'
-import { cache, cost, replay, why, whyAll } from '../../src/investigate/index.ts'
+import { cache, cost, markerStory, replay, why, whyAll } from '../../src/investigate/index.ts'
 import { verifyEvidence } from '../../src/audit/evidence/verify.ts'
 import { parseKey } from '../../src/audit/ledger/keys.ts'
 import { lane } from '../../src/server/bounded.ts'
@@ -266,6 +266,8 @@ test('what is told of a conversation is what the library tells', async () => {
   expect(await client.cost()).toEqual(JSON.parse(JSON.stringify(await cost(store))))
   expect(await remote.why(3)).toEqual(JSON.parse(JSON.stringify(await why(chat, { call: 3 }))))
   expect(await remote.whyAll()).toEqual(JSON.parse(JSON.stringify(await whyAll(chat))))
+  const story = await markerStory(store, { conversation: id, marker: 30 })
+  expect(await remote.markerStory(30)).toEqual(JSON.parse(JSON.stringify(story)))
   expect(await remote.replay(policy)).toEqual(JSON.parse(JSON.stringify(await replay(chat, { policy }))))
 })
 

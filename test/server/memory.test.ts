@@ -79,6 +79,7 @@ const rows: Readonly<Record<string, readonly Ask[]>> = {
   cost: [get('/cost')],
   why: [get('/calls/300/why')],
   whyAll: [get('/why')],
+  markerStory: [get('/markers/3', { status: 404 })],
   replay: [post('/replay', { policy: { context: { window: 50_000 } } })],
   bisections: [get('/bisections')],
   bisect: [post('/bisections', { good: -1, bad: 300, question: 'x' })],

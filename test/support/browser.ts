@@ -83,7 +83,7 @@ export const browsing = async ({ allowed = [], ...options }: BrowsingOptions = {
   const context = await (
     await browser()
   ).newContext({
-    viewport: { width: 1440, height: 900 },
+    viewport: { width: 1440, height: 1_000 },
     reducedMotion: 'reduce',
     locale: 'en-GB',
     timezoneId: 'UTC',

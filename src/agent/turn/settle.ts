@@ -1,15 +1,16 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { limitsOf } from '../context/policy/settings.ts'
-import { summaryLimitsOf } from '../context/summary/settings.ts'
+import { type SummarizerSettings, summaryLimitsOf } from '../context/summary/settings.ts'
 import { type Summarizer, summarizer } from '../context/summary/summarizer.ts'
 import { modelOf } from '../context/tokens/count.ts'
 import { check, checkJson } from '../../events/check.ts'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { dataSchemas } from '../../events/events.ts'
-import { copyJson } from '../../events/json.ts'
+import { copyJson, isFields } from '../../events/json.ts'
 import { referencesIn, secretsIn, withoutSecrets } from '../../events/secrets.ts'
 import type { Model } from '../models/model.ts'
 import { wellFormed } from '../../projections/render/renderer.ts'
+import { historyNote, searchName } from './results/history-tools.ts'
 import { separate } from '../tools/separate.ts'
 import type { Tools } from '../tools/settings.ts'
 import { isPriced } from './spending/budget.ts'
@@ -147,7 +148,7 @@ const under = <A, Err extends SettleError>(
   })(checked)
 
 const summarizerOf = (
-  { summarizer: given = {}, model, stallTimeout, maxRetries }: TurnOptions,
+  { summarizer: given = {}, model, tools, stallTimeout, maxRetries }: TurnOptions,
   client: Model,
   window: number,
 ): E.Either<InvalidInput, Summarizer | undefined> => {
@@ -157,6 +158,20 @@ const summarizerOf = (
     return E.right((input) => given({ ...input, effective: structuredClone(input.effective) }))
   const maxTokens = Math.min(mostSummary, Math.ceil(window / 8))
   const patience = withoutUndefined({ stallTimeout, maxRetries })
-  const settings = { model, window, maxTokens, ...patience, ...withoutUndefined(given) }
-  return E.map(() => summarizer(client, settings))(summaryLimitsOf(settings))
+  const settings: SummarizerSettings = { model, window, maxTokens, ...patience, ...withoutUndefined(given) }
+  const noted = (): Summarizer => summarizer(client, { ...settings, ...withHistoryNote(settings, tools) })
+  return E.map(noted)(summaryLimitsOf(settings))
 }
+
+/**
+ * Returns the pinned texts of a summary, with a note that names the history tools if the turn has them: a model
+ * rarely looks for hidden content unless it is told that it can.
+ */
+const withHistoryNote = (
+  { pinned = [] }: SummarizerSettings,
+  tools: TurnOptions['tools'] = [],
+): Pick<SummarizerSettings, 'pinned'> => ({
+  pinned: tools.some((each) => isFields(each) && each['name'] === searchName)
+    ? (items) => [...(typeof pinned === 'function' ? pinned(items) : pinned), historyNote(items)]
+    : pinned,
+})

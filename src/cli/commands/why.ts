@@ -1,7 +1,9 @@
 import { type Command, Option } from 'commander'
-import type { CallName, LossReport, Why } from '../../investigate/index.ts'
+import type { CallName, LossReport, MarkerStory, Why } from '../../investigate/index.ts'
 import { limitHeapGrowth } from '../bounded-heap.ts'
-import { callNameHelp, callNameOrLast } from '../options.ts'
+import { toError } from '../../result/typed-error.ts'
+import { usage } from '../errors.ts'
+import { callNameHelp, callNameOrLast, position as markerPosition } from '../options.ts'
 import type { Output } from '../output.ts'
 import type { Shell } from '../shell.ts'
 import { plural, rangesText, thousands, tokensText } from '../text.ts'
@@ -9,6 +11,7 @@ import { plural, rangesText, thousands, tokensText } from '../text.ts'
 interface Options {
   readonly call?: CallName | 'last'
   readonly all?: true
+  readonly marker?: number
 }
 
 export const addWhy = (program: Command, shell: Shell): void => {
@@ -21,6 +24,11 @@ export const addWhy = (program: Command, shell: Shell): void => {
         '--all',
         'of all replies: list everything that summaries and truncations lost: hidden, but referenced later',
       ).conflicts('call'),
+    )
+    .addOption(
+      new Option('--marker <position>', 'of a summary or truncation: list what it hid, and what it lost')
+        .argParser(markerPosition)
+        .conflicts(['call', 'all']),
     )
     .addHelpText(
       'after',
@@ -39,16 +47,30 @@ when a reply used them, most referenced first: the number of replies that use
 the name from then on, the name, the hidden messages that contain it, and the
 events that hid them.
 
+--marker lists what a summary or truncation hid: the user's messages, failed
+tool calls, changed files and tool calls, each with positions; and what was lost:
+names in hidden messages that replies used later although the summary lacks
+them, rarest first, and files that were read again.
+
 Examples:
   palimpsest why task-42
   palimpsest why task-42 --call 12
   palimpsest why imported --call p17
-  palimpsest why task-42 --all`,
+  palimpsest why task-42 --all
+  palimpsest why task-42 --marker 160`,
     )
     .action(
-      shell.look(async ({ store, out, isJson }, id: string, { call, all }: Options) => {
+      shell.look(async ({ store, out, isJson }, id: string, { call, all, marker }: Options) => {
         limitHeapGrowth()
-        const { why, whyAll } = await import('../../investigate/index.ts')
+        const { markerStory, why, whyAll } = await import('../../investigate/index.ts')
+        if (marker !== undefined) {
+          const story = await markerStory(store, { conversation: id, marker })
+          if (!story)
+            throw toError(
+              usage(`there is no marker at position ${marker} of ${id}: \`log ${id}\` lists them`),
+            )
+          return isJson ? out.json(story) : writeStory(out, story)
+        }
         if (all) {
           const report = await whyAll(store.conversation(id))
           return isJson ? out.json(report) : writeLosses(out, report)
@@ -154,4 +176,53 @@ const writeLosses = async (out: Output, { replies, needed }: LossReport): Promis
       `not lost: ${plural(named, 'name')} that a summary kept of hidden messages: --json lists ${named === 1 ? 'it' : 'them'}`,
       'dim',
     ])
+}
+
+const writeStory = async (out: Output, story: MarkerStory): Promise<void> => {
+  const { marker, kind, messages, asked, failed, changed, steps, lost, reread, examined } = story
+  await out.line([`marker ${marker}: ${plural(messages, 'message')} ${kind}`, 'bold'])
+  if (!examined.isAll)
+    await out.line([
+      `only ${examined.hidden} hidden and ${examined.later} later messages were examined`,
+      'warning',
+    ])
+  const list = async (title: string, count: number, lines: readonly string[]): Promise<void> => {
+    if (count === 0) return
+    await out.line([`${title}: ${count}`])
+    for (const line of lines.slice(0, mostNames)) await out.line([`  ${line}`])
+    const rest = lines.length - mostNames
+    if (rest > 0) await out.line([`  ${rest} more: --json lists them`, 'dim'])
+  }
+  await list(
+    'asked',
+    asked.count,
+    asked.items.map(({ position: at, text }) => `${at}  ${text}`),
+  )
+  await list(
+    'failed',
+    failed.count,
+    failed.items.map(({ position: at, tool, text }) => `${at}  ${tool ?? 'tool'}: ${text}`),
+  )
+  await list(
+    'changed',
+    changed.count,
+    changed.items.map(
+      ({ path, edits, positions }) => `${path}  ${plural(edits, 'edit')}, at ${rangesText(positions)}`,
+    ),
+  )
+  await list('steps', steps.count, [steps.items.map(({ tool, calls }) => `${calls} ${tool}`).join(', ')])
+  await list(
+    kind === 'condensed' ? 'lost in the summary' : 'lost',
+    lost.count,
+    lost.items.map(
+      ({ term, said, needed }) => `${term}  said at ${rangesText(said)}, needed at ${rangesText(needed)}`,
+    ),
+  )
+  await list(
+    'read again',
+    reread.count,
+    reread.items.map(
+      ({ path, read, again }) => `${path}  read at ${rangesText(read)}, again at ${rangesText(again)}`,
+    ),
+  )
 }

@@ -11,6 +11,7 @@ import type {
   CallName,
   Cost,
   LossReport,
+  MarkerStory,
   ReplayReport,
   ReplayPolicy,
   Why,
@@ -83,6 +84,8 @@ export interface InvestigatingClient {
   readonly why: (call: CallName) => Promise<Why>
   /** Lists what summaries and truncations hid although a later reply needed it, most needed first. */
   readonly whyAll: () => Promise<LossReport>
+  /** Tells what a marker hid, and what its summary lost. Rejects with `NotFound` if there is no marker at the position. */
+  readonly markerStory: (marker: number) => Promise<MarkerStory>
   /** Replays the conversation with another policy or, by default, with the recorded one. Rejects with `InvalidInput`. */
   readonly replay: (policy?: ReplayPolicy) => Promise<ReplayReport>
   readonly bisections: () => Promise<readonly BisectionSummary[]>
@@ -119,6 +122,7 @@ export const createInvestigatingClient = (
     cost: () => get('/conversations/{id}/cost', of),
     why: (call) => get('/conversations/{id}/calls/{call}/why', { id, call }),
     whyAll: () => get('/conversations/{id}/why', of),
+    markerStory: (marker) => get('/conversations/{id}/markers/{marker}', { id, marker }),
     replay: (policy) => post('/conversations/{id}/replay', of, policy === undefined ? {} : { policy }),
     bisections: async () => {
       type Page = { readonly items: readonly BisectionSummary[] }

@@ -1,10 +1,17 @@
 import { z } from 'zod'
-import { cache, cost, replay, why, whyAll } from '../../investigate/index.ts'
+import { cache, cost, markerStory, replay, why, whyAll } from '../../investigate/index.ts'
 import { policySchema } from '../../investigate/replay-policy.ts'
 import { openWhole, lane, openBounded, readTogether, refuseMany, shorter } from '../bounded.ts'
 import { callNameIn } from '../../events/call-name.ts'
-import { cacheShape, costShape, lossShape, replayedShape, whyShape } from '../shapes/investigate.ts'
-import { ofCall, ofConversation } from '../parameters.ts'
+import {
+  cacheShape,
+  costShape,
+  lossShape,
+  replayedShape,
+  storyShape,
+  whyShape,
+} from '../shapes/investigate.ts'
+import { ofCall, ofConversation, whole } from '../parameters.ts'
 import { requestError } from '../problem.ts'
 import { route } from '../route.ts'
 
@@ -94,6 +101,24 @@ export const whyEveryCall = route({
     inTurn(leaving, async () => ({
       body: await whyAll(await openWhole(store, id, `why ${id} --all`, shorter.whyAll)),
     })),
+})
+
+export const storyOfMarker = route({
+  method: 'get',
+  path: '/conversations/{id}/markers/{marker}',
+  name: 'markerStory',
+  summary:
+    'Tells what a marker hid (asked, failed, changed, steps) and which names in it later replies used although the summary lacks them',
+  scope: 'read',
+  params: ofConversation.extend({ marker: whole(0) }),
+  answers: { 200: storyShape },
+  errors: ['ConversationNotFound', 'OutOfRange', 'NotFound', 'Overloaded'],
+  handle: ({ params: { id, marker }, store, leaving }) =>
+    inTurn(leaving, async () => {
+      const body = await markerStory(store, { conversation: id, marker })
+      if (!body) throw requestError('NotFound', `there is no marker at position ${marker} of ${id}`)
+      return { body }
+    }),
 })
 
 /** Maximum size of a policy as JSON, in characters. A policy is evaluated for each call, and larger ones have no use. */

@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { invalidInput } from '../../events/errors.ts'
 import { isError, type SearchOptions, type SearchPage } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
-import { ofConversation, whole } from '../parameters.ts'
+import { aboutConversation } from '../about.ts'
+import { flag, ofConversation, whole } from '../parameters.ts'
 import { requestError } from '../problem.ts'
 import { linkHeader } from '../paging.ts'
 import { type JsonResponse, route } from '../route.ts'
@@ -30,15 +31,18 @@ export const outline = route({
   query: z.strictObject({
     from: whole(0).default(0).describe('First position, inclusive'),
     to: whole(0).optional().describe('Last position, inclusive. Default: the last one'),
+    about: flag.default(false).describe('Include the row that the list has of the conversation'),
   }),
   answers: { 200: outlineShape },
   sends: ['ETag', 'Link'],
   errors: notFound,
   handle: async ({ params: { id }, query, store }) => {
-    const outlined = await store.catalogue.outline(id, query)
+    const { about: isAbout, ...range } = query
+    const outlined = await store.catalogue.outline(id, range)
+    const about = isAbout ? await aboutConversation(store, id) : undefined
     const { next } = outlined
-    const links = linkHeader(query, { next: next === undefined ? undefined : { from: next } })
-    return { isTagged: true, headers: links, body: outlined }
+    const links = linkHeader(range, { next: next === undefined ? undefined : { from: next } })
+    return { isTagged: true, headers: links, body: { ...outlined, ...(about && { about }) } }
   },
 })
 

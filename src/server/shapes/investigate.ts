@@ -132,6 +132,37 @@ export const lossShape = z
   })
   .meta({ id: 'Losses', description: 'Terms that replies needed although they were hidden' })
 
+const places = z.array(position).describe('The first 20 positions')
+const counted = <S extends z.ZodType>(item: S) =>
+  z.looseObject({ count, items: z.array(item).describe('The first 100') })
+export const storyShape = z
+  .looseObject({
+    conversation: conversationIdSchema,
+    marker: position,
+    kind: z.enum(['condensed', 'truncated']),
+    messages: count.describe('Number of messages that the marker hides, at all levels'),
+    asked: counted(z.looseObject({ position, text: z.string() })).describe('Messages of the user'),
+    failed: counted(z.looseObject({ position, tool: z.string().optional(), text: z.string() })).describe(
+      'Results of tools that are errors, with the first line of each',
+    ),
+    changed: counted(z.looseObject({ path: z.string(), edits: count, positions: places })).describe(
+      'Files that tools changed, most edited first',
+    ),
+    steps: counted(z.looseObject({ tool: z.string(), calls: count, positions: places })).describe(
+      'Tool calls (`count`) by tool (`items`), most called first',
+    ),
+    lost: counted(z.looseObject({ term: z.string(), said: places, needed: places })).describe(
+      'Names that hidden messages contain, the summary does not, and later replies use; rarest first',
+    ),
+    reread: counted(z.looseObject({ path: z.string(), read: places, again: places })).describe(
+      'Files that tools read before they were hidden, and again later',
+    ),
+    examined: z
+      .looseObject({ hidden: count, later: count, isAll: z.boolean() })
+      .describe('Number of hidden and later messages that were read. If `isAll` is false, there are more'),
+  })
+  .meta({ id: 'MarkerStory', description: 'What a marker hid, and what its summary lost' })
+
 const total = {
   tokens: count,
   read: count,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { listedShape } from './list.ts'
 import { count, position, time } from './parts.ts'
 
 // Response schemas for operations that are answered from the index beside the store.
@@ -43,6 +44,7 @@ export const outlineShape = z
       .describe(
         'Positions of the events that record an error: a failed tool result, a failed call of the model, or a summary that failed',
       ),
+    about: listedShape.optional(),
   })
   .meta({
     id: 'Outline',

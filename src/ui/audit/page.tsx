@@ -1,11 +1,9 @@
 import { useSession } from '../acts/session.ts'
-import { Crumb, Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
 import { openSheet } from '../sheet.tsx'
 import { Bar, Failed, useFetched } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
 import { useActions } from '../use-keys.ts'
-import { useTitle } from '../use-title.ts'
 import { count, number } from '../words.ts'
 import { Calls } from './calls.tsx'
 import { EvidenceSheet } from './evidence-sheet.tsx'
@@ -17,7 +15,6 @@ import { verdictOf } from './verdict.ts'
 export const AuditPage = ({ source, params: { id = '' } }: PageProps) => {
   const standing = useFetched(source, apiOf(id, '/audit'))
   const checked = useFetched(source, apiOf(id, '/verification'))
-  useTitle(`audit ${id}`)
   const last = standing.value?.last
   // If both requests failed, only one error is shown, so its button retries both.
   const retry = (): void => {
@@ -32,13 +29,8 @@ export const AuditPage = ({ source, params: { id = '' } }: PageProps) => {
   return (
     <>
       <Bar isBusy={standing.isBusy || checked.isBusy} />
-      <Header>
-        <Crumb id={id}>
-          <span class="faint">audit</span>
-        </Crumb>
-      </Header>
       <main class="plain audit">
-        {!isKnown && <h1 class="sr-only">Audit</h1>}
+        {!isKnown && <h2 class="sr-only">Audit</h2>}
         {isKnown && (
           <VerdictWords verdict={verdict}>
             {verdict.position !== undefined && verdict.position >= 0 && last !== -1 && (

@@ -1,6 +1,6 @@
 import './audit.css'
 import type { ComponentChildren } from 'preact'
-import { announce } from '../announcer.tsx'
+import { copyText } from '../copy-text.ts'
 import { ago, moment, number } from '../words.ts'
 import type { AnchorRow } from '../source/answers.ts'
 import type { AuditVerdict } from './verdict.ts'
@@ -16,30 +16,23 @@ export const VerdictWords = ({
   readonly children?: ComponentChildren
 }) => (
   <section class={`verdict ${tone}`} role={tone === 'bad' ? 'alert' : 'status'}>
-    <h1>
+    <h2 class="page-title">
       <span class="sign" aria-hidden="true">
         {icons[tone]}
       </span>{' '}
       {title}
-    </h1>
+    </h2>
     <p>{words}</p>
     {children}
     {command !== undefined && <Command text={command} />}
   </section>
 )
 
-const copy = (text: string): void => {
-  void navigator.clipboard.writeText(text).then(
-    () => announce('Copied'),
-    () => announce('The browser did not allow this page to copy'),
-  )
-}
-
 /** Shows a shell command with a copy button. The page never runs the command. */
 export const Command = ({ text }: { readonly text: string }) => (
   <p class="command">
     <code>{text}</code>
-    <button type="button" class="quiet" aria-label={`Copy ${text}`} onClick={() => copy(text)}>
+    <button type="button" class="quiet" aria-label={`Copy ${text}`} onClick={() => copyText(text, 'Copied')}>
       copy
     </button>
   </p>
@@ -87,7 +80,12 @@ export const Anchors = ({ anchors, holds }: AnchorsProps) => (
 export const Key = ({ text }: { readonly text: string }) => (
   <span class="long-key">
     <code>{text}</code>{' '}
-    <button type="button" class="quiet" aria-label="Copy the verifier key" onClick={() => copy(text)}>
+    <button
+      type="button"
+      class="quiet"
+      aria-label="Copy the verifier key"
+      onClick={() => copyText(text, 'Copied')}
+    >
       copy
     </button>
   </span>

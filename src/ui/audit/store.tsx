@@ -1,5 +1,4 @@
 import { apiPathOf } from '../../server/client/api-path.ts'
-import { Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
 import { Bar, Failed, Skeleton, useFetched } from '../states.tsx'
 import { count, number } from '../words.ts'
@@ -15,10 +14,8 @@ export const StoreAuditPage = ({ source }: PageProps) => {
   return (
     <>
       <Bar isBusy={isBusy} />
-      <Header>
-        <span class="crumb">audit</span>
-      </Header>
       <main class="plain audit">
+        <h1>Audit</h1>
         {error !== undefined && <Failed error={error} retry={retry} />}
         {!value && error === undefined && <Skeleton />}
         {value && <VerdictWords verdict={storeVerdict(value.ledger)} />}

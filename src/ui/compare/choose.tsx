@@ -24,7 +24,7 @@ export const Choose = ({ source, id }: { readonly source: ApiSource; readonly id
         if (typed.trim() !== '') go(hrefs.compare(id, typed.trim()))
       }}
     >
-      <h1>Compare</h1>
+      <h2 class="page-title">Compare</h2>
       <label>
         <span class="faint">with the conversation</span>
         <input

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { Cut } from '../diff/cut.tsx'
 import { EntryLine } from '../diff/rows-view.tsx'
 import { stretchesOf } from '../diff/rows.ts'
-import { Header } from '../header.tsx'
+import { InHeader } from '../head/in-header.tsx'
 import type { PageProps } from '../page.ts'
 import { goWhenAtRest } from '../router.ts'
 import { Bar, Failed, Skeleton, useFetched } from '../states.tsx'
@@ -12,7 +12,6 @@ import type { ClippedItem } from '../source/answers.ts'
 import type { ApiSource } from '../source/source.ts'
 import { apiOf, hrefs, queryOf } from '../url.ts'
 import { useActions } from '../use-keys.ts'
-import { useTitle } from '../use-title.ts'
 import { brief, count, number } from '../words.ts'
 import { Choose } from './choose.tsx'
 import {
@@ -34,18 +33,12 @@ type Which = 'left' | 'right'
 export const ComparePage = ({ source, params: { id = '' }, search }: PageProps) => {
   const query = new URLSearchParams(search)
   const other = query.get('with') ?? ''
-  useTitle(other === '' ? `compare ${id}` : `${id} · ${other}`)
   return (
     <>
       {other === '' ? (
-        <>
-          <Header>
-            <Names id={id} />
-          </Header>
-          <main class="plain compare">
-            <Choose source={source} id={id} />
-          </main>
-        </>
+        <main class="plain compare">
+          <Choose source={source} id={id} />
+        </main>
       ) : (
         <Compared
           source={source}
@@ -135,19 +128,15 @@ const Compared = ({ source, left, right }: ComparedProps) => {
   return (
     <>
       <Bar isBusy={sides.left.isBusy || sides.right.isBusy} />
-      <Header
-        end={
-          <label class="lock">
-            <input type="checkbox" checked={isLocked} onChange={() => setLocked(!isLocked)} /> move both
-          </label>
-        }
-      >
-        <Names id={left.id} other={right.id} />
-      </Header>
+      <InHeader place="tabs">
+        <label class="lock">
+          <input type="checkbox" checked={isLocked} onChange={() => setLocked(!isLocked)} /> move both
+        </label>
+      </InHeader>
       <main class="plain compare">
-        <h1 class="sr-only">
+        <h2 class="sr-only">
           {left.id} beside {right.id}
-        </h1>
+        </h2>
         <div class="sides">
           {top('left', left)}
           {top('right', right)}
@@ -161,23 +150,6 @@ const Compared = ({ source, left, right }: ComparedProps) => {
     </>
   )
 }
-
-const Names = ({ id, other }: { readonly id: string; readonly other?: string }) => (
-  <span class="crumb">
-    <a href={hrefs.conversation(id)}>
-      <bdi>{id}</bdi>
-    </a>
-    {other !== undefined && (
-      <>
-        {' '}
-        <span class="faint">beside</span>{' '}
-        <a href={hrefs.conversation(other)}>
-          <bdi>{other}</bdi>
-        </a>
-      </>
-    )}
-  </span>
-)
 
 interface SideTopProps {
   readonly id: string

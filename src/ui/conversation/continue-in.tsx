@@ -15,11 +15,13 @@ interface ContinueInProps {
   readonly at: number
   /** State of the files, if it was recorded with the event at the position. */
   readonly workspace: Workspace | undefined
+  /** True to show the commands at once. */
+  readonly isOpen?: boolean
 }
 
 /** Shows the commands that continue the conversation from a position in other clients. The page never runs a command. */
-export const ContinueIn = ({ id, at, workspace }: ContinueInProps) => (
-  <details class="continue">
+export const ContinueIn = ({ id, at, workspace, isOpen }: ContinueInProps) => (
+  <details class="continue" open={isOpen}>
     <summary>Continue in …</summary>
     {workspace && <p>The files were at {workspaceText(workspace)}:</p>}
     {workspace && <CommandLine command={checkoutCommand(workspace)} purpose="the files" />}

@@ -2,10 +2,8 @@ import './conversation.css'
 import { useState } from 'preact/hooks'
 import { usePins } from '../acts/pins.tsx'
 import { useActs } from '../acts/use-acts.tsx'
-import { Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
 import { Bar, Failed } from '../states.tsx'
-import { useTitle } from '../use-title.ts'
 import { BarOfView } from './bar.tsx'
 import { useWaiting } from './fetching/use-waiting.ts'
 import { Inspector } from './inspector.tsx'
@@ -55,10 +53,9 @@ const Shown = ({
   })
   const letter = outline && at !== undefined ? outline.kinds[at - outline.from] : undefined
   const waiting = useWaiting(source, id, letter === 'c' && at === last ? last : undefined)
-  useTitle(id)
 
   if (!sight.isAnswered && sight.error !== undefined)
-    return <Missing id={id} error={sight.error} retry={sight.again} />
+    return <Missing error={sight.error} retry={sight.again} />
   const isSplit = shown.hiddenCount > 0 || shown.rows.some(({ kind }) => kind !== 'same' && kind !== 'repair')
   return (
     <>
@@ -123,17 +120,11 @@ const markerOf = (row: HistoryRow | undefined, otherwise: number | undefined): n
   row?.kind === 'group' ? row.position : row && 'group' in row ? row.group : otherwise
 
 interface MissingProps {
-  readonly id: string
   readonly error: unknown
   readonly retry: () => void
 }
-const Missing = ({ id, error, retry }: MissingProps) => (
-  <>
-    <Header>
-      <h1 class="place">{id}</h1>
-    </Header>
-    <main class="plain">
-      <Failed error={error} retry={retry} />
-    </main>
-  </>
+const Missing = ({ error, retry }: MissingProps) => (
+  <main class="plain">
+    <Failed error={error} retry={retry} />
+  </main>
 )

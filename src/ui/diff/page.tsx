@@ -1,13 +1,11 @@
 import '../tabs.css'
 import { apiPathOf } from '../../server/client/api-path.ts'
-import { Crumb, Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
 import { go } from '../router.ts'
 import { Bar, Empty, Failed, Skeleton, useFetched } from '../states.tsx'
 import type { ApiSource } from '../source/source.ts'
 import { hrefs } from '../url.ts'
 import { useActions } from '../use-keys.ts'
-import { useTitle } from '../use-title.ts'
 import { count } from '../words.ts'
 import { Configurations } from './configurations.tsx'
 import { Cut } from './cut.tsx'
@@ -45,17 +43,13 @@ export const DiffPage = ({ source, params: { id = '' }, search }: PageProps) => 
     previous: moved(-1),
     goToRow: () => go(hrefs.conversation(ends.other ?? id, { at: to })),
   })
-  useTitle(`${from} → ${to ?? 'now'} · ${id}`)
   const shownTo = to ?? last ?? from
   const both = { one: { id, at: from }, other: { id: ends.other ?? id, at: shownTo } }
   return (
     <>
       <Bar isBusy={isBusy} />
-      <Header>
-        <Crumb id={id} />
-      </Header>
       <main class="plain differences" style={{ '--digits': String(last ?? '').length }}>
-        <h1>What changed</h1>
+        <h2 class="page-title">What changed</h2>
         <form class="ends" onSubmit={(event) => event.preventDefault()}>
           <Field label="from" value={from} most={last} set={(position) => goTo({ from: position })} />
           <span aria-hidden="true" class="faint">

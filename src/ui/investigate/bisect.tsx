@@ -8,14 +8,12 @@ import { wholeOutline } from '../conversation/fetching/part.ts'
 import type { QueryOf } from '../../server/client/api.ts'
 import { apiPathOf } from '../../server/client/api-path.ts'
 import { EntryLine } from '../diff/rows-view.tsx'
-import { Crumb, Header } from '../header.tsx'
 import { keymap, formatKey } from '../keys.ts'
 import type { PageProps } from '../page.ts'
 import { problemOf, type ApiSource } from '../source/source.ts'
 import { Bar, Failed, NotIndexed, Skeleton, useFetched } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
 import { useActions } from '../use-keys.ts'
-import { useTitle } from '../use-title.ts'
 import { count, kindOf, number, percent, placeOf } from '../words.ts'
 import { HeatStrip } from './heat-strip.tsx'
 import type { BisectionResponse, BisectionResult, BisectionAnswer } from '../source/answers.ts'
@@ -43,7 +41,6 @@ export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: P
     const timer = setTimeout(again, 250)
     return () => clearTimeout(timer)
   }, [outline])
-  useTitle(`bisect ${id}`)
   const say = (verdict: BisectionAnswer): void => {
     if (asked === undefined || isSending || off !== undefined) return
     setSending(true)
@@ -76,13 +73,6 @@ export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: P
   return (
     <>
       <Bar isBusy={isBusy || isSending} />
-      <Header>
-        <Crumb id={id}>
-          <a href={hrefs.bisect(id)} class="faint">
-            bisect
-          </a>
-        </Crumb>
-      </Header>
       <main class="plain investigate">
         {error !== undefined && !value && <Failed error={error} retry={retry} />}
         {!value && error === undefined && <Skeleton />}
@@ -209,16 +199,16 @@ const Outcome = ({
   switch (result.type) {
     case 'ask':
       return (
-        <h1>
+        <h2 class="page-title">
           Is it still good at <At id={id} position={result.position} />?
-        </h1>
+        </h2>
       )
     case 'found':
       return (
         <div role="status">
-          <h1>
+          <h2 class="page-title">
             Since <At id={id} position={result.position} />, {eventWords[event ?? ''] ?? 'an event'}
-          </h1>
+          </h2>
           <p>
             <a href={hrefs.diff(id, result.position - 1, result.position)}>what it changed for the model</a>
             {result.probability < 1 && <span class="faint"> · {percent(result.probability, 1)} sure</span>}
@@ -228,9 +218,9 @@ const Outcome = ({
     case 'unclear':
       return (
         <div role="status">
-          <h1>
+          <h2 class="page-title">
             Between <At id={id} position={result.first} /> and <At id={id} position={result.last} />
-          </h1>
+          </h2>
           <p>{unclear[result.why]}</p>
         </div>
       )

@@ -4,13 +4,11 @@ import { useState } from 'preact/hooks'
 import { offBecause } from '../acts/preview.ts'
 import { useSession } from '../acts/session.ts'
 import { Command } from '../audit/parts.tsx'
-import { Crumb, Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
 import { go } from '../router.ts'
 import { type SourceProblem, problemOf } from '../source/source.ts'
 import { Bar, Failed, useFetched } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
-import { useTitle } from '../use-title.ts'
 import { ago, count, moment, number, placeOf } from '../words.ts'
 import type { BisectionResult } from '../source/answers.ts'
 
@@ -25,7 +23,6 @@ export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProp
   const [refusal, setRefusal] = useState<string>()
   const [isBeginning, setBeginning] = useState(false)
   const off = offBecause(source.isLive, useSession(source))
-  useTitle(`bisect ${id}`)
   const { tag, events, limit }: Partial<SourceProblem> = error === undefined ? {} : problemOf(error)
   const isTooLong = tag === 'TooLong'
   const isReady = isPosition(good) && isPosition(bad) && off === undefined && !isBeginning
@@ -48,13 +45,8 @@ export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProp
   return (
     <>
       <Bar isBusy={isBusy || isBeginning} />
-      <Header>
-        <Crumb id={id}>
-          <span class="faint">bisect</span>
-        </Crumb>
-      </Header>
       <main class="plain investigate">
-        <h1>When did it go wrong?</h1>
+        <h2 class="page-title">When did it go wrong?</h2>
         {isTooLong && <TooLong {...{ id, events, limit }} good={good} bad={bad} />}
         {!isTooLong && (
           <p>

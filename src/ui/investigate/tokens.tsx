@@ -2,12 +2,10 @@ import '../acts/acts.css'
 import './investigate.css'
 import { useState } from 'preact/hooks'
 import { CallLink } from '../call-link.tsx'
-import { Crumb, Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
 import { go } from '../router.ts'
 import { Bar, Empty, Failed, Skeleton, useAsked, useFetched } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
-import { useTitle } from '../use-title.ts'
 import { brief, count, dollars, number, percent } from '../words.ts'
 import { describeBreak } from './breaks.ts'
 import { Curves } from './curves.tsx'
@@ -30,7 +28,6 @@ export const TokensPage = ({ source, params: { id = '' }, search }: PageProps) =
   const recorded = useAsked((signal) => source.post(path, {}, { signal }), [source, path])
   const cache = useFetched(source, apiOf(id, '/cache'))
   const cost = useFetched(source, apiOf(id, '/cost'))
-  useTitle(`tokens of ${id}`)
   const calls = recorded.value?.calls ?? []
   const draft = draftIn(search, tighter(calls.map(({ tokens }) => tokens)))
   const policy = isAsked(search) ? policyOf(draft) : undefined
@@ -43,13 +40,8 @@ export const TokensPage = ({ source, params: { id = '' }, search }: PageProps) =
   return (
     <>
       <Bar isBusy={recorded.isBusy || replayed.isBusy} />
-      <Header>
-        <Crumb id={id}>
-          <span class="faint">tokens</span>
-        </Crumb>
-      </Header>
       <main class="plain investigate">
-        <h1>Tokens</h1>
+        <h2 class="page-title">Tokens &amp; cost</h2>
         {recorded.error !== undefined && <Failed error={recorded.error} retry={recorded.retry} />}
         {!recorded.value && recorded.error === undefined && <Skeleton />}
         {recorded.value && calls.length === 0 && (

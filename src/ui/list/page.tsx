@@ -1,7 +1,8 @@
 import './list.css'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useSession } from '../acts/session.ts'
-import { Header } from '../header.tsx'
+import { InHeader } from '../head/in-header.tsx'
+import { Connection } from '../head/live.tsx'
 import type { PageProps } from '../page.ts'
 import { go } from '../router.ts'
 import type { ConnectionState } from '../source/source.ts'
@@ -10,7 +11,7 @@ import { hrefs } from '../url.ts'
 import type { ConversationListResponse } from '../source/answers.ts'
 import { useActions } from '../use-keys.ts'
 import { useTitle } from '../use-title.ts'
-import { clock, count, number } from '../words.ts'
+import { count, number } from '../words.ts'
 import { Filters } from './filters.tsx'
 import { Hits } from './hits.tsx'
 import { NoConversations } from './no-conversations.tsx'
@@ -44,25 +45,16 @@ export const ListPage = ({ source, search }: PageProps) => {
   return (
     <>
       <Bar isBusy={isBusy && listed !== undefined} />
-      <Header
-        end={
-          source.isLive && (
-            <>
-              <Live connection={connection} />
-              <a class="nav" href={hrefs.workers}>
-                workers
-              </a>
-              <a class="nav" href={hrefs.audit()}>
-                audit
-              </a>
-            </>
-          )
-        }
-      >
-        {store !== undefined && <code class="faint store wide-only">{store}</code>}
-      </Header>
+      {source.isLive && (
+        <InHeader place="live">
+          <Live connection={connection} />
+        </InHeader>
+      )}
       <main class="plain list">
-        <h1 class="sr-only">Conversations</h1>
+        <div class="list-title">
+          <h1>Conversations</h1>
+          {store !== undefined && <code class="faint store">{store}</code>}
+        </div>
         <Stopped connection={connection} />
         {isEmpty ? (
           <NoConversations />
@@ -122,18 +114,9 @@ const NothingFound = ({ asked: { q, in: place, has, model, actor } }: { readonly
   </Empty>
 )
 
-const words = {
-  live: 'live',
-  connecting: 'connecting',
-  reconnecting: 'reconnecting',
-  offline: 'offline',
-} as const
-
 const Live = ({ connection }: { readonly connection: ConnectionState }) => (
-  <span class={`list-live ${connection.state}`} role="status">
-    <span aria-hidden="true">●</span>{' '}
-    {connection.state === 'offline' && connection.why ? 'stopped' : words[connection.state]}
-    {connection.state === 'offline' && ` since ${clock(connection.since)}`}
+  <span class={`live-state ${connection.state}`} role="status">
+    <Connection connection={connection} />
   </span>
 )
 

@@ -1,13 +1,12 @@
 import '../tabs.css'
 import './request.css'
 import { useActs } from '../acts/use-acts.tsx'
-import { Crumb, Header } from '../header.tsx'
+import { InHeader } from '../head/in-header.tsx'
 import type { PageProps } from '../page.ts'
 import { go } from '../router.ts'
 import { Bar, Failed, Skeleton, useFetched } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
 import { useActions } from '../use-keys.ts'
-import { useTitle } from '../use-title.ts'
 import { number } from '../words.ts'
 import { placeOf } from './neighbours.ts'
 import { receiptLabelOf } from './receipt.ts'
@@ -41,32 +40,27 @@ export const CallPage = ({ source, params: { id = '', call: name = '' }, search 
     why: whyPath === undefined ? undefined : () => go(hrefOf(name, 'why'), { replace: true }),
   })
   useActs({ source, id, last: now?.position ?? at, at })
-  useTitle(`call ${name} · ${id}`)
   const isThere = value !== undefined && error === undefined
   return (
     <>
       <Bar isBusy={isBusy} />
-      <Header
-        end={
-          <nav class="steps" aria-label="Calls">
-            <Step href={previous && hrefOf(previous)} word="previous call" sign="‹" />
-            <span class="figures">
-              {nth} <span class="faint">{of}</span>
-            </span>
-            <Step href={next && hrefOf(next)} word="next call" sign="›" />
-          </nav>
-        }
-      >
-        <Crumb id={id} at={answer} />
-      </Header>
+      <InHeader place="tabs">
+        <nav class="steps" aria-label="Calls">
+          <Step href={previous && hrefOf(previous)} word="previous call" sign="‹" />
+          <span class="figures">
+            {nth} <span class="faint">{of}</span>
+          </span>
+          <Step href={next && hrefOf(next)} word="next call" sign="›" />
+        </nav>
+      </InHeader>
       {/* The previous call stays until the next one is loaded. */}
       <main class="plain request" aria-busy={isBusy}>
-        {!isThere && <h1 class="sr-only">Request</h1>}
+        {!isThere && <h2 class="sr-only">Request</h2>}
         {error !== undefined && <Failed error={error} retry={retry} />}
         {!value && error === undefined && <Skeleton />}
         {isThere && (
           <>
-            <h1>{titleOf(value)}</h1>
+            <h2 class="page-title">{titleOf(value)}</h2>
             <p class="faint">
               {value.origin?.model ?? textOf(value.request.model)} · made from{' '}
               <a href={hrefs.conversation(id, { at })}>what the model saw at {number(at)}</a>

@@ -29,6 +29,7 @@ export type DiffResponse = Answer<'/conversations/{id}/diff'>
 export type CallListResponse = Answer<'/conversations/{id}/calls'>
 export type CallResponse = Answer<'/conversations/{id}/calls/{call}'>
 export type ReceiptState = CallResponse['state']
+export type MarkerStoryResponse = Answer<'/conversations/{id}/markers/{marker}'>
 export type WhyResponse = Answer<'/conversations/{id}/calls/{call}/why'>
 
 export type StoreLedger = NonNullable<Answer<'/audit'>['ledger']>

@@ -3,7 +3,7 @@ import { type ApiPath, apiPathOf } from '../../server/client/api-path.ts'
 import { offBecause } from '../acts/preview.ts'
 import { useSession } from '../acts/session.ts'
 import { announce } from '../announcer.tsx'
-import { Header } from '../header.tsx'
+import { InHeader } from '../head/in-header.tsx'
 import type { PageProps } from '../page.ts'
 import { problemOf } from '../source/source.ts'
 import { Failed, Skeleton } from '../states.tsx'
@@ -29,9 +29,9 @@ export const WorkersPage = ({ source }: PageProps) => {
   const board = boardOf(seen?.steps ?? [])
   return (
     <>
-      <Header end={seen && <span class="faint figures seen-at">as of {clock(seen.at)}</span>}>
-        <span class="crumb">workers</span>
-      </Header>
+      <InHeader place="live">
+        {seen && <span class="faint figures seen-at">as of {clock(seen.at)}</span>}
+      </InHeader>
       <main class="plain workers">
         <h1>Workers</h1>
         {error !== undefined && <Failed error={error} retry={again} />}

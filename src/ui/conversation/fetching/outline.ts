@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { tellAbout } from '../../head/about.ts'
 import type { ApiSource } from '../../source/source.ts'
 import type { OutlineResponse, OverviewResponse } from '../../source/answers.ts'
 import { covers, firstLook, joinOutlines, rangeOf, wholeOutline } from './part.ts'
@@ -36,7 +37,8 @@ export const useOutline = (source: ApiSource, id: string, at: number | undefined
       const { from, to } = rangeOf(around, end)
       const grows = outline && end !== undefined && end < wholeOutline && outline.from === 0
       const wanted = { from: grows ? outline.to + 1 : from, to }
-      const got = await source.get(apiOf(id, '/outline', wanted), { signal })
+      const got = await source.get(apiOf(id, '/outline', { ...wanted, about: true }), { signal })
+      if (got.about) tellAbout(got.about)
       const next = grows ? joinOutlines(outline, got) : got
       setOutline(next)
       setLast((before) => Math.max(before ?? -1, got.last))

@@ -93,8 +93,10 @@ const answers: Readonly<Record<string, Answer>> = {
   },
   '/conversations/:id/diff': ({ file: { events }, number }) =>
     diff(events, number('from', -1), number('to', events.length - 1)),
-  '/conversations/:id/outline': ({ file, number }) =>
-    outlineOf(file, number('from', 0), number('to', file.events.length - 1)),
+  '/conversations/:id/outline': ({ file, number }) => ({
+    ...outlineOf(file, number('from', 0), number('to', file.events.length - 1)),
+    about: (file.answers['/conversations'] as { readonly items: readonly unknown[] } | undefined)?.items[0],
+  }),
   '/conversations/:id/overview': ({ file, number }) => overviewOf(file, number('buckets', 1_200)),
   '/conversations/:id/hidden': ({ file: { events }, query }) => ({
     items: (query.get('markers') ?? '')
