@@ -24,6 +24,7 @@ const pairs = [
   ['old', 'new'],
 ] as const
 const paths = ['file_path', 'filePath', 'path', 'filename']
+const patches = ['input', 'patch', 'patchText', 'diff', 'command']
 const contents = ['content', 'file_text', 'contents']
 
 /** Edits in the input of a tool, and the names of the fields that have them. */
@@ -46,10 +47,11 @@ export const editsIn = (input: Fields, tool: string): InputEdits | undefined => 
     const edits = list.map((each) => (isFields(each) ? editOf(each)?.edits[0] : undefined))
     if (edits.every((edit) => edit !== undefined)) return { fields: ['edits'], edits }
   }
-  const patched = Object.entries(input).find(
-    ([, value]) => typeof value === 'string' && (value.startsWith('*** Begin Patch') || isPatch(value)),
-  )
-  if (patched) return { fields: [patched[0]], edits: [], patch: patched[1] as string }
+  for (const name of patches) {
+    const value = input[name]
+    if (typeof value === 'string' && (value.startsWith('*** Begin Patch') || isPatch(value)))
+      return { fields: [name], edits: [], patch: value }
+  }
   const content = contents.find((name) => typeof input[name] === 'string')
   if (content === undefined || !/write|create|edit/i.test(tool) || !paths.some((name) => name in input))
     return undefined
