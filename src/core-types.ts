@@ -50,6 +50,7 @@ export type {
   Message,
 } from './events/events.ts'
 export type { ClippedField } from './projections/clip.ts'
+export type { ConversationFacts } from './catalogue/list/conversation-facts.ts'
 export type { BucketColumns, EventKind, MarkerOutline, OutlineColumns } from './projections/columns.ts'
 export type { Diff, DiffChange } from './projections/diff.ts'
 export type { Effective, Item, MessageItem, SummaryItem, TruncationItem } from './projections/effective.ts'

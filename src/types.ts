@@ -152,6 +152,7 @@ export type { CallsPage } from './catalogue/calls.ts'
 export type { ConversationInfo } from './catalogue/list/conversation-info.ts'
 export type { ListOptions } from './catalogue/list/list-pages.ts'
 export type {
+  AboutPage,
   BranchesPage,
   BucketsPage,
   CallsOptions,

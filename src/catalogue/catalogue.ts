@@ -22,6 +22,7 @@ import type { IndexFile } from './index-file.ts'
 import { listRows, listInfos, infosOf, type ConversationInfoPage } from './list.ts'
 import { createBucketTaker, createOutlineTaker, type PieceTaker, tallyAt } from './outline.ts'
 import type {
+  AboutPage,
   BranchesPage,
   BucketsPage,
   CallsOptions,
@@ -39,6 +40,8 @@ import type {
 } from './port.ts'
 import { searchText, unsearchable, noteOfUnread } from './search.ts'
 import type { ConversationRow } from './conversation-row.ts'
+import { factsIn } from './list/conversation-facts.ts'
+import { statuses } from './status.ts'
 import { traitNames } from './traits.ts'
 import { fateIn, viewOf } from './views.ts'
 
@@ -189,6 +192,12 @@ export const catalogueOf = (
     return { ...found, isAll: found.isAll && isComplete, ...known }
   }
 
+  async function* about(id: string): Fallible<ReadError, AboutPage> {
+    const { known } = yield* caughtUp(id, littlePatience)
+    const facts = read(id, known, (row) => factsIn(row, Date.now()))
+    return { ...facts, id, ...known }
+  }
+
   async function* search(text: string, options?: SearchOptions): Fallible<ReadError, SearchPage> {
     const unfit = unsearchable(text)
     if (unfit) return yield unfit
@@ -325,6 +334,7 @@ export const catalogueOf = (
     infos: (options) => whole(() => infos(options)),
     infosOf: (ids) => whole(() => infosBy(ids)),
     search: (text, options) => whole(() => search(text, options)),
+    about: (id) => whole(() => about(id)),
     outline: (id, options) => whole(() => outline(id, options)),
     overview: (id, options) => whole(() => overview(id, options)),
     hidden: (id, marker) => whole(() => hidden(id, marker)),
@@ -355,6 +365,11 @@ const findFields = {
     is: (value: unknown) => isListOf(value, (one) => traitNames.some((name) => name === one)),
     needed: `must be a list of ${traitNames.join(', ')}`,
   },
+  status: {
+    is: (value: unknown) => isListOf(value, (one) => statuses.some((name) => name === one)),
+    needed: `must be a list of ${statuses.join(', ')}`,
+  },
+  errors: kinds.flag,
   actor: kinds.text,
   model: kinds.text,
   beginning: kinds.text,

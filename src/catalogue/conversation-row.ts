@@ -2,6 +2,10 @@ import type { ConversationEvent } from '../events/events.ts'
 import { chunkLength, type Columns, flags, noColumns } from './columns.ts'
 import { type Facts, isMessage } from './facts.ts'
 import { isFailure } from '../projections/columns.ts'
+import { isOfProgram } from '../agent/context/tokens/paid-call.ts'
+import { type RecordedTurnFact } from '../events/turn-events.ts'
+import { type CostSoFar, spend } from './cost-so-far.ts'
+import { type Activity, activityAfter, activityAfterTurn } from './status.ts'
 import { titleOf, titleWithin } from '../projections/titles.ts'
 import { traitOf } from './traits.ts'
 
@@ -30,6 +34,16 @@ export interface ConversationRow {
   /** Number of events that record an error, including inherited ones. */
   readonly errors: number
   readonly has: number
+  /** Time of the first own event, as recorded in it; empty if nothing is indexed. */
+  readonly begun: string
+  /** Model of the last reply; for a fork without own replies, its parent's when it was forked. Null if unknown. */
+  readonly model: string | null
+  readonly costs: CostSoFar
+  readonly activity: Activity
+  /** Time of the last event of the conversation or its turns, in milliseconds since 1970. */
+  readonly worked: number
+  /** Last indexed revision of the conversation's turns; -1 if there is none. */
+  readonly turns: number
   /** Reason why indexing of the conversation has stopped; null if it has not. */
   readonly problem: string | null
 }
@@ -91,7 +105,30 @@ export const take = (
     errors: row.errors + failed,
     messages: row.messages + (isMessage(facts.kind) ? 1 : 0),
     has: row.has | traitOf(facts.kind),
+    begun: row.begun === '' ? time : row.begun,
+    model: modelOf(event) ?? row.model,
+    costs: spend(row.costs, event),
+    activity: activityAfter(row.activity, event),
+    worked: Math.max(row.worked, at),
   }
+}
+
+/** Adds the next event of a conversation's turns. */
+export const takeTurn = (thread: ConversationBuffer, fact: RecordedTurnFact): void => {
+  const { row } = thread
+  const { revision, metadata } = fact
+  thread.row = {
+    ...row,
+    turns: revision,
+    activity: activityAfterTurn(row.activity, fact),
+    worked: Math.max(row.worked, Date.parse(metadata.time)),
+  }
+}
+
+const modelOf = (event: ConversationEvent): string | undefined => {
+  if (event.type !== 'MessageAppended' || event.data.role !== 'assistant') return undefined
+  const { origin = {} } = event.data
+  return isOfProgram(origin) ? undefined : origin.model
 }
 
 /** Reports whether an event is a reply with a receipt. */

@@ -1,3 +1,4 @@
+import type { RecordedTurnFact } from '../events/turn-events.ts'
 import { continueColumns } from './columns.ts'
 import { isMark, isMessage } from './facts.ts'
 import { pastOf } from './past.ts'
@@ -5,6 +6,7 @@ import type { ConversationTable } from './rows.ts'
 import {
   type ClassifiedEvent,
   take,
+  takeTurn,
   type ConversationBuffer,
   type ConversationRow,
 } from './conversation-row.ts'
@@ -23,12 +25,16 @@ export interface ConversationRows {
   readonly begin: (id: string, parent: ConversationBuffer | undefined, from: number) => ConversationBuffer
   /** Adds the next event of a conversation. The changes are stored by `write`. */
   readonly take: (thread: ConversationBuffer, found: ClassifiedEvent) => void
+  /** Adds the next event of a conversation's turns. */
+  readonly takeTurn: (thread: ConversationBuffer, fact: RecordedTurnFact) => void
   /** Stops indexing a conversation and records the reason. */
   readonly damage: (thread: ConversationBuffer, problem: string) => void
   readonly write: () => void
   /** Drops the changes of a rolled-back transaction. */
   readonly forget: () => void
 }
+
+const nothingInherited = { has: 0, model: null, tokens: 0, calls: 0, messages: 0, errors: 0 }
 
 export const conversationRowsOf = (rows: ConversationTable): ConversationRows => {
   const open = new Map<string, ConversationBuffer>()
@@ -44,7 +50,7 @@ export const conversationRowsOf = (rows: ConversationTable): ConversationRows =>
     changed.clear()
   }
 
-  /** Returns the traits, tokens and counts that a fork inherits from its ancestors. */
+  /** Returns the traits, model, tokens and counts that a fork inherits from its ancestors. */
   const inherited = (parent: ConversationBuffer, from: number) => {
     writeChanged()
     let has: number = traits.forked
@@ -55,7 +61,8 @@ export const conversationRowsOf = (rows: ConversationTable): ConversationRows =>
       row = row.parent === null ? undefined : rows.byNumber(row.parent)
     }
     const past = pastOf(rows, parent)
-    return { has, tokens: past.tokensAt(from - 1), ...past.countsThrough(from - 1) }
+    const { model } = parent.row
+    return { has, model, tokens: past.tokensAt(from - 1), ...past.countsThrough(from - 1) }
   }
 
   return {
@@ -64,7 +71,7 @@ export const conversationRowsOf = (rows: ConversationTable): ConversationRows =>
       return row ? use(row) : open.get(id)
     },
     begin: (id, parent, from) => {
-      const of = parent ? inherited(parent, from) : { has: 0, tokens: 0, calls: 0, messages: 0, errors: 0 }
+      const of = parent ? inherited(parent, from) : nothingInherited
       return use(rows.add({ id, parent: parent?.row.n ?? null, from, ...of }))
     },
     take: (thread, found) => {
@@ -77,6 +84,10 @@ export const conversationRowsOf = (rows: ConversationTable): ConversationRows =>
       })
       changed.add(thread)
       rows.note(row.n, found, turn)
+    },
+    takeTurn: (thread, fact) => {
+      takeTurn(thread, fact)
+      changed.add(thread)
     },
     damage: (thread, problem) => {
       thread.row = { ...thread.row, problem }

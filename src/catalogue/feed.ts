@@ -1,7 +1,7 @@
 import type { SQLInputValue, SQLOutputValue } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
-import { notesStreamOf, streamOf } from '../events/ids.ts'
+import { notesStreamOf, streamOf, turnsStreamOf } from '../events/ids.ts'
 import { unwrap, run, type Fallible } from '../result/fallible.ts'
 import { toError } from '../result/typed-error.ts'
 import type { InvalidInput } from '../events/errors.ts'
@@ -56,7 +56,7 @@ export interface Feed {
 const mostAtOnce = 64 * 1024
 /** Maximum difference of the clocks of two processes, with the time that an erasure takes, in milliseconds. */
 const clocksDiffer = 60_000
-const ours = [streamOf(''), notesStreamOf('')]
+const ours = [streamOf(''), notesStreamOf(''), turnsStreamOf('')]
 
 /**
  * Creates the index of a store.

@@ -1,6 +1,7 @@
 import { accessSync, closeSync, constants, existsSync, openSync, readdirSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { pricesAsOf } from '../agent/models/prices.ts'
 import { isWhole, type PageSums, pageSums } from './page-sums.ts'
 import { formatVersion, schema } from './schema.ts'
 
@@ -94,12 +95,13 @@ export const openAgain = ({ db, name }: CatalogueFile): DatabaseSync | undefined
 }
 
 /** Returns the build id, which distinguishes the file from other indexes of the same store. */
-export const buildOf = (db: DatabaseSync): string =>
-  String(db.prepare("SELECT value FROM meta WHERE key = 'build'").get()?.['value'])
+export const buildOf = (db: DatabaseSync): string => metaOf(db, 'build')
 
 /** Returns the time at which the file was created, in ISO 8601. */
-export const creationTime = (db: DatabaseSync): string =>
-  String(db.prepare("SELECT value FROM meta WHERE key = 'created'").get()?.['value'])
+export const creationTime = (db: DatabaseSync): string => metaOf(db, 'created')
+
+const metaOf = (db: DatabaseSync, key: 'build' | 'created' | 'prices'): string =>
+  String(db.prepare('SELECT value FROM meta WHERE key = ?').get(key)?.['value'])
 
 /** Replaces the newest catalogue file at a path, if there is one, with a new one, because the old one has text that was erased. */
 export const renewFile = (place: string): void => {
@@ -149,7 +151,7 @@ const numbersAt = (place: string): readonly number[] =>
     })
     .toSorted((one, other) => other - one)
 
-/** Opens the file with this number; returns undefined if it is damaged or of another format. */
+/** Opens the file with this number; returns undefined if it is damaged, of another format, or has costs at other prices. */
 const opened = (place: string, number: number): CatalogueFile | undefined => {
   const path = `${place}.${number}`
   createPrivate(path)
@@ -162,7 +164,7 @@ const opened = (place: string, number: number): CatalogueFile | undefined => {
     const isEmpty = db.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.['n'] === 0
     if (isEmpty) db.exec(schema)
     db.exec('COMMIT')
-    if (isEmpty || version === formatVersion) return fileOf(db, path)
+    if (isEmpty || (version === formatVersion && metaOf(db, 'prices') === pricesAsOf)) return fileOf(db, path)
   } catch (error) {
     if (!isDamage(error)) {
       db.close()

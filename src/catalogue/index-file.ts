@@ -2,7 +2,8 @@ import type { DatabaseSync } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
 import { decode } from '../events/codec.ts'
 import type { ConversationEvent } from '../events/events.ts'
-import { conversationOf, notedIn } from '../events/ids.ts'
+import { conversationOf, notedIn, turnedIn } from '../events/ids.ts'
+import { turnCodec } from '../events/turn-events.ts'
 import { textsOf } from '../projections/excerpts.ts'
 import type { Checkpoint, RecordedEvent } from '../store/port.ts'
 import { factsOf } from './facts.ts'
@@ -90,10 +91,20 @@ export const indexFileOf = (db: DatabaseSync): IndexFile => {
     return thread
   }
 
+  /** Indexes an event of a conversation's turns. Events that cannot be read say nothing about its status. */
+  const takeTurn = (conversation: string, recorded: RecordedEvent): void => {
+    const thread = threads.find(conversation)
+    if (!thread || recorded.revision <= thread.row.turns) return
+    const fact = turnCodec.decode(recorded, recorded)
+    if (E.isRight(fact)) threads.takeTurn(thread, fact.right)
+  }
+
   /** Indexes one event. Returns the decoded event if it was added to a conversation, otherwise undefined. */
   const takeOne = (recorded: RecordedEvent): ConversationEvent | undefined => {
     const noted = notedIn(recorded.stream)
     if (noted !== undefined) takeTitle(noted, recorded)
+    const turned = turnedIn(recorded.stream)
+    if (turned !== undefined) takeTurn(turned, recorded)
     const thread = threadOf(recorded)
     if (!thread || thread.row.problem !== null) return undefined
     const { from, last } = thread.row

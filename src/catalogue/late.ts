@@ -25,6 +25,7 @@ export const lateCatalogue = (
   const asked = [
     'find',
     'search',
+    'about',
     'outline',
     'overview',
     'hidden',

@@ -15,7 +15,9 @@ import { textIn } from './search.ts'
 import { isSearchable } from './texts.ts'
 import type { ConversationRow } from './conversation-row.ts'
 import { rowsTitledWith } from './titles.ts'
-import { type Trait, traits, traitsIn } from './traits.ts'
+import { type ConversationStatus, statuses, workingFor } from './status.ts'
+import { type ConversationFacts, factsIn } from './list/conversation-facts.ts'
+import { type Trait, traitNames, traits } from './traits.ts'
 
 /**
  * Order of a list of conversations. `activity` or `updated`: latest last event first; `begun` or `newest`: most recently begun in this
@@ -33,6 +35,10 @@ export interface ConversationFilter {
   readonly actor?: string | undefined
   /** Model that replied in the conversation or was configured for it. */
   readonly model?: string | undefined
+  /** Statuses of which the conversation must have one. */
+  readonly status?: readonly ConversationStatus[] | undefined
+  /** True for conversations with errors only. */
+  readonly errors?: boolean | undefined
   readonly beginning?: string | undefined
   readonly order: ListOrder
   readonly limit: number
@@ -40,17 +46,17 @@ export interface ConversationFilter {
 }
 
 /** List entry for a conversation. */
-export interface ListedRow {
-  readonly id: string
-  /** Estimated tokens of what the model sees now. */
-  readonly tokens: number
-  /** Estimated tokens at up to 32 evenly spaced positions, including the last one. */
+export interface ListedRow extends ConversationFacts {
+  /** Tokens at up to 32 evenly spaced positions, including the last one. */
   readonly curve: readonly number[]
-  /** Number of replies with a receipt, including inherited ones. */
-  readonly calls: number
-  /** Number of messages ever appended, including inherited messages and those on abandoned branches. */
-  readonly messages: number
-  readonly has: readonly Trait[]
+}
+
+/** Number of conversations in the store, and of those that a filter by status, errors or one trait would list. */
+export interface ListCounts {
+  readonly all: number
+  readonly errors: number
+  readonly status: Readonly<Record<ConversationStatus, number>>
+  readonly has: Readonly<Record<Trait, number>>
 }
 
 export interface RowList {
@@ -63,6 +69,8 @@ export interface RowList {
    * matches.
    */
   readonly matching?: number
+  /** Counts for filters, on the first page; absent if `total` is absent. */
+  readonly counts?: ListCounts
 }
 
 const orders: Readonly<Record<ListOrder, readonly [key: string, direction: 'ASC' | 'DESC']>> = {
@@ -134,15 +142,12 @@ export async function* listRows(
   }
   return feed.read(({ rows: tables }, { db }) => ({
     items: rows.map((row) => ({
-      id: row.id,
-      tokens: row.tokens,
+      ...factsIn(row, Date.now()),
       curve: curveOf(tables, row),
-      calls: row.calls,
-      messages: row.messages,
-      has: traitsIn(row.has),
     })),
     ...(next !== undefined && { next }),
     ...(isComplete && countsIn(db)),
+    ...(isComplete && cursor === undefined && { counts: filterCounts(db) }),
   }))
 }
 
@@ -259,15 +264,52 @@ async function* isWanted(
 }
 
 /** Returns the SQL conditions of a filter, except the text search. */
-const conditionsOf = ({ has = [], actor, model, beginning }: ConversationFilter): readonly Condition[] => {
+const conditionsOf = (filter: ConversationFilter): readonly Condition[] => {
+  const { has = [], status, errors, actor, model, beginning } = filter
   const bits = has.reduce((all, trait) => all | traits[trait], 0)
   return [
     ...(bits > 0 ? [['has & ? = ?', bits, bits] as const] : []),
+    ...(status === undefined ? [] : [statusCondition(status)]),
+    ...(errors ? [['errors > 0'] as const] : []),
     ...(actor === undefined ? [] : [['n IN (SELECT thread FROM actors WHERE name = ?)', actor] as const]),
     ...(model === undefined ? [] : [['n IN (SELECT thread FROM models WHERE name = ?)', model] as const]),
     ...(beginning === undefined ? [] : [['substr(id, 1, ?) = ?', beginning.length, beginning] as const]),
   ]
 }
+/** SQL for the status of a row at a time; `?` is that time, minus `workingFor`. */
+const statusThen = "CASE WHEN status = 'working' AND worked < ? THEN 'idle' ELSE status END"
+
+const statusCondition = (wanted: readonly ConversationStatus[]): Condition => [
+  `${statusThen} IN (SELECT value FROM json_each(?))`,
+  Date.now() - workingFor,
+  JSON.stringify(wanted),
+]
+
+const filterCounts = (db: DatabaseSync): ListCounts => {
+  const sums = traitNames.map((name) => `total(has & ${traits[name]} > 0) AS "${name}"`)
+  const rows = db
+    .prepare(
+      `SELECT ${statusThen} AS status, count(*) AS "all", total(errors > 0) AS errors, ${sums.join(', ')}
+       FROM threads INDEXED BY threads_by_status GROUP BY 1`,
+    )
+    .all(Date.now() - workingFor)
+  const sumOf = (name: string): number => rows.reduce((sum, row) => sum + Number(row[name]), 0)
+  const countIn = (status: ConversationStatus): number =>
+    Number(rows.find((row) => row['status'] === status)?.['all'] ?? 0)
+  return {
+    all: sumOf('all'),
+    errors: sumOf('errors'),
+    status: recordOf(statuses, countIn),
+    has: recordOf(traitNames, sumOf),
+  }
+}
+
+const recordOf = <K extends string>(
+  names: readonly K[],
+  valueOf_: (name: K) => number,
+): Readonly<Record<K, number>> =>
+  Object.fromEntries(names.map((name) => [name, valueOf_(name)])) as Record<K, number>
+
 type Condition = readonly [sql: string, ...given: readonly SQLInputValue[]]
 
 const selected = (db: DatabaseSync, what: string, conditions: readonly Condition[], end = '') => {

@@ -6,6 +6,7 @@ import type { ReadError } from '../store/errors.ts'
 import type { Checkpoint } from '../store/port.ts'
 import type { BranchSummary } from './branches.ts'
 import type { CallsPage } from './calls.ts'
+import type { ConversationFacts } from './list/conversation-facts.ts'
 import type { ConversationFilter, ListOrder, RowList } from './list.ts'
 
 // The queries of a catalogue and their results.
@@ -34,6 +35,10 @@ export interface OverviewOptions {
 export interface OutlinePage extends OutlineColumns, UpTo {
   readonly next?: number
 }
+/** Facts about a conversation, as far as it is indexed. */
+export interface AboutPage extends Partial<ConversationFacts>, UpTo {
+  readonly id: string
+}
 export interface BucketsPage extends BucketColumns, UpTo {}
 export interface BranchesPage extends BranchSummary, UpTo {}
 /**
@@ -42,6 +47,14 @@ export interface BranchesPage extends BranchSummary, UpTo {}
  * reaches.
  */
 export interface Catalogue<W extends ResultStyle> {
+  /**
+   * Returns what the index keeps about a conversation: the same facts as `find`. Waits for the index for at most a quarter of a second;
+   * `indexed` says how far the facts reach, and if nothing is indexed, they are absent. Errors: `ConversationNotFound`.
+   *
+   * @example
+   * const { status, tokens, cost } = await store.catalogue.about('task-42')
+   */
+  readonly about: (id: string) => MethodResult<W, ReadError, AboutPage>
   /**
    * Returns the events of a conversation without their content, at most 100,000 at a time. Errors: `OutOfRange`,
    * `ConversationNotFound`.

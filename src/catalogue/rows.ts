@@ -14,12 +14,14 @@ import {
 import { decodeShown, encodeShown, type ShownSegments } from './shown-segments.ts'
 import { addMessages, noSum, type TokenSum, type HiddenTally } from './tally.ts'
 import type { ClassifiedEvent, ConversationBuffer, ConversationRow } from './conversation-row.ts'
+import type { CostSoFar } from './cost-so-far.ts'
+import { type Activity, statusOf } from './status.ts'
 import { traitOf } from './traits.ts'
 import type { ContextMark, MarkChange } from './weave.ts'
 
 type Begun = Pick<
   ConversationRow,
-  'id' | 'parent' | 'from' | 'tokens' | 'calls' | 'messages' | 'errors' | 'has'
+  'id' | 'parent' | 'from' | 'tokens' | 'calls' | 'messages' | 'errors' | 'has' | 'model'
 >
 
 /** Stored columns of up to `chunkLength` successive events of a conversation. */
@@ -75,11 +77,12 @@ export const rowsIn = (db: DatabaseSync): ConversationTable => {
     byId: db.prepare('SELECT * FROM threads WHERE id = ?'),
     byNumber: db.prepare('SELECT * FROM threads WHERE n = ?'),
     add: db.prepare(
-      `INSERT INTO threads (id, parent, "from", last, updated, time, title, tokens, calls, messages, errors, has)
-       VALUES (?, ?, ?, ?, 0, '', '', ?, ?, ?, ?, ?) RETURNING *`,
+      `INSERT INTO threads (id, parent, "from", last, updated, time, title, tokens, calls, messages, errors, has, model)
+       VALUES (?, ?, ?, ?, 0, '', '', ?, ?, ?, ?, ?, ?) RETURNING *`,
     ),
     update: db.prepare(
-      `UPDATE threads SET last = ?, updated = ?, time = ?, title = ?, tokens = ?, calls = ?, messages = ?, errors = ?, has = ?, problem = ?
+      `UPDATE threads SET last = ?, updated = ?, time = ?, title = ?, tokens = ?, calls = ?, messages = ?, errors = ?, has = ?, begun = ?,
+         model = ?, usd = ?, priced = ?, unsure = ?, recent = ?, status = ?, worked = ?, activity = ?, turns = ?, problem = ?
        WHERE n = ?`,
     ),
     chunks: db.prepare(
@@ -135,8 +138,10 @@ export const rowsIn = (db: DatabaseSync): ConversationTable => {
   return {
     byId: (id) => rowOf(sql.byId.get(id)),
     byNumber: (n) => rowOf(sql.byNumber.get(n)),
-    add: ({ id, parent, from, tokens, calls, messages, errors, has }) =>
-      rowOf(sql.add.get(id, parent, from, from - 1, tokens, calls, messages, errors, has)) as ConversationRow,
+    add: ({ id, parent, from, tokens, calls, messages, errors, has, model }) =>
+      rowOf(
+        sql.add.get(id, parent, from, from - 1, tokens, calls, messages, errors, has, model),
+      ) as ConversationRow,
     chunks,
     sums: (n, first, last) =>
       sql.sums
@@ -179,8 +184,32 @@ export const rowsIn = (db: DatabaseSync): ConversationTable => {
     },
     write: (thread) => {
       writeChunks(thread)
-      const { n, last, updated, time, title, tokens, calls, messages, errors, has, problem } = thread.row
-      sql.update.run(last, updated, time, title, tokens, calls, messages, errors, has, problem, n)
+      const { n, last, updated, time, title, tokens, calls, messages, errors, has, begun, model } = thread.row
+      const { costs, activity, worked, turns, problem } = thread.row
+      const { usd, priced, unsure, recent } = costs
+      sql.update.run(
+        last,
+        updated,
+        time,
+        title,
+        tokens,
+        calls,
+        messages,
+        errors,
+        has,
+        begun,
+        model,
+        usd,
+        priced,
+        unsure,
+        recent ? JSON.stringify(recent) : null,
+        statusOf(activity),
+        worked,
+        JSON.stringify(activity),
+        turns,
+        problem,
+        n,
+      )
     },
     writeChunks,
   }
@@ -218,6 +247,17 @@ export const rowOf = (
     messages: Number(row['messages']),
     errors: Number(row['errors']),
     has: Number(row['has']),
+    begun: String(row['begun']),
+    model: row['model'] === null ? null : String(row['model']),
+    costs: {
+      usd: Number(row['usd']),
+      priced: Number(row['priced']),
+      unsure: Number(row['unsure']),
+      recent: row['recent'] === null ? undefined : (JSON.parse(String(row['recent'])) as CostSoFar['recent']),
+    },
+    activity: JSON.parse(String(row['activity'])) as Activity,
+    worked: Number(row['worked']),
+    turns: Number(row['turns']),
     problem: row['problem'] === null ? null : String(row['problem']),
   }
 

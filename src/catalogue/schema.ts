@@ -1,8 +1,10 @@
+import { pricesAsOf } from '../agent/models/prices.ts'
+
 /** Number of entries kept in `moves`, some two megabytes. A list begun before the oldest entry must be restarted. */
 export const keptMoves = 100_000
 
 /** Version of the tables and their contents: a file of any other version is rebuilt. */
-export const formatVersion = 16
+export const formatVersion = 17
 
 /**
  * SQL schema of the index.
@@ -11,6 +13,9 @@ export const formatVersion = 16
  * first event in the conversation's own stream: before it, a fork has the events of its parent. All positions are positions in the
  * conversation. `last` is the last indexed position, `updated` and `time` are the time at which the last event that is not an erasure
  * was recorded, and `title` is the user's first words among the conversation's own first events. `has` contains the bits of `traits`.
+ * `begun` is the time of the first own event, and `model` the model of the last reply. `usd`, `priced`, `unsure` and `recent` are the cost of
+ * the own calls (cost-so-far.ts), at the prices of `pricesAsOf` in `meta`. `status` and `activity` say what the conversation does
+ * (status.ts), up to revision `turns` of its turns, and `worked` when it last did something.
  * `chunks` has columns of own events (columns.ts), each with the numbers of its replies that have a receipt and of its
  * errors, and the tally of its messages (tally.ts). `marks` has the events that change more than the end of the effective history (weave.ts), and `contents` has the
  * segments shown after some of them. For a summary that a model wrote, `marks` also has a key that identifies the model's answer and
@@ -37,11 +42,22 @@ export const schema = `
     messages INTEGER NOT NULL,
     errors INTEGER NOT NULL,
     has INTEGER NOT NULL,
+    begun TEXT NOT NULL DEFAULT '',
+    model TEXT,
+    usd REAL NOT NULL DEFAULT 0,
+    priced INTEGER NOT NULL DEFAULT 0,
+    unsure INTEGER NOT NULL DEFAULT 0,
+    recent TEXT,
+    status TEXT NOT NULL DEFAULT 'idle',
+    worked INTEGER NOT NULL DEFAULT 0,
+    activity TEXT NOT NULL DEFAULT '{}',
+    turns INTEGER NOT NULL DEFAULT -1,
     problem TEXT
   ) STRICT;
   CREATE INDEX threads_by_time ON threads (updated, n);
   CREATE INDEX threads_by_tokens ON threads (tokens, n);
   CREATE INDEX threads_by_parent ON threads (parent, n);
+  CREATE INDEX threads_by_status ON threads (status, worked, errors, has);
   CREATE INDEX threads_with_problem ON threads (n) WHERE problem IS NOT NULL;
   CREATE TABLE moves (number INTEGER PRIMARY KEY AUTOINCREMENT, thread INTEGER NOT NULL, was INTEGER NOT NULL) STRICT;
   CREATE TRIGGER moved AFTER UPDATE OF updated ON threads WHEN OLD.updated <> NEW.updated BEGIN
@@ -109,5 +125,6 @@ export const schema = `
     UNIQUE (conversation, revision)
   ) STRICT;
   INSERT INTO meta VALUES ('build', lower(hex(randomblob(8))));
+  INSERT INTO meta VALUES ('prices', '${pricesAsOf}');
   INSERT INTO meta VALUES ('created', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'));
   PRAGMA user_version = ${formatVersion};`

@@ -1,6 +1,7 @@
 import type { Prices } from '../agent/models/prices.ts'
 import { familyOf } from './family.ts'
-import { fuller, type PaidCall, type PaidCalls } from './paid-calls.ts'
+import { fullerCall, type PaidCall } from '../agent/context/tokens/paid-call.ts'
+import type { PaidCalls } from './paid-calls.ts'
 import {
   nothingOnTools,
   nothingSpent,
@@ -10,7 +11,7 @@ import {
   sumOnTools,
   sumSpent,
   type ToolUsage,
-} from './usage-totals.ts'
+} from '../agent/context/tokens/usage-totals.ts'
 
 /** Cost of one conversation. */
 export interface ConversationCost {
@@ -104,7 +105,7 @@ const entriesOf = (accounts: readonly Account[], prices: Prices): ReadonlyMap<st
     for (const call of paid.calls) {
       const { names = [] } = call
       const known = names.flatMap((name) => seen.get(name) ?? [])[0]
-      if (known) known.call = fuller(known.call, call)
+      if (known) known.call = fullerCall(known.call, call)
       const entry = known ?? { call }
       if (!known) own.push(entry)
       for (const name of names) seen.set(name, entry)

@@ -6,7 +6,7 @@ export type { CacheReport } from './cache-report.ts'
 export type { BreakKind, CacheBreak } from './breaks.ts'
 export type { ResumeCost } from './resume-cost.ts'
 export type { ConversationCost, Cost } from './cost-report.ts'
-export type { UsageTotals, ToolUsage } from './usage-totals.ts'
+export type { UsageTotals, ToolUsage } from '../agent/context/tokens/usage-totals.ts'
 export { markerStory, type MarkerStoryOptions } from './read-marker.ts'
 export type {
   AskedPrompt,

@@ -9,6 +9,7 @@ import {
 import type { Log } from '../projections/path.ts'
 import type { CallName } from '../events/call-name.ts'
 import { isUnproven, type ModelCall, createCallCounter, type UnprovenReply } from '../agent/receipts/calls.ts'
+import { isOfProgram } from '../agent/context/tokens/paid-call.ts'
 import { createContinuationTest } from './same-call.ts'
 
 /** A model's reply, with the recorded data about its request. */
@@ -91,9 +92,6 @@ const originAt = (log: Log, position = START): Origin => {
   const event = log[position]
   return (event?.type === 'MessageAppended' && event.data.origin) || {}
 }
-
-/** Reports whether a reply was written by a program rather than a model. Such a reply names `<synthetic>` as its model. */
-export const isOfProgram = ({ model }: Pick<Origin, 'model'>): boolean => model?.startsWith('<') === true
 
 /** Reports whether an event is a model's reply without a receipt. */
 const isTold = (event: ConversationEvent): event is UnprovenReply =>

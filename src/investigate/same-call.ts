@@ -1,5 +1,6 @@
 import { hash, randomUUID } from 'node:crypto'
 import { beginsTurn } from '../commands/state.ts'
+import { isImported } from '../agent/context/tokens/paid-call.ts'
 import { isSameReply } from '../agent/context/tokens/usage.ts'
 import { contentOf, type ConversationEvent, type Message } from '../events/events.ts'
 
@@ -37,10 +38,6 @@ export const createReplyNaming = (): ((event: ConversationEvent) => readonly str
     ]
   }
 }
-
-/** Reports whether an event was written by an import of another program's file. */
-export const isImported = ({ metadata }: ConversationEvent): boolean =>
-  metadata.commandId.startsWith('import:')
 
 type Reply = ConversationEvent<'MessageAppended'>
 

@@ -39,7 +39,9 @@ export const isFailure = (event: Event): boolean => {
   const { origin = {} } = event.data
   if (origin.condenseFailed !== undefined || (Array.isArray(origin.failed) && origin.failed.length > 0))
     return true
-  return event.type === 'MessageAppended' && event.data.content.some(isFailedResult)
+  return (
+    event.type === 'MessageAppended' && contentOf(event).some(({ content }) => content.some(isFailedResult))
+  )
 }
 const isFailedResult = (block: Block): boolean => isBlock(block, 'tool_result') && block.is_error === true
 

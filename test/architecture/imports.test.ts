@@ -28,7 +28,7 @@ const layers: Readonly<Record<string, string>> = {
     'result events projections commands store conversation agent/telemetry agent/models agent/receipts agent/tools agent/context',
   'agent/workers': 'result events projections store conversation agent/telemetry agent/models agent/turn',
   catalogue:
-    'result events projections commands store store/sqlite store/whole conversation agent/receipts agent/context',
+    'result events projections commands store store/sqlite store/whole conversation agent/models agent/receipts agent/context',
   audit: 'result events projections store store/whole conversation transfer agent/telemetry agent/receipts',
   api: 'result events store store/memory store/sqlite store/eventstoredb store/blobs store/whole conversation transfer agent/models agent/receipts agent/tools agent/context agent/turn agent/workers catalogue audit',
   investigate:

@@ -142,6 +142,7 @@ const rows: Readonly<Record<string, Row>> = {
     ],
     stale: 'etag',
   },
+  about: { right: [`${a}/about`], wrong: [[404, `${none}/about`]] },
   branches: { right: [`${a}/branches`], wrong: missing('branches') },
   hiddenBy: {
     right: [`${a}/hidden?markers=0,3`],

@@ -55,6 +55,7 @@ const rows: Readonly<Record<string, readonly Ask[]>> = {
   blob: [{ path: `blobs/${'0'.repeat(64)}`, status: 404 }],
   outline: [get('/outline')],
   overview: [get('/overview')],
+  about: [get('/about')],
   branches: [get('/branches')],
   hiddenBy: [get('/hidden?markers=0,1')],
   hidden: [get('/hidden/3', { status: 404 })],

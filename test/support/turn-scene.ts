@@ -1,7 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk'
 import type { ToolContext } from '../../src/agent/tools/settings.ts'
 import type { TurnOptions } from '../../src/agent/turn/options.ts'
-import { type Conversation, openStore } from '../../src/index.ts'
+import { type Conversation, openStore, type Store } from '../../src/index.ts'
 import { atEnd } from './at-end.ts'
 import { text } from './log.ts'
 import type { ApiFailure, ApiReply } from '../../src/testing/messages-api/replies.ts'
@@ -22,6 +22,7 @@ export type Said =
 export interface Scene {
   readonly api: MessagesApi
   readonly client: Anthropic
+  readonly store: Store
   readonly chat: Conversation
   readonly turn: (options?: Partial<TurnOptions>) => ReturnType<Conversation['turn']>
 }
@@ -56,6 +57,7 @@ export const scene = async (said: readonly Said[], options: MessagesApiOptions =
   return {
     api,
     client,
+    store,
     chat,
     turn: (more = {}) => chat.turn({ client, model: 'claude-opus-5-5', ...more }),
   }

@@ -11,7 +11,7 @@ import type { TurnOptions } from '../../agent/turn/options.ts'
 import type { Prices } from '../../agent/models/prices.ts'
 import { canonicalText } from '../canonical.ts'
 import { paidCallsIn } from '../paid-calls.ts'
-import { type UsageTotals, totalsOf, sumSpent } from '../usage-totals.ts'
+import { type UsageTotals, totalsOf, sumSpent } from '../../agent/context/tokens/usage-totals.ts'
 
 /** Kind of sample: with the agent's request (`agent`), with the recorded request (`control`), or a free run of the agent (`free`). */
 export type SampleKind = 'agent' | 'control' | 'free'

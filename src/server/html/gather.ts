@@ -2,6 +2,7 @@ import { chunkLength } from '../../catalogue/columns.ts'
 import { factsOf } from '../../catalogue/facts.ts'
 import { inMemory } from '../../catalogue/file.ts'
 import { rowsIn } from '../../catalogue/rows.ts'
+import { factsIn } from '../../catalogue/list/conversation-facts.ts'
 import { conversationRowsOf } from '../../catalogue/conversation-rows.ts'
 import type { Conversation, ConversationEvent, Store } from '../../index.ts'
 import { receiptsChecked } from '../../agent/receipts/audit.ts'
@@ -49,7 +50,7 @@ export async function* gather(
     written: new Date().toISOString(),
   }
   yield `${JSON.stringify(head).slice(0, -1)},"events":[`
-  const tokensAfter = tokenCounter()
+  const { tokensAfter, factsNow } = tokenCounter()
   const tokens: number[] = []
   const facts: Record<string, CallFacts> = {}
   const factsIn = calls ? factsOfCalls(chat) : () => Promise.resolve({})
@@ -58,8 +59,9 @@ export async function* gather(
     yield `${tokens.length > 0 ? ',' : ''}${JSON.stringify(clean(event))}`
     tokens.push(tokensAfter(event))
   }
-  const rest: Pick<EmbeddedFile, 'tokens' | 'calls' | 'redacted'> = {
+  const rest: Pick<EmbeddedFile, 'tokens' | 'facts' | 'calls' | 'redacted'> = {
     tokens,
+    facts: { ...clean(factsNow()), id: chat.id },
     ...(calls && { calls: facts }),
     ...(redact && { redacted: places }),
   }
@@ -89,17 +91,19 @@ const answersOf = async (
 }
 
 /**
- * Makes a function that returns the size of the context after each event, in tokens. The function uses a separate index in memory,
- * because the index beside the store may not be complete yet.
+ * Makes functions that return the size of the context after each event, in tokens, and the facts about the conversation after the last
+ * one. They use a separate index in memory, because the index beside the store may not be complete yet.
  */
-const tokenCounter = (): ((event: ConversationEvent) => number) => {
+const tokenCounter = () => {
   const threads = conversationRowsOf(rowsIn(inMemory().db))
   const thread = threads.begin('', undefined, 0)
-  return (event) => {
+  const tokensAfter = (event: ConversationEvent): number => {
     threads.take(thread, { event, facts: factsOf(event), size: 0 })
     if (event.position % chunkLength === 0) threads.write()
     return thread.row.tokens
   }
+  // Nobody works on a file.
+  return { tokensAfter, factsNow: () => factsIn({ ...thread.row, activity: {} }, Date.now()) }
 }
 
 /** Makes a function that takes the events in order and returns facts about the calls that each event answers, by name of the call. */

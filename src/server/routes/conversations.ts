@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { countTokens } from '../../agent/context/tokens/tokens.ts'
+import { statuses } from '../../catalogue/status.ts'
 import { traitNames } from '../../catalogue/traits.ts'
 import { conversationExists } from '../../commands/rejections.ts'
 import { conversationIdSchema, eventId } from '../../events/ids.ts'
@@ -15,11 +16,11 @@ import {
 } from '../../index.ts'
 import { toError } from '../../result/typed-error.ts'
 import { linkHeader } from '../paging.ts'
-import { limit, ofConversation } from '../parameters.ts'
+import { flag, limit, ofConversation } from '../parameters.ts'
 import { requestError } from '../problem.ts'
 import { commandIdOf, revisionTag } from '../preconditions.ts'
 import { type JsonResponse, route } from '../route.ts'
-import { listedShape } from '../shapes/list.ts'
+import { aboutShape, countsShape, listedShape } from '../shapes/list.ts'
 
 export const list = route({
   method: 'get',
@@ -39,6 +40,13 @@ export const list = route({
       .pipe(z.array(z.enum(traitNames)).min(1))
       .optional()
       .describe(`Only conversations with these traits, separated by commas: ${traitNames.join(', ')}`),
+    status: z
+      .string()
+      .transform((text) => text.split(','))
+      .pipe(z.array(z.enum(statuses)).min(1))
+      .optional()
+      .describe(`Only conversations with one of these statuses, separated by commas: ${statuses.join(', ')}`),
+    errors: flag.optional().describe('Only conversations with errors'),
     actor: z
       .string()
       .max(300)
@@ -83,6 +91,7 @@ export const list = route({
           'Order of the items if it is not the requested one, which is unavailable until everything is indexed',
         ),
       problem: z.string().optional().describe('Reason why the index cannot continue'),
+      counts: countsShape.optional(),
       items: z.array(listedShape),
     }),
   },
@@ -91,8 +100,9 @@ export const list = route({
   handle: async ({ query, store }) => {
     const isOwn = query.cursor === undefined || !query.cursor.startsWith(unindexed)
     const found = isOwn ? await store.catalogue.find(query) : undefined
-    const { q, has, actor, model, order } = query
-    const isPlain = [q, has, actor, model].every((one) => one === undefined) && plainOrders.has(order)
+    const { q, has, status, errors, actor, model, order } = query
+    const isPlain =
+      [q, has, status, errors, actor, model].every((one) => one === undefined) && plainOrders.has(order)
     // A list without filters need not wait until everything is indexed.
     const isFound = found && (found.isComplete || !isPlain || query.cursor !== undefined)
     const { next, ...body } = isFound
@@ -191,6 +201,23 @@ export const get = route({
       waiting: waiting.length,
     }
     return { headers: { etag: revisionTag(position, body) }, body }
+  },
+})
+
+export const about = route({
+  method: 'get',
+  path: '/conversations/{id}/about',
+  name: 'about',
+  summary: 'Returns what the list says of one conversation: title, status, tokens, cost, errors',
+  scope: 'read',
+  params: ofConversation,
+  answers: { 200: aboutShape },
+  errors: ['ConversationNotFound'],
+  handle: async ({ params: { id }, store }) => {
+    const facts = await store.catalogue.about(id)
+    const body = { ...facts, title: '', events: facts.last + 1, updated: '' }
+    for await (const info of store.conversations({ ids: [id] })) Object.assign(body, info)
+    return { body }
   },
 })
 

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { conversationIdSchema } from '../../events/ids.ts'
-import { count } from './parts.ts'
+import { statuses } from '../../catalogue/status.ts'
+import { traitNames } from '../../catalogue/traits.ts'
+import { count, position } from './parts.ts'
 
 // Response schema for a conversation in a list.
 
@@ -17,15 +19,61 @@ const overviewShape = z
   })
   .meta({ id: 'Overview' })
 
+const facts = {
+  tokens: count.optional().describe('Tokens that the model sees now'),
+  calls: count.optional().describe('Number of replies with a receipt'),
+  errors: count
+    .optional()
+    .describe(
+      'Number of events that record an error: a failed tool result, a failed call of the model, or a summary that failed',
+    ),
+  status: z
+    .enum(statuses)
+    .optional()
+    .describe('`working`: a turn is in progress or due, and something was recorded in the last 15 minutes'),
+  waitsFor: z.array(z.string()).optional().describe('Tools whose calls wait for an approval'),
+  model: z.string().optional().describe('Model of the last reply'),
+  begun: z.string().optional().describe('Time of the first event; of a fork, its first own event'),
+  cost: z
+    .number()
+    .optional()
+    .describe(
+      "US dollars for the conversation's own calls, at list prices; absent if no call has a usage and a price",
+    ),
+  isCostPartial: z
+    .literal(true)
+    .optional()
+    .describe('The cost is too low or unknown, because a price or a part of the usage is missing'),
+  has: z.array(z.string()).optional().describe('Traits'),
+}
+
+const countsOf = <const N extends readonly [string, ...string[]]>(names: N) =>
+  z.object(Object.fromEntries(names.map((name) => [name, count])) as Record<N[number], typeof count>)
+
+export const countsShape = z
+  .object({
+    all: count,
+    errors: count.describe('Number of conversations with errors'),
+    status: countsOf(statuses),
+    has: countsOf(traitNames),
+  })
+  .describe('Numbers of conversations for each filter; on the first page, once everything is indexed')
+
+export const aboutShape = overviewShape
+  .extend({
+    ...facts,
+    last: position.describe('Last position of the conversation'),
+    indexed: position.describe('Last position that the facts cover: the index may still be catching up'),
+  })
+  .meta({ id: 'About', description: 'Fields that are not indexed yet are absent' })
+
 export const listedShape = overviewShape
   .extend({
-    tokens: count.optional().describe('Estimated tokens that the model sees now'),
+    ...facts,
     curve: z
       .array(count)
       .max(32)
       .optional()
       .describe('Token counts at evenly spaced positions, including the last one'),
-    calls: count.optional().describe('Number of replies with a receipt'),
-    has: z.array(z.string()).optional(),
   })
   .meta({ id: 'Listed', description: 'Fields that are not indexed yet are absent' })

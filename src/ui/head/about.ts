@@ -8,18 +8,18 @@ import type { ConversationStatus } from './status.tsx'
 // Facts about the conversation that the page shows: its title, state and figures, for the head of all its pages.
 
 export type ConversationAbout = ConversationListRow & {
-  readonly status?: ConversationStatus
-  readonly model?: string
-  readonly cost?: number
-  readonly errors?: number
+  readonly status?: ConversationStatus | undefined
+  readonly model?: string | undefined
+  readonly cost?: number | undefined
+  readonly errors?: number | undefined
   /** Position of the first error. */
-  readonly firstError?: number
+  readonly firstError?: number | undefined
   /** Time of the first event, in ISO 8601. */
-  readonly begun?: string
+  readonly begun?: string | undefined
   /** True if the last reply reports its tokens; otherwise, `tokens` is an estimate. */
-  readonly isMeasured?: boolean
+  readonly isMeasured?: boolean | undefined
   /** Tokens of what is sent with each request and not recorded: the system prompt and the tools of imported sessions. */
-  readonly unrecorded?: number
+  readonly unrecorded?: number | undefined
 }
 
 /** Facts that were learned last, kept so that the next page of the same conversation shows them at once. */

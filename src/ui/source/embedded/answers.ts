@@ -3,7 +3,7 @@ import { matchPath, type Parameters } from '../../url.ts'
 import { callList, findSentCall } from './calls.ts'
 import type { EmbeddedFile } from './form.ts'
 import { summarizeHidden } from './hidden-states.ts'
-import { filterList } from './list.ts'
+import { filterList, rowOf } from './list.ts'
 import { outlineOf, overviewOf } from './outline.ts'
 import { searchEmbedded } from './search.ts'
 
@@ -45,6 +45,11 @@ const answers: Readonly<Record<string, Answer>> = {
       waiting: 0,
     }
   },
+  '/conversations/:id/about': ({ file }) => ({
+    ...rowOf(file),
+    last: file.events.length - 1,
+    indexed: file.events.length - 1,
+  }),
   '/conversations/:id/calls': ({ file }) => callList(file),
   '/conversations/:id/calls/:call': ({ file, params: { call = '' } }) => findSentCall(file, call),
   '/conversations/:id/events': ({ file: { events }, number }) => {
@@ -114,8 +119,7 @@ const searched = ({ file, number, query }: Question) =>
 export const answerTo = (file: EmbeddedFile, asked: string): unknown => {
   const { pathname, searchParams: query } = new URL(asked, 'file:///')
   const given = file.answers[pathname]
-  if (given !== undefined)
-    return pathname === '/conversations' ? filterList(file, given as object, query) : given
+  if (given !== undefined) return pathname === '/conversations' ? filterList(file, query) : given
   const number = (name: string, otherwise: number): number => {
     const text = query.get(name)
     return text === null ? otherwise : Number(text)

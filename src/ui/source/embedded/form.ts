@@ -1,4 +1,4 @@
-import type { ConversationEvent } from '../../../core.ts'
+import type { ConversationEvent, ConversationFacts } from '../../../core.ts'
 
 // Data that `palimpsest export --format html` embeds in a page: one conversation, and facts about it that only its store has.
 
@@ -17,6 +17,8 @@ export interface EmbeddedFile {
   readonly events: readonly ConversationEvent[]
   /** Estimated context tokens right after each event, in the order of `events`. */
   readonly tokens: readonly number[]
+  /** Facts about the conversation, as in the list; absent in files of earlier versions. */
+  readonly facts?: ConversationFacts
   /** Model calls whose requests are included, by name; undefined if the export does not include requests. */
   readonly calls?: Readonly<Record<string, CallFacts>>
   /** Number of redacted places; undefined if nothing was redacted. */

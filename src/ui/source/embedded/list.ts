@@ -30,18 +30,23 @@ const conditions: Readonly<Record<string, (file: EmbeddedFile, wanted: string) =
   has: ({ events }, names) =>
     names.split(',').every((name) => events.some(({ type }) => type === traits[name])),
   actor: ({ events }, name) => events.some((event) => isBy(event, name)),
+  status: ({ facts }, names) => names.split(',').includes(facts?.status ?? 'idle'),
+  errors: ({ facts }) => (facts?.errors ?? 0) > 0,
   model: ({ events }, name) => events.some((event) => isOf(event, name)),
 }
 
-/**
- * Filters the list of an embedded file, which has one conversation, by a query.
- *
- * @param listed list response that contains the conversation
- */
-export const filterList = (file: EmbeddedFile, listed: object, query: URLSearchParams): object => {
+/** Returns the list's row of the file's only conversation. */
+export const rowOf = ({ answers, facts }: EmbeddedFile): object => ({
+  ...(answers['/conversations'] as { readonly items: readonly object[] }).items[0],
+  ...facts,
+})
+
+/** Filters the list of an embedded file, which has one conversation, by a query. */
+export const filterList = (file: EmbeddedFile, query: URLSearchParams): object => {
   const isIn = Object.entries(conditions).every(([name, isMet]) => {
     const wanted = query.get(name)
     return wanted === null || wanted === '' || isMet(file, wanted)
   })
-  return { isComplete: true, ...listed, ...(!isIn && { items: [], matching: 0 }) }
+  const items = isIn ? [rowOf(file)] : []
+  return { isComplete: true, items, total: 1, matching: items.length }
 }

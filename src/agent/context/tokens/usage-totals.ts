@@ -1,7 +1,6 @@
-import { costOf, isTierPriced, lacksOf, priceOf, type Prices } from '../agent/models/prices.ts'
-import { noUsage, sumOf, tokensOfUsage, type Usage, usageOfCounts } from '../agent/models/usage.ts'
-import type { PaidCall } from './paid-calls.ts'
-import { isOfProgram } from './replies.ts'
+import { costOf, isTierPriced, lacksOf, priceOf, type Prices } from '../../models/prices.ts'
+import { noUsage, sumOf, tokensOfUsage, type Usage, usageOfCounts } from '../../models/usage.ts'
+import { isOfProgram, type PaidCall } from './paid-call.ts'
 
 /** Usage and cost of model calls, based on the recorded data. */
 export interface UsageTotals extends Usage {
