@@ -6,7 +6,7 @@ import { served } from '../support/served.ts'
 
 const call = (id: string, name: string, input: object): NewMessage => ({
   role: 'assistant',
-  content: [{ type: 'tool_use', id, name, input: input as Readonly<Record<string, never>> }],
+  content: [{ type: 'tool_use', id, name, input }],
 })
 const result = (id: string, content: string): NewMessage => ({
   role: 'user',

@@ -86,8 +86,20 @@ const block = (token: MarkedToken, within: Within): ComponentChildren => {
       return h('p', {}, inline(token.tokens, depth))
     case 'html':
       return h('p', {}, token.text.trimEnd())
-    default:
+    case 'list_item':
+      return blocks(token.tokens, within)
+    case 'strong':
+    case 'em':
+    case 'del':
+    case 'codespan':
+    case 'br':
+    case 'link':
+    case 'image':
+    case 'text':
+    case 'escape':
       return inline([token], depth)
+    default:
+      return (token as Token).raw
   }
 }
 
@@ -137,6 +149,17 @@ const span = (token: MarkedToken, depth: number): ComponentChildren => {
     case 'escape':
     case 'html':
       return token.text
+    case 'space':
+    case 'def':
+    case 'code':
+    case 'heading':
+    case 'hr':
+    case 'blockquote':
+    case 'list':
+    case 'list_item':
+    case 'checkbox':
+    case 'table':
+    case 'paragraph':
     default:
       return token.raw
   }

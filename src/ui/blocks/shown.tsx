@@ -111,14 +111,18 @@ const Marked = ({ text, from, to }: MatchRange & { readonly text: string }) => {
 
 let render: typeof renderMarkdown | undefined
 
+/** Loads what renders Markdown. Rows that are rendered from the beginning keep their height and place. */
+export const loadMarkdown = async (): Promise<void> => {
+  render ??= (await import('./markdown.ts')).renderMarkdown
+}
+
 /** Shows Markdown; until its code is loaded, as the text that it is. */
 const Markdown = ({ text, isCut }: PartProps) => {
   const [isLoaded, setLoaded] = useState(render !== undefined)
   useEffect(() => {
     if (isLoaded) return undefined
     let isGone = false
-    withPart(import('./markdown.ts'), (loaded) => {
-      render = loaded.renderMarkdown
+    withPart(loadMarkdown(), () => {
       if (!isGone) setLoaded(true)
     })
     return () => {
