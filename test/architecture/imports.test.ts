@@ -54,6 +54,8 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   'node:sqlite': ['store/sqlite', 'store/seal', 'catalogue'],
   '@eventstore/db-client': ['store/eventstoredb'],
   '@anthropic-ai/sdk': ['agent/models/anthropic'],
+  '@modelcontextprotocol/sdk/server/mcp.js': ['server'],
+  '@modelcontextprotocol/sdk/server/stdio.js': ['server'],
   '@opentelemetry/api': ['agent/telemetry'],
   openai: ['agent/models/openai'],
   hono: ['server'],

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { program } from '../cli/palimpsest.ts'
 import { clientCommand } from './programs.ts'
 import { capture } from './support/capture.ts'
 import { expectRequestsImported } from './support/recorded-requests.ts'
@@ -107,5 +108,26 @@ describe.skipIf(command === undefined)('Claude Code', () => {
     expect(JSON.stringify(refused)).toContain('The block is bound to a different conversation')
     expect(api.requests.at(-1)?.status).toBe(200)
     expect(await expectRequestsImported(home, api.requests)).toBeGreaterThan(3)
+  })
+
+  it('finds a word that its own compaction hid, through palimpsest mcp', async () => {
+    const [api, home] = [await scriptedApi(), clientHome()]
+    const palimpsest = {
+      command: process.execPath,
+      args: [await program(), 'mcp', '--conversation', 'current', '--store', `sqlite:${home.project}/p.db`],
+    }
+    const config = join(home.project, 'mcp.json')
+    writeFileSync(config, JSON.stringify({ mcpServers: { palimpsest } }))
+    const say = claude(api, home)
+    const id = randomUUID()
+    const options = ['--mcp-config', config, '--allowedTools', 'mcp__palimpsest__search', '--resume', id]
+    await say('The staging port is 54329, and the word is FAIL529.', '--session-id', id)
+    await say('Go on.', '--resume', id)
+    await say('/compact', '--resume', id)
+    await say('And now?', '--resume', id)
+    expect(textOf(api.requests.at(-1))).not.toContain('FAIL529')
+    await say('CALL mcp__palimpsest__search {"text":"staging port"}', ...options)
+    expect(textOf(api.requests.at(-1))).toMatch(/position \d+, user, hidden by \d+: .*the word is FAIL529/)
+    expect(refusedIn(api.requests)).toEqual([])
   })
 })

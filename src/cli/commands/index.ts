@@ -23,6 +23,7 @@ import { addImport } from './import.ts'
 import { addLink } from './link.ts'
 import { addList } from './list.ts'
 import { addLog } from './log.ts'
+import { addMcp } from './mcp.ts'
 import { addNote } from './note.ts'
 import { addPause, addResume } from './pause.ts'
 import { addReplay } from './replay.ts'
@@ -62,7 +63,7 @@ const groups: readonly (readonly [
     'Workers:',
     [addWork, addWorkAsOne, addAnswer, addWorkers, addSteps, addPause, addResume, addRetry, addUnpark],
   ],
-  ['Share:', [addExport, addContinue, addCopy, addServe, addToken, addAudit]],
+  ['Share:', [addExport, addContinue, addCopy, addServe, addMcp, addToken, addAudit]],
   ['Store:', [addVerify, addDoctor, addBackup, addGc, addErase, addHold, addRelease, addRetention]],
 ]
 

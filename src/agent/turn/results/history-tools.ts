@@ -1,8 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
 import { type Block, isBlock, textBlock } from '../../../events/blocks.ts'
-import { contentOf, type ConversationEvent } from '../../../events/events.ts'
-import type { Item } from '../../../projections/effective.ts'
+import { contentOf, type ConversationEvent, type Covers, type Message } from '../../../events/events.ts'
+import { type Item, messagesOf } from '../../../projections/effective.ts'
 import type { EntryVisibility, MessageHit, MessageHits } from '../../../projections/lookups.ts'
 import { toError } from '../../../result/typed-error.ts'
 import { beginningOf } from '../../context/policy/cut-text.ts'
@@ -195,20 +195,52 @@ const cut = '… [cut]'
 /** Returns the content of an event as a text for a model; undefined if the event has none. */
 const eventText = (event: ConversationEvent, isShown: boolean): string | undefined => {
   const messages = contentOf(event)
-  if (messages.length === 0) return undefined
-  const { position } = event
-  const kind =
-    event.type === 'Condensed'
-      ? `summary of ${event.data.covers.first} to ${event.data.covers.last}`
-      : undefined
-  return messages
-    .map(({ role, content }) =>
-      [
-        `[${position}, ${kind ?? role}, ${isShown ? 'you see it' : 'hidden from you'}]`,
-        ...content.map(blockText),
-      ].join('\n'),
-    )
-    .join('\n')
+  const covers = event.type === 'Condensed' ? event.data.covers : undefined
+  const state = isShown ? 'you see it' : 'hidden from you'
+  return messages.length === 0
+    ? undefined
+    : messages.map((message) => saidText(event.position, message, { covers, state })).join('\n')
+}
+
+/** Returns a message as a text for a model, below a line with its position, its role, and its state if one is given. */
+const saidText = (
+  position: number,
+  { role, content }: Message,
+  { covers, state }: { readonly covers?: Covers | undefined; readonly state?: string },
+): string => {
+  const kind = covers ? `summary of ${covers.first} to ${covers.last}` : role
+  const head = [position, kind, ...(state === undefined ? [] : [state])].join(', ')
+  return [`[${head}]`, ...content.map(blockText)].join('\n')
+}
+
+/**
+ * Returns what a model saw at a position (default: the last one) as a text for a model, of at most `most` bytes: its newest part if that
+ * is too long.
+ */
+export const showHistory = async (
+  chat: { readonly effective: (options: { readonly at?: number | undefined }) => Promise<readonly Item[]> },
+  { at }: { readonly at?: number | undefined },
+  most: number,
+): Promise<string> => {
+  const texts: string[] = []
+  let bytes = reserved
+  const items = await chat.effective({ at })
+  for (const item of items.toReversed()) {
+    const covers = item.kind === 'message' ? undefined : item.covers
+    const text =
+      item.kind === 'truncation'
+        ? `[${item.position}, truncation of ${item.covers.first} to ${item.covers.last}]`
+        : messagesOf(item)
+            .map((message) => saidText(item.position, message, { covers }))
+            .join('\n')
+    bytes += Buffer.byteLength(text) + 1
+    if (bytes > most && texts.length > 0) {
+      texts.unshift(`[Earlier items, up to position ${item.position}, are left out: read them by position.]`)
+      break
+    }
+    texts.unshift(text)
+  }
+  return fitted([warning, ...texts], most, '')
 }
 
 const blockText = (block: Block): string => {
