@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks'
 import { count, number } from '../words.ts'
 import type { EditLine } from './edits.ts'
-import { More } from './opened.tsx'
+import { More } from './more.tsx'
 
 interface ChangesProps {
   readonly lines: readonly EditLine[]

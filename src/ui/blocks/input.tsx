@@ -6,7 +6,7 @@ import { Code } from './code.tsx'
 import { leastCut } from './cut.ts'
 import { editLines, editsIn, type EditLine, type FileEdit, type InputEdits, patchLines } from './edits.ts'
 import { JsonTree } from './json-tree.tsx'
-import { More } from './opened.tsx'
+import { More } from './more.tsx'
 import { Text } from './text.tsx'
 import { type BlockParts, mayBeCut, textOf } from './whole.ts'
 

@@ -1,7 +1,8 @@
 import { useMemo, useState } from 'preact/hooks'
-import { count, number } from '../words.ts'
-import { More } from './opened.tsx'
-import { Text } from './text.tsx'
+import { count, number, size as sizeOf } from '../words.ts'
+import { blank, clamp } from './exact.ts'
+import { More } from './more.tsx'
+import { Unchanged } from './unchanged.tsx'
 
 /** Number of fields shown at first, and added by each click. */
 const step = 50
@@ -61,6 +62,21 @@ const Value = ({ name, value }: { readonly name: string; readonly value: unknown
   ) : (
     <div class="json leaf">
       <span class="name">{name}</span>{' '}
-      {typeof value === 'string' ? <Text text={value} as="exact" /> : <span>{String(value)}</span>}
+      {typeof value === 'string' ? <Leaf text={value} /> : <span>{String(value)}</span>}
     </div>
   )
+
+/** Shows a string, of which a long one opens in place. */
+const Leaf = ({ text }: { readonly text: string }) => {
+  const [isOpen, setOpen] = useState(false)
+  const nothing = blank(text)
+  const beginning = isOpen ? undefined : clamp(text)
+  if (nothing !== undefined) return <p class="nothing">{nothing}</p>
+  if (beginning === undefined) return <Unchanged text={text} />
+  return (
+    <div>
+      <Unchanged text={beginning} isCut />
+      <More onClick={() => setOpen(true)}>open all {sizeOf(text.length)}</More>
+    </div>
+  )
+}

@@ -2,6 +2,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { number, size } from '../words.ts'
 import { mostFound, type MatchRange, placesOf } from './find-matches.ts'
 import type { Lot } from './lot.ts'
+import { More } from './more.tsx'
 import { Shown, type TextForm } from './shown.tsx'
 
 interface OpenedProps {
@@ -78,23 +79,3 @@ const Finding = ({ text, in: part, show, children }: FindingProps) => {
     </div>
   )
 }
-
-/** Shows a button that expands or collapses a text without selecting the row around it. */
-export const More = ({
-  onClick,
-  children,
-}: {
-  readonly onClick: () => void
-  readonly children: preact.ComponentChildren
-}) => (
-  <button
-    type="button"
-    class="more"
-    onClick={(event) => {
-      event.stopPropagation()
-      onClick()
-    }}
-  >
-    {children}
-  </button>
-)

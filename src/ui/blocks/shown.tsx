@@ -1,13 +1,13 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { withPart } from '../part.tsx'
 import { openSheet, Sheet } from '../sheet.tsx'
 import { Changes } from './changes.tsx'
 import { Code } from './code.tsx'
 import { isPatch, patchLines } from './edits.ts'
-import { chunks } from './exact.ts'
 import type { MatchRange } from './find-matches.ts'
 import { JsonTree } from './json-tree.tsx'
 import type { renderMarkdown } from './markdown.ts'
+import { Unchanged } from './unchanged.tsx'
 import { Wrapper } from './wrapper.tsx'
 import { wrappedParts } from './wrappers.ts'
 
@@ -61,52 +61,6 @@ const treeIn = (text: string): object | undefined => {
   } catch {
     return undefined
   }
-}
-
-/** Shows a text unchanged, in pieces, which the browser lays out only when they become visible. */
-const Unchanged = ({ text, isCut, mark }: PartProps & Pick<ShownProps, 'mark'>) => {
-  const drawn = useRef<readonly Drawn[]>([])
-  drawn.current = drawnOf(text, mark, drawn.current)
-  return (
-    <div class={isCut ? 'exact cut' : 'exact'} dir="auto">
-      {drawn.current.length === 1 && !mark ? text : drawn.current.map(({ shown }) => shown)}
-    </div>
-  )
-}
-
-interface Drawn {
-  readonly piece: string
-  readonly isMarked: boolean
-  readonly shown: preact.JSX.Element
-}
-
-/** Splits a text into pieces and renders them. Reuses unchanged pieces from `before`, because a text may have a thousand pieces. */
-const drawnOf = (text: string, mark: MatchRange | undefined, before: readonly Drawn[]): readonly Drawn[] => {
-  let from = 0
-  return chunks(text).map((piece, index) => {
-    const [start, was] = [from, before[index]]
-    from += piece.length
-    const isMarked = mark !== undefined && mark.from >= start && mark.from < from
-    if (!isMarked && was && !was.isMarked && was.piece === piece) return was
-    const shown = (
-      <div key={index} class="chunk">
-        {isMarked ? <Marked text={piece} from={mark.from - start} to={mark.to - start} /> : piece}
-      </div>
-    )
-    return { piece, isMarked, shown }
-  })
-}
-
-const Marked = ({ text, from, to }: MatchRange & { readonly text: string }) => {
-  const node = useRef<HTMLElement>(null)
-  useEffect(() => node.current?.scrollIntoView({ block: 'center' }), [from])
-  return (
-    <>
-      {text.slice(0, from)}
-      <mark ref={node}>{text.slice(from, to)}</mark>
-      {text.slice(to)}
-    </>
-  )
 }
 
 let render: typeof renderMarkdown | undefined

@@ -3,7 +3,8 @@ import { problemOf } from '../source/source.ts'
 import { size } from '../words.ts'
 import { blank, clamp } from './exact.ts'
 import { type Lot, piecesOf, type ReadOn } from './lot.ts'
-import { More, Opened } from './opened.tsx'
+import { More } from './more.tsx'
+import { Opened } from './opened.tsx'
 import { Shown, type TextForm } from './shown.tsx'
 
 interface TextProps {

@@ -1,4 +1,4 @@
-import { Shown } from './shown.tsx'
+import { Unchanged } from './unchanged.tsx'
 import { gistOf, type WrappedText } from './wrappers.ts'
 
 /** Shows a wrapped part of a text as a chip with its name. Its content is folded, unless it is one short line. */
@@ -16,7 +16,7 @@ export const Wrapper = ({ part }: { readonly part: WrappedText }) => {
       <summary>
         {chip} <span class="gist">{gist}</span>
       </summary>
-      <Shown text={part.text} as="exact" isCut={part.isCut} />
+      <Unchanged text={part.text} isCut={part.isCut} />
     </details>
   )
 }
