@@ -3,6 +3,7 @@ import './theme.css'
 import './file.css'
 import { render } from 'preact'
 import { nameInvisible } from './blocks/foreign-text.tsx'
+import { loadMarkdown } from './blocks/shown.tsx'
 import { go, linkInto } from './router.ts'
 import { applyTheme } from './settings.ts'
 import { Shell } from './shell.tsx'
@@ -29,6 +30,7 @@ const file = embeddedFile()
 const root = document.querySelector('#page')
 if (file && root) {
   applyTheme()
+  await loadMarkdown()
   nameInvisible()
   linkInto()
   listenForKeys()

@@ -2,6 +2,7 @@ import './fonts.css'
 import './theme.css'
 import { render } from 'preact'
 import { nameInvisible } from './blocks/foreign-text.tsx'
+import { loadMarkdown } from './blocks/shown.tsx'
 import { followLinks } from './router.ts'
 import { applyTheme } from './settings.ts'
 import { Shell } from './shell.tsx'
@@ -16,6 +17,7 @@ applyTheme()
 nameInvisible()
 followLinks()
 listenForKeys()
-await signInByFragment(source)
+// A part that cannot be loaded is loaded again when it is needed.
+await Promise.all([signInByFragment(source), loadMarkdown().catch(() => undefined)])
 const root = document.querySelector('#page')
 if (root) render(<Shell source={source} onUnauthorized={(tell) => (unauthorized = tell)} />, root)

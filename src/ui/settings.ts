@@ -1,11 +1,20 @@
+import { useEffect, useState } from 'preact/hooks'
+
 // Display settings of the user, stored in the browser. They contain no data of conversations.
 
 export interface DisplaySettings {
   readonly theme: 'system' | 'light' | 'dark'
   readonly 'single-keys': 'on' | 'off'
   readonly inspector: 'shown' | 'hidden'
+  /** Form of the texts of messages: rendered, or exactly as they are. */
+  readonly text: 'rendered' | 'exact'
 }
-const defaults: DisplaySettings = { theme: 'system', 'single-keys': 'on', inspector: 'shown' }
+const defaults: DisplaySettings = {
+  theme: 'system',
+  'single-keys': 'on',
+  inspector: 'shown',
+  text: 'rendered',
+}
 
 const nameOf = (name: string): string => `palimpsest.${name}`
 
@@ -24,6 +33,18 @@ export const set = <N extends keyof DisplaySettings>(name: N, value: DisplaySett
   } catch {
     // The browser does not allow storage, so the setting is not kept.
   }
+  dispatchEvent(new Event('settingchange'))
+}
+
+/** Returns a setting, and renders the component again when it changes. */
+export const useSetting = <N extends keyof DisplaySettings>(name: N): DisplaySettings[N] => {
+  const [value, setValue] = useState(() => setting(name))
+  useEffect(() => {
+    const again = (): void => setValue(() => setting(name))
+    addEventListener('settingchange', again)
+    return () => removeEventListener('settingchange', again)
+  }, [name])
+  return value
 }
 
 export const applyTheme = (): void => {

@@ -14,14 +14,17 @@ export interface ConversationViewState {
   readonly pane: Pane
   /** Positions of the expanded markers and abandoned ranges, or `all`. */
   readonly open: readonly number[] | 'all'
-  readonly text: 'exact' | 'rendered'
+  /** Form of the texts; undefined if the user's own setting applies. */
+  readonly text?: 'exact' | 'rendered' | undefined
   /** Position of the selected row. */
   readonly sel?: number | undefined
   /** Text to search for in the conversation. */
   readonly find?: string | undefined
 }
 
-export const noView: ConversationViewState = { pane: 'both', open: [], text: 'exact' }
+export const noView: ConversationViewState = { pane: 'both', open: [] }
+
+const forms = ['exact', 'rendered'] as const
 
 const whole = (text: string | null | undefined): number | undefined =>
   text && /^(?:-1|\d{1,15})$/.test(text) ? Number(text) : undefined
@@ -34,7 +37,7 @@ export const viewOf = (search: string): ConversationViewState => {
     at: whole(query.get('at')),
     pane: panes.find((pane) => pane === query.get('pane')) ?? noView.pane,
     open: open === 'all' ? 'all' : (open ?? '').split(',').flatMap((text) => whole(text) ?? []),
-    text: query.get('text') === 'rendered' ? 'rendered' : 'exact',
+    text: forms.find((form) => form === query.get('text')),
     sel: whole(query.get('sel')),
     find: query.get('find') || undefined,
   }
@@ -46,7 +49,7 @@ export const searchOf = ({ at, pane, open, text, sel, find }: ConversationViewSt
     at,
     pane: pane === noView.pane ? undefined : pane,
     open: open === 'all' ? open : open.toSorted((one, other) => one - other).join(','),
-    text: text === noView.text ? undefined : text,
+    text,
     sel,
     find,
   })

@@ -69,7 +69,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   'preact/hooks': ['ui'],
   '@tanstack/virtual-core': ['ui'],
   marked: ['ui'],
-  dompurify: ['ui'],
+  'highlight.js': ['ui'],
 }
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((file) =>
   /\.tsx?$/.test(file),

@@ -81,8 +81,8 @@ describe.skipIf(noBrowser !== '')(`text of others${noBrowser}`, () => {
       expect(await page.evaluate(unnamed)).toEqual([])
     }
     await page.goto(`${page.url().split('?')[0]}?at=2&text=rendered`)
-    await page.locator('.markdown h1').waitFor()
-    expect(await page.locator('.markdown h1').textContent()).toBe(named)
+    await page.locator('.markdown .heading').waitFor()
+    expect(await page.locator('.markdown .heading').textContent()).toBe(named)
     expect(await page.locator('.markdown td').textContent()).toBe(named)
     expect(await page.locator('.markdown a').getAttribute('title')).toBe('rew [RLO]gnp.exe[ZWSP][U+E0041]')
     expect(await page.evaluate(unnamed)).toEqual([])

@@ -362,7 +362,7 @@ describe.skipIf(noBrowser !== '')(`a page${noBrowser}`, () => {
     await page.route('**/assets/**', (route) => route.abort())
     const lost = page.getByText('it now runs another version')
     const told = page.getByRole('status').filter({ has: lost })
-    for (const key of ['R', 'g e', 'x', 'Control+k']) {
+    for (const key of ['R', 'g e', 'Control+k']) {
       for (const one of key.split(' ')) await page.keyboard.press(one)
       await told.getByRole('button', { name: 'Load it again' }).waitFor()
       await told.getByRole('button', { name: 'Dismiss' }).click()

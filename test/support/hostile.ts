@@ -37,6 +37,28 @@ export const disguised = 'run \u202Egnp.exe\u202C now \0 \u001B[31mred\u001B[0m 
 /** 5 MB in one line. */
 export const longLine = 'all work and no play '.repeat(250_000)
 
+const lines = markup.concat(disguised)
+const patch = [
+  '--- a/x',
+  '+++ b/x',
+  '@@ -1,9 +1,9 @@',
+  ...lines.flatMap((text) => [`-${text}`, `+${text}`]),
+].join('\n')
+
+/** Inputs that are shown as diffs, code and trees. */
+const forms = [
+  {
+    file_path: '<script>alert(24)</script>',
+    old_string: lines.join('\n'),
+    new_string: `${disguised}\n${markup[4]}`,
+  },
+  { file_path: disguised, edits: markup.map((text) => ({ old_string: text, new_string: disguised })) },
+  { path: markup[0] ?? '', content: lines.join('\n') },
+  { patch },
+  { command: markup.join(' ').slice(0, 600) },
+  { [markup[4] ?? '']: { __proto__x: lines, nested: { [disguised]: [markup, { deep: disguised }] } } },
+]
+
 /** Its messages, valid for the API. `<title>` is in its ids too, as far as ids can have that. */
 export const hostile: readonly NewMessage[] = [
   { role: 'user', content: markup.join('\n') },
@@ -78,4 +100,36 @@ export const hostile: readonly NewMessage[] = [
     ],
   },
   { role: 'assistant', content: markup.concat(markdown).join('\n\n') },
+  // What is shown as chips, code, diffs and trees.
+  {
+    role: 'user',
+    content: markup
+      .concat(disguised)
+      .map((text) => `<task-notification>${text}</task-notification>\n<system-reminder>\n${text}`)
+      .join('</system-reminder>\n')
+      .concat('\n</system-reminder>'),
+  },
+  {
+    role: 'assistant',
+    content: [
+      ...['js', 'html', 'diff', 'bash', 'python"><script>alert(23)</script>'].map((language) => ({
+        type: 'text' as const,
+        text: `\`\`\`${language}\n${markup.concat(disguised).join('\n').slice(0, 600)}\n\`\`\``,
+      })),
+      ...forms.map((input, index) => ({
+        type: 'tool_use' as const,
+        id: `toolu_form_${index}`,
+        name: 'Edit',
+        input,
+      })),
+    ],
+  },
+  {
+    role: 'user',
+    content: forms.map((form, index) => ({
+      type: 'tool_result' as const,
+      tool_use_id: `toolu_form_${index}`,
+      content: index === 0 ? patch : JSON.stringify(form),
+    })),
+  },
 ]

@@ -20,7 +20,7 @@ const views: fc.Arbitrary<ConversationViewState> = fc.record({
     fc.constant('all' as const),
     fc.uniqueArray(position, { maxLength: 5 }).map((all) => all.toSorted((one, other) => one - other)),
   ),
-  text: fc.constantFrom('exact', 'rendered'),
+  text: fc.constantFrom('exact', 'rendered', undefined),
   sel: fc.option(position, { nil: undefined }),
   find: fc.option(fc.string({ minLength: 1 }), { nil: undefined }),
 })

@@ -67,7 +67,7 @@ export async function* htmlPage(
     "base-uri 'none'",
     "form-action 'none'",
     "require-trusted-types-for 'script'",
-    'trusted-types palimpsest dompurify',
+    'trusted-types palimpsest',
   ].join('; ')
   const json = inScript(data)
   // Reads the first piece now, so that an error is thrown before anything is written.

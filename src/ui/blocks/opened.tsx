@@ -1,14 +1,15 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { number, size } from '../words.ts'
 import { mostFound, type MatchRange, placesOf } from './find-matches.ts'
-import { type Lot, pieceLength } from './lot.ts'
-import { Shown } from './shown.tsx'
+import type { Lot } from './lot.ts'
+import { More } from './more.tsx'
+import { Shown, type TextForm } from './shown.tsx'
 
 interface OpenedProps {
   readonly lot: Lot
   /** Length of the whole text, in characters. */
   readonly length: number
-  readonly as: 'exact' | 'rendered'
+  readonly as: TextForm
   readonly problem: string | undefined
   readonly more: () => void
   readonly close: () => void
@@ -25,7 +26,7 @@ export const Opened = ({ lot: { text, isWhole }, length, as, problem, more, clos
           <More onClick={close}>close</More>
         </Finding>
       )}
-      <Shown text={text} as={isWhole && text.length <= pieceLength ? as : 'exact'} mark={mark} />
+      <Shown text={text} as={isWhole ? as : 'exact'} mark={mark} />
       {!isWhole && (
         <p class="rest">
           <More onClick={more}>more</More> <span class="faint">{readOf} shown</span>
@@ -78,23 +79,3 @@ const Finding = ({ text, in: part, show, children }: FindingProps) => {
     </div>
   )
 }
-
-/** Shows a button that expands or collapses a text without selecting the row around it. */
-export const More = ({
-  onClick,
-  children,
-}: {
-  readonly onClick: () => void
-  readonly children: preact.ComponentChildren
-}) => (
-  <button
-    type="button"
-    class="more"
-    onClick={(event) => {
-      event.stopPropagation()
-      onClick()
-    }}
-  >
-    {children}
-  </button>
-)

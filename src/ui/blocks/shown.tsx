@@ -1,83 +1,90 @@
-import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { withPart } from '../part.tsx'
 import { openSheet, Sheet } from '../sheet.tsx'
-import { chunks } from './exact.ts'
+import { Changes } from './changes.tsx'
+import { Code } from './code.tsx'
+import { isPatch, patchLines } from './edits.ts'
 import type { MatchRange } from './find-matches.ts'
+import { JsonTree } from './json-tree.tsx'
+import type { renderMarkdown } from './markdown.ts'
+import { Unchanged } from './unchanged.tsx'
+import { Wrapper } from './wrapper.tsx'
+import { wrappedParts } from './wrappers.ts'
+
+/** Forms of a text: unchanged; rendered as Markdown; or, if it is data of a tool, as a tree of JSON or a diff if it is one. */
+export type TextForm = 'exact' | 'rendered' | 'data'
 
 interface ShownProps {
   readonly text: string
-  readonly as: 'exact' | 'rendered'
+  readonly as: TextForm
   readonly isCut?: boolean
   /** Range of the text that is highlighted and scrolled into view. */
   readonly mark?: MatchRange | undefined
 }
-/**
- * Shows a text as Markdown or unchanged. An unchanged text is split into pieces, which the browser lays out only when they become
- * visible.
- */
-export const Shown = ({ text, as, isCut = false, mark }: ShownProps) => {
-  const drawn = useRef<readonly Drawn[]>([])
-  if (as === 'rendered') return <Markdown text={text} />
-  drawn.current = drawnOf(text, mark, drawn.current)
-  return (
-    <div class={isCut ? 'exact cut' : 'exact'} dir="auto">
-      {drawn.current.length === 1 && !mark ? text : drawn.current.map(({ shown }) => shown)}
-    </div>
-  )
-}
+/** Length of a text above which it is shown unchanged, in characters. */
+export const mostRendered = 200_000
 
-interface Drawn {
-  readonly piece: string
-  readonly isMarked: boolean
-  readonly shown: preact.JSX.Element
-}
-
-/** Splits a text into pieces and renders them. Reuses unchanged pieces from `before`, because a text may have a thousand pieces. */
-const drawnOf = (text: string, mark: MatchRange | undefined, before: readonly Drawn[]): readonly Drawn[] => {
-  let from = 0
-  return chunks(text).map((piece, index) => {
-    const [start, was] = [from, before[index]]
-    from += piece.length
-    const isMarked = mark !== undefined && mark.from >= start && mark.from < from
-    if (!isMarked && was && !was.isMarked && was.piece === piece) return was
-    const shown = (
-      <div key={index} class="chunk">
-        {isMarked ? <Marked text={piece} from={mark.from - start} to={mark.to - start} /> : piece}
-      </div>
-    )
-    return { piece, isMarked, shown }
-  })
-}
-
-const Marked = ({ text, from, to }: MatchRange & { readonly text: string }) => {
-  const node = useRef<HTMLElement>(null)
-  useEffect(() => node.current?.scrollIntoView({ block: 'center' }), [from])
-  return (
+/** Shows a text in one of its forms. A text that is long, or in which a match is shown, is unchanged. */
+export const Shown = ({ text, as, isCut = false, mark }: ShownProps) =>
+  as === 'exact' || mark || text.length > mostRendered ? (
+    <Unchanged {...{ text, isCut, mark }} />
+  ) : (
     <>
-      {text.slice(0, from)}
-      <mark ref={node}>{text.slice(from, to)}</mark>
-      {text.slice(to)}
+      {wrappedParts(text, isCut).map((part, index, { length }) => {
+        if (typeof part !== 'string') return <Wrapper key={index} part={part} />
+        const Form = as === 'rendered' ? Markdown : Data
+        return <Form key={index} text={part} isCut={isCut && index === length - 1} />
+      })}
     </>
   )
+
+interface PartProps {
+  readonly text: string
+  readonly isCut: boolean
 }
 
-type Render = (text: string) => ComponentChildren
-let render: Render | undefined
+/** Shows the data of a tool. */
+const Data = ({ text, isCut }: PartProps) => {
+  const value = useMemo(() => (isCut ? undefined : treeIn(text)), [text, isCut])
+  const lines = useMemo(() => (isPatch(text) ? patchLines(text) : undefined), [text])
+  if (value !== undefined) return <JsonTree value={value} />
+  if (lines) return <Changes lines={isCut ? lines.slice(0, -1) : lines} />
+  return <Unchanged text={text} isCut={isCut} />
+}
 
-const Markdown = ({ text }: { readonly text: string }) => {
-  const [shown, setShown] = useState(() => render?.(text))
+/** Parses an object or a list that is a text on its own; undefined for any other text. */
+const treeIn = (text: string): object | undefined => {
+  if (!/^\s*[[{]/.test(text)) return undefined
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+let render: typeof renderMarkdown | undefined
+
+/** Loads what renders Markdown. Rows that are rendered from the beginning keep their height and place. */
+export const loadMarkdown = async (): Promise<void> => {
+  render ??= (await import('./markdown.ts')).renderMarkdown
+}
+
+/** Shows Markdown; until its code is loaded, as the text that it is. */
+const Markdown = ({ text, isCut }: PartProps) => {
+  const [isLoaded, setLoaded] = useState(render !== undefined)
   useEffect(() => {
+    if (isLoaded) return undefined
     let isGone = false
-    withPart(import('./markdown.ts'), ({ renderMarkdown }) => {
-      render = renderMarkdown
-      if (!isGone) setShown(renderMarkdown(text))
+    withPart(loadMarkdown(), () => {
+      if (!isGone) setLoaded(true)
     })
     return () => {
       isGone = true
     }
-  }, [text])
-  if (shown === undefined) return <Shown text={text} as="exact" />
+  }, [])
+  const shown = useMemo(() => render?.(text, isCut, Code), [text, isCut, isLoaded])
+  if (shown === undefined) return <Unchanged text={text} isCut={isCut} />
   return (
     <div
       class="markdown"

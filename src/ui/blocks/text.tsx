@@ -3,8 +3,9 @@ import { problemOf } from '../source/source.ts'
 import { size } from '../words.ts'
 import { blank, clamp } from './exact.ts'
 import { type Lot, piecesOf, type ReadOn } from './lot.ts'
-import { More, Opened } from './opened.tsx'
-import { Shown } from './shown.tsx'
+import { More } from './more.tsx'
+import { Opened } from './opened.tsx'
+import { Shown, type TextForm } from './shown.tsx'
 
 interface TextProps {
   /** Text, or the beginning of a text that the server has clipped. */
@@ -13,7 +14,7 @@ interface TextProps {
   readonly length?: number | undefined
   /** Returns a function that reads the full text from the server; needed if the text is clipped. */
   readonly read?: (() => ReadOn) | undefined
-  readonly as?: 'exact' | 'rendered'
+  readonly as?: TextForm
   readonly isOpen?: boolean | undefined
 }
 
@@ -35,7 +36,7 @@ export const Text = ({ text, length = text.length, read, as = 'exact', isOpen = 
     return <Opened {...{ lot, as, problem, more }} length={length} close={() => setOpen(false)} />
   return (
     <>
-      <Shown text={beginning} as="exact" isCut />
+      <Shown text={beginning} as={as} isCut />
       <More onClick={open ? more : () => setOpen(true)}>
         {open && problem === undefined ? 'loading …' : `open all ${size(length)}`}
       </More>

@@ -1,3 +1,4 @@
+import { TextSwitch } from '../blocks/text-switch.tsx'
 import { NotIndexed, Stopped } from '../states.tsx'
 import { perform } from '../use-keys.ts'
 import type { Pane, ConversationViewState } from '../url.ts'
@@ -32,7 +33,7 @@ export const BarOfView = ({ sight, shown, finding, isInspected, showPane, reveal
     <p class="status figures">{statusOf(sight, shown).join(' · ')}</p>
     <div class="switches">
       <Panes view={sight.view} showPane={showPane} />
-      <TextForm text={sight.view.text} />
+      <TextSwitch form={sight.view.text} change={() => perform('text')} />
       <Toggle name="Details" isOn={isInspected} press={() => perform('inspector')} />
       <Toggle name="Search" isOn={finding.isOpen} press={finding.isOpen ? finding.close : finding.open} />
     </div>
@@ -59,23 +60,6 @@ const Panes = ({
         onClick={() => showPane(pane)}
       >
         {paneNames[pane]}
-      </button>
-    ))}
-  </div>
-)
-
-/** Switches between rendered and exact text. */
-const TextForm = ({ text }: { readonly text: ConversationViewState['text'] }) => (
-  <div class="switch" role="radiogroup" aria-label="Text">
-    {(['rendered', 'exact'] as const).map((form) => (
-      <button
-        key={form}
-        type="button"
-        role="radio"
-        aria-checked={text === form}
-        onClick={() => text === form || perform('text')}
-      >
-        {form === 'rendered' ? 'Rendered' : 'Exact'}
       </button>
     ))}
   </div>

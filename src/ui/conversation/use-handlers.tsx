@@ -96,7 +96,11 @@ export const useHandlers = (parts: Parts): PageControls => {
       if (one !== undefined) toggle(one)
     },
     openAll: () => show({ open: view.open === 'all' ? [] : 'all' }),
-    text: () => show({ text: view.text === 'exact' ? 'rendered' : 'exact' }),
+    text: () => {
+      const text = (view.text ?? setting('text')) === 'exact' ? 'rendered' : 'exact'
+      set('text', text)
+      show({ text })
+    },
     inspector: () => {
       const next = isInspected ? 'hidden' : 'shown'
       set('inspector', next)

@@ -3,7 +3,8 @@ import { useState } from 'preact/hooks'
 import { apiPathOf } from '../../server/client/api-path.ts'
 import { announce } from '../announcer.tsx'
 import { toast } from '../acts/toast.tsx'
-import { Text } from '../blocks/text.tsx'
+import { Input } from '../blocks/input.tsx'
+import { useSetting } from '../settings.ts'
 import { closeSheet, openSheet, Sheet } from '../sheet.tsx'
 import type { WaitingCallItem } from '../source/answers.ts'
 import { problemOf, type ApiSource } from '../source/source.ts'
@@ -58,7 +59,7 @@ export const WaitingCalls = ({ source, id, waiting, off, decided }: WaitingCalls
                 ` · was started before, ${ago(call.started, Date.now())}: it may have taken effect`}
             </span>
           </header>
-          <Text text={inputText(call.input)} />
+          <Waited call={call} />
           {call.why === 'approval' && (
             <p class="buttons">
               <button
@@ -90,8 +91,16 @@ export const WaitingCalls = ({ source, id, waiting, off, decided }: WaitingCalls
 /** Clicks the approve button of the first waiting call on the page. The page may show calls from several conversations. */
 const approveFirst = (): void => document.querySelector<HTMLElement>('.waiting-call .primary')?.click()
 
-const inputText = (input: unknown): string =>
-  typeof input === 'string' ? input : (JSON.stringify(input, undefined, 2) ?? 'no input')
+/** Shows the input of a waiting call as its row does. */
+const Waited = ({ call }: Pick<DecisionSheetProps, 'call'>) => (
+  <div class="block call">
+    {call.input === undefined ? (
+      <p class="nothing">no input</p>
+    ) : (
+      <Input of={call.input} tool={call.tool} text={useSetting('text')} />
+    )}
+  </div>
+)
 
 type Decision = 'approve' | 'deny'
 
@@ -159,7 +168,7 @@ const DecisionSheet = ({ source, id, call, decision, done }: DecisionSheetProps)
           ? 'The tool runs with this input as soon as a worker, or the program, continues.'
           : 'The tool is not run, and the model is told why.'}
       </p>
-      <Text text={inputText(call.input)} />
+      <Waited call={call} />
       <form
         id="decision"
         class="inputs"
