@@ -54,7 +54,7 @@ describe.skipIf(noBrowser !== '')(`the head of every page${noBrowser}`, () => {
   })
 
   test('offers no renaming to who may only read', async () => {
-    const scene = await served(undefined, { readOnly: true })
+    const scene = await served(undefined, { isReadOnly: true })
     await scene.store.conversation('talk').append({ role: 'user', content: 'Hello.' })
     const { page } = await looking(scene, '/c/talk')
     await page.getByRole('heading', { level: 1, name: 'Hello.' }).waitFor()
