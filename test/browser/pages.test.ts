@@ -147,6 +147,7 @@ describe.skipIf(noBrowser !== '')(`a page${noBrowser}`, () => {
   test('of a conversation stays at its end when something comes in below', async () => {
     const { page, shows, row } = await looking(await servedSample(), `/c/${id}`)
     await shows(48)
+    await page.keyboard.press('G')
     await page.getByRole('button', { name: 'Approve…' }).waitFor()
     const isInSight = async (): Promise<boolean> => {
       const [list, last] = [await page.locator('.rows').boundingBox(), await row(48).boundingBox()]

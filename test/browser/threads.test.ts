@@ -149,6 +149,7 @@ describe.skipIf(noBrowser !== '')(`users have asked that${noBrowser}`, () => {
     const scene = await servedSample()
     const { page, shows, row } = await looking(scene, `/c/${id}`)
     await shows(48)
+    await page.keyboard.press('G')
     const href = await row(45).getByRole('link', { name: '45' }).getAttribute('href')
     await page.goto(`${scene.url}${href}`)
     await shows(45)

@@ -158,7 +158,7 @@ describe.skipIf(noBrowser !== '')(`the time machine${noBrowser}`, () => {
     await page.keyboard.press('F')
     await sheet(page, 'Fork').getByLabel('id of the new conversation').fill('another-try')
     await page.keyboard.press('Control+Enter')
-    await page.waitForURL('**/c/another-try')
+    await page.waitForURL((url) => url.pathname === '/c/another-try')
     await page.getByRole('heading', { name: 'another-try' }).waitFor()
     expect(await store.conversation('another-try').effective()).toEqual(
       await store.conversation(id).effective({ at: 20 }),

@@ -201,6 +201,7 @@ export const Lost = ({ story, links }: StoryProps) => {
   const { lost, reread, kind, examined } = story
   const shown = isAll ? lost.items : lost.items.slice(0, mostLost)
   const short = shortening(pathsIn(story))
+  const where = kind === 'condensed' ? 'not in the summary' : 'in no visible message'
   return (
     <div class="lost">
       <h3>
@@ -215,8 +216,8 @@ export const Lost = ({ story, links }: StoryProps) => {
       </h3>
       <p class="faint">
         {lost.count > 0
-          ? 'Said before, used again later, not in the summary. Rarest first.'
-          : 'No name in the hidden messages was used again that is not in the summary.'}
+          ? `Said before, used again later, ${where}. Rarest first.`
+          : `No name in the hidden messages that is ${where} was used again.`}
         {!examined.isAll && ' Only a part was examined.'}
       </p>
       <ul>
