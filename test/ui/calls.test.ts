@@ -20,14 +20,13 @@ interface Given {
   readonly step?: object
   readonly number?: number
 }
-const item = (position: number, { usage, step, number }: Given = {}): CallItem =>
-  ({
-    position,
-    kind: 'reply',
-    ...(number !== undefined && { number, receipt: { position: position - 1, digest: '' } }),
-    origin: { model: 'claude-opus-5-5', stopReason: 'end_turn', ...(usage && { usage }) },
-    step: { time: at(position), begun: at(position - 1), tools: [], ...step },
-  }) as CallItem
+const item = (position: number, { usage, step, number }: Given = {}): CallItem => ({
+  position,
+  kind: 'reply',
+  ...(number !== undefined && { number, receipt: { position: position - 1, digest: '' } }),
+  origin: { model: 'claude-opus-5-5', stopReason: 'end_turn', ...(usage && { usage }) },
+  step: { time: at(position), begun: at(position - 1), tools: [], ...step },
+})
 const turn = (from: number, prompt = 'Why?') => ({ turn: { from, position: from, prompt, time: at(from) } })
 
 describe('the table of calls', () => {

@@ -66,7 +66,7 @@ export const OpenedCall = ({ source, id, row, turns }: OpenedCallProps) => {
               source={source}
               id={id}
               at={at}
-              rows={requestRows(diff.value as Parameters<typeof requestRows>[0])}
+              rows={requestRows(diff.value)}
               why={why.value}
               configuration={why.value?.configuration}
             />

@@ -136,7 +136,8 @@ const mostTicks = 6
 
 export const clockOf = (spans: readonly Pick<StepSpan, 'from' | 'to'>[]): StepClock => {
   const sorted = spans.toSorted((a, b) => a.from - b.from)
-  const [start = 0, end = 1] = [sorted[0]?.from, Math.max(...sorted.map(({ to }) => to))]
+  const start = sorted[0]?.from ?? 0
+  const end = sorted.reduce((latest, { to }) => Math.max(latest, to), start)
   const busy: { from: number; to: number }[] = []
   for (const { from, to } of sorted) {
     const last = busy.at(-1)
