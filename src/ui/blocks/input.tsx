@@ -106,7 +106,7 @@ interface EditsProps extends BlockParts {
   readonly tool: string
 }
 
-/** Shows edits as diffs. What the server has clipped is compared up to there, and whole when it is opened. */
+/** Shows edits as diffs. A clipped text is compared up to its end, and whole when it is opened. */
 const Edits = ({ input, edits, tool, ...parts }: EditsProps) => {
   const { whole, length, isOpen } = parts
   const [isAsked, setAsked] = useState(isOpen === true)

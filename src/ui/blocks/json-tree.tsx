@@ -13,7 +13,7 @@ interface JsonTreeProps {
   readonly name?: string | undefined
 }
 
-/** Shows an object or a list as a tree. What is inside another is folded, and made only when it is opened. */
+/** Shows an object or a list as a tree. Objects and lists in it are folded, and made only when they are opened. */
 export const JsonTree = ({ value, name }: JsonTreeProps) => {
   const [isOpen, setOpen] = useState(name === undefined)
   const keys = useMemo(() => Object.keys(value), [value])

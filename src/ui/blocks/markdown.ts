@@ -6,7 +6,7 @@ import { type ComponentChildren, type ComponentType, h } from 'preact'
 
 const marked = new Marked({ async: false, gfm: true })
 
-/** Maximum nesting of quotes and lists. What is deeper is shown unchanged. */
+/** Maximum nesting of quotes and lists. Deeper ones are shown unchanged. */
 const deepest = 40
 
 /** Component that shows code. */
@@ -15,7 +15,7 @@ type CodeView = ComponentType<{ readonly text: string; readonly language?: strin
 /**
  * Renders Markdown as elements, without scripts, styles, forms or anything that causes a request.
  *
- * @param isCut true if the text goes on, so that its last block may be incomplete
+ * @param isCut true if the text continues, so that its last block may be incomplete
  */
 export const renderMarkdown = (text: string, isCut: boolean, Code: CodeView): ComponentChildren => {
   if (nested.test(text)) return h('p', {}, text)
@@ -27,7 +27,7 @@ export const renderMarkdown = (text: string, isCut: boolean, Code: CodeView): Co
 /** Quotes and lists nested so deep on one line that marked would take seconds. */
 const nested = /^[ \t]*(?:(?:>|[-*+]|\d{1,9}[.)])[ \t]*){40}/m
 
-/** Maximum length of what marked reads at once, in characters: some texts take time that grows with the square of their length. */
+/** Maximum length of a text that marked reads at once, in characters: some texts take time that grows with the square of their length. */
 const mostAtOnce = 20_000
 
 /** Splits a long text at blank lines outside fenced code, or else where it must be. */

@@ -65,7 +65,7 @@ const treeIn = (text: string): object | undefined => {
 
 let render: typeof renderMarkdown | undefined
 
-/** Loads what renders Markdown. Rows that are rendered from the beginning keep their height and place. */
+/** Loads the code that renders Markdown. Rows that are rendered from the beginning keep their height and place. */
 export const loadMarkdown = async (): Promise<void> => {
   render ??= (await import('./markdown.ts')).renderMarkdown
 }

@@ -31,7 +31,7 @@ export const wholeOf = (
   }
 }
 
-/** How the content of a block is shown, and what is known of the content that the server clipped. */
+/** Form in which the content of a block is shown, and its full content if the server clipped it. */
 export interface BlockParts {
   /** Full length of the clipped string, in characters. */
   readonly length?: number | undefined

@@ -17,7 +17,7 @@ const opening = /<([a-z][a-z\d]*(?:[-_][a-z\d]+)+)>/g
  * Splits a text into its wrapped parts and the text between them. A tag counts if it has several words, begins a line or follows a wrapped
  * part, and is not in a fenced block of code.
  *
- * @param isCut true if the text goes on, so that a part may lack its closing tag
+ * @param isCut true if the text continues, so that a part may lack its closing tag
  */
 export const wrappedParts = (text: string, isCut = false): readonly (string | WrappedText)[] => {
   const parts: (string | WrappedText)[] = []
@@ -43,7 +43,7 @@ export const wrappedParts = (text: string, isCut = false): readonly (string | Wr
   return rest.trim() === '' ? parts : [...parts, rest.trim()]
 }
 
-/** Returns the most telling line of a wrapped text: what it calls its summary, else its first line, without tags. */
+/** Returns the most telling line of a wrapped text: its summary if it names one, else its first line, without tags. */
 export const gistOf = ({ text }: WrappedText): string => {
   const [, summary] = /<summary>([^<]{1,300})<\/summary>/.exec(text.slice(0, 4_000)) ?? []
   const line =
