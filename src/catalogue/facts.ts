@@ -17,7 +17,7 @@ export interface Facts {
   readonly estimated: number
   /** Properties of a message that its tokens follow from. */
   readonly message?: MessageTokens | undefined
-  /** Estimate that a marker records of what it hides, and of the context before it. */
+  /** Estimate that a marker records of the hidden content, and of the context before it. */
   readonly before?: number | undefined
   readonly context?: number | undefined
   /** Names of the tools that the message calls, in order. */

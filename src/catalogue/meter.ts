@@ -1,5 +1,5 @@
 import { estimateItem } from '../agent/context/tokens/measure.ts'
-import { countedIn } from '../agent/context/tokens/usage.ts'
+import { countsOfReply } from '../agent/context/tokens/usage.ts'
 import type { ConversationEvent } from '../events/events.ts'
 import { itemIn } from '../projections/effective.ts'
 
@@ -61,7 +61,7 @@ export const messageTokens = (event: ConversationEvent<'MessageAppended'>): Mess
   const item = itemIn(event)
   if (!item) return { position: event.position, estimated: 0 }
   const { estimated, thinks } = estimateItem(item)
-  const counts = countedIn(item)
+  const counts = countsOfReply(item)
   const { requestId, context, stopReason } = event.data.role === 'assistant' ? (event.data.origin ?? {}) : {}
   return {
     position: event.position,

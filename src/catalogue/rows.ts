@@ -38,7 +38,7 @@ export interface Chunk {
 /** A row of the table `marks`. */
 export interface KeptMark extends ContextMark {
   readonly own: number
-  /** Estimate that the marker records of what it hides. */
+  /** Estimate that the marker records of the hidden content. */
   readonly before: number
   /** Returns the meter after the mark. */
   readonly meter: () => Meter

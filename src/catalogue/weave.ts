@@ -24,7 +24,7 @@ export interface ContextMark {
   readonly target: number
   /** Slice that the mark covers, if it is a marker that hides anything. */
   readonly covers: Covers | undefined
-  /** Tokens that the mark adds to the context, and the estimate that a marker records of what it hides. */
+  /** Tokens that the mark adds to the context, and the estimate that a marker records of the hidden content. */
   readonly own: number
   readonly before: number
   /** Number of marks to go back to reach a mark with stored contents; 0 if this mark has stored contents. */

@@ -1,6 +1,6 @@
 import type { ConversationRow } from '../conversation-row.ts'
 import { unrecordedTokens } from '../meter.ts'
-import { type ConversationStatus, statusOf, toolsWaiting, workingFor } from '../status.ts'
+import { type StatusName, statusOf, toolsWaiting, workingFor } from '../status.ts'
 import { type Trait, traitsIn } from '../traits.ts'
 
 /** Facts that the index keeps about a conversation, without its content. */
@@ -21,7 +21,7 @@ export interface ConversationFacts {
   readonly messages: number
   /** Number of events that record an error, including inherited ones. */
   readonly errors: number
-  readonly status: ConversationStatus
+  readonly status: StatusName
   /** Names of the tools whose calls wait for an approval, each once; absent if none does. */
   readonly waitsFor?: readonly string[]
   /** Model of the last reply, if known. */

@@ -67,7 +67,7 @@ const countedOf = (item: Item): Counted | 'nothing' | 'unknown' => {
 }
 
 /** Returns the token counts of a reply; undefined if its usage reports no input. */
-export const countedIn = (item: Item): Counted | undefined => {
+export const countsOfReply = (item: Item): Counted | undefined => {
   const counted = countedOf(item)
   return typeof counted === 'object' ? counted : undefined
 }
