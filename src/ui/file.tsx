@@ -30,17 +30,18 @@ const file = embeddedFile()
 const root = document.querySelector('#page')
 if (file && root) {
   applyTheme()
-  await loadMarkdown()
   nameInvisible()
   linkInto()
   listenForKeys()
   if (location.hash === '') go(hrefs.conversation(file.conversation), { replace: true })
   const source = embeddedSource(file)
-  render(
-    <>
-      <Shell source={source} onUnauthorized={() => undefined} />
-      <CopyNote file={file} />
-    </>,
-    root,
-  )
+  const start = (): void =>
+    render(
+      <>
+        <Shell source={source} onUnauthorized={() => undefined} />
+        <CopyNote file={file} />
+      </>,
+      root,
+    )
+  void loadMarkdown().then(start)
 }

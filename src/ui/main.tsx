@@ -17,7 +17,9 @@ applyTheme()
 nameInvisible()
 followLinks()
 listenForKeys()
-// A part that cannot be loaded is loaded again when it is needed.
-await Promise.all([signInByFragment(source), loadMarkdown().catch(() => undefined)])
-const root = document.querySelector('#page')
-if (root) render(<Shell source={source} onUnauthorized={(tell) => (unauthorized = tell)} />, root)
+const start = (): void => {
+  const root = document.querySelector('#page')
+  if (root) render(<Shell source={source} onUnauthorized={(tell) => (unauthorized = tell)} />, root)
+}
+// A part that cannot be loaded is loaded again when it is needed. It needs this module, which therefore must not wait for it.
+void Promise.all([signInByFragment(source), loadMarkdown().catch(() => undefined)]).then(start)
