@@ -28,7 +28,7 @@ describe.skipIf(noBrowser !== '')(`the head of every page${noBrowser}`, () => {
       await title.waitFor()
     }
     await head.getByRole('link', { name: /\d errors?$/ }).click()
-    await shows(13)
+    await shows(7)
   })
 
   test('renames in place, by a note, which the list and the window show', async () => {
