@@ -7,7 +7,7 @@ test('the messages of a request have the positions of the events that they come 
   const store = await openStore('memory:')
   atEnd(store.close)
   const chat = store.conversation('a')
-  const call = { type: 'tool_use', id: 'call_1', name: 'read', input: { path: 'a.ts' } }
+  const call = { type: 'tool_use', id: 'call_1', name: 'read', input: { path: 'a.ts' } } as const
   await chat.append([
     { role: 'user', content: 'Why?' },
     { role: 'user', content: 'Look.' },
