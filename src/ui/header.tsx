@@ -75,13 +75,12 @@ const StoreLinks = ({ source, path }: HeaderProps) => {
   useEffect(() => {
     if (!isAsked) return undefined
     const asking = new AbortController()
-    source.get(apiPathOf('/workers'), { signal: asking.signal }).then(
-      ({ items }) => {
-        workersThen = items.length
-        setWorkers(workersThen)
-      },
-      () => undefined,
-    )
+    const ask = async (): Promise<void> => {
+      const { items } = await source.get(apiPathOf('/workers'), { signal: asking.signal })
+      workersThen = items.length
+      setWorkers(workersThen)
+    }
+    ask().catch(() => undefined)
     return () => asking.abort()
   }, [source, isAsked])
   return (

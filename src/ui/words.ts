@@ -108,8 +108,8 @@ export const shortDuration = (ms: number): string => {
 const uuid = /\b[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}\b/gi
 /** Shortens an id: each UUID in it to its first eight digits; another id only if it is very long. */
 export const shortId = (id: string): string => {
-  const short = id.replaceAll(uuid, (whole) => whole.slice(0, 8))
-  return short.length > 48 ? `${short.slice(0, 47)}…` : short
+  const named = id.replaceAll(uuid, (whole) => whole.slice(0, 8))
+  return named.length > 48 ? `${named.slice(0, 47)}…` : named
 }
 
 /** Shortens the name of a model: without its family's name and its date, which are the same in a whole column. */

@@ -153,8 +153,8 @@ test('what needs somebody comes first and once, with its forks, and a parent wit
     at(99, 'e'),
   ]
   const needed = [at(21, 'd'), at(3, 'b1', 'b'), at(500, 'old')]
-  const told = linesOf(items, needed, noon).map((line) => ('group' in line ? line.group : line.overview.id))
-  expect(told).toEqual([
+  const names = linesOf(items, needed, noon).map((line) => ('group' in line ? line.group : line.overview.id))
+  expect(names).toEqual([
     'Needs you',
     'd',
     'd1',
@@ -174,8 +174,8 @@ test('what needs somebody comes first and once, with its forks, and a parent wit
 
 test('groups come one after the other, also when something new happened in an old conversation', () => {
   const items = [30, 99, 1].map((hours) => ({ ...overview(`c${hours}`), updated: hoursAgo(hours) }))
-  const told = linesOf(items, [], noon).map((line) => ('group' in line ? line.group : line.overview.id))
-  expect(told).toEqual(['Yesterday', 'c30', 'Earlier', 'c99', 'c1'])
+  const names = linesOf(items, [], noon).map((line) => ('group' in line ? line.group : line.overview.id))
+  expect(names).toEqual(['Yesterday', 'c30', 'Earlier', 'c99', 'c1'])
 })
 
 test('figures learned again change no places', () => {
