@@ -1,5 +1,6 @@
 import type { ConversationEvent } from '../events/events.ts'
 import { chunkLength, type Columns, flags, noColumns } from './columns.ts'
+import { isPartOf, type MessageTokens, type Meter, type MeteredMessage } from './meter.ts'
 import { type Facts, isMessage } from './facts.ts'
 import { isFailure } from '../projections/columns.ts'
 import { isOfProgram } from '../agent/context/tokens/paid-call.ts'
@@ -27,6 +28,8 @@ export interface ConversationRow {
    */
   readonly title: string
   readonly tokens: number
+  /** State from which the tokens after the next event follow. */
+  readonly meter: Meter
   /** Number of replies with a receipt, including inherited ones. */
   readonly calls: number
   /** Number of messages ever appended, including inherited ones. */
@@ -71,18 +74,18 @@ export const placeIn = ({ from }: Pick<ConversationRow, 'from'>, position: numbe
 /**
  * Adds the next event to a conversation.
  *
- * @param tokens estimated tokens of the context after the event
+ * @param after tokens that the event adds, and tokens and meter of the context after it
  * @param open returns the stored chunk with a number; called if the chunk is not in memory
  */
 export const take = (
   thread: ConversationBuffer,
   { event, facts, size }: ClassifiedEvent,
-  tokens: number,
+  after: MeteredMessage,
   open: (number: number) => Columns | undefined,
 ): void => {
   const { row, chunks } = thread
   const { number, index } = placeIn(row, facts.position)
-  const columns = chunks.get(number) ?? (index > 0 ? open(number) : undefined) ?? noColumns()
+  const columns = chunks.get(number) ?? (index > 0 ? open(number) : undefined) ?? noColumns(row.meter)
   chunks.set(number, columns)
   const receipt = isCall(event) ? 1 : 0
   const failed = isFailure(event) ? 1 : 0
@@ -90,17 +93,20 @@ export const take = (
   const at = Date.parse(time)
   if (facts.tools.length > 0) columns.tools.set(index, facts.tools)
   columns.kinds.push(facts.kind)
-  columns.flags.push(receipt * flags.call + failed * flags.failed)
+  columns.flags.push(receipt * flags.call + failed * flags.failed + messageFlags(row.meter, facts.message))
   columns.sizes.push(size)
-  columns.own.push(facts.own)
-  columns.tokens.push(tokens)
+  columns.own.push(after.own)
+  columns.estimated.push(facts.message?.estimated ?? 0)
+  columns.input.push(facts.message?.input ?? 0)
+  columns.tokens.push(after.tokens)
   columns.times.push(at)
   thread.row = {
     ...row,
     last: facts.position,
     ...(event.type !== 'Erased' && { updated: at, time }),
     title: row.title === '' && facts.position < titleWithin ? titleOf([event]) : row.title,
-    tokens,
+    tokens: after.tokens,
+    meter: after.meter,
     calls: row.calls + receipt,
     errors: row.errors + failed,
     messages: row.messages + (isMessage(facts.kind) ? 1 : 0),
@@ -111,6 +117,18 @@ export const take = (
     activity: activityAfter(row.activity, event),
     worked: Math.max(row.worked, at),
   }
+}
+
+const messageFlags = (meter: Meter, message: MessageTokens | undefined): number => {
+  if (!message) return 0
+  const { isUnfinished, isInvalid, thinks } = message
+  const has = (isSet: boolean | undefined, flag: number): number => (isSet ? flag : 0)
+  return (
+    has(isUnfinished, flags.unfinished) +
+    has(isInvalid, flags.invalid) +
+    has(thinks, flags.thinks) +
+    has(isPartOf(meter, message), flags.part)
+  )
 }
 
 /** Adds the next event of a conversation's turns. */

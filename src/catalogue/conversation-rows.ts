@@ -1,6 +1,7 @@
 import type { RecordedTurnFact } from '../events/turn-events.ts'
 import { continueColumns } from './columns.ts'
-import { isMark, isMessage } from './facts.ts'
+import { isMark } from './facts.ts'
+import { meterMessage, newMeter } from './meter.ts'
 import { pastOf } from './past.ts'
 import type { ConversationTable } from './rows.ts'
 import {
@@ -34,7 +35,7 @@ export interface ConversationRows {
   readonly forget: () => void
 }
 
-const nothingInherited = { has: 0, model: null, tokens: 0, calls: 0, messages: 0, errors: 0 }
+const nothingInherited = { has: 0, model: null, tokens: 0, meter: newMeter, calls: 0, messages: 0, errors: 0 }
 
 export const conversationRowsOf = (rows: ConversationTable): ConversationRows => {
   const open = new Map<string, ConversationBuffer>()
@@ -62,7 +63,8 @@ export const conversationRowsOf = (rows: ConversationTable): ConversationRows =>
     }
     const past = pastOf(rows, parent)
     const { model } = parent.row
-    return { has, model, tokens: past.tokensAt(from - 1), ...past.countsThrough(from - 1) }
+    const [tokens, meter] = [past.tokensAt(from - 1), past.meterAt(from - 1)]
+    return { has, model, tokens, meter, ...past.countsThrough(from - 1) }
   }
 
   return {
@@ -76,11 +78,14 @@ export const conversationRowsOf = (rows: ConversationTable): ConversationRows =>
     },
     take: (thread, found) => {
       const { row } = thread
-      const { kind, own } = found.facts
-      const turn = isMark(kind) ? turnOf(pastOf(rows, thread), row.tokens, found.facts) : undefined
-      take(thread, found, turn?.tokens ?? row.tokens + (isMessage(kind) ? own : 0), (number) => {
+      const { kind, message } = found.facts
+      const { tokens, meter } = row
+      const turn = isMark(kind) ? turnOf(pastOf(rows, thread), row, found.facts) : undefined
+      const same = { own: 0, tokens, meter }
+      const after = turn ?? (message ? meterMessage(meter, tokens, message) : same)
+      take(thread, found, after, (number) => {
         const [written] = rows.chunks(row, number, number)
-        return written && continueColumns(written.columns, written.tools())
+        return written && continueColumns(written.columns, written.tools(), written.meter())
       })
       changed.add(thread)
       rows.note(row.n, found, turn)

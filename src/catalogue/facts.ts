@@ -4,14 +4,22 @@ import { contentOf, type ConversationEvent, type Covers } from '../events/events
 import { type AnsweredSummary, answeredSummaryOf } from '../agent/receipts/calls.ts'
 import { estimatePrompt } from '../agent/context/tokens/estimate.ts'
 import { type EventKind, kindOf, type MessageKind } from '../projections/columns.ts'
-import { tokensByBytes } from '../projections/tokens.ts'
+import { estimateItem } from '../agent/context/tokens/measure.ts'
+import { tokensIn } from '../agent/models/usage.ts'
+import { itemIn } from '../projections/effective.ts'
+import { type MessageTokens, messageTokens } from './meter.ts'
 
 /** Properties of an event that the catalogue stores, without the event's content. */
 export interface Facts {
   readonly position: number
   readonly kind: EventKind
-  /** Estimated tokens of the event's content; for a `Configured` event, of the system prompt and tools. */
-  readonly own: number
+  /** Estimated tokens of a marker's summary, or of the system prompt and tools that a `Configured` event records. */
+  readonly estimated: number
+  /** Properties of a message that its tokens follow from. */
+  readonly message?: MessageTokens | undefined
+  /** Estimate that a marker records of the hidden content, and of the context before it. */
+  readonly before?: number | undefined
+  readonly context?: number | undefined
   /** Names of the tools that the message calls, in order. */
   readonly tools: readonly string[]
   /** Slice that the event covers, if it is a marker. */
@@ -25,21 +33,37 @@ export interface Facts {
 export const factsOf = (event: ConversationEvent): Facts => {
   const { position } = event
   const blocks = contentOf(event).flatMap(({ content }) => content)
-  const facts = { position, kind: kindOf(event), own: tokensByBytes(blocks), tools: noTools }
+  const facts = { position, kind: kindOf(event), estimated: 0, tools: noTools }
   if (hasNoEffect(event)) return facts
   switch (event.type) {
     case 'MessageAppended':
-      return { ...facts, tools: toolsIn(event.data.role === 'assistant' ? blocks : []) }
+      return {
+        ...facts,
+        message: messageTokens(event),
+        tools: toolsIn(event.data.role === 'assistant' ? blocks : []),
+      }
     case 'Condensed':
     case 'Truncated':
-      return { ...facts, covers: event.data.covers, answered: answeredSummaryOf(event) }
+      return {
+        ...facts,
+        estimated: estimatedItem(event),
+        before: event.data.tokens.before,
+        context: event.type === 'Condensed' ? tokensIn(event.data.origin?.usage ?? {}, 'tokens_before') : 0,
+        covers: event.data.covers,
+        answered: answeredSummaryOf(event),
+      }
     case 'Restored':
       return { ...facts, target: event.data.marker }
     case 'Rewound':
       return { ...facts, target: event.data.to }
     case 'Configured':
-      return { ...facts, own: estimatePrompt(event.data.system, event.data.tools) }
+      return { ...facts, estimated: estimatePrompt(event.data.system, event.data.tools) }
   }
+}
+
+const estimatedItem = (event: ConversationEvent): number => {
+  const item = itemIn(event)
+  return item ? estimateItem(item).estimated : 0
 }
 
 export const noTools: readonly string[] = []

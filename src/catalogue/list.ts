@@ -15,7 +15,7 @@ import { textIn } from './search.ts'
 import { isSearchable } from './texts.ts'
 import type { ConversationRow } from './conversation-row.ts'
 import { rowsTitledWith } from './titles.ts'
-import { type ConversationStatus, statuses, workingFor } from './status.ts'
+import { type StatusName, statuses, workingFor } from './status.ts'
 import { type ConversationFacts, factsIn } from './list/conversation-facts.ts'
 import { type Trait, traitNames, traits } from './traits.ts'
 
@@ -36,7 +36,7 @@ export interface ConversationFilter {
   /** Model that replied in the conversation or was configured for it. */
   readonly model?: string | undefined
   /** Statuses of which the conversation must have one. */
-  readonly status?: readonly ConversationStatus[] | undefined
+  readonly status?: readonly StatusName[] | undefined
   /** True for conversations with errors only. */
   readonly errors?: boolean | undefined
   readonly beginning?: string | undefined
@@ -55,7 +55,7 @@ export interface ListedRow extends ConversationFacts {
 export interface ListCounts {
   readonly all: number
   readonly errors: number
-  readonly status: Readonly<Record<ConversationStatus, number>>
+  readonly status: Readonly<Record<StatusName, number>>
   readonly has: Readonly<Record<Trait, number>>
 }
 
@@ -279,7 +279,7 @@ const conditionsOf = (filter: ConversationFilter): readonly Condition[] => {
 /** SQL for the status of a row at a time; `?` is that time, minus `workingFor`. */
 const statusThen = "CASE WHEN status = 'working' AND worked < ? THEN 'idle' ELSE status END"
 
-const statusCondition = (wanted: readonly ConversationStatus[]): Condition => [
+const statusCondition = (wanted: readonly StatusName[]): Condition => [
   `${statusThen} IN (SELECT value FROM json_each(?))`,
   Date.now() - workingFor,
   JSON.stringify(wanted),
@@ -294,7 +294,7 @@ const filterCounts = (db: DatabaseSync): ListCounts => {
     )
     .all(Date.now() - workingFor)
   const sumOf = (name: string): number => rows.reduce((sum, row) => sum + Number(row[name]), 0)
-  const countIn = (status: ConversationStatus): number =>
+  const countIn = (status: StatusName): number =>
     Number(rows.find((row) => row['status'] === status)?.['all'] ?? 0)
   return {
     all: sumOf('all'),

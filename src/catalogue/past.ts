@@ -5,13 +5,46 @@ import type { ConversationCounts, KeptMark, ConversationTable } from './rows.ts'
 import { isMarker } from './shown-segments.ts'
 import { addKind, addMessages, addTally, noSum, type TokenSum, type SummedColumns } from './tally.ts'
 import { placeIn, type ConversationBuffer, type ConversationRow } from './conversation-row.ts'
-import type { ContextPast } from './weave.ts'
+import { type MessageTokens, type Meter, meterMessage, newMeter } from './meter.ts'
+import type { ContextPast, CountedMessage } from './weave.ts'
+
+/** Columns that the tokens of messages follow from. */
+interface MessageColumns {
+  readonly tokens: ArrayLike<number>
+  readonly estimated: ArrayLike<number>
+  readonly input: ArrayLike<number>
+  readonly flags: ArrayLike<number>
+}
 
 /** Columns of a chunk, either read from the index or not written yet. */
-interface ReadColumns extends SummedColumns {
-  readonly tokens: ArrayLike<number>
+interface ReadColumns extends SummedColumns, MessageColumns {
+  readonly meter: () => Meter
   readonly isCallAt: (index: number) => boolean
   readonly isFailedAt: (index: number) => boolean
+}
+
+/** Number of chunks that are searched for the last reply with a usage. */
+const mostExamined = 8
+
+const messageIn = (
+  { tokens, estimated, input, flags: marked }: MessageColumns,
+  start: number,
+  index: number,
+): MessageTokens => {
+  const has = (flag: number): boolean => ((marked[index] ?? 0) & flag) > 0
+  const counted = input[index] ?? 0
+  return {
+    position: start + index,
+    estimated: estimated[index] ?? 0,
+    ...(counted > 0 && {
+      input: counted,
+      output: (tokens[index] ?? 0) - counted,
+      isUnfinished: has(flags.unfinished),
+    }),
+    isInvalid: has(flags.invalid),
+    thinks: has(flags.thinks),
+    isPart: has(flags.part),
+  }
 }
 
 /** Indexed past of a conversation before its next event. Only the requested parts are read. */
@@ -42,16 +75,17 @@ export const pastOf = (rows: ConversationTable, thread: ConversationBuffer): Rea
   const columnsIn = (row: ConversationRow, number: number): ReadColumns | undefined => {
     const pending = row.n === thread.row.n ? thread.chunks.get(number) : undefined
     if (pending) {
-      const { kinds, flags: marked, own, tokens, tools } = pending
+      const { kinds, flags: marked, own, tokens, estimated, input, tools, meter } = pending
       const kindAt = (index: number): EventKind => kinds[index] ?? '-'
       const hasAt = (flag: number) => (index: number) => ((marked[index] ?? 0) & flag) > 0
       const [isCallAt, isFailedAt] = [hasAt(flags.call), hasAt(flags.failed)]
-      return { own, tokens, tools: () => tools, kindAt, isCallAt, isFailedAt }
+      const read_ = { own, tokens, estimated, input, flags: marked }
+      return { ...read_, tools: () => tools, meter: () => meter, kindAt, isCallAt, isFailedAt }
     }
     const name = `${row.n} ${number}`
     if (!read.has(name)) {
       const [chunk] = rows.chunks(row, number, number)
-      read.set(name, chunk && { ...chunk.columns, tools: chunk.tools })
+      read.set(name, chunk && { ...chunk.columns, tools: chunk.tools, meter: chunk.meter })
     }
     return read.get(name)
   }
@@ -62,6 +96,8 @@ export const pastOf = (rows: ConversationTable, thread: ConversationBuffer): Rea
     const columns = columnsIn(row, number)
     return columns && reading(columns, index)
   }
+
+  const tokensAt = (position: number): number => at(position, ({ tokens }, index) => tokens[index]) ?? 0
 
   const markIn = (
     position: number,
@@ -95,6 +131,49 @@ export const pastOf = (rows: ConversationTable, thread: ConversationBuffer): Rea
     }
   }
 
+  const meterAt = (position: number): Meter => {
+    const row = ownerOf(position)
+    if (!row) return newMeter
+    const { number, index } = placeIn(row, position)
+    const columns = columnsIn(row, number)
+    if (!columns) return newMeter
+    const start = position - index
+    const last = rows.markThrough(row.n, position)
+    const isInChunk = last !== undefined && last.position >= start
+    let meter = isInChunk ? last.meter() : columns.meter()
+    for (let one = isInChunk ? last.position - start + 1 : 0; one <= index; one++)
+      if (isMessage(columns.kindAt(one)))
+        meter = meterMessage(
+          meter,
+          columns.tokens[one - 1] ?? tokensAt(start + one - 1),
+          messageIn(columns, start, one),
+        ).meter
+    return meter
+  }
+
+  const lastReplyIn = (first: number, last: number): CountedMessage | undefined => {
+    let examined = 0
+    for (const { row, last: end } of threadsFrom(last)) {
+      for (
+        let { number, index } = placeIn(row, end);
+        number >= 0 && examined < mostExamined;
+        number--, examined++
+      ) {
+        const columns = columnsIn(row, number)
+        const start = row.from + number * chunkLength
+        for (; columns && index >= 0 && start + index >= first; index--)
+          if ((columns.input[index] ?? 0) > 0) {
+            let from = index
+            while (from > 0 && ((columns.flags[from] ?? 0) & flags.part) > 0) from--
+            return { position: start + index, from: start + from, input: columns.input[index] ?? 0 }
+          }
+        if (start <= first) return undefined
+        index = chunkLength - 1
+      }
+    }
+    return undefined
+  }
+
   return {
     mark,
     markThrough: (position) => markIn(position)?.mark,
@@ -103,7 +182,9 @@ export const pastOf = (rows: ConversationTable, thread: ConversationBuffer): Rea
       return row ? rows.shown(row.n, position) : []
     },
     isMessage: (position) => isMessage(at(position, (columns, index) => columns.kindAt(index)) ?? '-'),
-    tokensAt: (position) => at(position, ({ tokens }, index) => tokens[index]) ?? 0,
+    meterAt,
+    lastReplyIn,
+    tokensAt,
     sumOf: (segments) => {
       // Chunks that are not written yet have no stored sums.
       rows.writeChunks(thread)

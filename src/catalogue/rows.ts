@@ -12,6 +12,7 @@ import {
   type ToolsAt,
 } from './columns.ts'
 import { decodeShown, encodeShown, type ShownSegments } from './shown-segments.ts'
+import type { Meter } from './meter.ts'
 import { addMessages, noSum, type TokenSum, type HiddenTally } from './tally.ts'
 import type { ClassifiedEvent, ConversationBuffer, ConversationRow } from './conversation-row.ts'
 import type { CostSoFar } from './cost-so-far.ts'
@@ -21,7 +22,7 @@ import type { ContextMark, MarkChange } from './weave.ts'
 
 type Begun = Pick<
   ConversationRow,
-  'id' | 'parent' | 'from' | 'tokens' | 'calls' | 'messages' | 'errors' | 'has' | 'model'
+  'id' | 'parent' | 'from' | 'tokens' | 'calls' | 'messages' | 'errors' | 'has' | 'model' | 'meter'
 >
 
 /** Stored columns of up to `chunkLength` successive events of a conversation. */
@@ -30,11 +31,17 @@ export interface Chunk {
   readonly start: number
   readonly columns: StoredColumns
   readonly tools: () => ToolsAt
+  /** Returns the meter before the chunk's first event. */
+  readonly meter: () => Meter
 }
 
 /** A row of the table `marks`. */
 export interface KeptMark extends ContextMark {
   readonly own: number
+  /** Estimate that the marker records of the hidden content. */
+  readonly before: number
+  /** Returns the meter after the mark. */
+  readonly meter: () => Meter
   readonly hides: HiddenTally | undefined
 }
 
@@ -77,19 +84,19 @@ export const rowsIn = (db: DatabaseSync): ConversationTable => {
     byId: db.prepare('SELECT * FROM threads WHERE id = ?'),
     byNumber: db.prepare('SELECT * FROM threads WHERE n = ?'),
     add: db.prepare(
-      `INSERT INTO threads (id, parent, "from", last, updated, time, title, tokens, calls, messages, errors, has, model)
-       VALUES (?, ?, ?, ?, 0, '', '', ?, ?, ?, ?, ?, ?) RETURNING *`,
+      `INSERT INTO threads (id, parent, "from", last, updated, time, title, tokens, calls, messages, errors, has, model, meter)
+       VALUES (?, ?, ?, ?, 0, '', '', ?, ?, ?, ?, ?, ?, ?) RETURNING *`,
     ),
     update: db.prepare(
-      `UPDATE threads SET last = ?, updated = ?, time = ?, title = ?, tokens = ?, calls = ?, messages = ?, errors = ?, has = ?, begun = ?,
+      `UPDATE threads SET last = ?, updated = ?, time = ?, title = ?, tokens = ?, meter = ?, calls = ?, messages = ?, errors = ?, has = ?, begun = ?,
          model = ?, usd = ?, priced = ?, unsure = ?, recent = ?, status = ?, worked = ?, activity = ?, turns = ?, problem = ?
        WHERE n = ?`,
     ),
     chunks: db.prepare(
-      'SELECT number, columns, tools FROM chunks WHERE thread = ? AND number BETWEEN ? AND ? ORDER BY number',
+      'SELECT number, columns, tools, meter FROM chunks WHERE thread = ? AND number BETWEEN ? AND ? ORDER BY number',
     ),
     chunk: db.prepare(
-      `INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      `INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET calls = excluded.calls, messages = excluded.messages,
          errors = excluded.errors, sum = excluded.sum,
          columns = excluded.columns, tools = excluded.tools`,
@@ -99,7 +106,7 @@ export const rowsIn = (db: DatabaseSync): ConversationTable => {
       'SELECT total(calls) AS calls, total(messages) AS messages, total(errors) AS errors FROM chunks WHERE thread = ? AND number < ?',
     ),
     markThrough: db.prepare(
-      `SELECT position, kind, target, first, last, own, prompt, since, tally FROM marks
+      `SELECT position, kind, target, first, last, own, before, meter, since, tally FROM marks
        WHERE thread = ? AND position <= ? ORDER BY position DESC LIMIT 1`,
     ),
     mark: db.prepare('INSERT INTO marks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
@@ -111,10 +118,11 @@ export const rowsIn = (db: DatabaseSync): ConversationTable => {
   }
 
   const chunks: ConversationTable['chunks'] = ({ n, from }, first = 0, last = Number.MAX_SAFE_INTEGER) =>
-    sql.chunks.all(n, first, last).map(({ number, columns, tools }) => ({
+    sql.chunks.all(n, first, last).map(({ number, columns, tools, meter }) => ({
       start: from + Number(number) * chunkLength,
       columns: decodeColumns(columns as Uint8Array),
       tools: () => decodeTools(String(tools)),
+      meter: () => JSON.parse(String(meter)) as Meter,
     }))
 
   const writeChunks: ConversationTable['writeChunks'] = ({ row: { n }, chunks: changed }) => {
@@ -130,7 +138,15 @@ export const rowsIn = (db: DatabaseSync): ConversationTable => {
       const count = (flag: number): number => marked.reduce((all, one) => all + ((one & flag) > 0 ? 1 : 0), 0)
       const said = JSON.stringify(sum)
       const counts = [count(flags.call), sum.messages, count(flags.failed)] as const
-      sql.chunk.run(n, number, ...counts, said, encodeColumns(columns), encodeTools(columns))
+      sql.chunk.run(
+        n,
+        number,
+        ...counts,
+        said,
+        encodeColumns(columns),
+        encodeTools(columns),
+        JSON.stringify(columns.meter),
+      )
     }
     changed.clear()
   }
@@ -138,9 +154,21 @@ export const rowsIn = (db: DatabaseSync): ConversationTable => {
   return {
     byId: (id) => rowOf(sql.byId.get(id)),
     byNumber: (n) => rowOf(sql.byNumber.get(n)),
-    add: ({ id, parent, from, tokens, calls, messages, errors, has, model }) =>
+    add: ({ id, parent, from, tokens, calls, messages, errors, has, model, meter }) =>
       rowOf(
-        sql.add.get(id, parent, from, from - 1, tokens, calls, messages, errors, has, model),
+        sql.add.get(
+          id,
+          parent,
+          from,
+          from - 1,
+          tokens,
+          calls,
+          messages,
+          errors,
+          has,
+          model,
+          JSON.stringify(meter),
+        ),
       ) as ConversationRow,
     chunks,
     sums: (n, first, last) =>
@@ -156,12 +184,12 @@ export const rowsIn = (db: DatabaseSync): ConversationTable => {
     traits: (n, before) =>
       sql.kinds.all(n, before).reduce((has, { kind }) => has | traitOf(String(kind) as EventKind), 0),
     note: (n, { event, facts }, turn) => {
-      const { position, kind, own, covers, target, answered } = facts
+      const { position, kind, covers, target, answered } = facts
       for (const name of actorsOf(event)) sql.actor.run(name, n)
       for (const name of modelsOf(event)) sql.model.run(name, n)
       if (!turn) return
       const { hidden, tokens, method } = saidBy(event)
-      const { hides, prompt, since, shown } = turn
+      const { own, hides, meter, since, shown } = turn
       sql.mark.run(
         n,
         position,
@@ -170,7 +198,7 @@ export const rowsIn = (db: DatabaseSync): ConversationTable => {
         covers?.last ?? null,
         target ?? null,
         own,
-        prompt,
+        JSON.stringify(meter),
         since,
         hidden,
         tokens?.before ?? null,
@@ -185,7 +213,7 @@ export const rowsIn = (db: DatabaseSync): ConversationTable => {
     write: (thread) => {
       writeChunks(thread)
       const { n, last, updated, time, title, tokens, calls, messages, errors, has, begun, model } = thread.row
-      const { costs, activity, worked, turns, problem } = thread.row
+      const { meter, costs, activity, worked, turns, problem } = thread.row
       const { usd, priced, unsure, recent } = costs
       sql.update.run(
         last,
@@ -193,6 +221,7 @@ export const rowsIn = (db: DatabaseSync): ConversationTable => {
         time,
         title,
         tokens,
+        JSON.stringify(meter),
         calls,
         messages,
         errors,
@@ -224,7 +253,8 @@ const markOf = (row: Readonly<Record<string, SQLOutputValue>> | undefined): Kept
     target: Number(row['target']),
     covers: hides && { first: Number(row['first']), last: Number(row['last']) },
     own: Number(row['own']),
-    prompt: Number(row['prompt']),
+    before: Number(row['before'] ?? 0),
+    meter: () => JSON.parse(String(row['meter'])) as Meter,
     since: Number(row['since']),
     hides,
   }
@@ -243,6 +273,7 @@ export const rowOf = (
     time: String(row['time']),
     title: String(row['title']),
     tokens: Number(row['tokens']),
+    meter: JSON.parse(String(row['meter'])) as Meter,
     calls: Number(row['calls']),
     messages: Number(row['messages']),
     errors: Number(row['errors']),

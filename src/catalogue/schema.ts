@@ -4,7 +4,7 @@ import { pricesAsOf } from '../agent/models/prices.ts'
 export const keptMoves = 100_000
 
 /** Version of the tables and their contents: a file of any other version is rebuilt. */
-export const formatVersion = 17
+export const formatVersion = 18
 
 /**
  * SQL schema of the index.
@@ -17,7 +17,8 @@ export const formatVersion = 17
  * the own calls (cost-so-far.ts), at the prices of `pricesAsOf` in `meta`. `status` and `activity` say what the conversation does
  * (status.ts), up to revision `turns` of its turns, and `worked` when it last did something.
  * `chunks` has columns of own events (columns.ts), each with the numbers of its replies that have a receipt and of its
- * errors, and the tally of its messages (tally.ts). `marks` has the events that change more than the end of the effective history (weave.ts), and `contents` has the
+ * errors, and the tally of its messages (tally.ts). `meter` is the state from which the tokens
+ * after the next event follow (meter.ts): of a row, of a chunk before its first event, and after a mark. `marks` has the events that change more than the end of the effective history (weave.ts), and `contents` has the
  * segments shown after some of them. For a summary that a model wrote, `marks` also has a key that identifies the model's answer and
  * the number of calls made for it.
  * `docs` has ranges of own events with their words. Their texts are not stored: hits are read from the store. `titles` has the title
@@ -38,6 +39,7 @@ export const schema = `
     time TEXT NOT NULL,
     title TEXT NOT NULL,
     tokens INTEGER NOT NULL,
+    meter TEXT NOT NULL,
     calls INTEGER NOT NULL,
     messages INTEGER NOT NULL,
     errors INTEGER NOT NULL,
@@ -73,6 +75,7 @@ export const schema = `
     sum TEXT NOT NULL,
     columns BLOB NOT NULL,
     tools TEXT NOT NULL,
+    meter TEXT NOT NULL,
     UNIQUE (thread, number)
   ) STRICT;
   CREATE TABLE marks (
@@ -83,7 +86,7 @@ export const schema = `
     last INTEGER,
     target INTEGER,
     own INTEGER NOT NULL,
-    prompt INTEGER NOT NULL,
+    meter TEXT NOT NULL,
     since INTEGER NOT NULL,
     hidden INTEGER,
     before INTEGER,

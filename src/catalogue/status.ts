@@ -10,7 +10,7 @@ import type { TurnFact } from '../events/turn-events.ts'
  * nothing of these.
  */
 export const statuses = ['needs-approval', 'working', 'failed', 'parked', 'idle'] as const
-export type ConversationStatus = (typeof statuses)[number]
+export type StatusName = (typeof statuses)[number]
 
 /**
  * Milliseconds after its last event from which a conversation no longer counts as working. Events do not say that a program crashed, or
@@ -113,13 +113,7 @@ export const activityAfterTurn = (before: Activity, { type, data }: TurnFact): A
 }
 
 /** Returns the status that follows from an activity, however long ago it was. */
-export const statusOf = ({
-  waits = [],
-  isParked,
-  hasFailed,
-  isHeld,
-  isDue,
-}: Activity): ConversationStatus => {
+export const statusOf = ({ waits = [], isParked, hasFailed, isHeld, isDue }: Activity): StatusName => {
   if (waits.length > 0) return 'needs-approval'
   if (isParked) return 'parked'
   if (hasFailed) return 'failed'

@@ -53,7 +53,13 @@ test('the list has of each conversation what its log says, under every filter an
         )
         for (const { id, log } of named) await write(store, id, log)
         const catalogue = catalogueOf(store, undefined)
-        const known = named.map(({ id, log }, n) => ({ id, n, log, outline: outlineBy(log) }))
+        const known = named.map(({ id, log }, n) => ({
+          id,
+          n,
+          log,
+          outline: { ...outlineBy(log), tokens: [] as readonly number[] },
+        }))
+        for (const one of known) one.outline.tokens = right(await catalogue.outline(one.id)()).tokens
         const { items, total, matching } = await allOf(catalogue, { has, limit, order })
         const expected = known.filter(({ outline }) => has.every((one) => hasIn(outline).includes(one)))
         const tokensIn = ({ outline }: (typeof known)[number]): number => outline.tokens.at(-1) ?? 0

@@ -20,8 +20,9 @@ describe.each([
         if (any.length === 0) return
         const { store, id, log } = await storedForked(any, cuts)
         const catalogue = catalogueOf(store, undefined)
-        const { last, indexed, next, ...outline } = right(await catalogue.outline(id)())
+        const { last, indexed, next, tokens, ...outline } = right(await catalogue.outline(id)())
         expect(outline).toEqual(outlineBy(log))
+        expect(tokens).toHaveLength(log.length)
         expect([last, indexed, next]).toEqual([log.length - 1, log.length - 1, undefined])
         await catalogue.close()
       }),
@@ -69,7 +70,8 @@ describe.each([
         )
         expect(buckets).toBe(Math.min(wanted, log.length))
         expect([first.length, first[0]]).toEqual([buckets, 0])
-        const { kinds, tokens, failed: failures } = outlineBy(log)
+        const { kinds, failed: failures } = outlineBy(log)
+        const { tokens } = right(await catalogue.outline(id)())
         expect(failed.reduce((all, count) => all + count, 0)).toBe(failures.length)
         for (const [bucket, from] of first.entries()) {
           const to = first[bucket + 1] ?? log.length

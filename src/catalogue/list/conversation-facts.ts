@@ -1,19 +1,27 @@
 import type { ConversationRow } from '../conversation-row.ts'
-import { type ConversationStatus, statusOf, toolsWaiting, workingFor } from '../status.ts'
+import { unrecordedTokens } from '../meter.ts'
+import { type StatusName, statusOf, toolsWaiting, workingFor } from '../status.ts'
 import { type Trait, traitsIn } from '../traits.ts'
 
 /** Facts that the index keeps about a conversation, without its content. */
 export interface ConversationFacts {
   readonly id: string
-  /** Tokens of what the model sees now. */
+  /**
+   * Tokens of what the model sees now: as the API counted them, and what came since the last reply with a usage by estimate. The same as
+   * `countTokens`, except between a marker and the next such reply, where it is close to it.
+   */
   readonly tokens: number
+  /** True if the API has counted all of `tokens`. */
+  readonly isMeasured: boolean
+  /** Tokens of `tokens` that no event records: the system prompt and the tools of an imported conversation. Absent if there are none. */
+  readonly unrecorded?: number
   /** Number of replies with a receipt, including inherited ones. */
   readonly calls: number
   /** Number of messages ever appended, including inherited messages and those on abandoned branches. */
   readonly messages: number
   /** Number of events that record an error, including inherited ones. */
   readonly errors: number
-  readonly status: ConversationStatus
+  readonly status: StatusName
   /** Names of the tools whose calls wait for an approval, each once; absent if none does. */
   readonly waitsFor?: readonly string[]
   /** Model of the last reply, if known. */
@@ -32,13 +40,16 @@ export interface ConversationFacts {
 
 /** Returns the facts in a row of the index, at a time in milliseconds since 1970. */
 export const factsIn = (row: ConversationRow, now: number): ConversationFacts => {
-  const { id, tokens, calls, messages, errors, activity, model, begun, costs, has } = row
+  const { id, tokens, calls, messages, errors, activity, model, begun, meter, costs, has } = row
+  const unrecorded = unrecordedTokens(meter)
   const status = statusOf(activity)
   const waitsFor = toolsWaiting(activity)
   const { usd, priced, unsure } = costs
   return {
     id,
     tokens,
+    isMeasured: meter.isMeasured === true,
+    ...(unrecorded > 0 && { unrecorded }),
     calls,
     messages,
     errors,

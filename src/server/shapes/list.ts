@@ -21,6 +21,13 @@ const overviewShape = z
 
 const facts = {
   tokens: count.optional().describe('Tokens that the model sees now'),
+  isMeasured: z
+    .boolean()
+    .optional()
+    .describe('True if the API has counted all of these tokens; otherwise some are estimated'),
+  unrecorded: count
+    .optional()
+    .describe('Tokens that no event records: system prompt and tools of an imported conversation'),
   calls: count.optional().describe('Number of replies with a receipt'),
   errors: count
     .optional()

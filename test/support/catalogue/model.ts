@@ -1,12 +1,9 @@
-import { estimatePrompt } from '../../../src/agent/context/tokens/estimate.ts'
 import type { OutlineColumns } from '../../../src/core.ts'
 import { contentOf, type ConversationEvent } from '../../../src/events/events.ts'
 import { textsOf } from '../../../src/projections/excerpts.ts'
-import { configurationOf, effective, messagesOf } from '../../../src/projections/effective.ts'
 import { fold } from '../../../src/projections/layout.ts'
 import { type Log, path } from '../../../src/projections/path.ts'
 import { full } from '../../../src/projections/full.ts'
-import { tokensByBytes } from '../../../src/projections/tokens.ts'
 
 // What the catalogue says, by the plain fold of the whole log at each position.
 
@@ -42,22 +39,12 @@ const hasFailure = ({ type, data }: ConversationEvent): boolean => {
   )
 }
 
-const tokensAt = (log: Log, at: number): number => {
-  const seen = effective(log, at)
-  const { system, tools } = configurationOf(seen)
-  return seen.items.reduce(
-    (sum, item) => sum + tokensByBytes(messagesOf(item).flatMap(({ content }) => content)),
-    estimatePrompt(system, tools),
-  )
-}
-
-/** The whole outline of a log. */
-export const outlineBy = (log: Log): OutlineColumns => ({
+/** The outline of a log, without the tokens. */
+export const outlineBy = (log: Log): Omit<OutlineColumns, 'tokens'> => ({
   from: 0,
   to: log.length - 1,
   kinds: log.map(kindOf).join(''),
   sizes: log.map(({ data }) => Buffer.byteLength(JSON.stringify(data))),
-  tokens: log.map((_, at) => tokensAt(log, at)),
   times: log.map(({ metadata }) => Date.parse(metadata.time)),
   markers: log.flatMap((event) => {
     if (event.type !== 'Condensed' && event.type !== 'Truncated') return []

@@ -111,6 +111,10 @@ const nothing: Ways = {
 
 const rememberedWays = createListMap<Item, Ways>()
 
+/** Estimates the tokens that an item shows to the model if everything before it is as it was when the item was written. */
+export const estimateItem = (item: Item): { readonly estimated: number; readonly thinks: boolean } =>
+  waysToShow(item).whole
+
 const waysToShow = (item: Item): Ways => {
   const blocks = utterancesIn(item, true, true).flatMap(({ content }) => content)
   const thoughts = blocks.filter(isThinking)

@@ -66,6 +66,12 @@ const countedOf = (item: Item): Counted | 'nothing' | 'unknown' => {
   return { model, input, output, finished: stopReason !== null }
 }
 
+/** Returns the token counts of a reply; undefined if its usage reports no input. */
+export const countsOfReply = (item: Item): Counted | undefined => {
+  const counted = countedOf(item)
+  return typeof counted === 'object' ? counted : undefined
+}
+
 type Usage = Readonly<Record<string, unknown>>
 
 /** Returns the usage of the first and the last sampling after the last compaction by the API; empty if the usage has no breakdown. */
