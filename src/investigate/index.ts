@@ -11,7 +11,7 @@ export { markerStory, type MarkerStoryOptions } from './read-marker.ts'
 export type {
   AskedPrompt,
   ChangedFile,
-  Counted,
+  CutList,
   FailedResult,
   LostTerm,
   MarkerStory,

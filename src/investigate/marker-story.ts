@@ -6,7 +6,7 @@ import { lastPartOf, namesEndOf } from './path-ends.ts'
 import { byDistinctness, termsIn, termsUsedIn, wordsOf } from './terms.ts'
 
 /** A list with its full length; `items` has the first ones. */
-export interface Counted<T> {
+export interface CutList<T> {
   readonly count: number
   readonly items: readonly T[]
 }
@@ -63,15 +63,15 @@ export interface MarkerStory {
   readonly kind: 'condensed' | 'truncated'
   /** Number of messages that it hides, at all levels of nesting. */
   readonly messages: number
-  readonly asked: Counted<AskedPrompt>
-  readonly failed: Counted<FailedResult>
+  readonly asked: CutList<AskedPrompt>
+  readonly failed: CutList<FailedResult>
   /** Most edited first. Edits that failed are not counted. */
-  readonly changed: Counted<ChangedFile>
+  readonly changed: CutList<ChangedFile>
   /** `count` is the number of calls; `items` are the tools, most called first. */
-  readonly steps: Counted<ToolSteps>
+  readonly steps: CutList<ToolSteps>
   /** In the fewest hidden messages first, paths before other names. */
-  readonly lost: Counted<LostTerm>
-  readonly reread: Counted<RereadFile>
+  readonly lost: CutList<LostTerm>
+  readonly reread: CutList<RereadFile>
   /**
    * Messages that were examined, of the hidden ones and of those that follow on the path. If `isAll` is false, the conversation is too
    * long, and the counts are of these messages only.
@@ -116,7 +116,7 @@ export const tellStory = async ({ hidden, later, ...visible }: StoryParts) => {
   }
 }
 
-const counted = <T>(items: readonly T[]): Counted<T> => ({
+const counted = <T>(items: readonly T[]): CutList<T> => ({
   count: items.length,
   items: items.slice(0, mostItems),
 })
@@ -242,7 +242,7 @@ const filesIn = (
     .toSorted((one, other) => other.positions.length - one.positions.length)
 }
 
-const stepsIn = (calls: readonly PlacedCall[]): Counted<ToolSteps> => {
+const stepsIn = (calls: readonly PlacedCall[]): CutList<ToolSteps> => {
   const tools = Map.groupBy(calls, ({ tool }) => tool)
   const items = [...tools]
     .map(([tool, its]) => ({

@@ -41,7 +41,7 @@ export const createMcpServer = (
   { version, current, canWrite }: McpServerOptions,
 ): McpServer => {
   const server = new McpServer({ name: 'palimpsest', version })
-  // The schema of an input differs from tool to tool, so its type is only that of any schema.
+  // The schema of an input differs from tool to tool, so its type is any schema.
   const inputOf = (input: z.ZodRawShape): z.ZodRawShape => ({
     ...(current ? {} : conversationInput),
     ...input,

@@ -11,7 +11,9 @@ const textOf = (file: string): string => readFileSync(new URL(file, root), 'utf8
 const others: readonly (readonly [RegExp, string?])[] = [
   [/dangerouslySetInnerHTML|\b(?:inner|outer)HTML\b|insertAdjacent(?:HTML|Text)|setHTML|document\.write/],
   [/\.(?:textContent|innerText|nodeValue|data)\s*=[^=]|createTextNode|new (?:Text|Option)\(/],
-  [/\b(?:fill|stroke)Text\(|setAttribute\(|\.(?:ariaLabel|alt|placeholder)\s*=[^=]/],
+  [/setAttribute\(|\.(?:ariaLabel|alt|placeholder)\s*=[^=]/],
+  // Times and durations, which are the page's own.
+  [/\b(?:fill|stroke)Text\(/, 'src/ui/conversation/ribbon/times.ts'],
   [/(?<![\w.])(?:alert|prompt)\(|new Notification\(/],
   [/document\.title\s*=/, 'src/ui/use-title.ts'],
 ]

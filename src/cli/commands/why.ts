@@ -26,7 +26,10 @@ export const addWhy = (program: Command, shell: Shell): void => {
       ).conflicts('call'),
     )
     .addOption(
-      new Option('--marker <position>', 'of a summary or truncation: list what it hid, and what it lost')
+      new Option(
+        '--marker <position>',
+        'of a summary or truncation: list the messages that it hid, and the names that it lost',
+      )
         .argParser(markerPosition)
         .conflicts(['call', 'all']),
     )

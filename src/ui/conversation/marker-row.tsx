@@ -12,7 +12,7 @@ interface MarkerProps {
   readonly isSelected: boolean
 }
 
-/** Shows a marker: a band with what it hides, what happened in the hidden messages, and what the model sees instead. */
+/** Shows a marker: a band with the number of hidden messages, what happened in the hidden messages, and what the model sees instead. */
 export const MarkerRow = ({ around, row, isSelected }: MarkerProps) => {
   const { item, position } = row
   const story = around.story?.marker === position ? around.story : undefined

@@ -1,5 +1,5 @@
-/** Returns a function that omits the folder in which most of the absolute paths are, such as that of the project. */
-export const shortening = (texts: readonly string[]): ((text: string) => string) => {
+/** Returns a function that omits the folder in which most of the absolute paths are, such as the project's. */
+export const shortPathsOf = (texts: readonly string[]): ((text: string) => string) => {
   const paths = texts.filter((text) => text.startsWith('/'))
   let root = '/'
   for (;;) {

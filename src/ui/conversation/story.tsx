@@ -3,9 +3,9 @@ import { useState } from 'preact/hooks'
 import type { MarkerStoryResponse } from '../source/answers.ts'
 import { hrefs } from '../url.ts'
 import { count, number } from '../words.ts'
-import { shortening } from './short-paths.ts'
+import { shortPathsOf } from './short-paths.ts'
 
-// What a marker hid and what its summary lost. Every line and count is a link to what it stands for.
+// What a marker hid and what its summary lost. Every line and count is a link to its events.
 
 /** Conversation whose positions are linked, and the function that shows one. */
 export interface PlaceLinks {
@@ -113,7 +113,7 @@ interface StoryProps {
 /** Shows what happened in the hidden messages: what was asked, failed and changed, and the steps. */
 export const Story = ({ story, links }: StoryProps) => {
   const { asked, failed, changed, steps, examined, messages } = story
-  const short = shortening(pathsIn(story))
+  const short = shortPathsOf(pathsIn(story))
   return (
     <div class="story">
       <Part
@@ -200,7 +200,7 @@ export const Lost = ({ story, links }: StoryProps) => {
   const [isAll, setAll] = useState(false)
   const { lost, reread, kind, examined } = story
   const shown = isAll ? lost.items : lost.items.slice(0, mostLost)
-  const short = shortening(pathsIn(story))
+  const short = shortPathsOf(pathsIn(story))
   const where = kind === 'condensed' ? 'not in the summary' : 'in no visible message'
   return (
     <div class="lost">

@@ -15,7 +15,7 @@ export type ConversationAbout = ConversationListRow & {
 let known: { readonly session: number; readonly about: ConversationAbout } | undefined
 const listeners = new Set<() => void>()
 
-/** Tells the head of the page about a conversation. Called by whoever has learned something: the list, the conversation, the head. */
+/** Tells the head of the page about a conversation. Called by the list, the conversation, the head. */
 export const tellAbout = (about: ConversationAbout): void => {
   known = { session: sessionNumber(), about }
   for (const listener of listeners) listener()

@@ -49,7 +49,7 @@ const Ways = ({ store }: WaysProps) => (
     </section>
     <section>
       <h3>Look around first</h3>
-      <p>A session of an agent that mends a statement: condensed, rewound, and continued.</p>
+      <p>A session of an agent that corrects a statement: condensed, rewound, and continued.</p>
       <Command text={`palimpsest start${optionFor(store)}`} />
     </section>
   </>

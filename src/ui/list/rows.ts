@@ -236,7 +236,7 @@ export const linesOf = (
   const lines: ListLine[] = above.length > 0 ? [{ group: 'Needs you' }, ...above.flat()] : []
   let last = -1
   for (const tree of below) {
-    // Groups only come one after the other, whatever the clocks of the writers said.
+    // Groups only come one after the other, even if the clocks of the writers differ.
     const group = groups.indexOf(tree[0] ? groupOf(tree[0].overview, now) : '')
     if (group > last) lines.push({ group: groups[group] ?? '' })
     last = Math.max(last, group)

@@ -10,7 +10,7 @@ import { resultBlocksIn } from '../../context/policy/result-limit.ts'
 import { type Tool, tool, type ToolOptions } from '../../tools/tool.ts'
 import type { StandardSchema } from '../../tools/standard-schema.ts'
 
-// The model's own way back to what it no longer sees.
+// The model's own way back to hidden messages.
 
 /** The methods of a conversation that the history tools use. */
 export interface HistorySource {
