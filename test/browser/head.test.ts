@@ -43,8 +43,7 @@ describe.skipIf(noBrowser !== '')(`the head of every page${noBrowser}`, () => {
     await page.getByRole('button', { name: 'Rename' }).click()
     await page.keyboard.type('The parser\u202E')
     await page.keyboard.press('Enter')
-    await title.getByText('The parser').waitFor()
-    expect(await title.textContent()).toBe('The parserRLO')
+    await expect.poll(() => title.textContent()).toBe('The parserRLO')
     expect((await chat.notes({ kind: 'title', last: 1 })).map(({ data }) => data)).toEqual([
       'The parser\u202E',
     ])

@@ -98,10 +98,18 @@ const Facts = ({ id, about }: { readonly id: string; readonly about: Conversatio
   </div>
 )
 
-const Tokens = ({ about: { tokens = 0 } }: { readonly about: ConversationAbout }) => (
+const Tokens = ({
+  about: { tokens = 0, isMeasured, unrecorded = 0 },
+}: {
+  readonly about: ConversationAbout
+}) => (
   <span>
+    {isMeasured === false && 'about '}
     <b>{brief(tokens)}</b>
-    <span class="less"> tokens in context</span>
+    <span class="less">
+      {' tokens in context'}
+      {unrecorded > 0 && `, ${brief(unrecorded)} of them not recorded (system, tools)`}
+    </span>
   </span>
 )
 

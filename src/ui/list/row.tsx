@@ -27,7 +27,7 @@ const marks = ['condensed', 'truncated', 'rewound', 'restored'] as const satisfi
 export const ConversationRow = ({ row, top, place, now, liveAt }: ConversationRowProps) => {
   const { overview, depth } = row
   const { id, title, tokens, curve, calls, has = [], updated, problem } = overview
-  const { parent, status, errors, cost, isCostPartial, model } = overview
+  const { parent, isMeasured, status, errors, cost, isCostPartial, model } = overview
   const isLive = liveAt !== undefined && now - liveAt < liveFor
   return (
     <div
@@ -75,7 +75,11 @@ export const ConversationRow = ({ row, top, place, now, liveAt }: ConversationRo
       <span role="cell" class="of-context">
         <Curve curve={curve} />
       </span>
-      <span role="cell" class="figures of-tokens">
+      <span
+        role="cell"
+        class="figures of-tokens"
+        title={isMeasured === false ? 'Estimated, at least in part' : undefined}
+      >
         {tokens === undefined ? '' : brief(tokens)}
       </span>
       <span
