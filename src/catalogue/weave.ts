@@ -130,7 +130,7 @@ const besideIn = (
   { facts, own, meter }: { readonly facts: Facts; readonly own: number; readonly meter: Meter },
 ): number => {
   const correction = correctionOf(meter)
-  const { position: marker, before = 0, context = 0 } = facts
+  const { position: marker, before: hidden = 0, context = 0 } = facts
   let found: CountedMessage | undefined
   let index = shown.length
   while (!found && index-- > 0) {
@@ -146,7 +146,7 @@ const besideIn = (
   let sum = past.sumOf(items.filter((item) => !isMarker(item) || item.marker !== marker)).tokens
   for (const item of items) {
     if (!isMarker(item) || item.marker < since) continue
-    const mark = item.marker === marker ? { own, before } : past.mark(item.marker)
+    const mark = item.marker === marker ? { own, before: hidden } : past.mark(item.marker)
     if (mark) sum += Math.round(correction * mark.before) - (item.marker === marker ? 0 : mark.own)
   }
   return Math.max(0, (found?.input ?? context) - sum)

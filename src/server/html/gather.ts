@@ -53,9 +53,9 @@ export async function* gather(
   const { tokensAfter, factsNow } = tokenCounter()
   const tokens: number[] = []
   const facts: Record<string, CallFacts> = {}
-  const factsIn = calls ? factsOfCalls(chat) : () => Promise.resolve({})
+  const callFactsOf = calls ? factsOfCalls(chat) : () => Promise.resolve({})
   for await (const event of chat.events({ to: at })) {
-    Object.assign(facts, clean(await factsIn(event)))
+    Object.assign(facts, clean(await callFactsOf(event)))
     yield `${tokens.length > 0 ? ',' : ''}${JSON.stringify(clean(event))}`
     tokens.push(tokensAfter(event))
   }
