@@ -37,7 +37,7 @@ interface RecentCalls {
   readonly summaries: readonly string[]
 }
 
-export const nothingSpent: CostSoFar = { usd: 0, priced: 0, unsure: 0, recent: undefined }
+const nothingSpent: CostSoFar = { usd: 0, priced: 0, unsure: 0, recent: undefined }
 
 /** Number of summaries remembered. A summary is recorded again right after it could not be used, before later messages. */
 const mostSummaries = 4
