@@ -70,8 +70,10 @@ interface Options {
   readonly HoldOptions: api.HoldOptions
   readonly ImportOptions: api.ImportOptions
   readonly FollowSessionOptions: api.FollowSessionOptions
+  readonly HistoryToolsOptions: api.HistoryToolsOptions
   readonly LinksOptions: api.LinksOptions
   readonly ListOptions: api.ListOptions
+  readonly MarkerStoryOptions: investigate.MarkerStoryOptions
   readonly McpOptions: api.McpOptions
   readonly MessageInput: api.MessageInput
   readonly MessagesApiOptions: MessagesApiOptions
