@@ -19,7 +19,7 @@ describe.skipIf(noBrowser !== '')(`an exported page${noBrowser}`, () => {
 
   test('opens at a position, and goes to others', async () => {
     const page = await opened(await exported(await sample(), id), `#/c/${id}?at=5`)
-    await page.getByText('`costOf` is the suspect').first().waitFor()
+    await page.getByText('costOf is the suspect').first().waitFor()
     expect(await page.getByText('I ask to publish 1.4.0').count()).toBe(0)
     await page.evaluate(`location.hash = '#/c/${id}?at=48'`)
     await page.getByText('I ask to publish 1.4.0').first().waitFor()
@@ -58,7 +58,7 @@ describe.skipIf(noBrowser !== '')(`an exported page${noBrowser}`, () => {
     const page = await opened(await exported(await sample(), id), `#/c/${id}?at=30&sel=30`)
     await page.getByRole('link', { name: 'palimpsest' }).click()
     await page.getByText('1 conversation').waitFor()
-    expect(await page.getByRole('banner').getByRole('link').allTextContents()).toEqual(['Palimpsest'])
+    expect(await page.getByRole('banner').getByRole('link').allTextContents()).toEqual([' Palimpsest'])
     await page
       .getByRole('link', { name: /hours-invoice/ })
       .first()
@@ -74,11 +74,11 @@ describe.skipIf(noBrowser !== '')(`an exported page${noBrowser}`, () => {
     const link = page.locator('.rows').getByRole('link', { name: '4', exact: true })
     await opensInNewTab(link, async (tab) => {
       expect(new URL(tab.url()).hash).toBe(`#/c/${id}?at=4&open=30`)
-      await tab.getByText('`costOf` is the suspect').first().waitFor()
+      await tab.getByText('costOf is the suspect').first().waitFor()
     })
     // What is clicked as usual is followed in the page, and Back leads back.
     await link.click()
-    await page.getByText('`costOf` is the suspect').first().waitFor()
+    await page.getByText('costOf is the suspect').first().waitFor()
     await page.goBack()
     await page.getByText('16 messages hidden').waitFor()
   })
@@ -103,7 +103,7 @@ describe.skipIf(noBrowser !== '')(`an exported page${noBrowser}`, () => {
 
   test('copies links that open it, and knows in the palette which conversation it shows', async () => {
     const page = await opened(await exported(await sample(), id), `#/c/${id}?at=5`)
-    await page.getByText('`costOf` is the suspect').first().waitFor()
+    await page.getByText('costOf is the suspect').first().waitFor()
     await page.evaluate(`navigator.clipboard.writeText = async (text) => void (document.title = text)`)
     await page.keyboard.press('y')
     await expect.poll(() => page.title()).toBe(page.url())

@@ -106,7 +106,7 @@ describe.skipIf(noBrowser !== '')(`a page${noBrowser}`, () => {
       .locator('.request-message')
       .filter({ hasText: 'I will look for where minutes become money.' })
     expect(await call.textContent()).toMatch(/list_files.*grep/s)
-    const one = page.locator('.request-message').filter({ hasText: '`costOf` is the suspect' })
+    const one = page.locator('.request-message').filter({ hasText: 'costOf is the suspect' })
     expect(await one.textContent()).toContain('read_file')
   })
 

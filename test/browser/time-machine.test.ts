@@ -123,7 +123,7 @@ describe.skipIf(noBrowser !== '')(`the time machine${noBrowser}`, () => {
     await opensInNewTab(link, async (tab) => {
       const { pathname, search } = new URL(tab.url())
       expect(pathname + search).toBe(`/c/${id}?at=4&open=30`)
-      await tab.getByText('`costOf` is the suspect').first().waitFor()
+      await tab.getByText('costOf is the suspect').first().waitFor()
     })
     await shows(35)
     await link.click()
