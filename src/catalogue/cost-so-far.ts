@@ -37,8 +37,6 @@ interface RecentCalls {
   readonly summaries: readonly string[]
 }
 
-const nothingSpent: CostSoFar = { usd: 0, priced: 0, unsure: 0, recent: undefined }
-
 /** Number of summaries remembered. A summary is recorded again right after it could not be used, before later messages. */
 const mostSummaries = 4
 
