@@ -28,7 +28,7 @@ describe.skipIf(noBrowser !== '')(`a conversation that means harm${noBrowser}`, 
       // Nothing of it became an element that could do something.
       expect(await page.locator('main').locator(harmful).count()).toBe(0)
     }
-    await page.goto(`${scene.url}/c/hostile?text=${text}&at=4`)
+    await page.goto(`${scene.url}/c/hostile?text=${text}&at=1&sel=1`)
     await page.getByText('alert(18)').first().waitFor()
   })
 
