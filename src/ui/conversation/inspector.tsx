@@ -10,6 +10,7 @@ import { brief, count, kindOf, moment, number, percent, placeOf, size, workspace
 import { ContinueIn } from './continue-in.tsx'
 import type { Here } from './here.ts'
 import type { Live } from './live.ts'
+import { tokensAround } from './row-parts.tsx'
 import { type HistoryRow, stateOf } from './rows.ts'
 import { Lost, Place, type PlaceLinks } from './story.tsx'
 
@@ -85,7 +86,7 @@ interface DidProps {
 
 /** Shows what a marker hides, with links, and how many later replies did without it. */
 const Did = ({ row: { item, position }, story, links, outline }: DidProps) => {
-  const { before, after } = item.tokens
+  const { before, after } = tokensAround(outline, item)
   const first = Math.min(item.covers.first, item.covers.last)
   const failed = story?.failed.items[0]
   const replies = Array.from(outline?.from === 0 ? outline.kinds : '').flatMap((letter, index) =>

@@ -3,7 +3,7 @@ import { openSheet, Sheet } from '../sheet.tsx'
 import { hrefs } from '../url.ts'
 import { brief, count, number } from '../words.ts'
 import { ContinueIn } from './continue-in.tsx'
-import { At, type GroupRow, InPlace, type RowContext } from './row-parts.tsx'
+import { At, type GroupRow, InPlace, type RowContext, tokensAround } from './row-parts.tsx'
 import { Lost, Story } from './story.tsx'
 
 interface MarkerProps {
@@ -43,6 +43,7 @@ export const MarkerRow = ({ around, row, isSelected }: MarkerProps) => {
 const Band = ({ around, row, isSelected }: MarkerProps) => {
   const { item, isOpen, position } = row
   const { conversation, acts } = around
+  const { before, after } = tokensAround(around.outline, item)
   return (
     <div class="band-of-marker">
       <At around={around} position={position} />
@@ -61,7 +62,7 @@ const Band = ({ around, row, isSelected }: MarkerProps) => {
         </span>
       </button>
       <span class="figures">
-        {brief(item.tokens.before)} → {brief(item.tokens.after)} tokens
+        {brief(before)} → {brief(after)} tokens
       </span>
       {isSelected && (
         <span class="acts-of-marker">

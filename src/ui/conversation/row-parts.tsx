@@ -41,6 +41,16 @@ export const At = ({ around, position }: { readonly around: RowContext; readonly
   </a>
 )
 
+/** Tokens of the context before and after a marker, as everywhere on the page; without its outline, as estimated for its content alone. */
+export const tokensAround = (
+  outline: OutlineResponse | undefined,
+  { position, tokens }: GroupRow['item'],
+): { readonly before: number; readonly after: number } => {
+  const index = position - (outline?.from ?? 0)
+  const [before, after] = [outline?.tokens[index - 1], outline?.tokens[index]]
+  return before === undefined || after === undefined ? tokens : { before, after }
+}
+
 /** Shows the time of a message below its position; results are shown with the time that they took. */
 const timeOf = ({ outline }: RowContext, position: number): ComponentChildren => {
   const index = position - (outline?.from ?? 0)

@@ -16,9 +16,7 @@ export const Legend = ({ outline, scale, limit, pointed }: LegendProps) => {
     <div class="legend">
       <Colours outline={outline} />
       <span class="figures pointed">
-        {pointed === undefined
-          ? `estimated tokens in context, up to ${brief(most)}`
-          : pointedWords(outline, pointed)}
+        {pointed === undefined ? `tokens in context, up to ${brief(most)}` : pointedWords(outline, pointed)}
       </span>
     </div>
   )
