@@ -34,7 +34,7 @@ test('tells what a marker hid, what its summary lost, and which files were read 
     call('4', 'Bash', { command: 'npm test' }),
     result('4', 'Exit code 1\nparser.test.ts failed, ticket QX-7781', true),
   ])
-  // A marker inside the marker: what it hides is told, too.
+  // A marker inside the marker: its messages count, too.
   await chat.truncate({ covers: { first: 1, last: 2 } })
   const { position: marker } = await chat.condense({
     covers: { first: 0, last: 8 },

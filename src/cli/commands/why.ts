@@ -51,8 +51,8 @@ the name from then on, the name, the hidden messages that contain it, and the
 events that hid them.
 
 --marker lists what a summary or truncation hid: the user's messages, failed
-tool calls, changed files and tool calls, each with positions; and what was lost:
-names in hidden messages that replies used later although the summary lacks
+tool calls, changed files and tool calls, each with positions; and lost names:
+those in hidden messages that replies used later although the summary lacks
 them, rarest first, and files that were read again.
 
 Examples:

@@ -15,7 +15,7 @@ describe.skipIf(noBrowser !== '')(`questions that the list answers${noBrowser}`,
     const { page } = await looking(scene, '/', {
       before: async (its) => void (clicks = await countClicks(its)),
     })
-    // Before any click: first in the list, with what it waits for, and beside the filter with the count.
+    // Before any click: first in the list, with the call that waits, and beside the filter with the count.
     await page.getByRole('link', { name: 'Needs approval 1' }).waitFor()
     const lines = page.getByRole('row')
     await lines.nth(1).getByText('Needs you').waitFor()
