@@ -90,7 +90,10 @@ const Shown = ({
         ) : (
           <div class="ribbon">
             {sight.outlineError === undefined ? (
-              <div class="band" />
+              <>
+                <div class="band" />
+                <div class="legend">&nbsp;</div>
+              </>
             ) : (
               <Failed error={sight.outlineError} retry={sight.again} />
             )}
