@@ -21,7 +21,7 @@ const [id, fork] = sampleIds
 const routes = [
   ['the list', '/', id],
   ['a conversation with groups open', `/c/${id}?at=35&open=all&sel=2`, 'hidden · condensed by 30'],
-  ['what the model sees', `/c/${id}?pane=model&text=rendered`, 'I ask to publish 1.4.0'],
+  ['what the model sees', `/c/${id}?at=48&pane=model&text=rendered`, 'I ask to publish 1.4.0'],
   ['a request', `/c/${id}/calls/8`, 'verified'],
   ['the calls', `/c/${id}/calls?open=t29,16,t47`, 'since call 10'],
   ['the tokens', `/c/${id}/tokens`, 'By kind'],

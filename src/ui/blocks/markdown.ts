@@ -104,20 +104,26 @@ const block = (token: MarkedToken, within: Within): ComponentChildren => {
 }
 
 const tableOf = ({ header, rows }: Tokens.Table, depth: number) => {
-  const cells = (row: readonly Tokens.TableCell[], name: 'th' | 'td') =>
+  // A first column without a heading has the headings of the rows.
+  const isNamedByRow = header[0]?.text.trim() === ''
+  const nameOf = ({ header: isHeader, text }: Tokens.TableCell, index: number): 'th' | 'td' =>
+    isHeader ? (text.trim() === '' ? 'td' : 'th') : index === 0 && isNamedByRow ? 'th' : 'td'
+  const cells = (row: readonly Tokens.TableCell[]) =>
     h(
       'tr',
       {},
-      row.map(({ tokens, align }) => h(name, align ? { class: align } : {}, inline(tokens, depth))),
+      row.map((cell, index) =>
+        h(
+          nameOf(cell, index),
+          {
+            ...(cell.align && { class: cell.align }),
+            ...(!cell.header && index === 0 && isNamedByRow && { scope: 'row' }),
+          },
+          inline(cell.tokens, depth),
+        ),
+      ),
     )
-  return h('table', {}, [
-    h('thead', {}, cells(header, 'th')),
-    h(
-      'tbody',
-      {},
-      rows.map((row) => cells(row, 'td')),
-    ),
-  ])
+  return h('table', {}, [h('thead', {}, cells(header)), h('tbody', {}, rows.map(cells))])
 }
 
 const inline = (tokens: readonly Token[], depth: number): ComponentChildren =>
