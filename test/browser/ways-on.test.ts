@@ -22,7 +22,7 @@ describe.skipIf(noBrowser !== '')(`a page that has nothing to show${noBrowser}`,
     await page.getByText(id).first().waitFor()
     await page.goto(`${scene.url}/?q=nothingatall&has=condensed`)
     await page.getByText('Try fewer or other words.').waitFor()
-    await page.getByRole('link', { name: 'Remove the filters' }).click()
+    await page.getByRole('link', { name: 'Show all conversations' }).click()
     await page.getByText(id).first().waitFor()
   })
 

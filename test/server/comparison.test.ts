@@ -70,7 +70,7 @@ describe('the page of a comparison', () => {
   })
 
   test('has the inks of the page of conversations', () => {
-    const theme = readFileSync(join(root, 'src/ui/theme.css'), 'utf8').replaceAll(' ', '')
+    const theme = readFileSync(join(root, 'src/ui/tokens.css'), 'utf8').replaceAll(' ', '')
     const own = style.match(/light-dark\([^)]+\)/g) ?? []
     expect(own.length).toBeGreaterThan(8)
     expect(own.filter((ink) => !theme.includes(ink))).toEqual([])

@@ -1,8 +1,8 @@
 /** CSS classes of the curves, in the order of the policies. The first one is for the recorded policy. */
 export const inks: readonly string[] = ['p0', 'p1', 'p2', 'p3', 'p4', 'p5']
 
-// The colours are the same as in the page (src/ui/theme.css).
-export const style = `:root{color-scheme:light dark;--ground:light-dark(#fdfcfa,#141518);--panel:light-dark(#f6f4ef,#1b1d21);--ink:light-dark(#211f1b,#e9e6df);--faint:light-dark(#68635a,#a09b92);--line:light-dark(#e4e0d7,#2d3036);--p0:light-dark(#211f1b,#e9e6df);--p1:light-dark(#1c5bb8,#84b3ff);--p2:light-dark(#b0261c,#ff938a);--p3:light-dark(#0b6e63,#54ccb9);--p4:light-dark(#6a3fc0,#bda6ff);--p5:light-dark(#8f5600,#eeb258)}
+// The colours are the same as in the page (src/ui/tokens.css).
+export const style = `:root{color-scheme:light dark;--ground:light-dark(#fdfcfa,#121316);--panel:light-dark(#f5f3ee,#1a1b1f);--ink:light-dark(#1d1b18,#ecebe8);--faint:light-dark(#56514a,#aeadaa);--line:light-dark(#e9e5dd,#27292e);--p0:light-dark(#1d1b18,#ecebe8);--p1:light-dark(#1746b0,#7ba8ff);--p2:light-dark(#bd0a2e,#ff8089);--p3:light-dark(#00756a,#3fc4b1);--p4:light-dark(#7548c4,#c6b4ff);--p5:light-dark(#855700,#e5ab40)}
 *{box-sizing:border-box}
 html{background:var(--ground);color:var(--ink);-webkit-text-size-adjust:100%}
 body{margin:0;font:.875rem/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans','Liberation Sans',sans-serif}
