@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { sampleIds } from '../../src/cli/sample.ts'
 import { openStore } from '../../src/index.ts'
@@ -9,9 +10,16 @@ import { opensInNewTab } from '../support/new-tab.ts'
 
 const [id] = sampleIds
 
+/** Goes to the end once the summary is there at which a conversation opens. */
+const toTheEnd = async (page: Page): Promise<void> => {
+  await expect.poll(() => page.url()).toContain('sel=')
+  await page.keyboard.press('G')
+}
+
 describe.skipIf(noBrowser !== '')(`an exported page${noBrowser}`, () => {
-  test('opens without a server, at the end of the conversation', async () => {
+  test('opens without a server, at the newest summary of the conversation', async () => {
     const page = await opened(await exported(await sample(), id))
+    await toTheEnd(page)
     await page.getByText('I ask to publish 1.4.0').first().waitFor()
     expect(new URL(page.url()).hash).toBe(`#/c/${id}`)
     await page.getByText('Nothing was redacted').waitFor()
@@ -27,6 +35,7 @@ describe.skipIf(noBrowser !== '')(`an exported page${noBrowser}`, () => {
 
   test('is searched as the page of a server is', async () => {
     const page = await opened(await exported(await sample(), id))
+    await toTheEnd(page)
     await page.getByText('I ask to publish 1.4.0').first().waitFor()
     await page.keyboard.press('/')
     await page.getByRole('searchbox').fill('minutes become')
@@ -58,12 +67,12 @@ describe.skipIf(noBrowser !== '')(`an exported page${noBrowser}`, () => {
     const page = await opened(await exported(await sample(), id), `#/c/${id}?at=30&sel=30`)
     await page.getByRole('link', { name: 'palimpsest' }).click()
     await page.getByText('1 conversation').waitFor()
-    expect(await page.getByRole('banner').getByRole('link').allTextContents()).toEqual([' Palimpsest'])
+    expect(await page.getByRole('banner').getByRole('link').allTextContents()).toEqual(['Palimpsest'])
     await page
       .getByRole('link', { name: /hours-invoice/ })
       .first()
       .click()
-    await page.getByText('I ask to publish 1.4.0').first().waitFor()
+    await expect.poll(() => page.url()).toContain('sel=')
     await page.goBack()
     await page.getByText('1 conversation').waitFor()
     expect(await page.getByText('connecting').count()).toBe(0)
@@ -124,6 +133,7 @@ describe.skipIf(noBrowser !== '')(`an exported page${noBrowser}`, () => {
     const html = await exported(await sample(), id, { redact: /publish/i })
     expect(html).not.toContain('publish 1.4.0')
     const page = await opened(html)
+    await toTheEnd(page)
     await page.getByText('I ask to [redacted] 1.4.0').first().waitFor()
     await page.getByText(/\d+ places are redacted/).waitFor()
   })
