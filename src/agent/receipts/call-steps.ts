@@ -101,7 +101,7 @@ export const createStepReader = (): StepReader => {
     const begun = times.get(at)
     const turn = turns.at(-1)
     const before = answered.at(-1)
-    const step = {
+    return {
       position,
       time: metadata.time,
       ...(begun !== undefined && { begun }),
@@ -110,8 +110,6 @@ export const createStepReader = (): StepReader => {
       tools: tools.slice(0, mostTools),
       ...(tools.length > mostTools && { moreTools: tools.length - mostTools }),
     }
-    steps.set(position, step)
-    return step
   }
   const reply = (event: ConversationEvent<'MessageAppended'>): void => {
     const { position, data } = event
@@ -119,10 +117,9 @@ export const createStepReader = (): StepReader => {
     const isPart = last !== undefined && isSameReply(last.data, data)
     if (!isPart) open.clear()
     for (const tool of tools) open.set(tool.call, tool)
-    const at = Math.min(data.origin?.context?.position ?? position - 1, position - 1)
-    const made = begin(event, at, tools)
+    const at = askedAt(event)
     const step: OpenStep = {
-      ...made,
+      ...begin(event, at, tools),
       ...(isPart && last && { isPart: true as const, ...(last.step.before && { before: last.step.before }) }),
     }
     steps.set(position, step)
@@ -134,12 +131,9 @@ export const createStepReader = (): StepReader => {
       times.set(event.position, event.metadata.time)
       if (event.type === 'Rewound') rewind(event)
       else if (event.type === 'Condensed') {
-        const at = Math.min(event.data.origin?.context?.position ?? event.position - 1, event.position - 1)
-        const { messagesHidden: messages, tokens } = event.data
-        if (event.data.origin) {
-          const step = begin(event, at, [])
-          steps.set(event.position, { ...step, condensed: { messages, tokens: tokens.after } })
-        }
+        const { origin, messagesHidden: messages, tokens } = event.data
+        const condensed = { messages, tokens: tokens.after }
+        if (origin) steps.set(event.position, { ...begin(event, askedAt(event), []), condensed })
       } else if (event.type === 'MessageAppended') {
         if (event.data.role === 'assistant' && (event.data.origin?.context || isUnproven(event))) reply(event)
         else addResults(event, messageOf(event).content)
@@ -154,6 +148,13 @@ export const createStepReader = (): StepReader => {
     stepAt: (position) => steps.get(position),
   }
 }
+
+/** Returns the position from which the request for an answer was made. */
+const askedAt = ({
+  position,
+  data: { origin },
+}: ConversationEvent<'MessageAppended' | 'Condensed'>): number =>
+  Math.min(origin?.context?.position ?? position - 1, position - 1)
 
 const textIn = (content: readonly Block[]): string =>
   content.map((block) => (isBlock(block, 'text') ? block.text.slice(0, 200) : `(${block.type})`)).join(' ')
