@@ -1,5 +1,5 @@
 import type { EventKind } from '../projections/columns.ts'
-import type { Meter } from './meter.ts'
+import type { TokenMeter } from './meter.ts'
 
 /** Properties of successive events, with one column for each property. */
 export interface Columns {
@@ -19,7 +19,7 @@ export interface Columns {
   /** Names of the tools that an event calls, by the event's index; only events with calls have an entry. */
   readonly tools: Map<number, readonly string[]>
   /** Meter before the first event (meter.ts). */
-  readonly meter: Meter
+  readonly meter: TokenMeter
 }
 
 /**
@@ -31,7 +31,7 @@ export const flags = { call: 1, failed: 2, unfinished: 4, invalid: 8, thinks: 16
 /** Number of events in a chunk, the unit in which columns are stored. */
 export const chunkLength = 512
 
-export const noColumns = (meter: Meter): Columns => ({
+export const noColumns = (meter: TokenMeter): Columns => ({
   meter,
   kinds: [],
   flags: [],
@@ -103,7 +103,7 @@ export type ToolsAt = Columns['tools']
 export const decodeTools = (tools: string): ToolsAt => new Map(JSON.parse(tools) as [number, string[]][])
 
 /** Copies stored columns to arrays, so that more events can be added. */
-export const continueColumns = (stored: StoredColumns, tools: ToolsAt, meter: Meter): Columns => {
+export const continueColumns = (stored: StoredColumns, tools: ToolsAt, meter: TokenMeter): Columns => {
   const indices = Array.from({ length: stored.count }, (_, index) => index)
   return {
     meter,

@@ -1,12 +1,12 @@
 import type { ConversationEvent } from '../events/events.ts'
 import { chunkLength, type Columns, flags, noColumns } from './columns.ts'
-import { isPartOf, type MessageTokens, type Meter, type MeteredMessage } from './meter.ts'
+import { isPartOf, type MessageTokens, type TokenMeter, type MeteredMessage } from './meter.ts'
 import { type Facts, isMessage } from './facts.ts'
 import { isFailure } from '../projections/columns.ts'
 import { isOfProgram } from '../agent/context/tokens/paid-call.ts'
 import { type RecordedTurnFact } from '../events/turn-events.ts'
 import { type CostSoFar, spend } from './cost-so-far.ts'
-import { type Activity, activityAfter, activityAfterTurn } from './status.ts'
+import { type StatusActivity, activityAfter, activityAfterTurn } from './status.ts'
 import { titleOf, titleWithin } from '../projections/titles.ts'
 import { traitOf } from './traits.ts'
 
@@ -29,7 +29,7 @@ export interface ConversationRow {
   readonly title: string
   readonly tokens: number
   /** State from which the tokens after the next event follow. */
-  readonly meter: Meter
+  readonly meter: TokenMeter
   /** Number of replies with a receipt, including inherited ones. */
   readonly calls: number
   /** Number of messages ever appended, including inherited ones. */
@@ -42,7 +42,7 @@ export interface ConversationRow {
   /** Model of the last reply; for a fork without own replies, its parent's when it was forked. Null if unknown. */
   readonly model: string | null
   readonly costs: CostSoFar
-  readonly activity: Activity
+  readonly activity: StatusActivity
   /** Time of the last event of the conversation or its turns, in milliseconds since 1970. */
   readonly worked: number
   /** Last indexed revision of the conversation's turns; -1 if there is none. */
@@ -119,7 +119,7 @@ export const take = (
   }
 }
 
-const messageFlags = (meter: Meter, message: MessageTokens | undefined): number => {
+const messageFlags = (meter: TokenMeter, message: MessageTokens | undefined): number => {
   if (!message) return 0
   const { isUnfinished, isInvalid, thinks } = message
   const has = (isSet: boolean | undefined, flag: number): number => (isSet ? flag : 0)

@@ -8,7 +8,7 @@ import { itemIn } from '../projections/effective.ts'
 // `countTokens` then measures every shown item again; an index that did that would read whole contexts.
 
 /** State from which the tokens after the next event follow. */
-export interface Meter {
+export interface TokenMeter {
   /** Estimated tokens of the recorded system prompt and tools; undefined if none are recorded. */
   readonly prompt?: number | undefined
   /** Tokens of the prompt that the context's tokens include, `beside` excepted. */
@@ -37,7 +37,14 @@ interface CountedReply {
   readonly requestId?: string | undefined
 }
 
-export const newMeter: Meter = { prompted: 0, beside: 0, countedAt: -1, since: 0, actual: 0, estimated: 0 }
+export const newMeter: TokenMeter = {
+  prompted: 0,
+  beside: 0,
+  countedAt: -1,
+  since: 0,
+  actual: 0,
+  estimated: 0,
+}
 
 /** Properties of a message that its tokens follow from. */
 export interface MessageTokens {
@@ -77,16 +84,16 @@ export const messageTokens = (event: ConversationEvent<'MessageAppended'>): Mess
 const trust = 2_000
 
 /** Returns the ratio of actual to estimated tokens that earlier messages show, from 0.5 to 2. */
-export const correctionOf = ({ actual, estimated }: Pick<Meter, 'actual' | 'estimated'>): number =>
+export const correctionOf = ({ actual, estimated }: Pick<TokenMeter, 'actual' | 'estimated'>): number =>
   Math.min(2, Math.max(0.5, (trust + actual) / (trust + estimated)))
 
 /** Returns whether a message continues the reply before it. */
-export const isPartOf = ({ reply }: Meter, { isPart, requestId }: MessageTokens): boolean =>
+export const isPartOf = ({ reply }: TokenMeter, { isPart, requestId }: MessageTokens): boolean =>
   isPart ?? (requestId !== undefined && requestId === reply?.requestId)
 
 /** Meter and tokens of the context after a message, and the message's own tokens. */
 export interface MeteredMessage {
-  readonly meter: Meter
+  readonly meter: TokenMeter
   readonly tokens: number
   readonly own: number
 }
@@ -96,7 +103,7 @@ export interface MeteredMessage {
  *
  * @param tokens tokens of the context before the message
  */
-export const meterMessage = (meter: Meter, tokens: number, message: MessageTokens): MeteredMessage => {
+export const meterMessage = (meter: TokenMeter, tokens: number, message: MessageTokens): MeteredMessage => {
   const { position, estimated: own, input, output = 0, isUnfinished, thinks, requestId } = message
   const { reply: { requestId: _, ...before } = noReply, ...rest } = meter
   const isPart = isPartOf(meter, message)
@@ -130,7 +137,7 @@ export const meterMessage = (meter: Meter, tokens: number, message: MessageToken
 }
 const noReply: CountedReply = { input: 0, output: 0 }
 
-const withGap = (meter: Meter, { output, isUnfinished }: CountedReply, tokens: number) => ({
+const withGap = (meter: TokenMeter, { output, isUnfinished }: CountedReply, tokens: number) => ({
   actual: meter.actual + (isUnfinished ? tokens : Math.max(0, tokens - output)),
   estimated: meter.estimated + meter.since,
 })
@@ -140,17 +147,17 @@ const withGap = (meter: Meter, { output, isUnfinished }: CountedReply, tokens: n
  *
  * @param beside tokens of the prompt that no event records, if none is recorded
  */
-export const withoutCount = (meter: Meter, beside: number): Meter => {
+export const withoutCount = (meter: TokenMeter, beside: number): TokenMeter => {
   const { prompt } = meter
   const prompted = prompt === undefined ? 0 : Math.round(correctionOf(meter) * prompt)
   return { ...withoutReply(meter), prompted, beside: prompt === undefined ? beside : 0, countedAt: -1 }
 }
 
 /** Returns the tokens of the prompt, recorded or not, that a context's tokens include. */
-export const promptOf = ({ prompted, beside }: Meter): number => prompted + beside
+export const promptOf = ({ prompted, beside }: TokenMeter): number => prompted + beside
 
 /** Returns the meter after an event that changes more than the end of the context. */
-export const withoutReply = (meter: Meter): Meter => ({
+export const withoutReply = (meter: TokenMeter): TokenMeter => ({
   ...meter,
   reply: undefined,
   since: 0,
@@ -158,5 +165,5 @@ export const withoutReply = (meter: Meter): Meter => ({
 })
 
 /** Returns the tokens that the API counted in the context, but no event records: the prompt of an imported conversation. */
-export const unrecordedTokens = ({ prompt, beside }: Meter): number =>
+export const unrecordedTokens = ({ prompt, beside }: TokenMeter): number =>
   prompt === undefined ? Math.max(0, beside) : 0

@@ -5,7 +5,7 @@ import type { ConversationCounts, KeptMark, ConversationTable } from './rows.ts'
 import { isMarker } from './shown-segments.ts'
 import { addKind, addMessages, addTally, noSum, type TokenSum, type SummedColumns } from './tally.ts'
 import { placeIn, type ConversationBuffer, type ConversationRow } from './conversation-row.ts'
-import { type MessageTokens, type Meter, meterMessage, newMeter } from './meter.ts'
+import { type MessageTokens, type TokenMeter, meterMessage, newMeter } from './meter.ts'
 import type { ContextPast, CountedMessage } from './weave.ts'
 
 /** Columns that the tokens of messages follow from. */
@@ -18,7 +18,7 @@ interface MessageColumns {
 
 /** Columns of a chunk, either read from the index or not written yet. */
 interface ReadColumns extends SummedColumns, MessageColumns {
-  readonly meter: () => Meter
+  readonly meter: () => TokenMeter
   readonly isCallAt: (index: number) => boolean
   readonly isFailedAt: (index: number) => boolean
 }
@@ -131,7 +131,7 @@ export const pastOf = (rows: ConversationTable, thread: ConversationBuffer): Rea
     }
   }
 
-  const meterAt = (position: number): Meter => {
+  const meterAt = (position: number): TokenMeter => {
     const row = ownerOf(position)
     if (!row) return newMeter
     const { number, index } = placeIn(row, position)

@@ -12,11 +12,11 @@ import {
   type ToolsAt,
 } from './columns.ts'
 import { decodeShown, encodeShown, type ShownSegments } from './shown-segments.ts'
-import type { Meter } from './meter.ts'
+import type { TokenMeter } from './meter.ts'
 import { addMessages, noSum, type TokenSum, type HiddenTally } from './tally.ts'
 import type { ClassifiedEvent, ConversationBuffer, ConversationRow } from './conversation-row.ts'
 import type { CostSoFar } from './cost-so-far.ts'
-import { type Activity, statusOf } from './status.ts'
+import { type StatusActivity, statusOf } from './status.ts'
 import { traitOf } from './traits.ts'
 import type { ContextMark, MarkChange } from './weave.ts'
 
@@ -32,7 +32,7 @@ export interface Chunk {
   readonly columns: StoredColumns
   readonly tools: () => ToolsAt
   /** Returns the meter before the chunk's first event. */
-  readonly meter: () => Meter
+  readonly meter: () => TokenMeter
 }
 
 /** A row of the table `marks`. */
@@ -41,7 +41,7 @@ export interface KeptMark extends ContextMark {
   /** Estimate that the marker records of the hidden content. */
   readonly before: number
   /** Returns the meter after the mark. */
-  readonly meter: () => Meter
+  readonly meter: () => TokenMeter
   readonly hides: HiddenTally | undefined
 }
 
@@ -122,7 +122,7 @@ export const rowsIn = (db: DatabaseSync): ConversationTable => {
       start: from + Number(number) * chunkLength,
       columns: decodeColumns(columns as Uint8Array),
       tools: () => decodeTools(String(tools)),
-      meter: () => JSON.parse(String(meter)) as Meter,
+      meter: () => JSON.parse(String(meter)) as TokenMeter,
     }))
 
   const writeChunks: ConversationTable['writeChunks'] = ({ row: { n }, chunks: changed }) => {
@@ -254,7 +254,7 @@ const markOf = (row: Readonly<Record<string, SQLOutputValue>> | undefined): Kept
     covers: hides && { first: Number(row['first']), last: Number(row['last']) },
     own: Number(row['own']),
     before: Number(row['before'] ?? 0),
-    meter: () => JSON.parse(String(row['meter'])) as Meter,
+    meter: () => JSON.parse(String(row['meter'])) as TokenMeter,
     since: Number(row['since']),
     hides,
   }
@@ -273,7 +273,7 @@ export const rowOf = (
     time: String(row['time']),
     title: String(row['title']),
     tokens: Number(row['tokens']),
-    meter: JSON.parse(String(row['meter'])) as Meter,
+    meter: JSON.parse(String(row['meter'])) as TokenMeter,
     calls: Number(row['calls']),
     messages: Number(row['messages']),
     errors: Number(row['errors']),
@@ -286,7 +286,7 @@ export const rowOf = (
       unsure: Number(row['unsure']),
       recent: row['recent'] === null ? undefined : (JSON.parse(String(row['recent'])) as CostSoFar['recent']),
     },
-    activity: JSON.parse(String(row['activity'])) as Activity,
+    activity: JSON.parse(String(row['activity'])) as StatusActivity,
     worked: Number(row['worked']),
     turns: Number(row['turns']),
     problem: row['problem'] === null ? null : String(row['problem']),

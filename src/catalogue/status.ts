@@ -19,7 +19,7 @@ export type StatusName = (typeof statuses)[number]
 export const workingFor = 15 * 60_000
 
 /** Facts about the end of a conversation from which its status follows. Absent fields are false or empty. */
-export interface Activity {
+export interface StatusActivity {
   /** Position of the last reply that calls tools, and the ids and tools of its calls without a result. */
   readonly reply?: number
   readonly calls?: readonly (readonly [id: string, tool: string])[]
@@ -41,7 +41,7 @@ export interface Activity {
 const mostCalls = 100
 
 /** Returns the activity after an event of the conversation. */
-export const activityAfter = (before: Activity, event: ConversationEvent): Activity => {
+export const activityAfter = (before: StatusActivity, event: ConversationEvent): StatusActivity => {
   const { position } = event
   const { final, since, isHeld, calls = [], waits = [], keep, reply } = before
   const held = isHeld && { isHeld }
@@ -73,7 +73,7 @@ export const activityAfter = (before: Activity, event: ConversationEvent): Activ
 }
 
 /** Returns the activity after an event of the conversation's turns. */
-export const activityAfterTurn = (before: Activity, { type, data }: TurnFact): Activity => {
+export const activityAfterTurn = (before: StatusActivity, { type, data }: TurnFact): StatusActivity => {
   const { isHeld: _, isDue, hasFailed: __, isParked: ___, ...rest } = before
   const due = isDue && { isDue }
   const isOld = (position = -1): boolean => data.at < position
@@ -113,7 +113,7 @@ export const activityAfterTurn = (before: Activity, { type, data }: TurnFact): A
 }
 
 /** Returns the status that follows from an activity, however long ago it was. */
-export const statusOf = ({ waits = [], isParked, hasFailed, isHeld, isDue }: Activity): StatusName => {
+export const statusOf = ({ waits = [], isParked, hasFailed, isHeld, isDue }: StatusActivity): StatusName => {
   if (waits.length > 0) return 'needs-approval'
   if (isParked) return 'parked'
   if (hasFailed) return 'failed'
@@ -121,6 +121,6 @@ export const statusOf = ({ waits = [], isParked, hasFailed, isHeld, isDue }: Act
 }
 
 /** Returns the names of the tools whose calls wait for an approval, each once. */
-export const toolsWaiting = ({ calls = [], waits = [] }: Activity): readonly string[] => [
+export const toolsWaiting = ({ calls = [], waits = [] }: StatusActivity): readonly string[] => [
   ...new Set(calls.flatMap(([id, tool]) => (waits.includes(id) ? [tool] : []))),
 ]

@@ -3,7 +3,7 @@ import type { EventKind } from '../projections/columns.ts'
 import type { Facts } from './facts.ts'
 import {
   correctionOf,
-  type Meter,
+  type TokenMeter,
   type MeteredMessage,
   promptOf,
   withoutCount,
@@ -41,7 +41,7 @@ export interface ContextPast {
   readonly isMessage: (position: number) => boolean
   /** Returns the tokens of the context right after a position, and the meter there. */
   readonly tokensAt: (position: number) => number
-  readonly meterAt: (position: number) => Meter
+  readonly meterAt: (position: number) => TokenMeter
   /** Returns the last reply with a usage in a range, if it is not far from the end of the range. */
   readonly lastReplyIn: (first: number, last: number) => CountedMessage | undefined
   readonly sumOf: (segments: readonly Segment[]) => TokenSum
@@ -127,7 +127,7 @@ const hide = (past: ContextPast, same: MarkChange, facts: Facts): MarkChange | u
 const besideIn = (
   past: ContextPast,
   shown: ShownSegments,
-  { facts, own, meter }: { readonly facts: Facts; readonly own: number; readonly meter: Meter },
+  { facts, own, meter }: { readonly facts: Facts; readonly own: number; readonly meter: TokenMeter },
 ): number => {
   const correction = correctionOf(meter)
   const { position: marker, before: hidden = 0, context = 0 } = facts

@@ -56,7 +56,7 @@ export interface RereadFile {
   readonly again: readonly number[]
 }
 
-/** What a marker hid, and what its summary lost. */
+/** Content that a marker hid, and names that its summary lost. */
 export interface MarkerStory {
   readonly conversation: string
   readonly marker: number

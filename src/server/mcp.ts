@@ -27,7 +27,7 @@ export interface McpServerOptions {
 /** Maximum number of bytes of a result: clients cut longer ones, Claude Code at 25,000 tokens. */
 const most = 60_000
 
-/** Number of markers that `hidden` describes, and of names that it lists for each. */
+/** Number of markers that `hidden` describes, the newest ones. */
 const mostMarkers = 20
 
 const conversationInput = {

@@ -46,7 +46,7 @@ const texts = [
   ['paper', 'ink'] as const,
   ['ink', 'future'] as const,
 ]
-/** What is drawn: an approval has an outline in the colour of its text. */
+/** Pairs that are drawn: an approval has an outline in the colour of its text. */
 const marks = [...meanings.map((meaning) => (meaning === 'approval' ? 'approval-t' : meaning)), 'focus']
 
 describe.each(['light', 'dark'] as const)('all can be told from its background: %s', (theme) => {

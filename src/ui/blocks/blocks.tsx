@@ -7,7 +7,7 @@ import { blobOf, Image } from './image.tsx'
 import { Input } from './input.tsx'
 import { JsonTree } from './json-tree.tsx'
 import { Text } from './text.tsx'
-import { type BlockParts, type BlockPlace, mayBeCut, textOf, type Whole, wholeOf } from './whole.ts'
+import { type BlockParts, type BlockPlace, mayBeCut, textOf, type FullBlockReader, wholeOf } from './whole.ts'
 
 export interface BlocksProps {
   readonly source: ApiSource
@@ -151,7 +151,7 @@ const Inner = ({
       {(content as readonly AnyBlock[]).map((block, index) => {
         const isCut =
           Object.values(block).some((value) => mayBeCut(value, parts)) || (whole && block.type === 'image')
-        const inner: Whole | undefined = whole && {
+        const inner: FullBlockReader | undefined = whole && {
           all: async () => ((await whole.all())[field] as readonly AnyBlock[] | undefined)?.[index] ?? block,
           at: (path) => whole.at([field, index, ...path]),
         }

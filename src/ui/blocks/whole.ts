@@ -7,7 +7,7 @@ import type { Path } from './reader-at.ts'
 import type { TextForm } from './shown.tsx'
 
 /** Functions that load the full content of a block that the server clipped. */
-export interface Whole {
+export interface FullBlockReader {
   readonly all: () => Promise<AnyBlock>
   /** Returns a function that begins to read the value at a path in the block. */
   readonly at: (path: Path) => () => ReadOn
@@ -22,7 +22,7 @@ export const wholeOf = (
   source: ApiSource,
   { conversation: id, position }: BlockPlace,
   index: number,
-): Whole => {
+): FullBlockReader => {
   const route = '/conversations/{id}/events/{position}/blocks/{index}'
   const path = apiPathOf(route, { id, position, index }, { as: 'json' })
   return {
@@ -36,7 +36,7 @@ export interface BlockParts {
   /** Full length of the clipped string, in characters. */
   readonly length?: number | undefined
   /** Full content of the block; undefined if nothing is clipped. */
-  readonly whole?: Whole | undefined
+  readonly whole?: FullBlockReader | undefined
   readonly text: TextForm
   readonly isOpen?: boolean | undefined
 }

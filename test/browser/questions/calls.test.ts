@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { sampleIds } from '../../../src/cli/sample.ts'
 import { noBrowser } from '../../support/browser.ts'
-import { type Clicks, countClicks } from '../../support/clicks.ts'
+import { type ClickCounter, countClicks } from '../../support/clicks.ts'
 import { looking } from '../../support/looking.ts'
 import { servedSample } from '../../support/served.ts'
 
@@ -10,7 +10,7 @@ import { servedSample } from '../../support/served.ts'
 const opened = async (before?: (scene: Awaited<ReturnType<typeof servedSample>>) => Promise<void>) => {
   const scene = await servedSample()
   await before?.(scene)
-  let clicks: Clicks | undefined
+  let clicks: ClickCounter | undefined
   const { page } = await looking(scene, '/', {
     before: async (given) => {
       clicks = await countClicks(given)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { NewMessage } from '../../../src/core.ts'
 import { noBrowser } from '../../support/browser.ts'
-import { type Clicks, countClicks } from '../../support/clicks.ts'
+import { type ClickCounter, countClicks } from '../../support/clicks.ts'
 import { looking, sheet } from '../../support/looking.ts'
 import { served } from '../../support/served.ts'
 
@@ -35,7 +35,7 @@ const opened = async () => {
     summary: 'The parser was changed; a test fails.',
   })
   await chat.append([user('Go on.'), assistant('I look at QX-7781.'), user('Well?'), assistant('Done.')])
-  let clicks: Clicks | undefined
+  let clicks: ClickCounter | undefined
   const looked = await looking(scene, '/', {
     before: async (page) => {
       clicks = await countClicks(page)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { sampleIds } from '../../../src/cli/sample.ts'
 import { noBrowser } from '../../support/browser.ts'
-import { countClicks, type Clicks } from '../../support/clicks.ts'
+import { countClicks, type ClickCounter } from '../../support/clicks.ts'
 import { looking } from '../../support/looking.ts'
 import { served, servedSample } from '../../support/served.ts'
 
@@ -9,7 +9,7 @@ const [id] = sampleIds
 
 describe.skipIf(noBrowser !== '')(`questions that the list answers${noBrowser}`, () => {
   test('what waits for me? In one click', async () => {
-    let clicks: Clicks | undefined
+    let clicks: ClickCounter | undefined
     const scene = await servedSample()
     await scene.store.conversation('idle').append({ role: 'user', content: 'Nobody waits here.' })
     const { page } = await looking(scene, '/', {
@@ -29,7 +29,7 @@ describe.skipIf(noBrowser !== '')(`questions that the list answers${noBrowser}`,
   })
 
   test('which conversation mentions it, and was it in context then? In two clicks', async () => {
-    let clicks: Clicks | undefined
+    let clicks: ClickCounter | undefined
     const scene = await served()
     const chat = scene.store.conversation('talk')
     await chat.append([

@@ -14,7 +14,6 @@ import type { StandardSchema } from '../../tools/standard-schema.ts'
 
 /** The methods of a conversation that the history tools use. */
 export interface HistorySource {
-  readonly id: string
   readonly position: () => Promise<number>
   readonly events: (options: {
     readonly from: number
@@ -30,7 +29,7 @@ export interface HistorySource {
 
 export interface HistoryToolsOptions {
   /**
-   * Whether the model may show itself again what a summary or a truncation hides: `'approve'` (the default) only if somebody approves
+   * Permission of the model to show itself hidden messages again: `'approve'` (the default) only if somebody approves
    * the call, `true` without approval, `false` not at all.
    */
   readonly restore?: 'approve' | boolean | undefined
