@@ -1,3 +1,5 @@
+import { diffArrays } from 'diff'
+
 // Edits of files, as tools are asked to make them and as programs print them.
 
 /** Line of a file before and after an edit: `same`, `removed`, `added`, or a heading such as the name of a file. */
@@ -129,31 +131,11 @@ export const editLines = ({ before, after }: FileEdit): readonly EditLine[] => {
 
 const linesOf = (text: string): readonly string[] => (text === '' ? [] : text.replace(/\n$/, '').split('\n'))
 
-/** Finds a longest common subsequence, and lists removed lines before added ones. */
+/** Lists the lines of two texts: common ones once, removed ones before added ones. */
 const compared = (old: readonly string[], next: readonly string[]): readonly EditLine[] => {
-  const removed = (text: string): EditLine => ({ kind: 'removed', text })
-  const added = (text: string): EditLine => ({ kind: 'added', text })
-  if (old.length * next.length > mostPairs) return [...old.map(removed), ...next.map(added)]
-  const width = next.length + 1
-  const common = new Uint32Array((old.length + 1) * width)
-  for (let i = old.length - 1; i >= 0; i--)
-    for (let j = next.length - 1; j >= 0; j--)
-      common[i * width + j] =
-        old[i] === next[j]
-          ? 1 + (common[(i + 1) * width + j + 1] ?? 0)
-          : Math.max(common[(i + 1) * width + j] ?? 0, common[i * width + j + 1] ?? 0)
-  const lines: EditLine[] = []
-  for (let [i, j] = [0, 0]; i < old.length || j < next.length;) {
-    if (i < old.length && j < next.length && old[i] === next[j]) {
-      lines.push({ kind: 'same', text: old[i] ?? '' })
-      i++
-      j++
-    } else if (
-      i < old.length &&
-      (j === next.length || (common[(i + 1) * width + j] ?? 0) >= (common[i * width + j + 1] ?? 0))
-    )
-      lines.push(removed(old[i++] ?? ''))
-    else lines.push(added(next[j++] ?? ''))
-  }
-  return lines
+  const listed = (kind: EditLine['kind'], lines: readonly string[]) => lines.map((text) => ({ kind, text }))
+  if (old.length * next.length > mostPairs) return [...listed('removed', old), ...listed('added', next)]
+  return diffArrays([...old], [...next]).flatMap(({ value, added, removed }) =>
+    listed(added ? 'added' : removed ? 'removed' : 'same', value),
+  )
 }
