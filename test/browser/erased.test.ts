@@ -23,7 +23,7 @@ describe.skipIf(noBrowser)('erased content', () => {
       .getByText(/^erased \d{4}-/)
       .first()
       .waitFor()
-    expect(await page.getByText('4711').count()).toBe(0)
+    await expect.poll(() => page.getByText('4711').count()).toBe(0)
     const inspector = page.locator('.inspector')
     await page.goto(`${page.url().split('?')[0]}?at=2`)
     await inspector.getByText('request 17').waitFor()

@@ -144,7 +144,7 @@ describe.skipIf(noBrowser !== '')(`an exported page${noBrowser}`, () => {
     await store.conversation('hostile').append(hostile)
     const html = await exported(store, 'hostile')
     const page = await opened(html, `#/c/hostile?text=${text}`)
-    await page.getByText('alert(18)').first().waitFor()
+    await page.locator(`[role=listitem][aria-label^="${hostile.length - 1},"]`).waitFor()
     for (const position of text === 'rendered' ? markedUp : []) {
       await page.evaluate(`location.hash = '#/c/hostile?text=rendered&at=${position}&sel=${position}'`)
       const row = page.locator(`[role=listitem][aria-current][aria-label^="${position},"]`)

@@ -45,7 +45,7 @@ describe.skipIf(noBrowser !== '')(`users have asked that${noBrowser}`, () => {
     const { page, shows } = await looking(await servedSample(), `/c/${id}?at=35&sel=30`)
     await shows(35)
     await page.getByRole('button', { name: /^16 messages hidden/ }).waitFor()
-    await page.getByText('3.6k → 79 tokens').first().waitFor()
+    await page.getByText('5.1k → 1.5k tokens').first().waitFor()
   })
 
   test('nothing that is for the eye enters the request (Arsucar/RikkaRs#24)', async () => {
