@@ -9,6 +9,7 @@ export default defineConfig({
     core: 'src/core.ts',
     audit: 'src/audit.ts',
     'investigate/index': 'src/investigate/index.ts',
+    'frameworks/openai-agents': 'src/frameworks/openai-agents.ts',
     'testing/index': 'src/testing/index.ts',
     'cli/main': 'src/cli/main.ts',
     // Beside the chunk of what starts it.

@@ -17,6 +17,7 @@ const entries = {
   'palimpsest/core': 'src/core.ts',
   'palimpsest/fp': 'src/fp.ts',
   'palimpsest/investigate': 'src/investigate/index.ts',
+  'palimpsest/openai-agents': 'src/frameworks/openai-agents.ts',
   'palimpsest/testing': 'src/testing/index.ts',
 }
 

@@ -11,6 +11,7 @@ const exports = {
   './client': entry('server/client/index'),
   './fp': entry('fp'),
   './investigate': entry('investigate/index'),
+  './openai-agents': entry('frameworks/openai-agents'),
   './testing': entry('testing/index'),
 }
 const others = [
@@ -28,6 +29,10 @@ const others = [
 export const installPackage = async (folder: string): Promise<void> => {
   const modules = join(folder, 'node_modules')
   await mkdir(join(modules, 'palimpsest'), { recursive: true })
+  // What `@openai/agents` has beside the core is the client of the real API.
+  await mkdir(join(modules, '@openai'))
+  for (const name of ['agents', 'agents-core'])
+    await symlink(join(root, 'node_modules/@openai/agents-core'), join(modules, '@openai', name))
   for (const name of others) await symlink(join(root, 'node_modules', name), join(modules, name))
   await symlink(await builtDeclarations(), join(modules, 'palimpsest/types'))
   await symlink(join(await builtPackage(), 'dist'), join(modules, 'palimpsest/dist'))

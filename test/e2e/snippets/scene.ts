@@ -1,6 +1,7 @@
 // What an example of the docs may name without declaring it, and the files that it may read. Every example runs in a process and a
 // directory of its own; its models are asked at the stand-in.
 import { writeFile } from 'node:fs/promises'
+import { setDefaultModelProvider, setTracingDisabled, Usage } from '@openai/agents-core'
 import { type Model, openStore } from 'palimpsest'
 
 export { readFile } from 'node:fs/promises'
@@ -27,6 +28,27 @@ export const client: Model = {
   }),
   countTokens: async () => ({ _tag: 'Right', right: 100 }),
 }
+
+// Agents of the OpenAI Agents SDK say the same.
+setTracingDisabled(true)
+setDefaultModelProvider({
+  getModel: () => ({
+    getResponse: async () => ({
+      usage: new Usage(),
+      output: [
+        {
+          type: 'message',
+          role: 'assistant',
+          status: 'completed',
+          content: [{ type: 'output_text', text: 'It is not closed.' }],
+        },
+      ],
+    }),
+    getStreamedResponse: () => {
+      throw new Error('no example asks for it')
+    },
+  }),
+})
 
 export { fileAnchor, keyFile, newKeyFile } from 'palimpsest/audit'
 
