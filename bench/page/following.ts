@@ -7,11 +7,13 @@ import { shareOf, type Watched, watched } from './watched.ts'
 
 const MB = (bytes: number): string => `${count(bytes / 1e6)} MB`
 
-/** A page that follows the end of a conversation. */
-const following = async (chrome: Browser, url: string): Promise<Watched> => {
+/** A page at the end of a conversation, which it follows. */
+export const following = async (chrome: Browser, url: string): Promise<Watched> => {
   const view = await watched(chrome)
   await view.page.goto(url)
-  await view.page.getByRole('button', { name: '● live' }).waitFor()
+  await view.page.getByRole('button', { name: 'live' }).waitFor()
+  // The page opens at the newest marker.
+  await view.page.keyboard.press('G')
   return view
 }
 

@@ -7,9 +7,8 @@ import { builtPage } from '../../test/support/bundle.ts'
 import { eventStoreDb } from '../../test/support/eventstoredb/server.ts'
 import { longLog, rareWords } from '../long-log.ts'
 import { firstView } from '../page/first-view.ts'
-import { drawn, tailed } from '../page/following.ts'
+import { drawn, following, tailed } from '../page/following.ts'
 import { type Looked, moved } from '../page/moving.ts'
-import { watched } from '../page/watched.ts'
 import { atMost, count, type Figure, type PartResult } from '../report.ts'
 import { serving } from '../serving.ts'
 
@@ -32,9 +31,7 @@ const looked = async (
   isQuick: boolean,
 ): Promise<readonly Figure[]> => {
   const first = await firstView(chrome, url, isQuick ? 1 : 5)
-  const view = await watched(chrome)
-  await view.page.goto(url)
-  await view.page.getByRole('button', { name: '● live' }).waitFor()
+  const view = await following(chrome, url)
   const moves = await moved(view, of, isQuick ? 4 : 15)
   const memory = await view.memory()
   await view.close()

@@ -159,6 +159,8 @@ const opened = (place: string, number: number): CatalogueFile | undefined => {
   try {
     // Lost transactions are indexed again, but a power failure must not leave a partial transaction.
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0')
+    // Once its pages are in the file, the WAL shrinks; its size would otherwise have every transaction move it again (page-sums.ts).
+    db.exec('PRAGMA journal_size_limit = 0')
     db.exec('BEGIN IMMEDIATE')
     const version = db.prepare('PRAGMA user_version').get()?.['user_version']
     const isEmpty = db.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.['n'] === 0

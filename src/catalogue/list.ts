@@ -287,19 +287,22 @@ const statusCondition = (wanted: readonly StatusName[]): Condition => [
 
 const filterCounts = (db: DatabaseSync): ListCounts => {
   const sums = traitNames.map((name) => `total(has & ${traits[name]} > 0) AS "${name}"`)
+  // In the order of the index, which groups without sorting: half the time of a count by the status that each has now.
   const rows = db
     .prepare(
-      `SELECT ${statusThen} AS status, count(*) AS "all", total(errors > 0) AS errors, ${sums.join(', ')}
-       FROM threads INDEXED BY threads_by_status GROUP BY 1`,
+      `SELECT status, count(*) AS "all", total(errors > 0) AS errors, ${sums.join(', ')}
+       FROM threads INDEXED BY threads_by_status GROUP BY status`,
     )
-    .all(Date.now() - workingFor)
+    .all()
+  const late = countWhere(db, [["status = 'working' AND worked < ?", Date.now() - workingFor]])
   const sumOf = (name: string): number => rows.reduce((sum, row) => sum + Number(row[name]), 0)
-  const countIn = (status: StatusName): number =>
+  const rowsWith = (status: StatusName): number =>
     Number(rows.find((row) => row['status'] === status)?.['all'] ?? 0)
+  const ended: Readonly<Partial<Record<StatusName, number>>> = { working: -late, idle: late }
   return {
     all: sumOf('all'),
     errors: sumOf('errors'),
-    status: recordOf(statuses, countIn),
+    status: recordOf(statuses, (status) => rowsWith(status) + (ended[status] ?? 0)),
     has: recordOf(traitNames, sumOf),
   }
 }
@@ -319,8 +322,10 @@ const selected = (db: DatabaseSync, what: string, conditions: readonly Condition
     .all(...conditions.flatMap(([, ...given]) => given))
 }
 
-const countOf = (db: DatabaseSync, filter: ConversationFilter): number =>
-  Number(selected(db, 'count(*) AS count', conditionsOf(filter))[0]?.['count'])
+const countOf = (db: DatabaseSync, filter: ConversationFilter): number => countWhere(db, conditionsOf(filter))
+
+const countWhere = (db: DatabaseSync, conditions: readonly Condition[]): number =>
+  Number(selected(db, 'count(*) AS count', conditions)[0]?.['count'])
 
 /** Returns the numbers of the first and last recorded moves. */
 const movesIn = (db: DatabaseSync): { readonly first: number; readonly last: number } => {

@@ -53,6 +53,16 @@ const counting = (store: EventStore) => {
   return { store: counted, events: () => events }
 }
 
+/** Returns a function that returns texts of random letters, the same for the same seed. */
+const lettersFrom = (seed: number): ((length: number) => string) => {
+  let state = seed
+  const letter = (): string => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return String.fromCharCode(97 + Math.floor((state / 2 ** 32) * 26))
+  }
+  return (length) => Array.from({ length }, letter).join('')
+}
+
 const talk: readonly Event[] = [
   user('Why does the parser fail?'),
   assistant('Line 80.'),
@@ -147,6 +157,23 @@ describe('the file of a catalogue', () => {
     await first.close()
     const { outline } = (await saidOf(cataloguing(other, placeIn(folder)), 'a')) as { outline: object }
     expect(outline).toMatchObject({ kinds: 'au', last: 1, indexed: 1 })
+  })
+
+  test('updates its checksums once in a while, not in each transaction', async () => {
+    const place = placeIn(temporaryFolder())
+    const store = memoryStore()
+    const [catalogue, texts] = [cataloguing(store, place), lettersFrom(1)]
+    const events = Array.from({ length: 40 }, () => user(texts(40_000)))
+    await write(store, 'long', events)
+    right(await catalogue.find()())
+    const timeOfSums = (): bigint => statSync(`${place}.1-sums`, { bigint: true }).mtimeNs
+    const times = new Set([timeOfSums()])
+    for (let n = 0; n < 20; n++) {
+      await write(store, `short-${n}`, [user('Why?')])
+      right(await catalogue.find()())
+      times.add(timeOfSums())
+    }
+    expect(times.size).toBeLessThan(4)
   })
 
   test('is in memory where nothing can be written', async () => {
