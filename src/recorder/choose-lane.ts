@@ -1,0 +1,107 @@
+import type { Lane } from './lane.ts'
+import { planOf, type RecordPlan } from './plan.ts'
+import type { ReadRequest } from './read-request.ts'
+import { signatureOf } from './read-request.ts'
+import { textsIn } from './message-keys.ts'
+import type { ClientProfile } from './clients.ts'
+
+/** A lane that a request may continue, and how. */
+export interface LaneChoice {
+  readonly lane: Lane
+  readonly plan: RecordPlan
+}
+
+/** What the recorder knows besides the lanes. */
+export interface ChoiceContext {
+  /** True if the program names its session, so that the lanes are those of this session. */
+  readonly isNamed: boolean
+  /** Summaries that recent requests have returned. */
+  readonly summaries: readonly string[]
+  readonly profile: ClientProfile | undefined
+}
+
+/** Chooses the lane that a request continues; undefined if it begins a new conversation. */
+export const chooseLane = (
+  lanes: readonly Lane[],
+  request: ReadRequest,
+  context: ChoiceContext,
+): LaneChoice | undefined => {
+  const keys = request.messages.map(({ key }) => key)
+  const reply = request.messages.findIndex(({ message }) => message.role === 'assistant')
+  const calls = new Set(request.messages.flatMap(({ anchor, hasCalls }) => (hasCalls ? [anchor] : [])))
+  const scored = lanes.flatMap((lane) => {
+    const items = lane.items()
+    const depth = lane.depth(keys)
+    const shared = items
+      .flatMap(({ messages }) => messages)
+      .filter(({ hasCalls, anchor }) => hasCalls && calls.has(anchor)).length
+    const isSame = signatureOf(lane.configuration()) === request.signature
+    const evidence = summaryIn(lane, request, context)
+    const sharesReply = reply >= 0 && depth > reply
+    const isRepeat =
+      depth === keys.length && items.reduce((sum, { messages }) => sum + messages.length, 0) === depth
+    const isKin = sharesReply || isRepeat || shared > 0 || (isSame && (context.isNamed || evidence(0)))
+    if (!isKin) return []
+    return [{ lane, depth, shared, isSame, evidence }]
+  })
+  const [best] = scored.toSorted(
+    (a, b) => Number(b.isSame) - Number(a.isSame) || b.depth - a.depth || b.shared - a.shared,
+  )
+  if (!best) return undefined
+  return { lane: best.lane, plan: planFor(best.lane, request, context) }
+}
+
+/** Plans how a lane leads to a request. */
+export const planFor = (lane: Lane, request: ReadRequest, context: ChoiceContext): RecordPlan =>
+  planOf(
+    {
+      items: lane.items(),
+      itemsAt: lane.itemsAt,
+      known: lane.deepest(request.messages.map(({ key }) => key)),
+      isSummary: summaryIn(lane, request, context),
+    },
+    request.messages,
+  )
+
+/** Number of messages in which a summary is looked for. */
+const mostLooked = 3
+/** Length from which a line is likely to be the only one of its kind, and the share of such lines of a reply that a summary has. */
+const longLine = 30
+const enoughLines = 0.6
+
+/** Returns a function that reports whether the messages from an index on begin with a summary of what was said. */
+const summaryIn =
+  (lane: Lane, { messages }: ReadRequest, { summaries, profile }: ChoiceContext) =>
+  (from: number): boolean => {
+    const text = messages
+      .slice(from, from + mostLooked)
+      .flatMap(({ message }) => (message.role === 'assistant' ? [] : message.content.flatMap(textsIn)))
+      .join('\n')
+    if (text === '') return false
+    if (profile?.summary?.test(text)) return true
+    return [...lane.replies(), ...summaries].some((reply) => isQuoted(reply, text))
+  }
+
+const isQuoted = (reply: string, text: string): boolean => {
+  const inner = /<summary>([\s\S]*?)<\/summary>/.exec(reply)?.[1] ?? reply
+  const lines = inner.split('\n').map((line) => line.trim())
+  const long = lines.filter((line) => line.length >= longLine)
+  if (long.length > 0) return long.filter((line) => text.includes(line)).length >= long.length * enoughLines
+  const whole = inner.trim()
+  return whole.length > 8 && text.includes(whole)
+}
+
+/** Reports whether a request asks for a summary of its messages. */
+export const asksSummary = (
+  request: ReadRequest,
+  headers: Readonly<Record<string, string>>,
+  profile: ClientProfile | undefined,
+): boolean => {
+  if (/"request_kind":\s*"compaction"/.test(headers['x-codex-turn-metadata'] ?? '')) return true
+  if (!profile?.asksSummary) return false
+  const last = request.messages.at(-1)
+  const texts = last && last.message.role !== 'assistant' ? last.message.content.flatMap(textsIn) : []
+  const { system = '' } = request.configuration
+  const head = typeof system === 'string' ? system : system.flatMap(textsIn).join('\n')
+  return [...texts, head.slice(0, 300)].some((text) => profile.asksSummary?.test(text))
+}
