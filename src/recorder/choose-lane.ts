@@ -11,12 +11,10 @@ export interface LaneChoice {
   readonly plan: RecordPlan
 }
 
-/** What the recorder knows besides the lanes. */
+/** What the recorder knows of a request besides the lanes. */
 export interface ChoiceContext {
   /** True if the program names its session, so that the lanes are those of this session. */
   readonly isNamed: boolean
-  /** Summaries that recent requests have returned. */
-  readonly summaries: readonly string[]
   readonly profile: ClientProfile | undefined
 }
 
@@ -28,21 +26,21 @@ export const chooseLane = (
 ): LaneChoice | undefined => {
   const keys = request.messages.map(({ key }) => key)
   const reply = request.messages.findIndex(({ message }) => message.role === 'assistant')
-  const calls = new Set(request.messages.flatMap(({ anchor, hasCalls }) => (hasCalls ? [anchor] : [])))
+  const own = new Set(request.messages.flatMap(({ anchor, isOwn }) => (isOwn ? [anchor] : [])))
   const scored = lanes.flatMap((lane) => {
     const items = lane.items()
     const depth = lane.depth(keys)
     const shared = items
       .flatMap(({ messages }) => messages)
-      .filter(({ hasCalls, anchor }) => hasCalls && calls.has(anchor)).length
+      .filter(({ isOwn, anchor }) => isOwn && own.has(anchor)).length
     const isSame = signatureOf(lane.configuration()) === request.signature
-    const evidence = summaryIn(lane, request, context)
+    const quotes = (): boolean => isQuotedAfter(lane, request, 0)
     const sharesReply = reply >= 0 && depth > reply
     const isRepeat =
       depth === keys.length && items.reduce((sum, { messages }) => sum + messages.length, 0) === depth
-    const isKin = sharesReply || isRepeat || shared > 0 || (isSame && (context.isNamed || evidence(0)))
+    const isKin = sharesReply || isRepeat || shared > 0 || (isSame && (context.isNamed || quotes()))
     if (!isKin) return []
-    return [{ lane, depth, shared, isSame, evidence }]
+    return [{ lane, depth, shared, isSame }]
   })
   const [best] = scored.toSorted(
     (a, b) => Number(b.isSame) - Number(a.isSame) || b.depth - a.depth || b.shared - a.shared,
@@ -71,16 +69,21 @@ const enoughLines = 0.6
 
 /** Returns a function that reports whether the messages from an index on begin with a summary of what was said. */
 const summaryIn =
-  (lane: Lane, { messages }: ReadRequest, { summaries, profile }: ChoiceContext) =>
-  (from: number): boolean => {
-    const text = messages
-      .slice(from, from + mostLooked)
-      .flatMap(({ message }) => (message.role === 'assistant' ? [] : message.content.flatMap(textsIn)))
-      .join('\n')
-    if (text === '') return false
-    if (profile?.summary?.test(text)) return true
-    return [...lane.replies(), ...summaries].some((reply) => isQuoted(reply, text))
-  }
+  (lane: Lane, request: ReadRequest, { profile }: ChoiceContext) =>
+  (from: number): boolean =>
+    profile?.summary?.test(textAfter(request, from)) === true || isQuotedAfter(lane, request, from)
+
+const textAfter = ({ messages }: ReadRequest, from: number): string =>
+  messages
+    .slice(from, from + mostLooked)
+    .flatMap(({ message }) => (message.role === 'assistant' ? [] : message.content.flatMap(textsIn)))
+    .join('\n')
+
+/** Reports whether the messages from an index on quote a reply of a conversation, or a summary of it. */
+export const isQuotedAfter = (lane: Lane, request: ReadRequest, from: number): boolean => {
+  const text = textAfter(request, from)
+  return text !== '' && lane.replies().some((reply) => isQuoted(reply, text))
+}
 
 const isQuoted = (reply: string, text: string): boolean => {
   const inner = /<summary>([\s\S]*?)<\/summary>/.exec(reply)?.[1] ?? reply

@@ -14,8 +14,8 @@ export interface MessageKeys {
   readonly anchor: string
   /** True if no other message is likely to have this anchor, so that it shows that the message was kept. */
   readonly isDistinct: boolean
-  /** True if the message has tool calls or results, whose ids occur in one conversation only. */
-  readonly hasCalls: boolean
+  /** True if the message occurs in one conversation only: it is a reply, or has tool calls or results. */
+  readonly isOwn: boolean
 }
 
 const reminders = /<system-reminder>[\s\S]*?<\/system-reminder>/g
@@ -33,7 +33,7 @@ export const keysOf = ({ role, content, fields = {} }: WholeMessage): MessageKey
     key,
     anchor: what === '' ? key : digest(`${role} ${what}`),
     isDistinct: hasCalls || (role !== 'system' && text.length > shortest),
-    hasCalls,
+    isOwn: hasCalls || (role === 'assistant' && text.length > shortest),
   }
 }
 

@@ -23,7 +23,14 @@ import type { ForkError, ReadError, WriteError } from '../store/errors.ts'
 import { createLruCache } from '../store/lru.ts'
 import type { LayeredStore } from '../store/whole/layered-store.ts'
 import { writeAll } from '../transfer/write-whole.ts'
-import { asksSummary, type ChoiceContext, chooseLane, type LaneChoice, planFor } from './choose-lane.ts'
+import {
+  asksSummary,
+  type ChoiceContext,
+  chooseLane,
+  type LaneChoice,
+  isQuotedAfter,
+  planFor,
+} from './choose-lane.ts'
 import { type ClientProfile, clientOf, type SessionName, sessionOf } from './clients.ts'
 import { type ModelExchange, withoutOtherHeaders } from './exchange.ts'
 import { createLane, type Lane } from './lane.ts'
@@ -65,10 +72,9 @@ export interface RecorderMeans {
 /** Maximum number of conversations that the recorder remembers. Others are read again from the log. */
 const maxLanes = 64
 /** Maximum number of conversations without a session among which a request looks for its own. */
-const maxAnonymous = 16
+const maxAnonymous = 32
 /** Number of events that are read at once. */
 const pageLength = 500
-const mostSummaries = 8
 const mostTries = 5
 
 /** What the recorder remembers of a conversation. */
@@ -99,7 +105,6 @@ export const createRecorder = ({ events, conversation }: RecorderMeans): CallRec
   const known = createLruCache<KnownLane>(maxLanes)
   /** Ids of the conversations of each session, and of the newest conversations without one, by the beginning of their ids. */
   const families = createLruCache<readonly string[]>(maxLanes)
-  let summaries: readonly string[] = []
   let count = 0
 
   /** Folds what was written to a conversation since it was last looked at. */
@@ -166,9 +171,7 @@ export const createRecorder = ({ events, conversation }: RecorderMeans): CallRec
   }
 
   /** Finds or begins the conversation of a call. */
-  async function* locate(
-    call: OpenCall,
-  ): Fallible<RecordError, { id: string; label?: RecordedCall['label'] }> {
+  async function* locate(call: OpenCall): Fallible<RecordError, Located> {
     const { request, headers, profile, exchange } = call
     const session = sessionOf(headers, request.body)
     const isNamed = session !== undefined
@@ -176,23 +179,28 @@ export const createRecorder = ({ events, conversation }: RecorderMeans): CallRec
     const ids = yield* familyOf(base, isNamed)
     const lanes: Lane[] = []
     for (const id of ids) lanes.push((yield* current(id)).known.lane)
-    const context: ChoiceContext = { isNamed, summaries, profile }
+    const context: ChoiceContext = { isNamed, profile }
+    const keys = request.messages.map(({ key }) => key)
     const chosen = chooseLane(lanes, request, context)
+    const at = chosen?.lane.deepest(keys).position ?? START
+    if (asksSummary(request, headers, profile)) {
+      if (chosen && at >= 0) {
+        const id = yield* freeId(`${chosen.lane.id}:summary`)
+        yield* forkAt(chosen.lane, id, at)
+        return { id, label: 'summary', of: [chosen.lane] }
+      }
+      // Some programs ask in other words, with the conversation as a text.
+      const id = yield* freeId(`${isNamed ? base : newId(base)}:summary`)
+      return { id, label: 'summary', of: lanes.filter((lane) => isQuotedAfter(lane, request, 0)) }
+    }
     if (!chosen) {
       const id = isNamed ? (ids.length === 0 ? base : `${base}:side-${ids.length}`) : newId(base)
       const from = isNamed && ids.length === 0 ? forkedFrom(remembered(), request) : undefined
-      const at = from?.deepest(request.messages.map(({ key }) => key)).position ?? START
-      if (from) yield* forkAt(from, id, at)
+      if (from) yield* forkAt(from, id, from.deepest(keys).position)
       addTo(base, ids, id, isNamed)
       return { id, label: from ? 'fork' : 'begin' }
     }
     const { lane, plan } = chosen
-    const at = lane.deepest(request.messages.map(({ key }) => key)).position
-    if (lane.items().length > 0 && at >= 0 && asksSummary(request, headers, profile)) {
-      const id = yield* freeId(`${lane.id}:summary`)
-      yield* forkAt(lane, id, at)
-      return { id, label: 'summary' }
-    }
     // The program has made this call while another one was open, and this one does not continue that one.
     const { ended } = known.get(lane.id) ?? {}
     if (plan.rewindTo !== undefined && at >= 0 && ended && exchange.begun < ended) {
@@ -201,12 +209,13 @@ export const createRecorder = ({ events, conversation }: RecorderMeans): CallRec
       addTo(base, ids, id, isNamed)
       return { id, label: 'fork' }
     }
+    if (!isNamed) families.set(base, [lane.id, ...ids.filter((id) => id !== lane.id)])
     return { id: lane.id }
   }
 
   const ownLanes = new Map<string, true>()
   const remembered = (): readonly Lane[] =>
-    [...ownLanes.keys()].flatMap((id) => (id.includes(':summary-') ? [] : (known.get(id)?.lane ?? [])))
+    [...ownLanes.keys()].flatMap((id) => (id.includes(':summary') ? [] : (known.get(id)?.lane ?? [])))
 
   const newId = (base: string): string => `${base}-${Date.now().toString(36)}${(count++).toString(36)}`
 
@@ -248,7 +257,7 @@ export const createRecorder = ({ events, conversation }: RecorderMeans): CallRec
     const { request, reply, exchange, profile } = call
     const { known: lane, end } = yield* current(id)
     const isNew = lastPosition(end) < 0
-    const plan = planFor(lane.lane, request, { isNamed: true, summaries, profile })
+    const plan = planFor(lane.lane, request, { isNamed: true, profile })
     const actor = { kind: 'recorder', ...agentOf(call.headers) }
     const envelope = completeEnvelope({ now: exchange.begun }, actor)
     let used = plan
@@ -287,14 +296,22 @@ export const createRecorder = ({ events, conversation }: RecorderMeans): CallRec
     const replyHeaders = withoutOtherHeaders(Object.entries(exchange.reply.headers))
     const reply = readReply(request.api, { ...exchange.reply, headers: replyHeaders })
     const call: OpenCall = { request, reply, exchange, headers, profile: clientOf(headers) }
-    const { id, label } = yield* locate(call)
+    const { id, label, of = [] } = yield* locate(call)
     const done = yield* despiteConflicts(() => write(id, call), mostTries)
-    if (reply && (label === 'summary' || asksSummary(request, headers, call.profile)))
-      summaries = [...summaries, textOfReply(reply)].slice(-mostSummaries)
+    // The next request of the summarized conversation has this text in place of its history.
+    if (reply) for (const lane of of) lane.addReply(textOfReply(reply))
     return label ? { ...done, label } : done
   }
 
   return { record }
+}
+
+/** The conversation of a call. */
+interface Located {
+  readonly id: string
+  readonly label?: RecordedCall['label']
+  /** The conversations that the call may ask a summary of. */
+  readonly of?: readonly Lane[]
 }
 
 interface Attempt {
