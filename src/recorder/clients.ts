@@ -5,25 +5,16 @@ export interface ClientProfile {
   readonly name: string
   /** Beginning of its `User-Agent`, in lower case. */
   readonly agent: string
-  /** The command that starts it. */
-  readonly command: string
-  /** Environment variables that name the URL of the API, with what comes after the recorder's own URL. */
-  readonly env: Readonly<Record<string, string>>
   /** Texts of a request for a summary of the conversation: in the last message, or at the beginning of the system prompt. */
   readonly asksSummary?: RegExp
   /** Texts at the beginning of a message in which a summary stands for what came before. */
   readonly summary?: RegExp
 }
 
-const anthropic = { ANTHROPIC_BASE_URL: '' } as const
-const openai = { OPENAI_BASE_URL: '/v1' } as const
-
 export const clientProfiles: readonly ClientProfile[] = [
   {
     name: 'claude-code',
     agent: 'claude-cli/',
-    command: 'claude',
-    env: anthropic,
     asksSummary:
       /^CRITICAL: Respond with TEXT ONLY|^Your task is to create a detailed summary of the conversation/m,
     summary: /^This session is being continued from a previous conversation/m,
@@ -31,24 +22,18 @@ export const clientProfiles: readonly ClientProfile[] = [
   {
     name: 'codex',
     agent: 'codex',
-    command: 'codex',
-    env: openai,
     asksSummary: /CONTEXT CHECKPOINT COMPACTION/,
     summary: /^Another language model started to solve this problem/m,
   },
   {
     name: 'pi',
     agent: 'pi/',
-    command: 'pi',
-    env: { ...anthropic, ...openai },
     asksSummary: /context summarization (?:assistant|agent)/,
     summary: /^The conversation history before this point was compacted into/m,
   },
   {
     name: 'opencode',
     agent: 'opencode/',
-    command: 'opencode',
-    env: { ...anthropic, ...openai },
     asksSummary: /^(?:Provide a detailed prompt for continuing|Create a detailed summary of) /m,
   },
 ]

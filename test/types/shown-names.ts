@@ -17,6 +17,7 @@ const entries = {
   'palimpsest/core': 'src/core.ts',
   'palimpsest/fp': 'src/fp.ts',
   'palimpsest/investigate': 'src/investigate/index.ts',
+  'palimpsest/recorder': 'src/recorder.ts',
   'palimpsest/testing': 'src/testing/index.ts',
 }
 

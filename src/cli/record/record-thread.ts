@@ -1,0 +1,38 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { openStore } from '../../index.ts'
+import { createRecordQueue } from '../../recorder/record-queue.ts'
+import { failureOf } from '../errors.ts'
+import { loadPlugIns } from '../plug-ins.ts'
+import type { RecordTask, ToRecorder, FromRecorder } from './recorder-thread.ts'
+
+// The thread that records what the proxy passes on, so that the proxy never waits for a store.
+
+if (!parentPort) throw new Error('this module runs in a thread of its own')
+const port = parentPort
+const { url, index, modules } = workerData as RecordTask
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+const send = (message: FromRecorder): void => port.postMessage(message)
+
+const recordAll = async (): Promise<void> => {
+  await loadPlugIns(modules)
+  const store = await openStore(url, { index })
+  const queue = createRecordQueue(store, {
+    onGap: (gap) => send({ type: 'gap', gap }),
+    onRecorded: (call) => send({ type: 'recorded', call }),
+  })
+  send({ type: 'open' })
+  port.on('message', (message: ToRecorder) => {
+    if (message.type === 'call') {
+      queue.add(message.exchange)
+      void queue.settled().then(() => send({ type: 'done', bytes: message.bytes }))
+    } else if (message.type === 'missed') queue.miss(message.reason)
+    else
+      void queue.settled().then(async () => {
+        await store.close()
+        send({ type: 'ended' })
+        port.close()
+      })
+  })
+}
+
+recordAll().catch((error: unknown) => send({ type: 'failed', message: failureOf(error).message }))
