@@ -16,9 +16,10 @@ export const readReply = (
   api: RecordedApi,
   { status, headers, body, isWhole }: ExchangeReply,
 ): ReadReply | undefined => {
-  if (status !== 200 || !isWhole) return undefined
-  const text = textIn(body, headers['content-encoding'])
   const isStream = /event-stream/.test(headers['content-type'] ?? '')
+  // Programs stop reading at the last event, before the stream has ended.
+  if (status !== 200 || (!isWhole && !isStream)) return undefined
+  const text = textIn(body, headers['content-encoding'])
   const read = readers[api]
   const message = isStream ? read.stream(eventsIn(text)) : (JSON.parse(text) as unknown)
   const reply = isFields(message) ? read.reply(message) : undefined
@@ -26,15 +27,18 @@ export const readReply = (
   return reply && requestId !== undefined ? { ...reply, origin: { ...reply.origin, requestId } } : reply
 }
 
-/** Returns the data of server-sent events that are JSON objects, in order. */
+/** Returns the data of server-sent events that are JSON objects, in order, without what comes after the last line break. */
 const eventsIn = (text: string): readonly Fields[] =>
-  text.split(/\r?\n/).flatMap((line) => {
-    if (!line.startsWith('data:')) return []
-    const data = line.slice('data:'.length).trim()
-    if (data === '' || data === '[DONE]') return []
-    const value: unknown = JSON.parse(data)
-    return isFields(value) ? [value] : []
-  })
+  text
+    .split(/\r?\n/)
+    .slice(0, -1)
+    .flatMap((line) => {
+      if (!line.startsWith('data:')) return []
+      const data = line.slice('data:'.length).trim()
+      if (data === '' || data === '[DONE]') return []
+      const value: unknown = JSON.parse(data)
+      return isFields(value) ? [value] : []
+    })
 
 interface ReplyReader {
   /** Joins the events of a stream to the reply that they carry; undefined if its end is missing. */

@@ -78,7 +78,7 @@ describe('recordingFetch', () => {
   })
 
   it('records Chat Completions', async () => {
-    const api = await chatCompletions({ reply: (_, n) => ({ text: `Reply ${n}.` }) })
+    const api = await chatCompletions({ reply: (_, n) => ({ content: `Reply ${n}.` }) })
     atEnd(api.close)
     const { fetch, calls, expectAll } = await recording()
     const client = new OpenAI({ baseURL: api.url, apiKey: 'key', maxRetries: 0, fetch })
@@ -99,10 +99,10 @@ describe('recordingFetch', () => {
   })
 
   it('records the Responses API, whose items come back without their ids', async () => {
-    const api = await responsesApi({ reply: (_, n) => ({ text: `Reply ${n}.` }) })
+    const api = await responsesApi({ reply: (_, n) => ({ text: `Reply number ${n}.` }) })
     atEnd(api.close)
     const { fetch, calls, expectAll } = await recording()
-    const client = new OpenAI({ baseURL: `${api.url}/v1`, apiKey: 'key', maxRetries: 0, fetch })
+    const client = new OpenAI({ baseURL: api.url, apiKey: 'key', maxRetries: 0, fetch })
     const input: OpenAI.Responses.ResponseInputItem[] = [{ role: 'user', content: 'What is here?' }]
     for (let round = 0; round < 3; round++) {
       const { output } = await client.responses.create({
@@ -174,26 +174,24 @@ describe('recordingFetch', () => {
   })
 
   it('records the request, but not the reply, of a call that the caller ends', async () => {
-    const api = await messagesApi({
-      reply: () => ({ content: [{ type: 'text', text: 'word '.repeat(500) }] }),
+    const start = { type: 'message_start', message: { type: 'message', role: 'assistant', content: [] } }
+    let isCancelled = false
+    const { fetch, calls, store } = await recording({
+      fetch: async () => {
+        const body = new ReadableStream<Uint8Array>({
+          start: (controller) =>
+            controller.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(start)}\n\n`)),
+          cancel: () => void (isCancelled = true),
+        })
+        return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+      },
     })
-    atEnd(api.close)
-    const { fetch, calls, store } = await recording()
-    const body = JSON.stringify({
-      model,
-      max_tokens: 1_000,
-      stream: true,
-      messages: [{ role: 'user', content: 'Hello.' }],
-    })
-    const headers = {
-      'content-type': 'application/json',
-      'x-api-key': 'key',
-      'anthropic-version': '2023-06-01',
-    }
-    const response = await fetch(`${api.url}/v1/messages`, { method: 'POST', body, headers })
+    const body = JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'Hello.' }] })
+    const response = await fetch('http://api.test/v1/messages', { method: 'POST', body })
     const reader = response.body?.getReader()
     await reader?.read()
     await reader?.cancel()
+    expect(isCancelled).toBe(true)
     await expect.poll(async () => (await fetch.settled(), calls.length)).toBe(1)
     expect(calls[0]).not.toHaveProperty('isExact')
     const { items } = await store.conversation(calls[0]?.conversation ?? '').context()

@@ -2,9 +2,12 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openStore, type Store } from '../../src/index.ts'
 import { atEnd } from '../support/at-end.ts'
-import { runs } from '../support/runs.ts'
+import { scale } from '../support/runs.ts'
 import { temporaryFolder } from '../support/stores.ts'
 import { randomFrom, simulatedClient, withoutAccount } from './support/simulated-client.ts'
+
+/** Number of runs of each kind, with 120 calls each: 20,160 calls in all, or a few. */
+const all = scale < 1 ? 2 : 84
 
 interface Tally {
   readonly calls: number
@@ -61,7 +64,6 @@ describe('simulated clients', () => {
   for (const isNamed of [true, false])
     it(`${isNamed ? 'with' : 'without'} session ids: every request is made again to the byte, and named as it was made`, async () => {
       const tallies: Tally[] = []
-      const all = Math.max(2, runs(10))
       for (let seed = 1; seed <= all; seed++)
         tallies.push(await simulate(seed * 7919 + Number(process.env['PALIMPSEST_SEED'] ?? 0), isNamed, 120))
       const calls = tallies.reduce((sum, each) => sum + each.calls, 0)
