@@ -1,4 +1,4 @@
-import type { Lane } from './lane.ts'
+import type { RecordLane } from './lane.ts'
 import { planOf, type RecordPlan } from './plan.ts'
 import type { ReadRequest } from './read-request.ts'
 import { signatureOf } from './read-request.ts'
@@ -7,11 +7,11 @@ import type { ClientProfile } from './clients.ts'
 
 /** A lane that a request may continue, and how. */
 export interface LaneChoice {
-  readonly lane: Lane
+  readonly lane: RecordLane
   readonly plan: RecordPlan
 }
 
-/** What the recorder knows of a request besides the lanes. */
+/** Facts about a request besides its content. */
 export interface ChoiceContext {
   /** True if the program names its session, so that the lanes are those of this session. */
   readonly isNamed: boolean
@@ -20,7 +20,7 @@ export interface ChoiceContext {
 
 /** Chooses the lane that a request continues; undefined if it begins a new conversation. */
 export const chooseLane = (
-  lanes: readonly Lane[],
+  lanes: readonly RecordLane[],
   request: ReadRequest,
   context: ChoiceContext,
 ): LaneChoice | undefined => {
@@ -49,8 +49,8 @@ export const chooseLane = (
   return { lane: best.lane, plan: planFor(best.lane, request, context) }
 }
 
-/** Plans how a lane leads to a request. */
-export const planFor = (lane: Lane, request: ReadRequest, context: ChoiceContext): RecordPlan =>
+/** Plans the changes with which a lane leads to a request. */
+export const planFor = (lane: RecordLane, request: ReadRequest, context: ChoiceContext): RecordPlan =>
   planOf(
     {
       items: lane.items(),
@@ -69,7 +69,7 @@ const enoughLines = 0.6
 
 /** Returns a function that reports whether the messages from an index on begin with a summary of what was said. */
 const summaryIn =
-  (lane: Lane, request: ReadRequest, { profile }: ChoiceContext) =>
+  (lane: RecordLane, request: ReadRequest, { profile }: ChoiceContext) =>
   (from: number): boolean =>
     profile?.summary?.test(textAfter(request, from)) === true || isQuotedAfter(lane, request, from)
 
@@ -80,7 +80,7 @@ const textAfter = ({ messages }: ReadRequest, from: number): string =>
     .join('\n')
 
 /** Reports whether the messages from an index on quote a reply of a conversation, or a summary of it. */
-export const isQuotedAfter = (lane: Lane, request: ReadRequest, from: number): boolean => {
+export const isQuotedAfter = (lane: RecordLane, request: ReadRequest, from: number): boolean => {
   const text = textAfter(request, from)
   return text !== '' && lane.replies().some((reply) => isQuoted(reply, text))
 }

@@ -34,7 +34,7 @@ interface Prefix {
 }
 
 /** A conversation as the recorder knows it. */
-export interface Lane {
+export interface RecordLane {
   readonly id: string
   /** Last position of the log that was folded; `START` at the beginning. */
   readonly last: () => number
@@ -65,7 +65,7 @@ const mostReplies = 8
 /** Maximum length of a kept reply, in characters. */
 const longestReply = 20_000
 
-export const createLane = (id: string): Lane => {
+export const createLane = (id: string): RecordLane => {
   /** Histories by position. A rewind leads to one of them. */
   const histories: (History | undefined)[] = []
   const configurations: (Configuration | undefined)[] = []

@@ -4,7 +4,7 @@ import type { Configuration, Event, Message } from '../events/events.ts'
 import { draftOf, evolve } from '../projections/layout.ts'
 import { configurationOf } from '../projections/effective.ts'
 import type { RecordPlan } from './plan.ts'
-import type { ReadRequest, RequestMessage } from './read-request.ts'
+import type { ReadRequest, ReadMessage } from './read-request.ts'
 
 /**
  * Returns the events of a plan.
@@ -52,7 +52,7 @@ export const eventsOf = (
   return events
 }
 
-const messageOf = ({ message: { role, content, fields } }: RequestMessage): Message => ({
+const messageOf = ({ message: { role, content, fields } }: ReadMessage): Message => ({
   role,
   content,
   ...fields,

@@ -24,7 +24,7 @@ export interface RecordPlan {
   readonly append: number
 }
 
-/** What a plan is made from. */
+/** Data from which a plan is made. */
 export interface PlanBasis {
   readonly items: readonly LaneItem[]
   readonly itemsAt: (position: number) => readonly LaneItem[]
@@ -62,7 +62,7 @@ export const planOf = (basis: PlanBasis, wanted: Wanted): RecordPlan => {
 /** The last resort: an empty history to which everything is appended. */
 export const startOver: RecordPlan = { label: 'rewind', rewindTo: START, markers: [], append: 0 }
 
-/** How far a history and a request agree, and the items that the request shows with other content. */
+/** Extent to which a history and a request agree, and the items that the request shows with other content. */
 interface Alignment {
   /** Number of items. */
   readonly item: number

@@ -7,7 +7,7 @@ import {
   type RecordedRequest,
   recordedRenderer,
 } from '../agent/receipts/recorded-schema.ts'
-import { recordedAt } from '../agent/receipts/recorded.ts'
+import { messagesRecordedAt } from '../agent/receipts/recorded.ts'
 import { remadeCall } from '../agent/receipts/remade.ts'
 import type { Receipt } from '../events/events.ts'
 import { type Effective, messagesOf } from '../projections/effective.ts'
@@ -66,17 +66,19 @@ const compose = (effective: Effective, request: ReadRequest): RecordedRequest | 
   }
   if (positions.length !== request.messages.length) return undefined
   const last = items.findLast((item) => item.kind === 'message' && item.origin?.context?.options['recorded'])
-  const before = (last && recordedAt(effective, last.position)) ?? []
+  const before = (last && messagesRecordedAt(effective, last.position)) ?? []
   const marked = new Set(
     request.cache.map(({ path: [place, index] }) => (place === 'messages' ? index : undefined)),
   )
   const messages = request.messages.map(({ isString }, index): RecordedMessage => {
-    const items = [positions[index] ?? 0]
+    const own = [positions[index] ?? 0]
     const earlier = before[index]
     // A text is sent as a block only to carry a breakpoint.
     const wasString =
-      marked.has(index) && earlier?.string === true && isDeepStrictEqual(earlier, { items, string: true })
-    return isString || wasString ? { items, string: true } : { items }
+      marked.has(index) &&
+      earlier?.string === true &&
+      isDeepStrictEqual(earlier, { items: own, string: true })
+    return isString || wasString ? { items: own, string: true } : { items: own }
   })
   const differs = messages.findIndex((message, index) => !isDeepStrictEqual(message, before[index]))
   const keep = differs < 0 ? Math.min(messages.length, before.length) : differs

@@ -5,7 +5,7 @@ import type { WholeMessage } from '../agent/receipts/recorded.ts'
 import type { ExchangeReply, RecordedApi } from './exchange.ts'
 import { chatMessage, itemMessage, textIn } from './read-request.ts'
 
-/** A whole reply of a model: its messages, and what its API said about the call. */
+/** A whole reply of a model: its messages, and the data that its API reported about the call. */
 export interface ReadReply {
   readonly messages: readonly WholeMessage[]
   readonly origin: Origin
@@ -46,6 +46,8 @@ interface ReplyReader {
   readonly reply: (message: Fields) => ReadReply | undefined
 }
 
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+
 const withoutNulls = (fields: Fields): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined))
 
@@ -60,7 +62,7 @@ const originOf = (model: unknown, stopReason: unknown, usage: unknown, more: Fie
 const applyDelta = (block: Record<string, unknown>, delta: Fields, pieces: string[]): void => {
   const { type } = delta
   const add = (name: string, text: unknown): void => {
-    block[name] = String(block[name] ?? '') + String(text)
+    block[name] = textOf(block[name]) + textOf(text)
   }
   if (type === 'text_delta') add('text', delta['text'])
   else if (type === 'thinking_delta') add('thinking', delta['thinking'])
@@ -91,17 +93,18 @@ const messages: ReplyReader = {
         const json = pieces[at].join('')
         if (json !== '') blocks[at]['input'] = JSON.parse(json)
       } else if (type === 'message_delta' && message) {
-        const { usage, type: _, delta, ...more } = event
+        const { usage, delta, ...more } = event
         const before = message['usage']
         Object.assign(message, delta, withoutNulls(more), {
+          type: 'message',
           usage: { ...(isFields(before) && before), ...(isFields(usage) && usage) },
         })
       } else if (type === 'message_stop') isDone = true
     }
     return isDone && message ? { ...message, content: blocks } : undefined
   },
-  reply: ({ type, role: _, content, model, stop_reason: stopReason, usage, ...more }) =>
-    type !== 'message' || !Array.isArray(content)
+  reply: ({ type, role, content, model, stop_reason: stopReason, usage, ...more }) =>
+    type !== 'message' || role !== 'assistant' || !Array.isArray(content)
       ? undefined
       : {
           messages: [{ role: 'assistant', content: content as readonly Block[] }],
@@ -138,8 +141,8 @@ const addCalls = (calls: Record<string, unknown>[], deltas: unknown): void => {
     Object.assign(call, withoutNulls(more))
     if (!isFields(given)) continue
     const made = call['function'] as Record<string, string>
-    made['name'] += String(given['name'] ?? '')
-    made['arguments'] += String(given['arguments'] ?? '')
+    made['name'] += textOf(given['name'])
+    made['arguments'] += textOf(given['arguments'])
   }
 }
 

@@ -10,7 +10,7 @@ import { apiAt, type RecordedApi } from './exchange.ts'
 import { keysOf, type MessageKeys } from './message-keys.ts'
 
 /** A message of a request, without cache breakpoints, and the keys by which it is compared. */
-export interface RequestMessage extends MessageKeys {
+export interface ReadMessage extends MessageKeys {
   readonly message: WholeMessage
   /** True if the content was sent as a string. */
   readonly isString: boolean
@@ -23,7 +23,7 @@ export interface ReadRequest {
   readonly text: string
   readonly body: Fields
   readonly configuration: Configuration
-  readonly messages: readonly RequestMessage[]
+  readonly messages: readonly ReadMessage[]
   readonly cache: NonNullable<RecordedRequest['cache']>
   readonly form: RecordedBody
   /** True if `text` is the JSON that `JSON.stringify` writes, so that its bytes can be made again. */
@@ -48,7 +48,7 @@ export const textIn = (bytes: Uint8Array, encoding = ''): string => {
   return Buffer.from(decode ? decode(bytes, { maxOutputLength: maxBody }) : bytes).toString('utf8')
 }
 
-/** Reads a request; undefined if its path or its body is not that of a request to a model. */
+/** Reads a request; undefined if its path or its body is no request to a model. */
 export const readRequest = (path: string, text: string): ReadRequest | undefined => {
   const api = apiAt(path)
   if (!api) return undefined
@@ -90,7 +90,7 @@ const withoutAccounts = (body: Fields): Fields => {
       if (name !== 'metadata' || !hasUser) return [[name, value]]
       const session = sessionInMetadata(body)
       const user = session === undefined ? '' : JSON.stringify({ session_id: session })
-      return [[name, { ...(metadata as Fields), user_id: user }]]
+      return [[name, { ...metadata, user_id: user }]]
     }),
   )
 }
@@ -111,13 +111,13 @@ const configurationIn = (
   const cache: Breakpoints = []
   const { messages, system: prompt } = fieldNames[api]
   const { model, tools } = body
-  const own = [
+  const own = new Set([
     messages,
     prompt,
     ...(typeof model === 'string' ? ['model'] : []),
     ...(Array.isArray(tools) ? ['tools'] : []),
-  ]
-  const parameters = Object.fromEntries(Object.entries(body).filter(([name]) => !own.includes(name)))
+  ])
+  const parameters = Object.fromEntries(Object.entries(body).filter(([name]) => !own.has(name)))
   const given = prompt === undefined ? undefined : body[prompt]
   const [first, ...later]: readonly unknown[] = Array.isArray(given) ? given : []
   const tag = isFields(first) ? tagIn(first) : undefined
@@ -156,7 +156,7 @@ const withoutBreakpoint = (
   return rest
 }
 
-const messageIn = (api: RecordedApi, item: Fields, index: number, cache: Breakpoints): RequestMessage => {
+const messageIn = (api: RecordedApi, item: Fields, index: number, cache: Breakpoints): ReadMessage => {
   if (api === 'responses') return withKeys(itemMessage(item), false)
   if (api === 'chat-completions') {
     const message = chatMessage(item)
@@ -198,7 +198,7 @@ export const itemMessage = (item: Fields): WholeMessage => {
   return { role: own, content: [unknownBlock({ type: 'responses_item', item })] }
 }
 
-const withKeys = (message: WholeMessage, isString: boolean): RequestMessage => ({
+const withKeys = (message: WholeMessage, isString: boolean): ReadMessage => ({
   message,
   isString,
   ...keysOf(message),

@@ -8,7 +8,7 @@ export interface RecordGap {
   readonly reason: string
 }
 
-/** What a queue needs of a store. */
+/** Part of a store that a queue needs. */
 export interface RecordTarget {
   readonly record: (exchange: ModelExchange) => Promise<RecordedCall | undefined>
   readonly conversation: (id: string) => {
@@ -23,7 +23,7 @@ export interface RecordListeners {
   readonly onRecorded?: ((call: RecordedCall) => void) | undefined
 }
 
-/** Records calls in order, beside the program that makes them. Nothing that it does fails or waits for the caller. */
+/** Records calls in order, beside the program that makes them. It never fails, and never makes the caller wait. */
 export interface RecordQueue {
   readonly add: (exchange: ModelExchange) => void
   /** Adds a call that cannot be recorded, with the reason. */
@@ -74,11 +74,13 @@ export const createRecordQueue = (
         return miss('more calls are waiting to be recorded than fit into memory')
       waiting++
       bytes += size
-      last = last.then(async () => {
+      const before = last
+      last = (async () => {
+        await before
         await record(exchange)
         waiting--
         bytes -= size
-      })
+      })()
     },
     miss,
     settled: () => last,

@@ -5,13 +5,9 @@ import { loadEffective } from '../conversation/reading/load.ts'
 import { loadLog } from '../conversation/reading/log.ts'
 import { type HistoryState, momentAfter } from '../conversation/reading/moments.ts'
 import { reader } from '../conversation/reading/reader.ts'
-import {
-  type Chain,
-  type CompleteEnvelope,
-  completeEnvelope,
-  encodeChain,
-} from '../conversation/writing/encode.ts'
+import { type CompleteEnvelope, completeEnvelope, encodeChain } from '../conversation/writing/encode.ts'
 import { placeEvents } from '../conversation/writing/place-events.ts'
+import type { StoredEvent } from '../events/codec.ts'
 import type { ConversationEvent, Event, Receipt } from '../events/events.ts'
 import { invalidInput } from '../events/errors.ts'
 import { START } from '../events/events.ts'
@@ -33,7 +29,7 @@ import {
 } from './choose-lane.ts'
 import { type ClientProfile, clientOf, type SessionName, sessionOf } from './clients.ts'
 import { type ModelExchange, withoutOtherHeaders } from './exchange.ts'
-import { createLane, type Lane } from './lane.ts'
+import { createLane, type RecordLane } from './lane.ts'
 import { textsIn } from './message-keys.ts'
 import { type PlanLabel, type RecordPlan, startOver } from './plan.ts'
 import { eventsOf } from './plan-events.ts'
@@ -46,7 +42,7 @@ export interface RecordedCall {
   readonly conversation: string
   /** Position of the reply, or of the last message of the request if it has no reply. */
   readonly position: number
-  /** How the conversation led to the request; `begin` for a new conversation, `fork` and `summary` for requests beside one. */
+  /** Change that led from the conversation to the request; `begin` for a new one, `fork` and `summary` for requests beside one. */
   readonly label: PlanLabel | 'begin' | 'fork' | 'summary'
   /** True if the receipt proves the bytes of the request; false if it proves the content only. Absent without a reply. */
   readonly isExact?: boolean
@@ -57,13 +53,13 @@ export type RecordError = WriteError | ReadError | ForkError
 /** Records calls of models that other programs make. */
 export interface CallRecorder {
   /**
-   * Records a call; undefined if its path or its body is not that of a call. Calls are recorded one at a time: wait for one before the
+   * Records a call; undefined if its path or its body belongs to no call. Calls are recorded one at a time: wait for one before the
    * next.
    */
   readonly record: (exchange: ModelExchange) => Fallible<RecordError, RecordedCall | undefined>
 }
 
-/** What a recorder writes to. */
+/** Store that a recorder writes to. */
 export interface RecorderMeans {
   readonly events: LayeredStore
   readonly conversation: (id: string) => ConversationHandle
@@ -77,9 +73,9 @@ const maxAnonymous = 32
 const pageLength = 500
 const mostTries = 5
 
-/** What the recorder remembers of a conversation. */
+/** A conversation as the recorder remembers it. */
 interface KnownLane {
-  readonly lane: Lane
+  readonly lane: RecordLane
   /** The history at the end of the log, if it is known. */
   moment?: HistoryState | undefined
   /** Time at which the last call had ended. */
@@ -147,7 +143,7 @@ export const createRecorder = ({ events, conversation }: RecorderMeans): CallRec
     families.set(base, isNamed ? [...ids, id] : [id, ...ids].slice(0, maxAnonymous))
 
   /** Forks a conversation; from the empty history, a new conversation begins instead. */
-  async function* forkAt(lane: Lane, id: string, at: number): Fallible<RecordError, void> {
+  async function* forkAt(lane: RecordLane, id: string, at: number): Fallible<RecordError, void> {
     if (at >= 0) yield* unwrap(conversation(lane.id).fork(id, { at }))
   }
 
@@ -159,7 +155,10 @@ export const createRecorder = ({ events, conversation }: RecorderMeans): CallRec
   }
 
   /** Finds another session's conversation whose history, with a reply, begins the request: its program has forked it. */
-  const forkedFrom = (lanes: readonly Lane[], { messages }: ReadRequest): LaneChoice['lane'] | undefined => {
+  const forkedFrom = (
+    lanes: readonly RecordLane[],
+    { messages }: ReadRequest,
+  ): LaneChoice['lane'] | undefined => {
     const keys = messages.map(({ key }) => key)
     const reply = messages.findIndex(({ message }) => message.role === 'assistant')
     if (reply < 0) return undefined
@@ -177,7 +176,7 @@ export const createRecorder = ({ events, conversation }: RecorderMeans): CallRec
     const isNamed = session !== undefined
     const base = baseOf(session, profile)
     const ids = yield* familyOf(base, isNamed)
-    const lanes: Lane[] = []
+    const lanes: RecordLane[] = []
     for (const id of ids) lanes.push((yield* current(id)).known.lane)
     const context: ChoiceContext = { isNamed, profile }
     const keys = request.messages.map(({ key }) => key)
@@ -214,7 +213,7 @@ export const createRecorder = ({ events, conversation }: RecorderMeans): CallRec
   }
 
   const ownLanes = new Map<string, true>()
-  const remembered = (): readonly Lane[] =>
+  const remembered = (): readonly RecordLane[] =>
     [...ownLanes.keys()].flatMap((id) => (id.includes(':summary') ? [] : (known.get(id)?.lane ?? [])))
 
   const newId = (base: string): string => `${base}-${Date.now().toString(36)}${(count++).toString(36)}`
@@ -311,7 +310,7 @@ interface Located {
   readonly id: string
   readonly label?: RecordedCall['label']
   /** The conversations that the call may ask a summary of. */
-  readonly of?: readonly Lane[]
+  readonly of?: readonly RecordLane[]
 }
 
 interface Attempt {
@@ -324,7 +323,7 @@ interface Attempt {
 
 /** The events of a request, encoded, with the history after them, which was compared with the request. */
 interface Proven {
-  readonly chain: Chain
+  readonly chain: { readonly events: readonly StoredEvent[]; readonly hash: string | null }
   readonly placed: readonly ConversationEvent[]
   readonly moment: HistoryState
   readonly proof: ProvenReceipt
@@ -349,7 +348,7 @@ const betasIn = ({ 'anthropic-beta': betas = '' }: Readonly<Record<string, strin
     .map((beta) => beta.trim())
     .filter(Boolean)
 
-/** Returns the events of a reply. The receipt is that of the last message. */
+/** Returns the events of a reply. Its last message has the receipt. */
 const replyEvents = ({ messages, origin }: ReadReply, context: Receipt): readonly Event[] =>
   messages.map(({ role, content, fields }, index) => ({
     type: 'MessageAppended',

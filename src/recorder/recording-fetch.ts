@@ -1,5 +1,10 @@
 import { apiAt, type ModelExchange, withoutOtherHeaders } from './exchange.ts'
-import { createRecordQueue, type RecordListeners, type RecordTarget } from './record-queue.ts'
+import {
+  createRecordQueue,
+  type RecordListeners,
+  type RecordQueue,
+  type RecordTarget,
+} from './record-queue.ts'
 
 export interface RecordingFetchOptions extends RecordListeners {
   /** The function that sends requests. Default: the global `fetch`. */
@@ -38,10 +43,7 @@ export const recordingFetch = (
     const body = bytesOf(init?.body ?? request?.clone())
     const headers = withoutOtherHeaders(new Headers(init?.headers ?? request?.headers).entries())
     const end = (reply: ModelExchange['reply']): void => {
-      void body.then((bytes) => {
-        if (bytes) queue.add({ path: pathname, headers, body: bytes, begun, ended: new Date(), reply })
-        else queue.miss('the body of the request is a stream')
-      })
+      void addTo(queue, body, { path: pathname, headers, begun, ended: new Date(), reply })
     }
     try {
       const response = await send(input, init)
@@ -54,11 +56,21 @@ export const recordingFetch = (
   return Object.assign(recording, { settled: () => queue.settled() })
 }
 
+const addTo = async (
+  queue: RecordQueue,
+  body: Promise<Uint8Array | undefined>,
+  exchange: Omit<ModelExchange, 'body'>,
+): Promise<void> => {
+  const bytes = await body
+  if (bytes) queue.add({ ...exchange, body: bytes })
+  else queue.miss('the body of the request is a stream')
+}
+
 const callAt = (
   ...[input, init]: Parameters<typeof globalThis.fetch>
 ): { readonly pathname: string; readonly isCall: boolean } => {
   const request = input instanceof Request ? input : undefined
-  const url = request?.url ?? String(input)
+  const url = input instanceof URL ? input.href : typeof input === 'string' ? input : input.url
   const { pathname } = URL.canParse(url) ? new URL(url) : { pathname: '' }
   const method = (init?.method ?? request?.method ?? 'GET').toUpperCase()
   return { pathname, isCall: method === 'POST' && apiAt(pathname) !== undefined }

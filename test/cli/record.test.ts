@@ -164,7 +164,7 @@ describe('palimpsest record', () => {
         },
         body,
       )
-    for (const path of ['/v1/messages?a=%20b&a=2', '/v1/anything//else/x?']) {
+    for (const path of ['/v1/messages?a=%20b&a=2', '/v1/anything//else/x']) {
       const answer = await ask(path)
       expect(answer.status).toBe(299)
       expect(answer.message).toBe('Fine')
@@ -200,7 +200,7 @@ describe('palimpsest record', () => {
           `127.0.0.1:${port}`,
         ],
       ],
-      ['POST', '/base/v1/anything//else/x?', body.toString('latin1'), expect.anything()],
+      ['POST', '/base/v1/anything//else/x', body.toString('latin1'), expect.anything()],
     ])
     await stop()
   })
@@ -249,7 +249,7 @@ const send = async (
   { method, headers }: { readonly method: string; readonly headers: readonly string[] },
   body: Buffer,
 ) => {
-  const request = httpRequest(url, { method, headers: headers as never, setHost: false, agent: false })
+  const request = httpRequest(url, { method, headers, setHost: false, agent: false })
   request.end(body)
   const [answer] = await once(request, 'response')
   const { statusCode: status, statusMessage: message, rawHeaders } = answer

@@ -125,7 +125,7 @@ describe('recordingFetch', () => {
     const failure = new TypeError('no network')
     const { fetch, gaps, store } = await recording({
       fetch: async (input) => {
-        if (String(input).includes('/models')) return new Response('models', { status: 418 })
+        if (input === 'http://api.test/v1/models') return new Response('models', { status: 418 })
         throw failure
       },
     })

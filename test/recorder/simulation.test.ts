@@ -68,6 +68,7 @@ describe('simulated clients', () => {
         tallies.push(await simulate(seed * 7919 + Number(process.env['PALIMPSEST_SEED'] ?? 0), isNamed, 120))
       const calls = tallies.reduce((sum, each) => sum + each.calls, 0)
       const wrong = tallies.flatMap((each) => each.wrong)
-      expect(wrong.length, wrong.slice(0, 20).join('\n')).toBeLessThanOrEqual(Math.ceil(calls / 1_000))
+      // Shows the labels if there are too many.
+      expect(wrong.slice(Math.ceil(calls / 1_000))).toEqual([])
     })
 })

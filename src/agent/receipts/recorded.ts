@@ -14,7 +14,7 @@ const recordedIn = ({ recorded }: Fields = {}): RecordedRequest | undefined =>
 /** Returns all messages of a composition; undefined if an earlier receipt that it builds on is missing. */
 export const messagesRecorded = (
   own: RecordedRequest,
-  recordedAt: (position: number) => RecordedRequest | undefined,
+  messagesRecordedAt: (position: number) => RecordedRequest | undefined,
 ): readonly RecordedMessage[] | undefined => {
   const chain: RecordedRequest[] = []
   let last = Infinity
@@ -26,7 +26,7 @@ export const messagesRecorded = (
     // Each base is earlier, so a changed receipt cannot make a circle.
     if (base >= last) return undefined
     last = base
-    each = recordedAt(base)
+    each = messagesRecordedAt(base)
   }
   const messages: RecordedMessage[] = []
   for (const { keep = 0, messages: more } of chain.toReversed()) {
@@ -77,7 +77,7 @@ const blocksOf = (
 }
 
 /** Returns all messages of the recorded request that the reply at a position answers; undefined if the history shows none there. */
-export const recordedAt = (
+export const messagesRecordedAt = (
   { items }: Pick<Effective, 'items'>,
   position: number,
 ): readonly RecordedMessage[] | undefined => {

@@ -122,7 +122,7 @@ const untilStopped = async (
   return 0
 }
 
-/** Ends the recorder, and says on standard error what it has recorded. */
+/** Ends the recorder, and reports on standard error how many calls it has recorded. */
 const writeTotals = async (
   { host }: CommandContext,
   store: string,

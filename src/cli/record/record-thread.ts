@@ -21,17 +21,21 @@ const recordAll = async (): Promise<void> => {
     onRecorded: (call) => send({ type: 'recorded', call }),
   })
   send({ type: 'open' })
+  const add = async ({ exchange, bytes }: Extract<ToRecorder, { type: 'call' }>): Promise<void> => {
+    queue.add(exchange)
+    await queue.settled()
+    send({ type: 'done', bytes })
+  }
+  const end = async (): Promise<void> => {
+    await queue.settled()
+    await store.close()
+    send({ type: 'ended' })
+    port.close()
+  }
   port.on('message', (message: ToRecorder) => {
-    if (message.type === 'call') {
-      queue.add(message.exchange)
-      void queue.settled().then(() => send({ type: 'done', bytes: message.bytes }))
-    } else if (message.type === 'missed') queue.miss(message.reason)
-    else
-      void queue.settled().then(async () => {
-        await store.close()
-        send({ type: 'ended' })
-        port.close()
-      })
+    if (message.type === 'call') void add(message)
+    else if (message.type === 'missed') queue.miss(message.reason)
+    else void end()
   })
 }
 

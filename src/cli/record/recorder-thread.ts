@@ -28,7 +28,7 @@ export type FromRecorder =
   | { readonly type: 'recorded'; readonly call: RecordedCall }
   | { readonly type: 'done'; readonly bytes: number }
 
-/** What was recorded. */
+/** Numbers of recorded and missed calls. */
 export interface RecordTotals {
   readonly calls: number
   readonly conversations: number
@@ -41,7 +41,7 @@ export interface RecordTotals {
 export interface ThreadRecorder {
   readonly add: (exchange: ModelExchange) => void
   readonly miss: (reason: string) => void
-  /** Records what is waiting, closes the store, and returns what was recorded. */
+  /** Records the calls that are waiting, closes the store, and returns the numbers. */
   readonly end: () => Promise<RecordTotals>
 }
 

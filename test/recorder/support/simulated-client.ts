@@ -71,9 +71,9 @@ export const simulatedClient = ({ random, isNamed, clock }: Options): SimulatedC
 
   /** Marks the last block of the last two user messages, as a block only while it is marked. */
   const marked = (list: readonly Message[]): readonly Message[] => {
-    const users = list.flatMap(({ role }, index) => (role === 'user' ? [index] : [])).slice(-2)
+    const users = new Set(list.flatMap(({ role }, index) => (role === 'user' ? [index] : [])).slice(-2))
     return list.map((message, index) => {
-      if (!users.includes(index)) return message
+      if (!users.has(index)) return message
       const blocks =
         typeof message.content === 'string' ? [{ type: 'text', text: message.content }] : message.content
       const last = blocks.length - 1
@@ -224,11 +224,17 @@ export const simulatedClient = ({ random, isNamed, clock }: Options): SimulatedC
       typeof content !== 'string' && content.some(({ type }) => type === 'tool_result') ? [index] : [],
     )
 
+  const append = (): readonly SimulatedCall[] => {
+    answer()
+    return ask(['append'])
+  }
+  const blocksAt = (index: number): readonly Block[] => {
+    const { content = [] } = messages[index] ?? {}
+    return typeof content === 'string' ? [] : content
+  }
+
   const actions: Readonly<Record<string, () => readonly SimulatedCall[]>> = {
-    append: () => {
-      answer()
-      return ask(['append'])
-    },
+    append,
     switchModel: () => {
       model = model === 'claude-opus-5-5' ? 'claude-sonnet-5' : 'claude-opus-5-5'
       answer()
@@ -236,7 +242,7 @@ export const simulatedClient = ({ random, isNamed, clock }: Options): SimulatedC
     },
     rewind: () => {
       const to = turns[random(turns.length)]
-      if (to === undefined || to < 2) return actions['append']!()
+      if (to === undefined || to < 2) return append()
       messages.length = to
       turns = turns.filter((turn) => turn < to)
       answer()
@@ -245,8 +251,8 @@ export const simulatedClient = ({ random, isNamed, clock }: Options): SimulatedC
     },
     remind: () => {
       const [index] = results()
-      if (index === undefined) return actions['append']!()
-      const blocks = messages[index]?.content as readonly Block[]
+      if (index === undefined) return append()
+      const blocks = blocksAt(index)
       change(
         index,
         blocks.map((block) => ({
@@ -259,10 +265,10 @@ export const simulatedClient = ({ random, isNamed, clock }: Options): SimulatedC
     },
     clear: () => {
       const old = results().slice(0, -1)
-      if (old.length === 0) return actions['append']!()
+      if (old.length === 0) return append()
       let changed = 0
       for (const index of old) {
-        const blocks = messages[index]?.content as readonly Block[]
+        const blocks = blocksAt(index)
         if (blocks.some(({ content }) => content !== '[Old tool result content cleared]')) changed++
         change(
           index,
@@ -276,14 +282,14 @@ export const simulatedClient = ({ random, isNamed, clock }: Options): SimulatedC
       const index = messages.findIndex(
         ({ content }) => typeof content !== 'string' && content[0]?.['type'] === 'thinking',
       )
-      if (index < 0) return actions['append']!()
-      change(index, (messages[index]?.content as readonly Block[]).slice(1))
+      if (index < 0) return append()
+      change(index, blocksAt(index).slice(1))
       answer()
       return ask(['edit'])
     },
     addDefaults: () => {
       const last = messages.at(-1)
-      if (!last || last.role !== 'assistant' || callsIn(last).length === 0) return actions['append']!()
+      if (!last || last.role !== 'assistant' || callsIn(last).length === 0) return append()
       change(
         messages.length - 1,
         (last.content as readonly Block[]).map((block) =>
@@ -297,7 +303,7 @@ export const simulatedClient = ({ random, isNamed, clock }: Options): SimulatedC
     },
     cutMiddle: () => {
       const [from, to] = [turns[1], turns[2]]
-      if (from === undefined || to === undefined || turns.length < 4) return actions['append']!()
+      if (from === undefined || to === undefined || turns.length < 4) return append()
       messages.splice(from, to - from)
       turns = [...turns.slice(0, 1), ...turns.slice(2).map((turn) => turn - (to - from))]
       answer()
@@ -315,7 +321,7 @@ export const simulatedClient = ({ random, isNamed, clock }: Options): SimulatedC
       return [callOf(body, [{ type: 'text', text: 'A title' }], ['begin', 'append', 'rewind'])]
     },
     subagents: () => {
-      if (!isNamed) return actions['append']!()
+      if (!isNamed) return append()
       answer()
       const agents = [++subagents, ++subagents].map((n) => ({
         headers: { 'X-Claude-Code-Agent-Id': `agent-${n}` },
@@ -348,7 +354,7 @@ export const simulatedClient = ({ random, isNamed, clock }: Options): SimulatedC
   }
 
   function compact(keepsTail: boolean): readonly SimulatedCall[] {
-    if (messages.length < 8) return actions['append']!()
+    if (messages.length < 8) return append()
     const asked = { role: 'user', content: 'CRITICAL: Respond with TEXT ONLY. Summarize.' }
     const summary = `${text(30)}\n${text(30)}`
     const body = bodyOf([...messages, asked])
