@@ -8,12 +8,14 @@ export default defineConfig({
     fp: 'src/fp.ts',
     core: 'src/core.ts',
     audit: 'src/audit.ts',
+    recorder: 'src/recorder.ts',
     'investigate/index': 'src/investigate/index.ts',
     'frameworks/openai-agents': 'src/frameworks/openai-agents.ts',
     'testing/index': 'src/testing/index.ts',
     'cli/main': 'src/cli/main.ts',
     // Beside the chunk of what starts it.
     'chunks/read-thread': 'src/transfer/read-thread.ts',
+    'chunks/record-thread': 'src/cli/record/record-thread.ts',
   },
   platform: 'node',
   // The first loads a lot, and only when a store needs it; the others are the program's own.

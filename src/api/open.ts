@@ -37,6 +37,7 @@ import { createWorker, mapServed } from '../agent/workers/create-worker.ts'
 import { withIndex } from './by-index.ts'
 import { type TaskConversation, taskConversation } from './conversation.ts'
 import { lateErasing } from './late-erasing.ts'
+import { lateRecorder } from './late-recorder.ts'
 import { lateRetention } from './late-retention.ts'
 import type { StoreOf, TaskStore } from './store.ts'
 
@@ -236,6 +237,7 @@ export const storeOn = (
       isKept: place !== undefined,
     }),
     importSession: (session, options) => importing(events, session, options),
+    record: lateRecorder({ events, conversation: conversationOf }),
     followSession: async function* (session, options) {
       const { followSession } = await import('../transfer/follow-session.ts')
       yield* followSession(events, session, options)

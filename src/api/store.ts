@@ -8,6 +8,8 @@ import type { SessionFile } from '../transfer/formats/parse-session.ts'
 import type { BackupError } from '../store/backup.ts'
 import type { BlobGcReport, GcOptions } from '../store/blobs/gc.ts'
 import type { FollowSessionOptions, GrowingSession } from '../transfer/follow-session.ts'
+import type { ModelExchange } from '../recorder/exchange.ts'
+import type { RecordError, RecordedCall } from '../recorder/recorder.ts'
 import type { ImportOptions } from '../transfer/import.ts'
 import type { ImportResult } from '../transfer/import-result.ts'
 import type { ListOptions } from '../catalogue/list/list-pages.ts'
@@ -97,6 +99,19 @@ export interface StoreOf<W extends ResultStyle, Chat> {
     session: GrowingSession,
     options?: FollowSessionOptions,
   ) => AsyncIterable<ImportResult>
+  /**
+   * Records a call that another program has made: the request's messages become the history of a conversation, with a receipt that
+   * proves the request. The conversation is found by the session that the program names, or by its history. Returns undefined if the
+   * exchange is no call of a model. Calls of one store are recorded one at a time, in the order given. docs/record.md. Errors: a
+   * `WriteError`.
+   *
+   * @example
+   * const body = new TextEncoder().encode(JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'Hello.' }] }))
+   * const reply = { status: 0, headers: {}, body: new Uint8Array(), isWhole: false }
+   * const [begun, ended] = [new Date(), new Date()]
+   * await store.record({ path: '/v1/messages', headers: {}, body, begun, ended, reply })
+   */
+  readonly record: (exchange: ModelExchange) => MethodResult<W, RecordError, RecordedCall | undefined>
   /**
    * Reads all events stored so far, in global order. Skips conversations that have lost events; `conversations` lists them with a
    * `problem`. Throws a `ReadError` during iteration.

@@ -22,6 +22,8 @@ const layers: Readonly<Record<string, string>> = {
   'agent/models': 'events projections agent/telemetry',
   'agent/receipts': 'result events projections store conversation agent/models',
   transfer: 'result events projections commands store store/blobs store/whole conversation agent/receipts',
+  recorder:
+    'result events projections commands store store/whole conversation agent/models agent/receipts transfer',
   'agent/tools': 'result events agent/models',
   'agent/context': 'result events projections commands store conversation agent/models agent/receipts',
   'agent/turn':
@@ -30,10 +32,10 @@ const layers: Readonly<Record<string, string>> = {
   catalogue:
     'result events projections commands store store/sqlite store/whole conversation agent/models agent/receipts agent/context',
   audit: 'result events projections store store/whole conversation transfer agent/telemetry agent/receipts',
-  api: 'result events store store/memory store/sqlite store/eventstoredb store/blobs store/whole conversation transfer agent/models agent/receipts agent/tools agent/context agent/turn agent/workers catalogue audit',
+  api: 'result events store store/memory store/sqlite store/eventstoredb store/blobs store/whole conversation transfer recorder agent/models agent/receipts agent/tools agent/context agent/turn agent/workers catalogue audit',
   investigate:
     'result events projections commands store agent/models agent/receipts agent/tools agent/context agent/turn api',
-  '/': 'result events projections commands store store/blobs conversation transfer agent/models agent/receipts agent/tools agent/context agent/turn agent/workers catalogue audit api',
+  '/': 'result events projections commands store store/blobs conversation transfer recorder agent/models agent/receipts agent/tools agent/context agent/turn agent/workers catalogue audit api',
   frameworks: 'result events projections api /',
   // A program by itself: nobody's tests may depend on what is tested.
   'testing/messages-api': '',
@@ -45,7 +47,7 @@ const layers: Readonly<Record<string, string>> = {
   ui: 'agent/receipts / server/client',
   server:
     'result events projections commands store transfer agent/models agent/receipts agent/context agent/turn agent/workers catalogue investigate / ui',
-  cli: 'result events projections commands store transfer agent/telemetry agent/context agent/workers catalogue audit api investigate / server',
+  cli: 'result events projections commands store transfer recorder agent/telemetry agent/context agent/workers catalogue audit api investigate / server',
 }
 const floors = Object.keys(layers)
 const below = (layer: string): readonly string[] => layers[layer]?.split(' ').filter(Boolean) ?? []

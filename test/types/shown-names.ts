@@ -18,6 +18,7 @@ const entries = {
   'palimpsest/fp': 'src/fp.ts',
   'palimpsest/investigate': 'src/investigate/index.ts',
   'palimpsest/openai-agents': 'src/frameworks/openai-agents.ts',
+  'palimpsest/recorder': 'src/recorder.ts',
   'palimpsest/testing': 'src/testing/index.ts',
 }
 

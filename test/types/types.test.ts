@@ -77,6 +77,7 @@ describe('a program that uses the package', () => {
       'src/audit.ts',
       'src/server/client/index.ts',
       'src/investigate/index.ts',
+      'src/recorder.ts',
       'src/testing/index.ts',
     ]
       .flatMap(

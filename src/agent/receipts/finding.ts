@@ -3,10 +3,13 @@ import { pipe } from 'fp-ts/lib/function.js'
 import { type Effective, showsErased } from '../../projections/effective.ts'
 import type { ModelCall } from './calls.ts'
 import { containerFor } from './containers.ts'
-import { reasonOf, requestIn, type Unusable } from './made-again.ts'
+import { asSent } from './build-request.ts'
+import type { SentRequest } from './canonical.ts'
+import { bodyFormIn, reasonOf, requestIn, type Unusable } from './made-again.ts'
 import { compareReceipt, type ReceiptDifference } from './difference.ts'
-import { hasDigest } from './receipt-digest.ts'
+import { bodyDigest, hasDigest } from './receipt-digest.ts'
 import { type ReceiptOptions, receiptOptionsIn } from './receipt-options.ts'
+import { recordedBody } from './recorded.ts'
 import { requestOf } from './request.ts'
 
 /** Model call that cannot be shown to match its receipt: the request differs, or the receipt is unusable or missing. */
@@ -63,16 +66,26 @@ const compareSummary = (call: ModelCall, effective: Effective): Compared =>
     E.map((made) => (hasDigest(call.receipt, effective, made) ? undefined : { kind: 'digest' })),
   )
 
-const compareReply = ({ receipt }: ModelCall, effective: Effective, prints: string | undefined): Compared =>
+const compareReply = (call: ModelCall, effective: Effective, prints: string | undefined): Compared =>
   pipe(
-    receiptOptionsIn(receipt),
+    receiptOptionsIn(call.receipt),
     E.bindTo('options'),
     E.bindW('rendered', ({ options }) => requestOf(effective, options)),
     E.map(
       ({ options, rendered }) =>
-        compareReceipt(effective, rendered, receipt, options, prints) ?? compareContainer(effective, options),
+        compareReceipt(effective, rendered, call.receipt, options, prints) ??
+        compareContainer(effective, options) ??
+        (hasBody(call, effective, rendered) ? undefined : { kind: 'digest' }),
     ),
   )
+
+/** Reports whether a remade request has the bytes that a recorder saw; true if the receipt does not tell them. */
+export const hasBody = (call: ModelCall, effective: Effective, made: SentRequest): boolean => {
+  const form = bodyFormIn(call.receipt)
+  if (form?.sha256 === undefined) return true
+  const body = recordedBody(asSent(call, effective, made), made.strings ?? [], form)
+  return bodyDigest(effective, JSON.stringify(body)) === form.sha256
+}
 
 export const problemIn = (error: Unusable): FindingDetails =>
   error._tag === 'UnknownRenderer'

@@ -8,7 +8,7 @@ import type { Effective } from '../../projections/effective.ts'
 import type { ModelCall } from './calls.ts'
 import type { SentRequest } from './canonical.ts'
 import { unknownRenderer, type UnknownRenderer } from './errors.ts'
-import { recordedRenderer } from './recorded-schema.ts'
+import { type RecordedBody, recordedRenderer } from './recorded-schema.ts'
 import { receiptOptionsIn } from './receipt-options.ts'
 import { currentRenderer, requestOf } from './request.ts'
 import { currentSummarizer, requestOfSummary, summaryOptionsSchema } from './summary-request.ts'
@@ -43,6 +43,10 @@ export const checkCall = (call: ModelCall): E.Either<Unusable, ModelCall> => {
 /** Returns the request form recorded in a receipt, unchecked; undefined for the Messages API's form. */
 export const formIn = ({ options: { form, along } }: ModelCall['receipt']): unknown =>
   form ?? (isFields(along) ? along['form'] : undefined)
+
+/** Returns the form of the body of a recorded request, unchecked; undefined if no recorder saw the body. */
+export const bodyFormIn = ({ options: { recorded } }: ModelCall['receipt']): RecordedBody | undefined =>
+  isFields(recorded) ? (recorded['body'] as RecordedBody | undefined) : undefined
 
 /** Remakes the content of a call's request from the history and the options in the receipt. */
 export const requestIn = (

@@ -38,6 +38,10 @@ export const keyedDigest = (key: string, digest: string): string =>
 export const receiptDigest = (effective: Effective, sent: SentRequest): string =>
   keyedDigest(requestKey(effective), digestOf(sent))
 
+/** Returns the digest that a receipt records of the body of a request made from this history. */
+export const bodyDigest = (effective: Effective, body: string): string =>
+  keyedDigest(requestKey(effective), hash('sha256', body))
+
 /** Returns the key under which a receipt's digest was computed; undefined for a receipt of version 0.1.0, whose digest has no key. */
 export const keyIn = (receipt: Receipt, effective: Effective): string | undefined =>
   isKeyed(receipt) ? requestKey(effective) : undefined

@@ -8,6 +8,7 @@ import type { DeepReadonly } from '../../events/events.ts'
 export const recordedRenderer = 1_000
 
 const count = z.int().min(0)
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 
 /** Texts that programs put between the texts that they join. Nothing else of a request is in a receipt: its texts are in events only. */
 export const glue = /^(?:\s|<\/?system-reminder>)*$/
@@ -31,6 +32,26 @@ const messageSchema = z.union([
   }),
 ])
 
+/** The first block of Claude Code's system prompt, which differs in every request and says nothing to the model. */
+export const billing = /^x-anthropic-billing-header:[\x20-\x7e]{0,500}$/
+
+/** APIs other than the Messages API whose requests are recorded. A message has one block with the item or message as it was sent. */
+export const otherApis = ['chat-completions', 'responses'] as const
+
+/** Form of a request's body, from which its bytes are made again. Only a recorder knows it. */
+const bodySchema = z.strictObject({
+  /** The API, if it is not the Messages API. */
+  api: z.enum(otherApis).exactOptional(),
+  /** Names of the fields of the body, in order. */
+  fields: z.array(z.string()),
+  billing: z.string().regex(billing).exactOptional(),
+  /**
+   * SHA-256 (hex) of the history's key and of the SHA-256 of the body, without the ids of accounts. Absent if the body was not written as
+   * `JSON.stringify` does, so that only its content can be made again.
+   */
+  sha256: sha256.exactOptional(),
+})
+
 export const recordedSchema = z.strictObject({
   /** Position of an earlier reply with a recorded request, whose first `keep` messages this request has, too. */
   base: count.exactOptional(),
@@ -46,9 +67,11 @@ export const recordedSchema = z.strictObject({
       }),
     )
     .exactOptional(),
+  body: bodySchema.exactOptional(),
 })
 
 /** Composition of a recorded request. */
 export type RecordedRequest = DeepReadonly<z.infer<typeof recordedSchema>>
+export type RecordedBody = DeepReadonly<z.infer<typeof bodySchema>>
 export type RecordedMessage = RecordedRequest['messages'][number]
 export type RecordedBlock = DeepReadonly<z.infer<typeof blockSchema>>

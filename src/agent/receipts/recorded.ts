@@ -5,7 +5,7 @@ import { type Effective, fieldsOf, type Item, messagesOf } from '../../projectio
 import { memo } from '../../projections/memo.ts'
 import type { RenderResult } from '../../projections/render/renderer.ts'
 import type { ModelRequest } from '../models/model.ts'
-import type { RecordedBlock, RecordedMessage, RecordedRequest } from './recorded-schema.ts'
+import type { RecordedBlock, RecordedBody, RecordedMessage, RecordedRequest } from './recorded-schema.ts'
 
 /** Returns the composition in the options of a receipt, unchecked; undefined if the request was rendered. */
 const recordedIn = ({ recorded }: Fields = {}): RecordedRequest | undefined =>
@@ -14,7 +14,7 @@ const recordedIn = ({ recorded }: Fields = {}): RecordedRequest | undefined =>
 /** Returns all messages of a composition; undefined if an earlier receipt that it builds on is missing. */
 export const messagesRecorded = (
   own: RecordedRequest,
-  recordedAt: (position: number) => RecordedRequest | undefined,
+  messagesRecordedAt: (position: number) => RecordedRequest | undefined,
 ): readonly RecordedMessage[] | undefined => {
   const chain: RecordedRequest[] = []
   let last = Infinity
@@ -26,7 +26,7 @@ export const messagesRecorded = (
     // Each base is earlier, so a changed receipt cannot make a circle.
     if (base >= last) return undefined
     last = base
-    each = recordedAt(base)
+    each = messagesRecordedAt(base)
   }
   const messages: RecordedMessage[] = []
   for (const { keep = 0, messages: more } of chain.toReversed()) {
@@ -76,17 +76,26 @@ const blocksOf = (
   return [{ type: 'text', text: pieces.join('') }]
 }
 
+/** Returns all messages of the recorded request that the reply at a position answers; undefined if the history shows none there. */
+export const messagesRecordedAt = (
+  { items }: Pick<Effective, 'items'>,
+  position: number,
+): readonly RecordedMessage[] | undefined => {
+  const at = new Map(items.map((item) => [item.position, item]))
+  const own = recordedOf(at.get(position))
+  return own && messagesRecorded(own, (base) => recordedOf(at.get(base)))
+}
+
+const recordedOf = (item: Item | undefined): RecordedRequest | undefined =>
+  item?.kind === 'message' ? recordedIn(item.origin?.context?.options) : undefined
+
 /** Makes a recorded request from a history. Messages whose events the history no longer shows are incomplete. */
 export const recordedRequest = (
   { items, layout }: Effective,
   recorded: RecordedRequest,
 ): RenderResult & { readonly strings: readonly number[] } => {
   const at = new Map(items.map((item) => [item.position, item]))
-  const list =
-    messagesRecorded(recorded, (position) => {
-      const item = at.get(position)
-      return item?.kind === 'message' ? recordedIn(item.origin?.context?.options) : undefined
-    }) ?? []
+  const list = messagesRecorded(recorded, (position) => recordedOf(at.get(position))) ?? []
   const messages = list.map((each) => {
     const { role, content, fields } = composedOf(each, at)
     return { role, content, ...fields }
@@ -154,20 +163,46 @@ export const withBreakpoint = (
     : value
 }
 
-/** Returns the body of a recorded request, with the contents that were sent as strings. */
+/**
+ * Returns the body of a recorded request, with the contents that were sent as strings.
+ *
+ * @param form form of the body, if a recorder saw it; the fields then have the order in which they were sent
+ */
 export const recordedBody = (
-  { parameters, messages, ...request }: ModelRequest,
+  request: ModelRequest,
   strings: readonly number[],
+  form?: RecordedBody,
 ): Fields => {
   const isString = new Set(strings)
-  return {
-    ...parameters,
-    ...request,
-    messages: messages.map((message, index) => {
-      const [block, ...others] = message.content
-      const text =
-        isString.has(index) && others.length === 0 && block && !('cache_control' in block) && block['text']
-      return typeof text === 'string' ? { ...message, content: text } : message
-    }),
-  }
+  const messages = request.messages.map((message, index): Fields => {
+    const [block, ...others] = message.content
+    const text =
+      isString.has(index) && others.length === 0 && block && !('cache_control' in block) && block['text']
+    return { ...message, ...(typeof text === 'string' && { content: text }) }
+  })
+  const { parameters, messages: _, ...rest } = request
+  if (!form) return { ...parameters, ...rest, messages }
+  const fields = { ...parameters, ...fieldsByApi(form, rest, messages) }
+  return Object.fromEntries(form.fields.flatMap((name) => (name in fields ? [[name, fields[name]]] : [])))
+}
+
+/** Returns the fields of a body other than its parameters, by the names of its API. */
+const fieldsByApi = (
+  { api, billing }: RecordedBody,
+  { system, ...rest }: Fields,
+  messages: readonly Fields[],
+): Fields => {
+  const named = system !== undefined && { [api === 'responses' ? 'instructions' : 'system']: system }
+  if (api === 'responses') return { ...rest, ...named, input: messages.map(itemIn) }
+  if (api === 'chat-completions') return { ...rest, messages: messages.map(itemIn) }
+  if (billing === undefined) return { ...rest, ...named, messages }
+  const first = { type: 'text', text: billing }
+  return { ...rest, messages, system: [first, ...(Array.isArray(system) ? system : [])] }
+}
+
+/** Returns the item or message of another API as it was sent: the only block of its message holds it, or it is a message of plain text. */
+const itemIn = (message: Fields): unknown => {
+  const { content } = message
+  const [block]: readonly unknown[] = Array.isArray(content) ? content : []
+  return isFields(block) && 'item' in block ? block['item'] : message
 }

@@ -7,7 +7,7 @@ import type { Effective } from '../../projections/effective.ts'
 import { render } from '../../projections/render/renderer.ts'
 import type { ModelCall, UnprovenCall } from './calls.ts'
 import type { SentRequest } from './canonical.ts'
-import { checkCall, formIn, requestIn, type Unusable } from './made-again.ts'
+import { bodyFormIn, checkCall, formIn, requestIn, type Unusable } from './made-again.ts'
 import { asSent, buildRequest } from './build-request.ts'
 import { recordedBody } from './recorded.ts'
 
@@ -38,7 +38,9 @@ export const remadeCall = (
     E.map((made) => {
       const { betas, ...request } = asSent(call, effective, made)
       const form = formIn(call.receipt) as ChatForm | undefined
-      const body = form ? chatBody(request, form) : made.strings && recordedBody(request, made.strings)
+      const body = form
+        ? chatBody(request, form)
+        : made.strings && recordedBody(request, made.strings, bodyFormIn(call.receipt))
       return { made, request, ...(body && { body }), ...(betas && { betas }) }
     }),
   )

@@ -10,15 +10,15 @@ import { catchTyped, unwrap, type Fallible, task } from '../../result/fallible.t
 import type { ReadError } from '../../store/errors.ts'
 import { callsIn, type ModelCall } from './calls.ts'
 import { callOutOfRange, type CallOutOfRange, type UnknownRenderer } from './errors.ts'
-import { type FindingDetails, diagnoseReceipt } from './finding.ts'
-import { checkCall, formIn, reasonOf, type Unusable } from './made-again.ts'
+import { type FindingDetails, diagnoseReceipt, hasBody } from './finding.ts'
+import { bodyFormIn, checkCall, formIn, reasonOf, type Unusable } from './made-again.ts'
 import { fingerprintsIn } from './receipt-blocks.ts'
 import { hasDigest } from './receipt-digest.ts'
 import { type RemadeCall, remadeCall } from './remade.ts'
 
 /** Model call with its request, remade from the log. */
 export interface SentCall extends ModelCall, RemadeCall {
-  /** True if the remade request has the digest in the receipt. */
+  /** True if the remade request has the digest in the receipt, and the bytes that a recorder saw. */
   readonly isSame: boolean
   /**
    * Difference between the remade request and the receipt, if any. The repairs or the container may differ even if the digest is the
@@ -53,7 +53,7 @@ async function* sent(
   yield* unwrap(ofCall(checkCall(call)))
   const effective = yield* unwrap(chat.context({ at: call.receipt.position }))
   const { made, ...remade } = yield* unwrap(ofCall(remadeCall(call, effective)))
-  const isSame = hasDigest(call.receipt, effective, made)
+  const isSame = hasDigest(call.receipt, effective, made) && hasBody(call, effective, made)
   const prints = isSame ? undefined : printsOf(yield* callsOf(chat), call)
   const finding = diagnoseReceipt(call, effective, prints)
   return {
@@ -80,7 +80,7 @@ const isCall = (call: unknown): boolean =>
   isFields(call['receipt']['options'])
 
 /**
- * Returns the body of a call as JSON, as this library's adapters send it. Without a receipt, the body has the form of the Messages API.
+ * Returns the body of a call as JSON, as this library's adapters or the recorded program send it. Without a receipt, the body has the form of the Messages API.
  */
 export const bodySent = ({
   request,
@@ -89,6 +89,8 @@ export const bodySent = ({
 }: Pick<SentCall, 'request' | 'body'> & Partial<ModelCall>): string => {
   const form = receipt && (formIn(receipt) as ChatForm | undefined)
   if (form) return JSON.stringify(chatCallBody(request, form))
+  // A recorder saw whether the reply was streamed.
+  if (body && receipt && bodyFormIn(receipt)) return JSON.stringify(body)
   return JSON.stringify(body ? { ...body, stream: true } : callBody(request))
 }
 

@@ -26,6 +26,7 @@ import { addLog } from './log.ts'
 import { addMcp } from './mcp.ts'
 import { addNote } from './note.ts'
 import { addPause, addResume } from './pause.ts'
+import { addRecord } from './record.ts'
 import { addReplay } from './replay.ts'
 import { addRender, addRequest, addSent } from './request.ts'
 import { addRestore } from './restore.ts'
@@ -51,7 +52,7 @@ const groups: readonly (readonly [
   heading: string,
   adders: readonly ((program: Command, shell: Shell) => void)[],
 ])[] = [
-  ['First steps:', [addStart, addImport, addList, addSearch]],
+  ['First steps:', [addStart, addImport, addRecord, addList, addSearch]],
   ['Look:', [addShow, addFull, addLog, addDiff, addRequest, addRender, addSent, addStats]],
   [
     'Change:',

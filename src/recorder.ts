@@ -1,0 +1,11 @@
+// The recorder for programs that call a model themselves: `palimpsest/recorder`. docs/record.md.
+
+export {
+  recordingFetch,
+  type RecordingFetch,
+  type RecordingFetchOptions,
+} from './recorder/recording-fetch.ts'
+export { createRecordQueue } from './recorder/record-queue.ts'
+export type { RecordGap, RecordListeners, RecordQueue, RecordTarget } from './recorder/record-queue.ts'
+export type { ExchangeReply, ModelExchange } from './recorder/exchange.ts'
+export type { RecordedCall, RecordError } from './recorder/recorder.ts'

@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest'
+import type { Store } from '../../src/index.ts'
+import type { ModelExchange } from '../../src/recorder.ts'
+import { opened } from '../support/stores.ts'
+
+const bytesOf = (value: unknown): Uint8Array =>
+  new TextEncoder().encode(typeof value === 'string' ? value : JSON.stringify(value))
+
+let seconds = 0
+/** A call that is answered with a text. */
+const callWith = (
+  body: unknown,
+  {
+    text = 'Yes.',
+    headers = {},
+    status = 200,
+  }: { text?: string; headers?: Record<string, string>; status?: number } = {},
+): ModelExchange => {
+  const begun = new Date(Date.UTC(2026, 10, 30) + ++seconds * 1_000)
+  const reply = {
+    type: 'message',
+    role: 'assistant',
+    id: 'msg_1',
+    model: 'm',
+    content: [{ type: 'text', text }],
+    stop_reason: 'end_turn',
+    usage: { input_tokens: 1, output_tokens: 1 },
+  }
+  return {
+    path: '/v1/messages',
+    headers,
+    body: bytesOf(body),
+    begun,
+    ended: new Date(begun.getTime() + 500),
+    reply: { status, headers: { 'content-type': 'application/json' }, body: bytesOf(reply), isWhole: true },
+  }
+}
+const user = (content: unknown) => ({ role: 'user', content })
+const assistant = (content: unknown) => ({ role: 'assistant', content })
+const bodyOf = (...messages: readonly unknown[]) => ({ model: 'm', max_tokens: 10, messages })
+const labelsOf = async (store: Store, ...exchanges: readonly ModelExchange[]): Promise<readonly string[]> => {
+  const labels: string[] = []
+  for (const exchange of exchanges) {
+    const call = await store.record(exchange)
+    labels.push(`${call?.label} ${call?.conversation}`)
+  }
+  return labels.map((label) => label.replaceAll(/-[0-9a-z]{8,}$/g, '-…'))
+}
+
+describe('store.record', () => {
+  it('records nothing of other paths, and refuses what is no exchange', async () => {
+    const store = await opened('memory:')
+    expect(await store.record({ ...callWith(bodyOf(user('Hello.'))), path: '/v1/models' })).toBeUndefined()
+    await expect(store.record(null as never)).rejects.toMatchObject({ _tag: 'InvalidInput' })
+    await expect(store.record({ ...callWith({}), body: 'text' } as never)).rejects.toMatchObject({
+      path: 'body',
+    })
+  })
+
+  it('keeps two users apart who begin with the same prompt and name no session', async () => {
+    const store = await opened('memory:')
+    const first = user('Hello.')
+    const labels = await labelsOf(
+      store,
+      callWith(bodyOf(first), { text: 'Hello, Ann.' }),
+      callWith(bodyOf(first), { text: 'Hello, Bob.' }),
+      callWith(bodyOf(first, assistant('Hello, Ann.'), user('And?'))),
+      callWith(bodyOf(first, assistant('Hello, Bob.'), user('And?'))),
+    )
+    expect(labels.map((label) => label.split(' ')[0])).toEqual(['begin', 'begin', 'append', 'append'])
+    for await (const { id } of store.conversations())
+      expect((await store.conversation(id).context()).items).toHaveLength(4)
+  })
+
+  it('begins with a fork where a new session has the history of another one', async () => {
+    const store = await opened('memory:')
+    const [one, two] = [{ 'x-session-id': 'one' }, { 'x-session-id': 'two' }]
+    const said = [user('Hello.'), assistant('Hello, Ann.')]
+    const labels = await labelsOf(
+      store,
+      callWith(bodyOf(user('Hello.')), { text: 'Hello, Ann.', headers: one }),
+      callWith(bodyOf(...said, user('Go on.')), { headers: one }),
+      callWith(bodyOf(...said, user('Or stop.')), { headers: two }),
+    )
+    expect(labels).toEqual(['begin recorded-one', 'append recorded-one', 'fork recorded-two'])
+    const { items } = await store.conversation('recorded-two').context()
+    expect(items.map(({ position }) => position)).toEqual([1, 2, 4, 5])
+  })
+
+  it('proves with each receipt the bytes of the body: another configuration does not have them', async () => {
+    const store = await opened('memory:')
+    const headers = { 'x-session-id': 'one' }
+    await store.record(callWith(bodyOf(user('Hello.')), { headers }))
+    const chat = store.conversation('recorded-one')
+    const sent = await chat.sent()
+    expect(JSON.stringify(sent.body)).toBe(JSON.stringify(bodyOf(user('Hello.'))))
+    const { options, ...receipt } = sent.receipt
+    const recorded = options['recorded'] as { readonly body: { readonly sha256: string } }
+    const other = {
+      ...recorded,
+      body: { ...recorded.body, sha256: recorded.body.sha256.replace(/^./, (x) => (x === 'a' ? 'b' : 'a')) },
+    }
+    const copy = store.conversation('copy')
+    await copy.configure({ model: 'm', parameters: { max_tokens: 10 } })
+    await copy.append(user('Hello.') as never)
+    await copy.append({
+      role: 'assistant',
+      content: 'Yes.',
+      origin: { model: 'm', context: { ...receipt, options: { ...options, recorded: other } } },
+    })
+    const { findings } = await copy.verifyReceipts()
+    expect(findings).toMatchObject([{ kind: 'digest' }])
+  })
+
+  it('records a body that JSON.stringify would not have written, and proves its content', async () => {
+    const store = await opened('memory:')
+    const text = '{"model": "m", "temperature": 1.0, "messages": [{"role": "user", "content": "Hello."}]}'
+    expect(await store.record(callWith(text))).toMatchObject({ label: 'begin', isExact: false })
+    for await (const { id } of store.conversations()) {
+      expect(await store.conversation(id).verifyReceipts()).toMatchObject({ receipts: 1, findings: [] })
+      expect((await store.conversation(id).sent()).body).toEqual(JSON.parse(text))
+    }
+  })
+
+  it('stores no id of an account: of the metadata only the session', async () => {
+    const store = await opened('memory:')
+    const user_id = JSON.stringify({ device_id: 'device-1', account_uuid: 'account-1', session_id: 's-1' })
+    const body = { ...bodyOf(user('Hello.')), metadata: { user_id }, user: 'account-2' }
+    expect(await store.record(callWith(body))).toMatchObject({ conversation: 'recorded-s-1', isExact: true })
+    const all: unknown[] = []
+    for await (const each of store.readAll()) all.push(each)
+    expect(JSON.stringify(all)).not.toMatch(/device-1|account-1|account-2/)
+    expect((await store.conversation('recorded-s-1').sent()).body).toEqual({
+      ...bodyOf(user('Hello.')),
+      metadata: { user_id: '{"session_id":"s-1"}' },
+    })
+  })
+
+  it('continues after somebody else has written to the conversation, and after an erasure', async () => {
+    const store = await opened('memory:')
+    const headers = { 'x-session-id': 'one' }
+    const said = [user('Hello.'), assistant('Hello, Ann.')]
+    await store.record(callWith(bodyOf(user('Hello.')), { text: 'Hello, Ann.', headers }))
+    await store.conversation('recorded-one').append({ role: 'user', content: 'A word between.' })
+    const next = callWith(bodyOf(...said, user('Go on.')), { headers })
+    expect(await store.record(next)).toMatchObject({ label: 'rewind', isExact: true })
+    await store.conversation('recorded-one').erase({ positions: [1], by: 'ann', reason: 'a request' })
+    const last = callWith(bodyOf(...said, user('Go on.'), assistant('Yes.'), user('And?')), { headers })
+    expect(await store.record(last)).toMatchObject({ conversation: 'recorded-one', isExact: true })
+    const { findings } = await store.conversation('recorded-one').verifyReceipts()
+    expect(findings).toEqual([])
+  })
+})
