@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { blobChunk } from '../../store/port.ts'
 import { type ContractRule, blobOf, bytesOf, event, events, ids, infosOf, later, right } from './support.ts'
 
@@ -12,6 +13,17 @@ export const blobs: readonly ContractRule[] = [
         await right(store.blobs.put(blob.sha256, blob.chunks))
         assert.ok((await bytesOf(store, blob.sha256)).equals(Buffer.concat(blob.chunks)))
       }
+    },
+  },
+  {
+    title: 'a blob of every byte value comes back to the byte',
+    run: async (store) => {
+      const bytes = Uint8Array.from({ length: 65_536 }, (_, index) =>
+        index % 2 === 0 ? index >> 8 : index >> 1,
+      )
+      const sha256 = createHash('sha256').update(bytes).digest('hex')
+      await right(store.blobs.put(sha256, [bytes.slice()]))
+      assert.ok((await bytesOf(store, sha256)).equals(bytes))
     },
   },
   {

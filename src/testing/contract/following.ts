@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type RecordedEvent } from '../../store/port.ts'
+import type { EventStore, RecordedEvent } from '../../store/port.ts'
 import {
   type ContractRule,
   event,
@@ -120,4 +120,50 @@ export const following: readonly ContractRule[] = [
       for (const seen of await Promise.all(followers)) assert.deepEqual(idsOfFollowed(seen), ids(written))
     },
   },
+  {
+    // A number that is taken before the commit (a sequence) is no order: whoever has read a later one does not look for an earlier one.
+    title:
+      'readers and followers miss no event of writers whose appends end in another order than they began',
+    run: async (store) => {
+      const start = await fromHere(store)
+      const last = event('last')
+      const isLast = ({ id }: RecordedEvent): boolean => id === last.id
+      const followers = [1, 2].map(() =>
+        followUntil(store, start, (seen) => {
+          const item = seen.at(-1)
+          return item?.type === 'event' && isLast(item.event)
+        }),
+      )
+      const reader = readUntil(store, start.after, isLast)
+      const written = await Promise.all(
+        Array.from({ length: 8 }, async (_, writer) => {
+          const own = Array.from({ length: 25 }, (__, n) =>
+            event('x'.repeat(((writer * 7 + n) % 5) * 20_000)),
+          )
+          for (const [n, one] of own.entries())
+            await right(store.append({ stream: `w${writer}`, events: [one], expected: n - 1 }))
+          return own
+        }),
+      )
+      await right(store.append({ stream: 'last', events: [last], expected: -1 }))
+      const all = [...ids(written.flat()), last.id].toSorted()
+      for (const seen of await Promise.all(followers)) assert.deepEqual(idsOfFollowed(seen).toSorted(), all)
+      assert.deepEqual(ids(await reader).toSorted(), all)
+    },
+  },
 ]
+
+/** Reads page after page, each from the checkpoint of the one before, until an event is the last one. */
+const readUntil = async (
+  store: EventStore,
+  from: string | undefined,
+  isLast: (event: RecordedEvent) => boolean,
+): Promise<readonly RecordedEvent[]> => {
+  const seen: RecordedEvent[] = []
+  for (let after = from; ; await new Promise((resolve) => setTimeout(resolve, 1))) {
+    const page = await right(store.readAll({ limit: 20, after }))
+    seen.push(...page.events)
+    after = page.checkpoint
+    if (page.events.some(isLast)) return seen
+  }
+}

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import * as E from 'fp-ts/lib/Either.js'
 import { hashOf, type StoredEvent } from '../../events/codec.ts'
 import { erasedForm } from '../../events/erased-form.ts'
 import {
@@ -53,11 +54,11 @@ export const writing: readonly ContractRule[] = [
   {
     title: 'events come back as they were written, to the byte, in order',
     run: async (store) => {
-      const strange = {
-        ...event('\u0000 "quoted" \\ 😀 \u2028'),
-        data: String.raw`{"lone":"\ud800","__proto__":1}`,
-      }
-      const written = [event('first'), strange, event('third', 'Rewound')]
+      const strange = [
+        String.raw`{"lone":"\ud800","__proto__":1}`,
+        String.raw`{ "b" : 1.0, "a":1e2,  "a":"\u00e9\/", "big":12345678901234567890 }`,
+      ].map((data) => ({ ...event(), data }))
+      const written = [event('"quoted" \\ 😀 \u2028'), ...strange, event('last', 'Rewound')]
       await right(store.append({ stream: 'a', events: written, expected: -1 }))
       const read = await forwards(store, 'a')
       assert.deepEqual(read.map(texts), written)
@@ -67,8 +68,22 @@ export const writing: readonly ContractRule[] = [
           ['a', 0],
           ['a', 1],
           ['a', 2],
+          ['a', 3],
         ],
       )
+    },
+  },
+  {
+    title: 'U+0000 comes back as it was written, or is InvalidInput',
+    run: async (store) => {
+      const [escaped, raw] = [event('a\u0000b'), { ...event(), data: '{"text":"a\u0000b"}' }]
+      for (const [n, one] of [escaped, raw].entries()) {
+        const stream = `s${n}`
+        const appended = await store.append({ stream, events: [one], expected: -1 })()
+        if (E.isLeft(appended)) assert.equal(appended.left._tag, 'InvalidInput')
+        const kept = E.isRight(appended) ? [one] : []
+        assert.deepEqual((await forwards(store, stream)).map(texts), kept)
+      }
     },
   },
   {
