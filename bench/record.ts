@@ -1,5 +1,5 @@
-// npm run bench:record: the time that `palimpsest record` adds to plain forwarding, and the bytes that it stores. Bodies grow as those of
-// an agent do. Direct calls, calls through a proxy that only forwards, and calls through the recorder take turns.
+// npm run bench:record: the time that `palimpsest record` adds to plain forwarding, and the bytes that it stores. Bodies grow as an
+// agent's do. Direct calls, calls through a proxy that only forwards, and calls through the recorder take turns.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
@@ -109,7 +109,7 @@ for (const [name, size] of Object.entries(sizes)) {
   )
 }
 for (const child of children) child.kill('SIGTERM')
-await Promise.all(children.map((child) => child.exitCode ?? once(child, 'exit')))
+for (const child of children) if (child.exitCode === null) await once(child, 'exit')
 upstream.close()
 rmSync(folder, { recursive: true })
 process.exitCode = isWithin ? 0 : 1

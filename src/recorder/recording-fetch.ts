@@ -22,8 +22,8 @@ export interface RecordingFetch {
 const mostKept = 32 * 1024 * 1024
 
 /**
- * Wraps a `fetch` for an SDK of Anthropic or OpenAI, or the AI SDK: calls of the Messages API, Chat Completions and the Responses API are
- * recorded in the store, beside the caller. Requests, replies and errors are those of the wrapped function; a reply that is streamed
+ * Wraps a `fetch` for an SDK of Anthropic or OpenAI, or the AI SDK: calls of the Messages API, Chat Completions and the Responses API
+ * are recorded in the store, beside the caller. Requests, replies and errors are those of the wrapped function; a reply that is streamed
  * reaches the caller piece by piece. A call that cannot be recorded is reported to `onGap` and changes nothing else.
  *
  * @example

@@ -48,8 +48,8 @@ export const startRecording = async (home: ClientHome, upstream: string): Promis
 }
 
 /**
- * Expects every answered request in the store, to the byte, with a receipt that proves it. Returns the ids of the conversations, with the
- * types of the events that changed their histories.
+ * Expects every answered request in the store, to the byte, with a receipt that proves it. Returns the ids of the conversations, with
+ * the types of the events that changed their histories.
  */
 export const expectRecorded = async (
   home: ClientHome,
