@@ -27,7 +27,10 @@ const mostKept = 32 * 1024 * 1024
  * reaches the caller piece by piece. A call that cannot be recorded is reported to `onGap` and changes nothing else.
  *
  * @example
- * const client = new Anthropic({ fetch: recordingFetch(store) })
+ * import Anthropic from '@anthropic-ai/sdk'
+ * import { recordingFetch } from 'palimpsest/recorder'
+ *
+ * const recorded = new Anthropic({ fetch: recordingFetch(store) })
  */
 export const recordingFetch = (
   store: RecordTarget,

@@ -11,6 +11,7 @@ const exports = {
   './client': entry('server/client/index'),
   './fp': entry('fp'),
   './investigate': entry('investigate/index'),
+  './recorder': entry('recorder'),
   './testing': entry('testing/index'),
 }
 const others = [
