@@ -86,7 +86,7 @@ const bytesOf = async (body: RequestInit['body'] | Request | undefined): Promise
     if (typeof body === 'string') return new TextEncoder().encode(body)
     if (body instanceof ReadableStream || Symbol.asyncIterator in Object(body)) return undefined
     if (body instanceof Request) return await body.bytes()
-    return await new Response(body as Exclude<BodyInit, ReadableStream>).bytes()
+    return await new Response(body as ConstructorParameters<typeof Response>[0]).bytes()
   } catch {
     return undefined
   }
