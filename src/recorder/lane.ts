@@ -48,8 +48,8 @@ export interface RecordLane {
   readonly replies: () => readonly string[]
   /** Configuration in force. */
   readonly configuration: () => Configuration
-  /** Folds the next events of the log. Returns false if they change what is already folded, as an erasure does. */
-  readonly advance: (events: readonly ConversationEvent[]) => boolean
+  /** Folds the next events of the log. */
+  readonly advance: (events: readonly ConversationEvent[]) => void
   /** Remembers the text of a summary that a request beside the conversation has returned. */
   readonly addReply: (text: string) => void
 }
@@ -182,14 +182,12 @@ export const createLane = (id: string): RecordLane => {
     replies: () => replies,
     configuration: () => configuration ?? {},
     advance: (events) => {
-      if (events.some(({ type }) => type === 'Erased') && last >= 0) return false
       for (const [index, event] of events.entries()) {
         fold(event)
         // Several markers of one write are one change.
         const after = events[index + 1]?.type
         if (after !== 'Condensed' && after !== 'Truncated') remember()
       }
-      return true
     },
     addReply,
   }

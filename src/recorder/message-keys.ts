@@ -1,11 +1,10 @@
 import { hash } from 'node:crypto'
-import { textOf } from '../agent/receipts/canonical.ts'
 import type { WholeMessage } from '../agent/receipts/recorded.ts'
 import { type Fields, isFields } from '../events/json.ts'
 
 /** Keys by which messages are compared. */
 export interface MessageKeys {
-  /** Digest of the message without cache breakpoints: equal messages have equal keys. */
+  /** Digest of the message without cache breakpoints: messages with equal bytes have equal keys. */
   readonly key: string
   /**
    * Digest of what stays the same if a program edits the message: the ids of its tool calls and results, or else its text without
@@ -24,7 +23,8 @@ const shortest = 8
 const digest = (text: string): string => hash('sha256', text, 'base64url').slice(0, 22)
 
 export const keysOf = ({ role, content, fields = {} }: WholeMessage): MessageKeys => {
-  const key = digest(`${role} ${content.map((block) => textOf(block)).join()} ${JSON.stringify(fields)}`)
+  // With the order of the fields, because the bytes are made again.
+  const key = digest(JSON.stringify([role, content, fields]))
   const ids = content.flatMap(callIds)
   const hasCalls = ids.length > 0
   const text = hasCalls ? '' : content.flatMap(textsIn).join('\n').replaceAll(reminders, '').trim()

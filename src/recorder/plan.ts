@@ -5,7 +5,7 @@ import type { MessageKeys } from './message-keys.ts'
 /** Names of the ways in which a history leads to the next request. */
 export type PlanLabel = 'append' | 'repeat' | 'rewind' | 'edit' | 'condense' | 'truncate'
 
-/** Items of a history that are hidden from now on: from index `from` to index `to` (exclusive), both of the history that is continued. */
+/** Items to hide, from index `from` to index `to` (exclusive) of the history that is continued. */
 export interface PlannedMarker {
   readonly from: number
   readonly to: number

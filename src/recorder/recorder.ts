@@ -15,7 +15,7 @@ import { conversationOf, streamOf } from '../events/ids.ts'
 import { emptyLayout } from '../projections/layout.ts'
 import { type Fallible, unwrap } from '../result/fallible.ts'
 import { despiteConflicts } from '../store/conflicts.ts'
-import type { ForkError, ReadError, WriteError } from '../store/errors.ts'
+import type { ForkError, NoteError, ReadError, WriteError } from '../store/errors.ts'
 import { createLruCache } from '../store/lru.ts'
 import type { LayeredStore } from '../store/whole/layered-store.ts'
 import { writeAll } from '../transfer/write-whole.ts'
@@ -48,7 +48,7 @@ export interface RecordedCall {
   readonly isExact?: boolean
 }
 
-export type RecordError = WriteError | ReadError | ForkError
+export type RecordError = WriteError | ReadError | ForkError | NoteError
 
 /** Records calls of models that other programs make. */
 export interface CallRecorder {
@@ -67,6 +67,8 @@ export interface RecorderMeans {
 
 /** Maximum number of conversations that the recorder remembers. Others are read again from the log. */
 const maxLanes = 64
+/** Maximum number of further conversations of a session among which a request looks for its own. */
+const maxLooked = 31
 /** Maximum number of conversations without a session among which a request looks for its own. */
 const maxAnonymous = 32
 /** Number of events that are read at once. */
@@ -107,15 +109,16 @@ export const createRecorder = ({ events, conversation }: RecorderMeans): CallRec
   async function* current(id: string): Fallible<ReadError, { known: KnownLane; end: ChainEnd }> {
     const end = yield* readChainEnd(events, id)
     const last = lastPosition(end)
-    let lane = known.get(id)
-    if (!lane || lane.lane.last() > last) lane = { lane: createLane(id) }
+    const before = known.get(id)
+    let lane: KnownLane = before && before.lane.last() <= last ? before : { lane: createLane(id) }
     if (lane.lane.last() < last) lane.moment = undefined
     while (lane.lane.last() < last) {
       const from = lane.lane.last() + 1
       const to = Math.min(last, from + pageLength - 1)
       const page = yield* unwrap(loadLog(reader(events, end.lineage), to, undefined, from))
-      // After an erasure, the keys of the messages are others.
-      if (!lane.lane.advance(page)) lane = { lane: createLane(id) }
+      // After an erasure, the keys of earlier messages are others.
+      if (lane === before && page.some(({ type }) => type === 'Erased')) lane = { lane: createLane(id) }
+      else lane.lane.advance(page)
     }
     known.set(id, lane)
     return { known: lane, end }
@@ -177,7 +180,8 @@ export const createRecorder = ({ events, conversation }: RecorderMeans): CallRec
     const base = baseOf(session, profile)
     const ids = yield* familyOf(base, isNamed)
     const lanes: RecordLane[] = []
-    for (const id of ids) lanes.push((yield* current(id)).known.lane)
+    for (const id of ids.slice(0, 1).concat(ids.slice(1).slice(-maxLooked)))
+      lanes.push((yield* current(id)).known.lane)
     const context: ChoiceContext = { isNamed, profile }
     const keys = request.messages.map(({ key }) => key)
     const chosen = chooseLane(lanes, request, context)
@@ -290,20 +294,50 @@ export const createRecorder = ({ events, conversation }: RecorderMeans): CallRec
 
   async function* record(exchange: ModelExchange): Fallible<RecordError, RecordedCall | undefined> {
     const headers = withoutOtherHeaders(Object.entries(exchange.headers))
-    const request = readRequest(exchange.path, textIn(exchange.body, headers['content-encoding']))
-    if (!request) return undefined
-    const replyHeaders = withoutOtherHeaders(Object.entries(exchange.reply.headers))
-    const reply = readReply(request.api, { ...exchange.reply, headers: replyHeaders })
+    const read = readExchange(exchange, headers)
+    if (read === 'unreadable') return yield unreadable
+    if (!read) return undefined
+    const { request, reply } = read
     const call: OpenCall = { request, reply, exchange, headers, profile: clientOf(headers) }
     const { id, label, of = [] } = yield* locate(call)
     const done = yield* despiteConflicts(() => write(id, call), mostTries)
     // The next request of the summarized conversation has this text in place of its history.
     if (reply) for (const lane of of) lane.addReply(textOfReply(reply))
+    const session = sessionOf(headers, request.body)
+    if (label === 'begin' && session?.agent !== undefined) {
+      const main = baseOf({ session: session.session }, undefined)
+      yield* unwrap(conversation(id).link({ relation: 'subagent-of', conversation: main }))
+    }
     return label ? { ...done, label } : done
   }
 
   return { record }
 }
+
+/**
+ * Reads a request and its reply; undefined if the request is no call of a model. Errors of parsers are not passed on, because their
+ * messages quote the text.
+ */
+const readExchange = (
+  { path, body, reply }: ModelExchange,
+  headers: Readonly<Record<string, string>>,
+): Pick<OpenCall, 'request' | 'reply'> | 'unreadable' | undefined => {
+  let request: ReadRequest | undefined
+  try {
+    request = readRequest(path, textIn(body, headers['content-encoding']))
+  } catch {
+    return 'unreadable'
+  }
+  if (!request) return undefined
+  const replyHeaders = withoutOtherHeaders(Object.entries(reply.headers))
+  try {
+    return { request, reply: readReply(request.api, { ...reply, headers: replyHeaders }) }
+  } catch {
+    return { request, reply: undefined }
+  }
+}
+
+const unreadable = invalidInput('body', 'is no JSON, or cannot be decompressed, so the call is not recorded')
 
 /** The conversation of a call. */
 interface Located {

@@ -22,12 +22,15 @@ export interface RecordingFetch {
 const mostKept = 32 * 1024 * 1024
 
 /**
- * Wraps a `fetch` for an SDK of Anthropic or OpenAI, or the AI SDK: calls of the Messages API, Chat Completions and the Responses API are
- * recorded in the store, beside the caller. Requests, replies and errors are those of the wrapped function; a reply that is streamed
+ * Wraps a `fetch` for an SDK of Anthropic or OpenAI, or the AI SDK: calls of the Messages API, Chat Completions and the Responses API
+ * are recorded in the store, beside the caller. Requests, replies and errors are those of the wrapped function; a reply that is streamed
  * reaches the caller piece by piece. A call that cannot be recorded is reported to `onGap` and changes nothing else.
  *
  * @example
- * const client = new Anthropic({ fetch: recordingFetch(store) })
+ * import Anthropic from '@anthropic-ai/sdk'
+ * import { recordingFetch } from 'palimpsest/recorder'
+ *
+ * const recorded = new Anthropic({ fetch: recordingFetch(store) })
  */
 export const recordingFetch = (
   store: RecordTarget,
@@ -83,7 +86,7 @@ const bytesOf = async (body: RequestInit['body'] | Request | undefined): Promise
     if (typeof body === 'string') return new TextEncoder().encode(body)
     if (body instanceof ReadableStream || Symbol.asyncIterator in Object(body)) return undefined
     if (body instanceof Request) return await body.bytes()
-    return await new Response(body as Exclude<BodyInit, ReadableStream>).bytes()
+    return await new Response(body as ConstructorParameters<typeof Response>[0]).bytes()
   } catch {
     return undefined
   }

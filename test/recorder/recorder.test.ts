@@ -1,7 +1,8 @@
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { Store } from '../../src/index.ts'
+import { openStore, type Store } from '../../src/index.ts'
 import type { ModelExchange } from '../../src/recorder.ts'
-import { opened } from '../support/stores.ts'
+import { opened, temporaryFolder } from '../support/stores.ts'
 
 const bytesOf = (value: unknown): Uint8Array =>
   new TextEncoder().encode(typeof value === 'string' ? value : JSON.stringify(value))
@@ -55,6 +56,40 @@ describe('store.record', () => {
     await expect(store.record({ ...callWith({}), body: 'text' } as never)).rejects.toMatchObject({
       path: 'body',
     })
+  })
+
+  it('says of a body that it cannot read nothing but that', async () => {
+    const store = await opened('memory:')
+    const error: unknown = await store.record(callWith('sk-canary {')).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ _tag: 'InvalidInput', path: 'body' })
+    expect(String(error)).not.toContain('canary')
+  })
+
+  it('links a subagent to the conversation of its session', async () => {
+    const store = await opened('memory:')
+    const headers = { 'x-claude-code-session-id': 's' }
+    await store.record(callWith(bodyOf(user('Hello.')), { headers }))
+    await store.record(
+      callWith(bodyOf(user('Look.')), { headers: { ...headers, 'x-claude-code-agent-id': 'a' } }),
+    )
+    expect(await store.conversation('recorded-s:a').links()).toMatchObject([
+      { relation: 'subagent-of', conversation: 'recorded-s' },
+    ])
+  })
+
+  it('folds a long log again that had content erased', async () => {
+    const url = `sqlite:${join(temporaryFolder(), 'store.db')}`
+    const headers = { 'x-session-id': 'long' }
+    const messages = Array.from({ length: 1_100 }, (_, index) =>
+      index % 2 === 0 ? user(`Question number ${index}.`) : assistant(`Answer number ${index}.`),
+    )
+    const first = await openStore(url)
+    await first.record(callWith(bodyOf(...messages, user('And?')), { headers }))
+    await first.conversation('recorded-long').erase({ positions: [700], by: 'ann', reason: 'a request' })
+    await first.close()
+    const store = await opened(url)
+    const next = callWith(bodyOf(...messages, user('And?'), assistant('Yes.'), user('More?')), { headers })
+    expect(await store.record(next)).toMatchObject({ conversation: 'recorded-long', isExact: true })
   })
 
   it('keeps two users apart who begin with the same prompt and name no session', async () => {

@@ -62,13 +62,19 @@ const simulate = async (seed: number, isNamed: boolean, calls: number): Promise<
 
 describe('simulated clients', () => {
   for (const isNamed of [true, false])
-    it(`${isNamed ? 'with' : 'without'} session ids: every request is made again to the byte, and named as it was made`, async () => {
-      const tallies: Tally[] = []
-      for (let seed = 1; seed <= all; seed++)
-        tallies.push(await simulate(seed * 7919 + Number(process.env['PALIMPSEST_SEED'] ?? 0), isNamed, 120))
-      const calls = tallies.reduce((sum, each) => sum + each.calls, 0)
-      const wrong = tallies.flatMap((each) => each.wrong)
-      // Shows the labels if there are too many.
-      expect(wrong.slice(Math.ceil(calls / 1_000))).toEqual([])
-    })
+    it(
+      `${isNamed ? 'with' : 'without'} session ids: every request is made again to the byte, and named as it was made`,
+      { timeout: 3_600_000 },
+      async () => {
+        const tallies: Tally[] = []
+        for (let seed = 1; seed <= all; seed++)
+          tallies.push(
+            await simulate(seed * 7919 + Number(process.env['PALIMPSEST_SEED'] ?? 0), isNamed, 120),
+          )
+        const calls = tallies.reduce((sum, each) => sum + each.calls, 0)
+        const wrong = tallies.flatMap((each) => each.wrong)
+        // Shows the labels if there are too many.
+        expect(wrong.slice(Math.ceil(calls / 1_000))).toEqual([])
+      },
+    )
 })

@@ -5,6 +5,7 @@ import type * as audit from 'palimpsest/audit'
 import type * as client from 'palimpsest/client'
 import type * as fp from 'palimpsest/fp'
 import type * as investigate from 'palimpsest/investigate'
+import type * as recorder from 'palimpsest/recorder'
 import type { ChatCompletionsOptions, MessagesApiOptions, ResponsesApiOptions } from 'palimpsest/testing'
 
 type OptionalIn<T> = T extends unknown
@@ -22,6 +23,7 @@ interface Options {
   readonly AnthropicOptions: api.AnthropicOptions
   readonly AuditOptions: api.AuditOptions
   readonly BeginOptions: api.BeginOptions
+  readonly RecordingFetchOptions: recorder.RecordingFetchOptions
   readonly RetentionRunOptions: api.RetentionRunOptions
   readonly RotateOptions: api.RotateOptions
   readonly PatrolOptions: api.PatrolOptions

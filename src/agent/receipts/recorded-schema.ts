@@ -46,8 +46,8 @@ const bodySchema = z.strictObject({
   fields: z.array(z.string()),
   billing: z.string().regex(billing).exactOptional(),
   /**
-   * SHA-256 (hex) of the history's key and of the SHA-256 of the body, without the ids of accounts. Absent if the body was not written as
-   * `JSON.stringify` does, so that only its content can be made again.
+   * SHA-256 (hex) of the history's key and of the SHA-256 of the body, without the ids of accounts. Absent if the body was not written
+   * as `JSON.stringify` does, so that only its content can be made again.
    */
   sha256: sha256.exactOptional(),
 })

@@ -200,7 +200,7 @@ const fieldsByApi = (
   return { ...rest, messages, system: [first, ...(Array.isArray(system) ? system : [])] }
 }
 
-/** Returns the item or message of another API as it was sent: the only block of its message holds it, or it is a message of plain text. */
+/** Returns the item or message of another API as it was sent: the only block of its message holds it, or it is a plain text. */
 const itemIn = (message: Fields): unknown => {
   const { content } = message
   const [block]: readonly unknown[] = Array.isArray(content) ? content : []

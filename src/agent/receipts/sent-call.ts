@@ -80,7 +80,8 @@ const isCall = (call: unknown): boolean =>
   isFields(call['receipt']['options'])
 
 /**
- * Returns the body of a call as JSON, as this library's adapters or the recorded program send it. Without a receipt, the body has the form of the Messages API.
+ * Returns the body of a call as JSON, as this library's adapters or the recorded program send it. Without a receipt, the body has the
+ * form of the Messages API.
  */
 export const bodySent = ({
   request,

@@ -103,10 +103,10 @@ const start = async (client: string, args: readonly string[], env: Env): Promise
   return code
 }
 
-const noClient = (client: string): CliError => ({
+const noClient = (command: string): CliError => ({
   _tag: 'ClientNotFound',
-  message: `there is no command ${client}: install it, or check its name`,
-  client,
+  message: `there is no command ${command}: install it, or check its name`,
+  command,
 })
 
 /** Prints the variables, and waits for a signal. */

@@ -1,8 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { digestOf } from '../../../src/agent/receipts/canonical.ts'
-import { messagesRecorded } from '../../../src/agent/receipts/recorded.ts'
-import { type RecordedRequest, recordedRenderer } from '../../../src/agent/receipts/recorded-schema.ts'
+import { messagesRecorded, recordedBody } from '../../../src/agent/receipts/recorded.ts'
+import {
+  type RecordedBody,
+  type RecordedRequest,
+  recordedRenderer,
+} from '../../../src/agent/receipts/recorded-schema.ts'
 import { receiptOptionsIn } from '../../../src/agent/receipts/receipt-options.ts'
 import { requestOf } from '../../../src/agent/receipts/request.ts'
 import type { Event } from '../../../src/events/events.ts'
@@ -25,7 +29,22 @@ const golden = JSON.parse(
 const requestWith = (recorded: RecordedRequest, events = golden.events) =>
   right(requestOf(effective(logOf(...events)), { renderer: recordedRenderer, recorded }))
 
+/** Requests, the forms of their bodies, and these bodies. Never edited. */
+const bodies = JSON.parse(
+  readFileSync(new URL('../../golden/receipts/recorded-bodies.json', import.meta.url), 'utf8'),
+) as readonly {
+  readonly api: string
+  readonly request: Parameters<typeof recordedBody>[0]
+  readonly strings: readonly number[]
+  readonly form: RecordedBody
+  readonly body: string
+}[]
+
 describe('a recorded request', () => {
+  it.each(bodies)('has the body that was sent over $api, to the byte', ({ request, strings, form, body }) => {
+    expect(JSON.stringify(recordedBody(request, strings, form))).toBe(body)
+  })
+
   it('is made as it was, to the byte', () => {
     const { recorded, request, digest } = golden
     const options = { renderer: recordedRenderer, repairs: {}, recorded }

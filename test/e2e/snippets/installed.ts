@@ -12,6 +12,7 @@ const exports = {
   './fp': entry('fp'),
   './investigate': entry('investigate/index'),
   './openai-agents': entry('frameworks/openai-agents'),
+  './recorder': entry('recorder'),
   './testing': entry('testing/index'),
 }
 const others = [

@@ -397,8 +397,11 @@ export const simulatedClient = ({ random, isNamed, clock }: Options): SimulatedC
 
 /** The body without the ids of accounts, which are not recorded. */
 export const withoutAccount = (text: string): string => {
-  const body = JSON.parse(text) as { metadata?: { user_id: string } }
-  if (!body.metadata) return text
+  const { client_metadata: _, ...body } = JSON.parse(text) as {
+    client_metadata?: object
+    metadata?: { user_id: string }
+  }
+  if (!body.metadata) return JSON.stringify(body)
   const { session_id: session } = JSON.parse(body.metadata.user_id) as { session_id?: string }
   const user = session === undefined ? '' : JSON.stringify({ session_id: session })
   return JSON.stringify({ ...body, metadata: { user_id: user } })
