@@ -130,7 +130,9 @@ const promptIn = (text: string, file: string, format: string): string | undefine
   if (E.isLeft(plan) || isStored(plan.right)) return undefined
   for (const action of plan.right.conversations[0]?.actions ?? []) {
     if (action.type !== 'message' || action.message.role !== 'user') continue
-    const said = blocksOf(action.message).flatMap((block) => (isBlock(block, 'text') ? [ownWords(block.text)] : []))
+    const said = blocksOf(action.message).flatMap((block) =>
+      isBlock(block, 'text') ? [ownWords(block.text)] : [],
+    )
     const line = said.join(' ').replaceAll(/\s+/g, ' ').trim()
     // Programs themselves tell the model where it is.
     if (line !== '' && !line.startsWith('<')) return line.slice(0, 200)

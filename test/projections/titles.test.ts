@@ -22,7 +22,10 @@ test.each([
       'Fix it.',
     ],
   ],
-  ['Fix it.', ['<user_instructions>Use tabs.</user_instructions>\n<skill>\n<name>a</name></skill>', 'Fix it.']],
+  [
+    'Fix it.',
+    ['<user_instructions>Use tabs.</user_instructions>\n<skill>\n<name>a</name></skill>', 'Fix it.'],
+  ],
   ['<skills>What are they?</skills>', ['<skills>What are they?</skills>']],
   ['<b>Bold</b> is not rendered', ['<b>Bold</b> is not rendered']],
   ['', ['<system-reminder>Be careful.']],
