@@ -1,14 +1,12 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Readable, Writable } from 'node:stream'
-import { stripVTControlCharacters } from 'node:util'
 import Anthropic from '@anthropic-ai/sdk'
 import { describe, expect, test } from 'vitest'
-import { run } from '../../src/cli/run.ts'
 import { widthOf } from '../../src/cli/text.ts'
 import { openStore } from '../../src/index.ts'
 import { messagesApi } from '../../src/testing/messages-api/server.ts'
 import { toolUse } from '../support/log.ts'
+import { onTerminal } from '../support/on-terminal.ts'
 import { inDirectory, shell } from './palimpsest.ts'
 
 test('the list is by last activity, or by when conversations began in the store, or by id', () =>
@@ -39,19 +37,6 @@ test('the list is by last activity, or by when conversations began in the store,
     expect(await idsBy('--sort id')).toEqual(['imported', 'now'])
     expect((await shell('palimpsest list --limit 1', directory)).stdout).toMatch(/^now\t/)
   }))
-
-/** Returns the lines that a command writes on a terminal. */
-const onTerminal = async (args: readonly string[], columns: number): Promise<readonly string[]> => {
-  let written = ''
-  const write = (chunk: Buffer, _: unknown, done: () => void): void => {
-    written += chunk.toString()
-    done()
-  }
-  const stdout = Object.assign(new Writable({ write }), { isTTY: true, columns })
-  const stderr = new Writable({ write: (_, __, done) => done() })
-  expect(await run(args, { stdin: Readable.from([]), stdout, stderr, env: {} })).toBe(0)
-  return stripVTControlCharacters(written).trimEnd().split('\n')
-}
 
 const usage = { input_tokens: 12_000, output_tokens: 345 }
 

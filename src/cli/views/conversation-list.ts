@@ -93,7 +93,7 @@ const columnsOf = (short: ReadonlyMap<string, string>): readonly Column[] => [
 /** Columns that a narrow terminal lacks, the least important first, after those in which no row has anything. */
 const spare = ['model', 'events', 'cost, $', 'errors', 'tokens', 'last activity']
 /** Number of terminal columns that a title gets before a column is left out. */
-const leastTitle = 28
+const leastTitle = 24
 
 /** Returns the columns for which a terminal has room beside a title. */
 const fitted = <C extends Column & { readonly cells: readonly string[] }>(
