@@ -2,7 +2,7 @@ import type { KnownPage, OwnCatalogue } from '../catalogue/catalogue.ts'
 import type { ConversationInfoPage } from '../catalogue/list.ts'
 import type { ListedConversation, ListOptions } from '../catalogue/list/list-pages.ts'
 import type { ConversationInfo } from '../catalogue/list/conversation-info.ts'
-import { checkListOptions } from '../catalogue/list/list-infos.ts'
+import { checkListOptions, hasConditions } from '../catalogue/list/list-infos.ts'
 import { orThrow } from '../result/fallible.ts'
 import { breath } from '../store/breath.ts'
 
@@ -19,39 +19,43 @@ interface Sources {
   readonly isKept: boolean
 }
 
-/** Sizes of the first page and of each later page when listing by last activity. */
+/** Sizes of the first page and of each later page of a list from the index. */
 const [first, more] = [100, 1_000]
 
 /**
  * Lists conversations in the requested order. Conversations missing from the index are read from the store. The index provides the
- * order by last activity; conversations missing from it come last, the most recently begun first. The store provides every other order.
+ * orders by last activity and by tokens, and every order of a list with facts or with conditions on them; conversations missing from it
+ * come last, the most recently begun first. The store provides every other order.
  */
 export const withIndex = (sources: Sources): Sources['infos'] =>
   async function* (options) {
     const checked = await orThrow(checkListOptions(options))
-    const { sort, ids, beginning } = checked
-    if (sort === undefined || ids !== undefined) return yield* sources.infos(checked)
-    if (sort === 'activity') return yield* byActivity(sources, beginning)
+    const { sort, ids, facts } = checked
+    if (ids !== undefined) return yield* sources.infos(checked)
+    const needsIndex = sort === 'activity' || sort === 'tokens' || facts || hasConditions(checked)
+    if (needsIndex) return yield* fromIndex(sources, checked)
+    if (sort === undefined) return yield* sources.infos(checked)
     return yield* sources.isKept ? asNamed(sources, checked) : sources.infos(checked)
   }
 
-async function* byActivity(
+async function* fromIndex(
   sources: Sources,
-  beginning: string | undefined,
+  { sort: order = 'begun', ids: _, facts = false, ...filter }: ListOptions,
 ): AsyncGenerator<ConversationInfo, void> {
   const { infos, catalogue } = sources
+  const { beginning } = filter
   const seen = new Set<string>()
   let isComplete = true
   for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
     const limit = isFirst ? first : more
-    const page = await orThrow(catalogue.infos({ beginning, limit, cursor })())
+    const page = await orThrow(catalogue.infos({ ...filter, order, facts, limit, cursor })())
     isComplete &&= page.isComplete
     const ids = page.items.map(({ id }) => id)
     for (const id of ids) seen.add(id)
-    yield* lookedUp(sources, ids, page.isComplete ? page.items : [])
+    yield* lookedUp(sources, page.items, page.isComplete)
     cursor = page.next
   }
-  if (isComplete) return
+  if (isComplete || hasConditions(filter)) return
   for await (const info of infos({ beginning })) if (!seen.has(info.id)) yield info
 }
 
@@ -66,27 +70,34 @@ async function* asNamed(sources: Sources, options: ListOptions): AsyncGenerator<
       ? await orThrow(sources.catalogue.infosOf(ids)())
       : undefined
     isComplete &&= known?.isComplete === true
-    yield* isComplete ? lookedUp(sources, ids, known?.items ?? []) : sources.infos({ ids })
+    if (!known || !isComplete) yield* sources.infos({ ids })
+    else {
+      const items = new Map(known.items.map((item) => [item.id, item]))
+      yield* lookedUp(
+        sources,
+        ids.map((id) => items.get(id) ?? { id }),
+        true,
+      )
+    }
   }
 }
 
 /**
- * Yields the conversations with these ids, in the order of the ids. Takes each from `items` if it is there, otherwise from the store.
- * Omits missing conversations.
+ * Yields conversations in the given order. If the information in the index is not current or is missing, reads it from the store. Omits
+ * missing conversations.
  */
 async function* lookedUp(
   { infos }: Sources,
-  ids: readonly string[],
   items: ConversationInfoPage['items'],
+  isCurrent: boolean,
 ): AsyncGenerator<ConversationInfo, void> {
   await breath()
-  const all = new Map<string, ConversationInfo>(
-    items.flatMap((item) => ('title' in item ? [[item.id, item] as const] : [])),
-  )
-  const unknown = ids.filter((id) => !all.has(id))
-  if (unknown.length > 0) for await (const info of infos({ ids: unknown })) all.set(info.id, info)
-  for (const id of ids) {
-    const info = all.get(id)
-    if (info) yield info
+  const unknown = items.flatMap((item) => (isCurrent && 'title' in item ? [] : [item.id]))
+  const read = new Map<string, ConversationInfo>()
+  if (unknown.length > 0) for await (const info of infos({ ids: unknown })) read.set(info.id, info)
+  for (const { facts, ...known } of items) {
+    const info = read.get(known.id) ?? (isCurrent && 'title' in known ? known : undefined)
+    // The store may not count messages.
+    if (info) yield facts ? { ...info, ...facts, messages: info.messages ?? facts.messages } : info
   }
 }

@@ -56,10 +56,8 @@ const usualPatience = 2_000
 export interface KnownPage extends ConversationInfoPage, Pick<FindPage, 'isComplete'> {}
 
 export interface OwnCatalogue extends Catalogue<'task'> {
-  /** Returns conversations with their information, most recently active first. */
-  readonly infos: (
-    options: Pick<FindFilter, 'beginning' | 'limit' | 'cursor'>,
-  ) => TaskEither<ReadError, KnownPage>
+  /** Returns conversations with their information, by default the most recently active first; also with facts, if `facts`. */
+  readonly infos: (options: FindFilter & { readonly facts?: boolean }) => TaskEither<ReadError, KnownPage>
   /** Returns the information on the given conversations that are in the index, in no particular order. */
   readonly infosOf: (ids: readonly string[]) => TaskEither<ReadError, Omit<KnownPage, 'next'>>
   readonly close: () => Promise<void>
@@ -253,11 +251,13 @@ export const catalogueOf = (
 
   async function* infos({
     limit = 50,
+    order = 'activity',
     cursor,
-    beginning,
+    facts = false,
+    ...filter
   }: Parameters<OwnCatalogue['infos']>[0]): Fallible<ReadError, KnownPage> {
     const { isComplete } = yield* feed.catchUp(patience)
-    const page = yield* listInfos(store, feed, { order: 'activity', limit, cursor, beginning })
+    const page = yield* listInfos(store, feed, { ...filter, order, limit, cursor }, facts)
     return { isComplete, ...page }
   }
 

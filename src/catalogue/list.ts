@@ -160,10 +160,12 @@ interface IndexedInfo {
   readonly updated: string
 }
 
+/** A conversation as the index knows it; without information if it is a fork, has notes or cannot be read. */
+type IndexedConversation = (IndexedInfo | Pick<IndexedInfo, 'id'>) & { readonly facts?: ConversationFacts }
+
 /** Page of conversations with their information. */
 export interface ConversationInfoPage {
-  /** The conversations; only the id for a conversation that is a fork, has notes or cannot be read. */
-  readonly items: readonly (IndexedInfo | Pick<IndexedInfo, 'id'>)[]
+  readonly items: readonly IndexedConversation[]
   readonly next?: string
 }
 
@@ -171,9 +173,10 @@ export async function* listInfos(
   store: EventStore,
   feed: Feed,
   filter: ConversationFilter,
+  withFacts: boolean,
 ): Fallible<StoreError | InvalidInput, ConversationInfoPage> {
   const { rows, next } = yield* rowsPage(store, feed, filter)
-  const items = feed.read((_, { db }) => infosIn(db, rows))
+  const items = feed.read((_, { db }) => infosIn(db, rows, withFacts))
   return { items, ...(next !== undefined && { next }) }
 }
 
@@ -188,13 +191,20 @@ export const infosOf = (feed: Feed, ids: readonly string[]): ConversationInfoPag
     ),
   )
 
-const infosIn = (db: DatabaseSync, rows: readonly ConversationRow[]): ConversationInfoPage['items'] => {
+const infosIn = (
+  db: DatabaseSync,
+  rows: readonly ConversationRow[],
+  withFacts = false,
+): ConversationInfoPage['items'] => {
   const noted = notedIn(db, rows)
-  return rows.map(({ id, parent, last, problem, title, time: updated, messages }) =>
-    parent !== null || problem !== null || last < 0 || noted.has(id)
-      ? { id }
-      : { id, title, messages, events: last + 1, updated },
-  )
+  const now = Date.now()
+  return rows.map((row) => {
+    const { id, parent, last, problem, title, time: updated, messages } = row
+    const facts = withFacts && last >= 0 && { facts: factsIn(row, now) }
+    return parent !== null || problem !== null || last < 0 || noted.has(id)
+      ? { id, ...facts }
+      : { id, title, messages, events: last + 1, updated, ...facts }
+  })
 }
 
 const notedIn = (db: DatabaseSync, rows: readonly ConversationRow[]): ReadonlySet<string> =>

@@ -4,7 +4,7 @@ import { pricesAsOf } from '../agent/models/prices.ts'
 export const keptMoves = 100_000
 
 /** Version of the tables and their contents: a file of any other version is rebuilt. */
-export const formatVersion = 18
+export const formatVersion = 19
 
 /**
  * SQL schema of the index.

@@ -3,6 +3,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
 import { isBlock } from '../events/blocks.ts'
+import { ownWords } from '../projections/titles.ts'
 import { parseSession } from '../transfer/formats/parse-session.ts'
 import { isStored } from '../transfer/formats/plan.ts'
 import { blocksOf } from '../transfer/formats/actions.ts'
@@ -129,10 +130,12 @@ const promptIn = (text: string, file: string, format: string): string | undefine
   if (E.isLeft(plan) || isStored(plan.right)) return undefined
   for (const action of plan.right.conversations[0]?.actions ?? []) {
     if (action.type !== 'message' || action.message.role !== 'user') continue
-    const said = blocksOf(action.message).flatMap((block) => (isBlock(block, 'text') ? [block.text] : []))
+    const said = blocksOf(action.message).flatMap((block) =>
+      isBlock(block, 'text') ? [ownWords(block.text)] : [],
+    )
     const line = said.join(' ').replaceAll(/\s+/g, ' ').trim()
     // Programs themselves tell the model where it is.
-    if (line !== '' && !/^(?:<|# AGENTS\.md)/.test(line)) return line.slice(0, 200)
+    if (line !== '' && !line.startsWith('<')) return line.slice(0, 200)
   }
   return undefined
 }

@@ -158,6 +158,10 @@ export const rangeText = ({ first, last }: { readonly first: number; readonly la
  */
 export const ageText = (time: string): string => durationText(Date.now() - Date.parse(time))
 
+/** Formats a time as its age if it is less than a day old, `3 min ago`, otherwise as a date in UTC, `2026-11-21`. */
+export const recentText = (time: string): string =>
+  Date.now() - Date.parse(time) < 86_400_000 ? `${ageText(time)} ago` : time.slice(0, 10)
+
 /** Formats the time left until a time, like `ageText`. */
 export const untilText = (time: string): string => durationText(Date.parse(time) - Date.now())
 

@@ -1,4 +1,5 @@
 import type { Store } from '../index.ts'
+import { listEntry } from './list-entry.ts'
 
 /** Events that are looked through for the first error. Later ones are found on the page. */
 const lookedThrough = 20_000
@@ -7,7 +8,7 @@ const lookedThrough = 20_000
 export const aboutConversation = async (store: Store, id: string) => {
   const facts = await store.catalogue.about(id)
   const about = { ...facts, title: '', events: facts.last + 1, updated: '' }
-  for await (const info of store.conversations({ ids: [id] })) Object.assign(about, info)
+  for await (const info of store.conversations({ ids: [id] })) Object.assign(about, listEntry(info))
   if (!facts.errors) return about
   const { failed } = await store.catalogue.outline(id, { from: 0, to: lookedThrough })
   const [firstError] = failed

@@ -125,13 +125,12 @@ describe('list', () => {
       const host = { stdin: Readable.from([]), stdout: screen, stderr: screen, env: {} }
       expect(await run(['--store', url, 'list', '--sort', 'id'], host)).toBe(0)
       const lines = stripVTControlCharacters(written).split('\n')
-      expect(lines.slice(1).map((line) => line.slice(0, 9).trimEnd())).toEqual([
+      expect(lines.slice(1, 6).map((line) => line.slice(9, 16).trimEnd())).toEqual([
         'c',
         '  c:sub',
         '  fork',
         'x',
         '  y',
-        '',
       ])
     }))
 

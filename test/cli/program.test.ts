@@ -246,7 +246,7 @@ describe('the program', () => {
       await works(['palimpsest append other --role user --text Hi', 'palimpsest show oth'], directory)
       const listed = (await shell('palimpsest list', directory)).stdout
       expect(listed).toMatch(/^orphan\t.+/m)
-      expect(listed).toMatch(/^other\t.*\tHi$/m)
+      expect(listed).toMatch(/^other\t.*\tHi\tworking\t/m)
       await works(['palimpsest start examples/sessions/pi.jsonl'], directory)
       const { stdout, code } = await shell('palimpsest verify', directory)
       expect(code).toBe(1)

@@ -14,6 +14,19 @@ test.each([
   ['Fix it.', ['<ide_opened_file>The user opened a.ts</ide_opened_file>\nFix it.']],
   ['/review', [review, 'Base directory for this skill: /home/dana/.claude/skills/review']],
   ['/review 12 quickly', [`${review}\n<command-args>12\n quickly</command-args>`]],
+  [
+    'Fix it.',
+    [
+      '# AGENTS.md instructions for /home/dana/shop\n\n<INSTRUCTIONS>\nUse <b>tabs</b>.\n</INSTRUCTIONS>',
+      '<environment_context>\n  <cwd>/home/dana/shop</cwd>\n</environment_context>',
+      'Fix it.',
+    ],
+  ],
+  [
+    'Fix it.',
+    ['<user_instructions>Use tabs.</user_instructions>\n<skill>\n<name>a</name></skill>', 'Fix it.'],
+  ],
+  ['<skills>What are they?</skills>', ['<skills>What are they?</skills>']],
   ['<b>Bold</b> is not rendered', ['<b>Bold</b> is not rendered']],
   ['', ['<system-reminder>Be careful.']],
 ])('the title is what a person typed first: %s', (title, texts) => {

@@ -23,3 +23,24 @@ test('an outline brings along, if asked, what is said about its conversation, wi
   expect(await get('talk-2/about')).toMatchObject({ id: 'talk-2', errors: 0 })
   expect(await get('talk-2/about')).not.toHaveProperty('firstError')
 })
+
+test('of many links, lists and facts have the newest hundred, and their number', async () => {
+  const store = await openStore('memory:')
+  const { url, close } = await serve({ store, port: 0 })
+  atEnd(store.close, close)
+  const chat = store.conversation('many')
+  await chat.append({ role: 'user', content: 'Look.' })
+  for (let n = 0; n <= 100; n++) await chat.link({ relation: 'see', ref: `ref-${n}` })
+  const get = async (path: string): Promise<unknown> => (await fetch(`${url}/api/v1${path}`)).json()
+  const about = (await get('/conversations/many/about')) as { readonly links: readonly unknown[] }
+  expect(about).toMatchObject({ linkCount: 101 })
+  expect(about.links).toHaveLength(100)
+  expect(about.links.at(-1)).toMatchObject({ ref: 'ref-100' })
+  const { links } = about
+  expect(await get('/conversations')).toMatchObject({ items: [{ id: 'many', linkCount: 101, links }] })
+  expect(await get('/conversations/many/links')).toMatchObject({ items: { length: 101 } })
+  await store.conversation('few').append({ role: 'user', content: 'Look.' })
+  await store.conversation('few').link({ relation: 'see', ref: 'one' })
+  expect(await get('/conversations/few/about')).toMatchObject({ links: [{ ref: 'one' }] })
+  expect(await get('/conversations/few/about')).not.toHaveProperty('linkCount')
+})

@@ -10,10 +10,11 @@ import { titleOf, titleWithin } from '../../projections/titles.ts'
 import { lineageFrom, rootLineage, type StreamSegment } from '../../conversation/reading/lineage.ts'
 import { backwards, endsStream } from '../../store/pages.ts'
 import type { EventStore, RecordedEvent } from '../../store/port.ts'
+import type { ConversationFacts } from './conversation-facts.ts'
 import { streamEndFrom, readStreamEnd, type StreamEnd } from '../../store/whole/whole-writes.ts'
 
-/** Information about a conversation, as shown in lists. */
-export interface ConversationInfo {
+/** Information about a conversation, as shown in lists; with facts from the index if they were requested and are known. */
+export interface ConversationInfo extends Partial<Omit<ConversationFacts, 'id' | 'messages'>> {
   readonly id: string
   /**
    * Title: the latest `title` note, or else the beginning of the user's first message; empty if the first events contain no text from

@@ -19,16 +19,32 @@ import {
   readBeginnings,
   readLogInfo,
 } from './conversation-info.ts'
-import { type ListedConversation, listPages, type ListOptions } from './list-pages.ts'
+import { statuses } from '../status.ts'
+import { traitNames } from '../traits.ts'
+import { type FactConditions, type ListedConversation, listPages, type ListOptions } from './list-pages.ts'
 import type { Checkpoint, EventStore, RecordedEvent } from '../../store/port.ts'
 
 type Result<A> = Promise<E.Either<ReadError, A>>
 
-const listOptions = z.strictObject({
-  sort: z.enum(['begun', 'activity', 'id', 'newest']).optional(),
-  beginning: z.string().optional(),
-  ids: z.array(z.string()).optional(),
-})
+const listOptions = z
+  .strictObject({
+    sort: z.enum(['begun', 'activity', 'tokens', 'id', 'newest']).optional(),
+    beginning: z.string().optional(),
+    ids: z.array(z.string()).optional(),
+    facts: z.boolean().optional(),
+    status: z.array(z.enum(statuses)).optional(),
+    errors: z.boolean().optional(),
+    has: z.array(z.enum(traitNames)).optional(),
+    model: z.string().optional(),
+    actor: z.string().optional(),
+  })
+  .refine((options) => options.ids === undefined || !(options.facts || hasConditions(options)), {
+    error: 'ids cannot be combined with facts and conditions on them',
+  })
+
+/** Reports whether a list is limited by conditions on facts. */
+export const hasConditions = ({ status, errors, has, model, actor }: FactConditions): boolean =>
+  Boolean(errors) || [status, has, model, actor].some((condition) => condition !== undefined)
 
 export const checkListOptions = (options: unknown): E.Either<InvalidInput, ListOptions> =>
   check(listOptions, options ?? {})

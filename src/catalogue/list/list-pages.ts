@@ -1,20 +1,29 @@
 import { conversationOf, notesStreamOf, streamOf } from '../../events/ids.ts'
+import type { ConversationFilter } from '../list.ts'
 import type { NoteIndex } from '../../conversation/beside/note-index.ts'
 import { orThrow, run } from '../../result/fallible.ts'
 import { type EventStore, maxPage } from '../../store/port.ts'
 
-export interface ListOptions {
+/** Conditions on facts that only the index has. */
+export type FactConditions = Pick<ConversationFilter, 'status' | 'errors' | 'has' | 'model' | 'actor'>
+
+export interface ListOptions extends FactConditions {
   /**
    * Order of the list. `begun` (also `newest`): most recently begun in this store first. `activity`: latest last event first, according
    * to the index; the list waits up to two seconds for the index, and conversations not indexed by then come last. `id`: by id; all ids
    * may be read before the first is returned. Most details come from the index (in orders other than `activity`, only from an index in
-   * a file), so a conversation damaged since it was indexed is listed in its earlier state. Default: most recently begun first, each
-   * looked up in the store.
+   * a file), so a conversation damaged since it was indexed is listed in its earlier state. `tokens`: most tokens first, otherwise like
+   * `activity`. Default: most recently begun first, each looked up in the store.
    */
-  readonly sort?: 'begun' | 'activity' | 'id' | 'newest' | undefined
+  readonly sort?: 'begun' | 'activity' | 'tokens' | 'id' | 'newest' | undefined
+  /**
+   * True to add the facts that the index keeps (`ConversationFacts`). With facts, or with a condition on them, every order comes from
+   * the index; conversations that are not indexed yet come last, without facts, or are left out if there is a condition.
+   */
+  readonly facts?: boolean | undefined
   /** Prefix of the ids of the conversations to list. Default: all. */
   readonly beginning?: string | undefined
-  /** Only these conversations, in this order; missing ones are omitted. Default: all. */
+  /** Only these conversations, in this order; missing ones are omitted. Without facts and conditions. Default: all. */
   readonly ids?: readonly string[] | undefined
 }
 
@@ -37,7 +46,7 @@ const firstPage = 100
 export const listPages = (
   store: EventStore,
   { noted }: Pick<NoteIndex, 'noted'>,
-  { sort = 'begun', beginning = '', ids }: ListOptions = {},
+  { sort = 'begun', beginning = '', ids }: Pick<ListOptions, 'sort' | 'beginning' | 'ids'> = {},
 ): Pages => {
   if (ids) return named(ids, noted)
   return sort === 'id' ? byId(store, beginning) : newestFirst(store, beginning)

@@ -1,12 +1,18 @@
-import { type Command, Option } from 'commander'
-import type { ListOptions, ConversationInfo } from '../../index.ts'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { statuses } from '../../catalogue/status.ts'
+import { traitNames } from '../../catalogue/traits.ts'
+import { visible } from '../../transfer/formats/visible.ts'
+import type { FindPage, ListOptions, ConversationInfo, Store } from '../../index.ts'
 import { several } from '../options.ts'
 import type { Shell } from '../shell.ts'
 import { shortIds, shortIdsIn } from '../short-ids.ts'
 import { plural } from '../text.ts'
-import { writeTable } from '../views/table.ts'
+import { leavesOut, waitForIndex } from '../wait-for-index.ts'
+import { writeConversationList, writePlainList } from '../views/conversation-list.ts'
 
-interface Options {
+type Conditions = Pick<ListOptions, 'status' | 'errors' | 'has' | 'model' | 'actor'>
+
+interface Options extends Conditions {
   readonly sort: NonNullable<ListOptions['sort']>
   readonly limit?: number
 }
@@ -14,64 +20,69 @@ interface Options {
 export const addList = (program: Command, shell: Shell): void => {
   program
     .command('list')
-    .description('list the conversations, most recently active first')
+    .description('list the conversations: what needs somebody first, then by last activity')
     .addOption(
-      new Option('--sort <order>', 'order: activity (last activity), begun (when they began), or id')
-        .choices(['activity', 'begun', 'id', 'newest'])
+      new Option('--sort <order>', 'order: activity (last activity), begun (when they began), tokens, or id')
+        .choices(['activity', 'begun', 'tokens', 'id', 'newest'])
         .default('activity'),
     )
+    .option('--status <statuses>', `only with one of these: ${statuses.join(', ')}`, namesIn(statuses))
+    .option('--errors', 'only with errors')
+    .option('--has <traits>', `only with all of these: ${traitNames.join(', ')}`, namesIn(traitNames))
+    .option('--model <name>', 'only those in which this model answered or was configured')
+    .option('--actor <name>', 'only with an event by this actor: its kind, or its id')
     .option('--limit <n>', 'list at most n conversations', several)
     .addHelpText(
       'after',
       `
-On a terminal, subagents, continuations and forks are indented under the
-conversation that they belong to, and long ids are shortened; every command
-accepts the short form. In a pipe, each line is id, messages, events, time of
-the last event and title, separated by tabs. If a conversation cannot be read,
-the problem is shown instead of the title (key missing: see doctor).
-EventStoreDB does not count messages.
+On a terminal, conversations that need approval or failed come first (unless
+--sort or a condition is given); subagents, continuations and forks are indented
+under the conversation that they belong to, and long ids are shortened: every
+command accepts the short form. "~" before tokens means that some are estimated,
+"≥" before US dollars that a price or usage is missing. A narrow terminal has
+fewer columns.
 
-The last activity is the time of the last event, which an import takes from its
-file; erasing does not count. \`begun\` is when a conversation began in this
-store. With --limit, the order by last activity comes from the index. Until
-every conversation is indexed, they are listed in the order in which they began,
-and a message on standard error says so.
+In a pipe, each line is id, messages, events, time of the last event, title,
+status, tokens, US dollars, errors and model, separated by tabs, by last
+activity. If a conversation cannot be read, the problem is shown instead of the
+title (key missing: see doctor).
+
+Tokens are those that the model sees now. The cost includes the conversation's
+own calls at list prices, not its subagents (palimpsest cost adds them). The last
+activity is the time of the last event, which an import takes from its file;
+erasing does not count. \`begun\` is when a conversation began in this
+store. The list comes from the index, which the first list fills.
 
 Examples:
   palimpsest list --limit 10
+  palimpsest list --status needs-approval,failed
+  palimpsest list --errors --json | jq '.conversations[].id'
   palimpsest list --sort id | cut -f1`,
     )
     .action(
       shell.action(
         'existing',
-        async ({ store, out, isJson, host }, { sort: asked, limit = Infinity }: Options) => {
-          // All conversations can be ordered here, without an index.
-          const isWhole = asked === 'activity' && limit === Infinity
-          const isKnown =
-            asked !== 'activity' || isWhole || (await store.catalogue.find({ limit: 1 })).isComplete
-          const sort = isWhole ? 'begun' : isKnown ? asked : undefined
-          if (!isKnown)
-            host.stderr.write(
-              'ordered by when they began: the last activity is known only once everything is indexed\n',
-            )
-          const listed: ConversationInfo[] = []
-          for await (const info of store.conversations({ sort })) if (listed.push(info) >= limit) break
-          const conversations = isWhole ? byActivity(listed) : listed
-          if (isJson) return out.json({ conversations })
-          if (conversations.length === 0)
-            return out.aside([
-              'no conversations yet: palimpsest start shows a sample; palimpsest import PATH imports your sessions',
-              'dim',
-            ])
-          if (!out.isTerminal) await writeTable(out, [], conversations.map(plainRow))
+        async ({ store, out, isJson, host, fail }, { limit = Infinity, ...asked }: Options) => {
+          const { problem, counts } = await waitForIndex(store, host)
+          if (leavesOut(problem)) fail()
+          const conversations = await collect(store, asked, limit)
+          if (isJson) await out.json({ conversations, ...(problem !== undefined && { problem }) })
+          else if (conversations.length === 0) await out.aside([isNarrow(asked) ? noMatch : noneYet, 'dim'])
+          else if (!out.isTerminal) await writePlainList(out, conversations)
           else {
-            const ids = conversations.map(({ id }) => id)
-            const short = limit === Infinity ? shortIds(ids) : await shortIdsIn(store, ids)
-            const rows = inTree(conversations).map((leaf) => shownRow(leaf, short))
-            await writeTable(out, headings, rows, [1], 'last is prose')
+            const needed = await neededIn(store, asked, conversations, limit)
+            const first = new Set(needed.map(({ id }) => id))
+            const shown = [...needed, ...conversations.filter(({ id }) => !first.has(id))].slice(0, limit)
+            const ids = shown.map(({ id }) => id)
+            const isAll = limit === Infinity && !isNarrow(asked)
+            const short = isAll ? shortIds(ids) : await shortIdsIn(store, ids)
+            await writeConversationList(out, shown, first, short)
+            const sums = counts && sumsText(counts)
+            if (sums !== undefined) await out.aside([sums, 'dim'])
           }
+          if (problem !== undefined) host.stderr.write(`${visible(problem)}\n`)
           const locked = conversations.filter(({ isKeyMissing }) => isKeyMissing).length
-          if (locked > 0)
+          if (!isJson && locked > 0)
             host.stderr.write(
               `${plural(locked, 'conversation')} with a missing key: palimpsest doctor says what to do\n`,
             )
@@ -80,60 +91,56 @@ Examples:
     )
 }
 
-/** Orders conversations by last activity, latest first. Conversations that cannot be read have none and come last. */
-const byActivity = (listed: readonly ConversationInfo[]): readonly ConversationInfo[] => {
-  const times = new Map(listed.map((info) => [info, Date.parse(info.updated) || -Infinity]))
-  return listed.toSorted((a, b) => Number(times.get(b)) - Number(times.get(a)) || 0)
+const noneYet =
+  'no conversations yet: palimpsest start shows a sample; palimpsest import PATH imports your sessions'
+const noMatch = 'no conversation matches: palimpsest list shows all'
+
+/** Makes a parser of names that are separated by commas. */
+const namesIn =
+  <N extends string>(names: readonly N[]) =>
+  (text: string): readonly N[] =>
+    text.split(',').map((part) => {
+      const name = names.find((each) => each === part.trim())
+      if (name === undefined)
+        throw new InvalidArgumentError(`It must be one or more of ${names.join(', ')}, separated by commas.`)
+      return name
+    })
+
+const isNarrow = ({ status, errors, has, model, actor }: Conditions): boolean =>
+  Boolean(errors) || [status, has, model, actor].some((condition) => condition !== undefined)
+
+const collect = async (
+  store: Store,
+  options: ListOptions,
+  limit: number,
+): Promise<readonly ConversationInfo[]> => {
+  const conversations: ConversationInfo[] = []
+  for await (const info of store.conversations({ ...options, facts: true }))
+    if (conversations.push(info) >= limit) break
+  return conversations
 }
 
-const headings = ['conversation', 'messages', 'last event', 'title']
+const needing = ['needs-approval', 'failed'] as const
 
-/** Orders conversations as a tree: each one is listed under its parent if the parent is listed, too. */
-const inTree = (conversations: readonly ConversationInfo[]): readonly Leaf[] => {
-  const ids = new Set(conversations.map(({ id }) => id))
-  const isUnder = ({ id, parent }: ConversationInfo): boolean =>
-    parent !== undefined && parent !== id && ids.has(parent)
-  const children = Map.groupBy(conversations.filter(isUnder), ({ parent }) => parent)
-  const shown = new Set<string>()
-  const leaves: Leaf[] = []
-  // Links may form cycles, to which no root leads. So all conversations are tried as roots after the real ones.
-  for (const root of [...conversations.filter((one) => !isUnder(one)), ...conversations]) {
-    const open: Leaf[] = [{ info: root, depth: 0 }]
-    for (let leaf = open.pop(); leaf; leaf = open.pop()) {
-      const { info, depth } = leaf
-      if (shown.has(info.id)) continue
-      shown.add(info.id)
-      leaves.push(leaf)
-      const below = children.get(info.id) ?? []
-      open.push(...below.map((child): Leaf => ({ info: child, depth: depth + 1 })).toReversed())
-    }
-  }
-  return leaves
+/** Returns the conversations that need somebody, for a list in the usual order. */
+const neededIn = async (
+  store: Store,
+  asked: Omit<Options, 'limit'>,
+  conversations: readonly ConversationInfo[],
+  limit: number,
+): Promise<readonly ConversationInfo[]> => {
+  if (isNarrow(asked) || asked.sort !== 'activity') return []
+  if (limit < Infinity) return collect(store, { sort: 'activity', status: needing }, limit)
+  return conversations.filter(({ status }) => needing.some((name) => name === status))
 }
 
-interface Leaf {
-  readonly info: ConversationInfo
-  readonly depth: number
+/** Sums up what needs attention in the whole store; undefined if nothing does. */
+const sumsText = ({ all, status, errors }: NonNullable<FindPage['counts']>): string | undefined => {
+  const sums = [
+    ...statuses
+      .filter((name) => name !== 'idle')
+      .map((name) => [status[name], name.replace('-', ' ')] as const),
+    [errors, 'with errors'] as const,
+  ].flatMap(([many, words]) => (many > 0 ? [`${many} ${words}`] : []))
+  return sums.length === 0 ? undefined : `${plural(all, 'conversation')}: ${sums.join(', ')}`
 }
-
-/** Returns the title of a conversation, or why it cannot be read. */
-const titleOf = ({ title, problem, isKeyMissing }: ConversationInfo): string =>
-  isKeyMissing ? 'key missing' : (problem ?? title)
-
-const shownRow = ({ info, depth }: Leaf, short: ReadonlyMap<string, string>): readonly string[] => {
-  const { id, messages, updated } = info
-  return [
-    `${'  '.repeat(depth)}${short.get(id) ?? id}`,
-    String(messages ?? ''),
-    updated.slice(0, 10),
-    titleOf(info),
-  ]
-}
-
-const plainRow = (info: ConversationInfo): readonly string[] => [
-  info.id,
-  String(info.messages ?? ''),
-  String(info.events),
-  info.updated,
-  titleOf(info),
-]

@@ -3,6 +3,7 @@ import type { RecordedTurnFact } from '../../events/turn-events.ts'
 import type { Conversation } from '../../index.ts'
 import { newName, positionOrStart, several } from '../options.ts'
 import type { Shell } from '../shell.ts'
+import { contextTokens, contextTokensText } from '../views/context-tokens.ts'
 import { isNote } from '../views/notes.ts'
 import { legend, pathLines, timelineLines } from '../views/timeline.ts'
 
@@ -43,10 +44,12 @@ export const addLog = (program: Command, shell: Shell): void => {
             ? (await chat.full({ at, notes: true })).filter(isNote).filter(({ position }) => position >= from)
             : []
           const facts = turns ? await turnFactsOf(chat, from, at) : []
+          const counted = isJson || out.isTerminal ? contextTokens(await chat.context({ at })) : undefined
           if (isJson) {
             const shown = entries.filter(({ onPath }) => all || onPath)
             return out.json({
               conversation: id,
+              ...counted,
               entries: shown,
               ...(notes && { notes: noted }),
               ...(turns && { turns: facts }),
@@ -55,6 +58,7 @@ export const addLog = (program: Command, shell: Shell): void => {
           const view = { withTime: time, notes: noted, turns: facts, areWorkersShort: out.isTerminal }
           for (const line of all ? timelineLines(entries, view) : pathLines(entries, view))
             await out.parts(line)
+          if (counted) await out.aside([contextTokensText(counted), 'dim'])
           if (!all) return
           await out.aside()
           for (const line of legend) await out.aside([line, 'dim'])

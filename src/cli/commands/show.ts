@@ -6,6 +6,7 @@ import { entryParts as markdownParts } from '../../transfer/formats/write-markdo
 import { exclusive, position, positionOrStart, several } from '../options.ts'
 import type { CommandSession, Shell } from '../shell.ts'
 import { entryParts, itemParts } from '../views/items.ts'
+import { contextTokens, contextTokensText } from '../views/context-tokens.ts'
 import { isNote, noteParts } from '../views/notes.ts'
 
 interface FullViewOptions {
@@ -82,11 +83,16 @@ const writeEffective = async (
 ): Promise<void> => {
   const chat = store.conversation(id)
   const at = await positionAt(chat, options.at)
-  const items = await chat.effective({ at })
-  if (isJson) return out.json({ conversation: id, at, items })
+  const context = await chat.context({ at })
+  const { items } = context
+  const counted = contextTokens(context)
+  if (isJson) return out.json({ conversation: id, at, ...counted, items })
   await out.aside([`what the model ${options.at === undefined ? 'sees' : 'saw'} in ${id} at ${at}`, 'bold'])
   for (const item of items) await out.parts(itemParts(item))
-  if (items.length === 0) await out.aside(['nothing: the conversation is empty at this position', 'dim'])
+  await out.aside([
+    items.length === 0 ? 'nothing: the conversation is empty at this position' : contextTokensText(counted),
+    'dim',
+  ])
 }
 
 const writeEntry = async ({ store, out, isJson }: CommandSession, id: string, at: number): Promise<void> => {

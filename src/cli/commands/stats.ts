@@ -1,9 +1,11 @@
 import type { Command } from 'commander'
 import { type HistoryTokens, historyTokens } from '../../agent/context/tokens/history.ts'
+import { effective } from '../../projections/effective.ts'
 import { type Stats, statsOf } from '../../projections/stats.ts'
 import { eventsIn } from '../conversation.ts'
 import type { Shell } from '../shell.ts'
 import { plural, thousands, tokensText } from '../text.ts'
+import { type ContextTokens, contextTokens, contextTokensText } from '../views/context-tokens.ts'
 import { writeTable } from '../views/table.ts'
 
 export const addStats = (program: Command, shell: Shell): void => {
@@ -19,7 +21,7 @@ export const addStats = (program: Command, shell: Shell): void => {
         const counted = historyTokens(log)
         if (isJson) return out.json({ conversation: id, ...stats, tokens: { ...stats.tokens, ...counted } })
         if (items) await writeTable(out, ['position', 'tokens', 'kind', 'status'], itemRows(counted), [0, 1])
-        else await writeTable(out, ['figure', 'value'], rowsOf(stats, counted))
+        else await writeTable(out, ['figure', 'value'], rowsOf(stats, counted, contextTokens(effective(log))))
       }),
     )
 }
@@ -27,7 +29,11 @@ export const addStats = (program: Command, shell: Shell): void => {
 const itemRows = ({ items }: HistoryTokens): readonly (readonly string[])[] =>
   items.map(({ position, tokens, kind, status }) => [String(position), String(tokens), kind, status])
 
-const rowsOf = (stats: Stats, counted: HistoryTokens): readonly (readonly string[])[] => {
+const rowsOf = (
+  stats: Stats,
+  counted: HistoryTokens,
+  seen: ContextTokens,
+): readonly (readonly string[])[] => {
   const { messages, tokens, tools } = stats
   const { prompt, condensed } = counted
   const total = messages.user + messages.assistant + messages.system
@@ -45,7 +51,10 @@ const rowsOf = (stats: Stats, counted: HistoryTokens): readonly (readonly string
     ['stored', `about ${tokensText(tokens.stored)}`],
     [
       'the model sees',
-      `about ${tokensText(counted.total)}${prompt > 0 ? `, of which system prompt and tools ${thousands(prompt)}` : ''}`,
+      contextTokensText(seen) +
+        (prompt > 0 && seen.unrecorded === undefined
+          ? `, of which system prompt and tools ${thousands(prompt)}`
+          : ''),
     ],
     ...condensed.map(({ marker, before, after }) => [
       `condensed at ${marker}`,

@@ -50,7 +50,7 @@ export const writeTable = async (
   )
   const leftBeside = (gap: number): number =>
     out.columns - widths.slice(0, last).reduce((sum, width) => sum + width + gap, 0)
-  const least = prose ? leastProse : (widths[last] ?? 0)
+  const least = Math.min(prose ? leastProse : Infinity, widths[last] ?? 0)
   const gap = leftBeside(2) < least ? 1 : 2
   const left = prose ? Math.max(1, leftBeside(gap)) : Infinity
   const isBelow = prose === 'last may go below' && (widths[last] ?? 0) > left

@@ -17,6 +17,7 @@ import {
 import { toError } from '../../result/typed-error.ts'
 import { linkHeader } from '../paging.ts'
 import { aboutConversation } from '../about.ts'
+import { listEntry } from '../list-entry.ts'
 import { flag, limit, ofConversation } from '../parameters.ts'
 import { requestError } from '../problem.ts'
 import { commandIdOf, revisionTag } from '../preconditions.ts'
@@ -123,7 +124,7 @@ const withOverviews = async (store: Store, { items, ...found }: FindPage) => {
   const known = new Map(items.map((item) => [item.id, item]))
   const infos = []
   for await (const info of store.conversations({ ids: [...known.keys()] }))
-    infos.push({ ...known.get(info.id), ...info })
+    infos.push({ ...known.get(info.id), ...listEntry(info) })
   return { ...found, items: infos }
 }
 
@@ -138,7 +139,7 @@ const notIndexed = async (store: Store, { beginning, order, limit: most, cursor 
   const last = cursor?.slice(unindexed.length)
   let isAfter = last === undefined
   for await (const info of store.conversations({ beginning })) {
-    if (isAfter) items.push(info)
+    if (isAfter) items.push(listEntry(info))
     if (items.length > most) break
     isAfter ||= info.id === last
   }

@@ -2,7 +2,9 @@ import { z } from 'zod'
 import { conversationIdSchema } from '../../events/ids.ts'
 import { statuses } from '../../catalogue/status.ts'
 import { traitNames } from '../../catalogue/traits.ts'
+import { mostLinks } from '../list-entry.ts'
 import { count, position } from './parts.ts'
+import { linkShape } from './write-shapes.ts'
 
 // Response schema for a conversation in a list.
 
@@ -14,6 +16,14 @@ const overviewShape = z
     events: count,
     updated: z.string(),
     parent: z.string().optional(),
+    links: z
+      .array(linkShape)
+      .max(mostLinks)
+      .optional()
+      .describe("The conversation's own links; if there are more than 100, the newest 100 and `linkCount`"),
+    linkCount: count
+      .optional()
+      .describe('Number of links if not all are here: GET /conversations/{id}/links has them'),
     problem: z.string().optional(),
     isKeyMissing: z.literal(true).optional(),
   })

@@ -1,5 +1,5 @@
-/** Approximate maximum length of a combined piece, in characters. */
-const pieceSize = 64 * 1024
+/** Approximate maximum length of a combined piece, in characters. V8 allocates strings over 128 KiB one by one. */
+const pieceSize = 32 * 1024
 
 /**
  * Yields the output of `JSON.stringify` in pieces, so that a long document need not be in memory a second time as one string.

@@ -88,7 +88,7 @@ describe('a store in which the keys of some conversations are missing', () => {
     expect(audited.stdout).toMatch(/^NOT CHECKED {2}b/m)
     expect(audited.stdout).not.toMatch(/REWRITTEN|CHANGED|NEWER/)
     const listed = await run('list')
-    expect(listed.stdout).toMatch(/^c\t0\t0\t\tkey missing$/m)
+    expect(listed.stdout).toMatch(/^c\t0\t0\t\tkey missing\t/m)
     expect(listed.stderr).toContain('2 conversations with a missing key: palimpsest doctor')
     const { stdout, stderr } = await run('cost')
     expect([stdout.match(/^[ad]\t/gm)?.length, stderr.match(/^not counted: [bc]: /gm)?.length]).toEqual([
