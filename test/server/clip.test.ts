@@ -110,10 +110,10 @@ describe('a clipped read', () => {
     const { length } = JSON.stringify(input)
     for (const path of ['events', 'effective', 'full']) {
       const body = await (await fetch(`conversations/wide/${path}?clip=100`)).text()
-      expect(body.length, path).toBeLessThan(30_000)
+      expect(body.length).toBeLessThan(30_000)
       const { items } = JSON.parse(body) as { readonly items: readonly Cut[] }
       const cut = items.find(({ position }) => position === 1)
-      expect(cut?.cuts, path).toEqual([{ block: 0, field: 'input', length }])
+      expect(cut?.cuts).toEqual([{ block: 0, field: 'input', length }])
     }
     const whole = await fetch('conversations/wide/events/1/blocks/0?as=json')
     expect(await whole.json()).toMatchObject({ input })
