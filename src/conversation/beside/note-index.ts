@@ -41,10 +41,11 @@ export interface NoteIndex {
 /** A callback that receives the id of a conversation whose notes cannot be read, and the reason. */
 export type OnUnreadable = (conversation: string, problem: string) => void
 
-const maxKnown = 10_000
-
-export const noteIndex = (store: EventStore): NoteIndex => {
-  let known = createLruCache<NoteGlance>(maxKnown)
+/** Creates an index of a store's notes that remembers the titles and links of at most `most` conversations, and all links. */
+export const noteIndex = (store: EventStore, most = 10_000): NoteIndex => {
+  let known = createLruCache<NoteGlance>(most)
+  /** Links of each conversation with notes. Most have none. */
+  let linked = new Map<string, readonly Link[]>()
   let since: Checkpoint | undefined
   let begun = namesOf(store)
 
@@ -52,11 +53,13 @@ export const noteIndex = (store: EventStore): NoteIndex => {
     const { streams, checkpoint } = yield* unwrap(store.changed(notesStreamOf(''), since))
     since = checkpoint
     if (!streams) {
-      known = createLruCache(maxKnown)
+      known = createLruCache(most)
+      linked = new Map()
       begun = namesOf(store)
     } else
       for (const name of streams) {
         known.forget(notedIn(name) ?? name)
+        linked.delete(notedIn(name) ?? name)
         begun.add(name)
       }
   }
@@ -71,6 +74,15 @@ export const noteIndex = (store: EventStore): NoteIndex => {
     return found
   }
 
+  async function* linksOf(conversation: string): Fallible<StoreError, readonly Link[]> {
+    const before = linked.get(conversation)
+    if (before) return before
+    const [own, read] = [linked, since]
+    const { links } = yield* glance(conversation)
+    if (read !== undefined && since === read) own.set(conversation, links.length > 0 ? links : noNotes.links)
+    return links
+  }
+
   async function* linksTo(
     conversation: string,
     unreadable: OnUnreadable,
@@ -81,9 +93,8 @@ export const noteIndex = (store: EventStore): NoteIndex => {
       const names: readonly string[] = yield* unwrap(store.newest([notesStreamOf('')], before, maxPage))
       for (const name of names) {
         const from = notedIn(name) ?? name
-        const seen = await run(glance(from))
-        if (E.isRight(seen))
-          found.push(...seen.right.links.filter((link) => link.conversation === conversation))
+        const seen = await run(linksOf(from))
+        if (E.isRight(seen)) found.push(...seen.right.filter((link) => link.conversation === conversation))
         else if (isLoss(seen.left)) unreadable(from, seen.left.message)
         else return yield seen.left
         await breath()
