@@ -3,9 +3,7 @@ import type { ApiSource } from '../../source/source.ts'
 import { useAsked, useRested } from '../../states.tsx'
 import { apiOf } from '../../url.ts'
 
-type CallWait = NonNullable<
-  NonNullable<CallListResponse['items'][number]['step']>['tools'][number]['wait']
->
+type CallWait = NonNullable<NonNullable<CallListResponse['items'][number]['step']>['tools'][number]['wait']>
 
 const none: ReadonlyMap<string, CallWait> = new Map()
 /** Number of calls of the model up to a position whose decisions are shown. */
@@ -29,7 +27,9 @@ export const useDecisions = (
   const { value } = useAsked(
     isAsked
       ? async (signal) => {
-          const { items } = await source.get(apiOf(id, '/calls', { from, limit: most, steps: true }), { signal })
+          const { items } = await source.get(apiOf(id, '/calls', { from, limit: most, steps: true }), {
+            signal,
+          })
           return new Map(
             items.flatMap(({ step }) =>
               (step?.tools ?? []).flatMap(({ call, wait }) =>
