@@ -126,7 +126,7 @@ const Outcome = ({ around, call }: { readonly around: RowContext; readonly call:
 /** Links results to the reply that called the tools, unless it is the event before them. */
 const CalledAt = ({ around, item }: Pick<BodyProps, 'around' | 'item'>) => {
   const { outcomes, conversation, reveal } = around
-  const [first] = itemBlocks(item).filter(isToolResult)
+  const first = itemBlocks(item).find(isToolResult)
   const call = first && outcomes.get(String(first['tool_use_id']))?.call
   return call === undefined || call === item.position - 1 ? null : (
     <span class="outcome figures">
