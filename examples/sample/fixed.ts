@@ -4,7 +4,8 @@ import { requestIn } from '../../src/agent/receipts/made-again.ts'
 import { itemPrintsIn } from '../../src/agent/receipts/receipt-blocks.ts'
 import { receiptDigest } from '../../src/agent/receipts/receipt-digest.ts'
 import { decode, hashOf } from '../../src/events/codec.ts'
-import type { ConversationEvent, Receipt } from '../../src/events/events.ts'
+import { isBlock } from '../../src/events/blocks.ts'
+import { contentOf, type ConversationEvent, type Receipt } from '../../src/events/events.ts'
 import { effective } from '../../src/projections/effective.ts'
 import { eventId, notesStreamOf, streamOf } from '../../src/events/ids.ts'
 import { palimpsestLine } from '../../src/transfer/formats/write-palimpsest.ts'
@@ -14,6 +15,8 @@ import type { Store } from '../../src/index.ts'
 /** When it begins, and how long after an event the next one comes, in milliseconds. */
 const beginning = Date.parse('2026-06-11T13:02:07.000Z')
 const pause = 7_350
+/** The same of a subagent: all of its events come before the result of its call. */
+const subagentPause = 1_150
 
 /** The lines of conversations, parents before their forks, with times, ids and hashes that depend only on what happened. */
 export const fixed = async (store: Store, ids: readonly string[]): Promise<readonly string[]> => {
@@ -48,6 +51,14 @@ const rewriting = (): ((event: PlacedEvent) => PlacedEvent) => {
   const commands = new Map<string, { readonly name: string; readonly time: string; events: number }>()
   /** The logs of the conversations as rewritten. */
   const logs = new Map<string, ConversationEvent[]>()
+  /** Times of the next commands of subagents, in milliseconds since 1970. */
+  const next = new Map<string, number>()
+  const timeOf = ({ conversation }: PlacedEvent): number => {
+    const time = next.get(conversation) ?? calledAt(conversation, logs)
+    if (time === undefined) return beginning + commands.size * pause
+    next.set(conversation, time + subagentPause)
+    return time + subagentPause
+  }
   return (event) => {
     const metadata = JSON.parse(event.metadata) as Metadata
     const log = logs.get(event.conversation) ?? inherited(event, logs)
@@ -55,7 +66,7 @@ const rewriting = (): ((event: PlacedEvent) => PlacedEvent) => {
     const known = commands.get(metadata.commandId)
     const command = known ?? {
       name: `sample-${commands.size}`,
-      time: new Date(beginning + commands.size * pause).toISOString(),
+      time: new Date(timeOf(event)).toISOString(),
       events: 0,
     }
     commands.set(metadata.commandId, command)
@@ -78,6 +89,22 @@ const rewriting = (): ((event: PlacedEvent) => PlacedEvent) => {
     if (E.isRight(decoded)) log.push(decoded.right)
     return { ...event, ...stored }
   }
+}
+
+/** Returns when a subagent was called, which is named `PARENT.TOOL`; undefined for other conversations. */
+const calledAt = (
+  conversation: string,
+  logs: ReadonlyMap<string, readonly ConversationEvent[]>,
+): number | undefined => {
+  const [parent = '', tool] = conversation.split('.')
+  const call = logs
+    .get(parent)
+    ?.find((event) =>
+      contentOf(event).some(({ content }) =>
+        content.some((block) => isBlock(block, 'tool_use') && block.name === tool),
+      ),
+    )
+  return call && Date.parse(call.metadata.time)
 }
 
 /** The log that a conversation begins with: a fork's is that of its parent. */

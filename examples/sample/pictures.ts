@@ -48,13 +48,13 @@ const stops = [
 ]
 const [width, height] = [1_200, 750]
 
-/** A picture in the browser's own encoding without loss. */
+/** A picture in the browser's own encoding, half as large as without loss and as sharp to the eye. */
 const webpOf = async (blank: Page, png: Buffer): Promise<Buffer> => {
   const encoded = await blank.evaluate<string>(`(async () => {
     const data = await (await fetch('data:image/png;base64,${png.toString('base64')}')).blob()
     const canvas = Object.assign(document.createElement('canvas'), { width: ${width}, height: ${height} })
     canvas.getContext('2d', { alpha: false }).drawImage(await createImageBitmap(data), 0, 0)
-    return canvas.toDataURL('image/webp', 1)
+    return canvas.toDataURL('image/webp', 0.9)
   })()`)
   return Buffer.from(encoded.slice(encoded.indexOf(',') + 1), 'base64')
 }

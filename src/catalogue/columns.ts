@@ -23,10 +23,18 @@ export interface Columns {
 }
 
 /**
- * Flags of an event, one bit each. `call`: it is a reply with a receipt; `failed`: it records an error. The others describe a message
- * (`MessageTokens`).
+ * Flags of an event, one bit each. `call`: it is a reply with a receipt; `failed`: it records an error; `reply`: it is a reply of a model,
+ * with a receipt or without. The others describe a message (`MessageTokens`).
  */
-export const flags = { call: 1, failed: 2, unfinished: 4, invalid: 8, thinks: 16, part: 32 } as const
+export const flags = {
+  call: 1,
+  failed: 2,
+  unfinished: 4,
+  invalid: 8,
+  thinks: 16,
+  part: 32,
+  reply: 64,
+} as const
 
 /** Number of events in a chunk, the unit in which columns are stored. */
 export const chunkLength = 512
@@ -74,6 +82,7 @@ export interface StoredColumns {
   readonly kindAt: (index: number) => EventKind
   readonly isCallAt: (index: number) => boolean
   readonly isFailedAt: (index: number) => boolean
+  readonly isReplyAt: (index: number) => boolean
 }
 
 export const decodeColumns = (stored: Uint8Array): StoredColumns => {
@@ -96,6 +105,7 @@ export const decodeColumns = (stored: Uint8Array): StoredColumns => {
     kindAt: (index) => String.fromCharCode(letters[index] ?? 0) as EventKind,
     isCallAt: hasAt(flags.call),
     isFailedAt: hasAt(flags.failed),
+    isReplyAt: hasAt(flags.reply),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { ConversationEvent } from '../events/events.ts'
+import { isUnproven } from '../agent/receipts/calls.ts'
 import { chunkLength, type Columns, flags, noColumns } from './columns.ts'
 import { isPartOf, type MessageTokens, type TokenMeter, type MeteredMessage } from './meter.ts'
 import { type Facts, isMessage } from './facts.ts'
@@ -32,6 +33,8 @@ export interface ConversationRow {
   readonly meter: TokenMeter
   /** Number of replies with a receipt, including inherited ones. */
   readonly calls: number
+  /** Number of replies of a model, with a receipt or without, including inherited ones. */
+  readonly replies: number
   /** Number of messages ever appended, including inherited ones. */
   readonly messages: number
   /** Number of events that record an error, including inherited ones. */
@@ -39,6 +42,8 @@ export interface ConversationRow {
   readonly has: number
   /** Time of the first own event, as recorded in it; empty if nothing is indexed. */
   readonly begun: string
+  /** Format from which the first own event was imported; null if it was not. */
+  readonly source: string | null
   /** Model of the last reply; for a fork without own replies, its parent's when it was forked. Null if unknown. */
   readonly model: string | null
   readonly costs: CostSoFar
@@ -88,12 +93,18 @@ export const take = (
   const columns = chunks.get(number) ?? (index > 0 ? open(number) : undefined) ?? noColumns(row.meter)
   chunks.set(number, columns)
   const receipt = isCall(event) ? 1 : 0
+  const reply = receipt || isUnproven(event) ? 1 : 0
   const failed = isFailure(event) ? 1 : 0
-  const { time } = event.metadata
+  const { time, actor } = event.metadata
   const at = Date.parse(time)
   if (facts.tools.length > 0) columns.tools.set(index, facts.tools)
   columns.kinds.push(facts.kind)
-  columns.flags.push(receipt * flags.call + failed * flags.failed + messageFlags(row.meter, facts.message))
+  columns.flags.push(
+    receipt * flags.call +
+      reply * flags.reply +
+      failed * flags.failed +
+      messageFlags(row.meter, facts.message),
+  )
   columns.sizes.push(size)
   columns.own.push(after.own)
   columns.estimated.push(facts.message?.estimated ?? 0)
@@ -108,10 +119,12 @@ export const take = (
     tokens: after.tokens,
     meter: after.meter,
     calls: row.calls + receipt,
+    replies: row.replies + reply,
     errors: row.errors + failed,
     messages: row.messages + (isMessage(facts.kind) ? 1 : 0),
     has: row.has | traitOf(facts.kind),
     begun: row.begun === '' ? time : row.begun,
+    source: row.begun === '' && actor.kind === 'import' ? (actor.id ?? null) : row.source,
     model: modelOf(event) ?? row.model,
     costs: spend(row.costs, event),
     activity: activityAfter(row.activity, event),

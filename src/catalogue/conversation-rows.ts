@@ -35,7 +35,16 @@ export interface ConversationRows {
   readonly forget: () => void
 }
 
-const nothingInherited = { has: 0, model: null, tokens: 0, meter: newMeter, calls: 0, messages: 0, errors: 0 }
+const nothingInherited = {
+  has: 0,
+  model: null,
+  tokens: 0,
+  meter: newMeter,
+  calls: 0,
+  replies: 0,
+  messages: 0,
+  errors: 0,
+}
 
 export const conversationRowsOf = (rows: ConversationTable): ConversationRows => {
   const open = new Map<string, ConversationBuffer>()

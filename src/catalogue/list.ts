@@ -17,6 +17,7 @@ import type { ConversationRow } from './conversation-row.ts'
 import { rowsTitledWith } from './titles.ts'
 import { type StatusName, statuses, workingFor } from './status.ts'
 import { type ConversationFacts, factsIn } from './list/conversation-facts.ts'
+import { type MarkCounts, marksIn } from './list/marks-in.ts'
 import { type Trait, traitNames, traits } from './traits.ts'
 
 /**
@@ -49,6 +50,16 @@ export interface ConversationFilter {
 export interface ListedRow extends ConversationFacts {
   /** Tokens at up to 32 evenly spaced positions, including the last one. */
   readonly curve: readonly number[]
+  /** One letter for each sample of `curve`: the kind of the last mark since the sample before (`C`, `T`, `W`, `R`), or `-`. */
+  readonly curveMarks: string
+  /** Numbers of summaries, truncations, rewinds and restores, among the newest 1,000. */
+  readonly marks: MarkCounts
+}
+
+/** Name, and the number of conversations that a filter by it would list. */
+export interface NameCount {
+  readonly name: string
+  readonly count: number
 }
 
 /** Number of conversations in the store, and of those that a filter by status, errors or one trait would list. */
@@ -57,6 +68,9 @@ export interface ListCounts {
   readonly errors: number
   readonly status: Readonly<Record<StatusName, number>>
   readonly has: Readonly<Record<Trait, number>>
+  /** Models and actors, the most frequent 50 of each. */
+  readonly models: readonly NameCount[]
+  readonly actors: readonly NameCount[]
 }
 
 export interface RowList {
@@ -141,10 +155,10 @@ export async function* listRows(
     return { total, ...(next === undefined && cursor === undefined && { matching: rows.length }) }
   }
   return feed.read(({ rows: tables }, { db }) => ({
-    items: rows.map((row) => ({
-      ...factsIn(row, Date.now()),
-      curve: curveOf(tables, row),
-    })),
+    items: rows.map((row) => {
+      const curve = curveOf(tables, row)
+      return { ...factsIn(row, Date.now()), curve, ...marksIn(db, tables, row, curve.length) }
+    }),
     ...(next !== undefined && { next }),
     ...(isComplete && countsIn(db)),
     ...(isComplete && cursor === undefined && { counts: filterCounts(db) }),
@@ -314,8 +328,17 @@ const filterCounts = (db: DatabaseSync): ListCounts => {
     errors: sumOf('errors'),
     status: recordOf(statuses, (status) => rowsWith(status) + (ended[status] ?? 0)),
     has: recordOf(traitNames, sumOf),
+    models: namesIn(db, 'models'),
+    actors: namesIn(db, 'actors'),
   }
 }
+
+const mostNames = 50
+const namesIn = (db: DatabaseSync, table: 'models' | 'actors'): readonly NameCount[] =>
+  db
+    .prepare(`SELECT name, count(*) AS count FROM ${table} GROUP BY name ORDER BY count DESC, name LIMIT ?`)
+    .all(mostNames)
+    .map(({ name, count }) => ({ name: String(name), count: Number(count) }))
 
 const recordOf = <K extends string>(
   names: readonly K[],

@@ -21,6 +21,7 @@ interface ReadColumns extends SummedColumns, MessageColumns {
   readonly meter: () => TokenMeter
   readonly isCallAt: (index: number) => boolean
   readonly isFailedAt: (index: number) => boolean
+  readonly isReplyAt: (index: number) => boolean
 }
 
 /** Number of chunks that are searched for the last reply with a usage. */
@@ -78,9 +79,13 @@ export const pastOf = (rows: ConversationTable, thread: ConversationBuffer): Rea
       const { kinds, flags: marked, own, tokens, estimated, input, tools, meter } = pending
       const kindAt = (index: number): EventKind => kinds[index] ?? '-'
       const hasAt = (flag: number) => (index: number) => ((marked[index] ?? 0) & flag) > 0
-      const [isCallAt, isFailedAt] = [hasAt(flags.call), hasAt(flags.failed)]
+      const marks = {
+        isCallAt: hasAt(flags.call),
+        isFailedAt: hasAt(flags.failed),
+        isReplyAt: hasAt(flags.reply),
+      }
       const read_ = { own, tokens, estimated, input, flags: marked }
-      return { ...read_, tools: () => tools, meter: () => meter, kindAt, isCallAt, isFailedAt }
+      return { ...read_, ...marks, tools: () => tools, meter: () => meter, kindAt }
     }
     const name = `${row.n} ${number}`
     if (!read.has(name)) {
@@ -203,7 +208,7 @@ export const pastOf = (rows: ConversationTable, thread: ConversationBuffer): Rea
       return sum
     },
     countsThrough: (position) => {
-      let [calls, messages, errors] = [0, 0, 0]
+      let [calls, replies, messages, errors] = [0, 0, 0, 0]
       for (const { row, last } of threadsFrom(position)) {
         const { number, index } = placeIn(row, last)
         const before = rows.counts(row.n, number)
@@ -212,13 +217,15 @@ export const pastOf = (rows: ConversationTable, thread: ConversationBuffer): Rea
         if (columns) addMessages(sum, columns, 0, index)
         for (let one = 0; one <= index; one++) {
           if (columns?.isCallAt(one)) calls++
+          if (columns?.isReplyAt(one)) replies++
           if (columns?.isFailedAt(one)) errors++
         }
         calls += before.calls
+        replies += before.replies
         messages += before.messages + sum.messages
         errors += before.errors
       }
-      return { calls, messages, errors }
+      return { calls, replies, messages, errors }
     },
   }
 }

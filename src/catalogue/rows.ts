@@ -22,7 +22,17 @@ import type { ContextMark, MarkChange } from './weave.ts'
 
 type Begun = Pick<
   ConversationRow,
-  'id' | 'parent' | 'from' | 'tokens' | 'calls' | 'messages' | 'errors' | 'has' | 'model' | 'meter'
+  | 'id'
+  | 'parent'
+  | 'from'
+  | 'tokens'
+  | 'calls'
+  | 'replies'
+  | 'messages'
+  | 'errors'
+  | 'has'
+  | 'model'
+  | 'meter'
 >
 
 /** Stored columns of up to `chunkLength` successive events of a conversation. */
@@ -45,7 +55,7 @@ export interface KeptMark extends ContextMark {
   readonly hides: HiddenTally | undefined
 }
 
-export type ConversationCounts = Pick<ConversationRow, 'calls' | 'messages' | 'errors'>
+export type ConversationCounts = Pick<ConversationRow, 'calls' | 'replies' | 'messages' | 'errors'>
 
 /** Access to the tables of conversations, chunks and marks. */
 export interface ConversationTable {
@@ -84,11 +94,11 @@ export const rowsIn = (db: DatabaseSync): ConversationTable => {
     byId: db.prepare('SELECT * FROM threads WHERE id = ?'),
     byNumber: db.prepare('SELECT * FROM threads WHERE n = ?'),
     add: db.prepare(
-      `INSERT INTO threads (id, parent, "from", last, updated, time, title, tokens, calls, messages, errors, has, model, meter)
-       VALUES (?, ?, ?, ?, 0, '', '', ?, ?, ?, ?, ?, ?, ?) RETURNING *`,
+      `INSERT INTO threads (id, parent, "from", last, updated, time, title, tokens, calls, replies, messages, errors, has, model, meter)
+       VALUES (?, ?, ?, ?, 0, '', '', ?, ?, ?, ?, ?, ?, ?, ?) RETURNING *`,
     ),
     update: db.prepare(
-      `UPDATE threads SET last = ?, updated = ?, time = ?, title = ?, tokens = ?, meter = ?, calls = ?, messages = ?, errors = ?, has = ?, begun = ?,
+      `UPDATE threads SET last = ?, updated = ?, time = ?, title = ?, tokens = ?, meter = ?, calls = ?, replies = ?, messages = ?, errors = ?, has = ?, begun = ?, source = ?,
          model = ?, usd = ?, priced = ?, unsure = ?, recent = ?, status = ?, worked = ?, activity = ?, turns = ?, problem = ?
        WHERE n = ?`,
     ),
@@ -96,14 +106,15 @@ export const rowsIn = (db: DatabaseSync): ConversationTable => {
       'SELECT number, columns, tools, meter FROM chunks WHERE thread = ? AND number BETWEEN ? AND ? ORDER BY number',
     ),
     chunk: db.prepare(
-      `INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT DO UPDATE SET calls = excluded.calls, messages = excluded.messages,
+      `INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET calls = excluded.calls, replies = excluded.replies, messages = excluded.messages,
          errors = excluded.errors, sum = excluded.sum,
          columns = excluded.columns, tools = excluded.tools`,
     ),
     sums: db.prepare('SELECT sum FROM chunks WHERE thread = ? AND number BETWEEN ? AND ?'),
     counts: db.prepare(
-      'SELECT total(calls) AS calls, total(messages) AS messages, total(errors) AS errors FROM chunks WHERE thread = ? AND number < ?',
+      `SELECT total(calls) AS calls, total(replies) AS replies, total(messages) AS messages, total(errors) AS errors
+       FROM chunks WHERE thread = ? AND number < ?`,
     ),
     markThrough: db.prepare(
       `SELECT position, kind, target, first, last, own, before, meter, since, tally FROM marks
@@ -137,7 +148,7 @@ export const rowsIn = (db: DatabaseSync): ConversationTable => {
       )
       const count = (flag: number): number => marked.reduce((all, one) => all + ((one & flag) > 0 ? 1 : 0), 0)
       const said = JSON.stringify(sum)
-      const counts = [count(flags.call), sum.messages, count(flags.failed)] as const
+      const counts = [count(flags.call), count(flags.reply), sum.messages, count(flags.failed)] as const
       sql.chunk.run(
         n,
         number,
@@ -154,7 +165,7 @@ export const rowsIn = (db: DatabaseSync): ConversationTable => {
   return {
     byId: (id) => rowOf(sql.byId.get(id)),
     byNumber: (n) => rowOf(sql.byNumber.get(n)),
-    add: ({ id, parent, from, tokens, calls, messages, errors, has, model, meter }) =>
+    add: ({ id, parent, from, tokens, calls, replies, messages, errors, has, model, meter }) =>
       rowOf(
         sql.add.get(
           id,
@@ -163,6 +174,7 @@ export const rowsIn = (db: DatabaseSync): ConversationTable => {
           from - 1,
           tokens,
           calls,
+          replies,
           messages,
           errors,
           has,
@@ -176,8 +188,13 @@ export const rowsIn = (db: DatabaseSync): ConversationTable => {
         .all(n, first, last)
         .map(({ sum }) => JSON.parse(String(sum)) as HiddenTally & Pick<TokenSum, 'tokens'>),
     counts: (n, before) => {
-      const { calls, messages, errors } = sql.counts.get(n, before) ?? {}
-      return { calls: Number(calls), messages: Number(messages), errors: Number(errors) }
+      const { calls, replies, messages, errors } = sql.counts.get(n, before) ?? {}
+      return {
+        calls: Number(calls),
+        replies: Number(replies),
+        messages: Number(messages),
+        errors: Number(errors),
+      }
     },
     markThrough: (n, position) => markOf(sql.markThrough.get(n, position)),
     shown: (n, position) => decodeShown(String(sql.shown.get(n, position)?.['segments'])),
@@ -213,7 +230,7 @@ export const rowsIn = (db: DatabaseSync): ConversationTable => {
     write: (thread) => {
       writeChunks(thread)
       const { n, last, updated, time, title, tokens, calls, messages, errors, has, begun, model } = thread.row
-      const { meter, costs, activity, worked, turns, problem } = thread.row
+      const { replies, source, meter, costs, activity, worked, turns, problem } = thread.row
       const { usd, priced, unsure, recent } = costs
       sql.update.run(
         last,
@@ -223,10 +240,12 @@ export const rowsIn = (db: DatabaseSync): ConversationTable => {
         tokens,
         JSON.stringify(meter),
         calls,
+        replies,
         messages,
         errors,
         has,
         begun,
+        source,
         model,
         usd,
         priced,
@@ -275,10 +294,12 @@ export const rowOf = (
     tokens: Number(row['tokens']),
     meter: JSON.parse(String(row['meter'])) as TokenMeter,
     calls: Number(row['calls']),
+    replies: Number(row['replies']),
     messages: Number(row['messages']),
     errors: Number(row['errors']),
     has: Number(row['has']),
     begun: String(row['begun']),
+    source: row['source'] === null ? null : String(row['source']),
     model: row['model'] === null ? null : String(row['model']),
     costs: {
       usd: Number(row['usd']),

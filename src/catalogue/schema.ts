@@ -13,10 +13,10 @@ export const formatVersion = 19
  * first event in the conversation's own stream: before it, a fork has the events of its parent. All positions are positions in the
  * conversation. `last` is the last indexed position, `updated` and `time` are the time at which the last event that is not an erasure
  * was recorded, and `title` is the user's first words among the conversation's own first events. `has` contains the bits of `traits`.
- * `begun` is the time of the first own event, and `model` the model of the last reply. `usd`, `priced`, `unsure` and `recent` are the cost of
+ * `begun` is the time of the first own event, `source` the format from which it was imported, and `model` the model of the last reply. `usd`, `priced`, `unsure` and `recent` are the cost of
  * the own calls (cost-so-far.ts), at the prices of `pricesAsOf` in `meta`. `status` and `activity` say what the conversation does
  * (status.ts), up to revision `turns` of its turns, and `worked` when it last did something.
- * `chunks` has columns of own events (columns.ts), each with the numbers of its replies that have a receipt and of its
+ * `chunks` has columns of own events (columns.ts), each with the numbers of its replies that have a receipt, of all its replies, and of its
  * errors, and the tally of its messages (tally.ts). `meter` is the state from which the tokens
  * after the next event follow (meter.ts): of a row, of a chunk before its first event, and after a mark. `marks` has the events that change more than the end of the effective history (weave.ts), and `contents` has the
  * segments shown after some of them. For a summary that a model wrote, `marks` also has a key that identifies the model's answer and
@@ -41,10 +41,12 @@ export const schema = `
     tokens INTEGER NOT NULL,
     meter TEXT NOT NULL,
     calls INTEGER NOT NULL,
+    replies INTEGER NOT NULL,
     messages INTEGER NOT NULL,
     errors INTEGER NOT NULL,
     has INTEGER NOT NULL,
     begun TEXT NOT NULL DEFAULT '',
+    source TEXT,
     model TEXT,
     usd REAL NOT NULL DEFAULT 0,
     priced INTEGER NOT NULL DEFAULT 0,
@@ -70,6 +72,7 @@ export const schema = `
     thread INTEGER NOT NULL,
     number INTEGER NOT NULL,
     calls INTEGER NOT NULL,
+    replies INTEGER NOT NULL,
     messages INTEGER NOT NULL,
     errors INTEGER NOT NULL,
     sum TEXT NOT NULL,

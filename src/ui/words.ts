@@ -142,3 +142,20 @@ export const workspaceText = ({ commit, dirty }: Workspace): string =>
 /** Returns the command that brings the files to a recorded commit. It first puts changes aside that are not committed. */
 export const checkoutCommand = ({ commit }: Workspace): string =>
   `git stash && git switch --detach ${commit.slice(0, 12)}`
+
+const sources: Readonly<Record<string, string>> = {
+  'claude-code': 'Claude Code',
+  codex: 'Codex',
+  copilot: 'Copilot CLI',
+  'gemini-cli': 'Gemini CLI',
+  roo: 'Roo Code',
+  openai: 'Chat Completions',
+  anthropic: 'Messages API',
+  responses: 'Responses API',
+  gemini: 'Gemini API',
+  'ai-sdk': 'AI SDK',
+  atif: 'ATIF',
+}
+
+/** Returns the name of the program or format from which a conversation was imported. */
+export const sourceName = (format: string): string => sources[format] ?? format

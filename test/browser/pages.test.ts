@@ -233,6 +233,30 @@ describe.skipIf(noBrowser !== '')(`a page${noBrowser}`, () => {
     }
   })
 
+  test('of a conversation has its views at the bottom of a phone, and cuts no time', async () => {
+    const { page, row } = await looking(await servedSample(), `/c/${id}?at=10`, {
+      viewport: { width: 390, height: 844 },
+    })
+    await row(10).waitFor()
+    const views = await page.getByRole('radiogroup', { name: 'Show' }).boundingBox()
+    expect((views?.y ?? 0) + (views?.height ?? 0)).toBe(844)
+    const rows = await page.locator('.rows').boundingBox()
+    expect((rows?.y ?? 0) + (rows?.height ?? 999)).toBeLessThanOrEqual(views?.y ?? 0)
+    await expect.poll(() => page.locator('.at small:visible').count()).toBe(0)
+    await page.setViewportSize({ width: 800, height: 844 })
+    await page.locator('.at small:visible').first().waitFor()
+    const over = await page
+      .locator('.at small')
+      .evaluateAll((all) => all.map((it) => it.scrollWidth - it.clientWidth))
+    expect(Math.max(...over)).toBe(0)
+  })
+
+  test('of a request shows its JSON as code', async () => {
+    const { page } = await looking(await servedSample(), `/c/${id}/calls/1?as=json`)
+    const font = page.getByRole('tabpanel').locator('.exact').first()
+    expect(await font.evaluate((it) => getComputedStyle(it).fontFamily)).toContain('Mono')
+  })
+
   test('of a conversation says nothing of it before it knows, and stays where it is when the ribbon comes', async () => {
     let release = (): void => undefined
     const held = new Promise<void>((resolve) => (release = resolve))

@@ -4,6 +4,7 @@ import { openStore } from '../../src/index.ts'
 import { catalogueOf as impatient, type OwnCatalogue } from '../../src/catalogue/catalogue.ts'
 import type { FindFilter } from '../../src/catalogue/port.ts'
 import type { AllRange } from '../../src/store/port.ts'
+import { isUnproven } from '../../src/agent/receipts/calls.ts'
 import { textsOf } from '../../src/projections/excerpts.ts'
 import { traitNames } from '../../src/catalogue/traits.ts'
 import type { Log } from '../../src/projections/path.ts'
@@ -37,6 +38,15 @@ const letters = { C: 'condensed', T: 'truncated', W: 'rewound', R: 'restored' } 
 /** What has happened in a log. */
 const hasIn = ({ kinds }: { readonly kinds: string }): readonly string[] =>
   traitNames.filter((name) => kinds.split('').some((kind) => letters[kind as 'C'] === name))
+
+/** How often each of these happened. */
+const marksOf = ({ kinds }: { readonly kinds: string }): Record<string, number> =>
+  Object.fromEntries(
+    Object.entries(letters).flatMap(([letter, name]) => {
+      const count = kinds.split(letter).length - 1
+      return count > 0 ? [[name, count]] : []
+    }),
+  )
 
 test('the list has of each conversation what its log says, under every filter and in every order', async () => {
   await fc.assert(
@@ -75,7 +85,12 @@ test('the list has of each conversation what its log says, under every filter an
             tokens: tokensIn({ ...one, outline }),
             has: hasIn(outline),
             calls: outline.calls.length,
+            replies: outline.calls.length + one.log.filter(isUnproven).length,
+            marks: marksOf(outline),
           })
+          expect(item?.curveMarks).toHaveLength(item?.curve.length ?? -1)
+          const kinds = new Set(outline.kinds)
+          for (const letter of item?.curveMarks.replaceAll('-', '') ?? '') expect(kinds).toContain(letter)
           expect(item?.curve).toHaveLength(Math.min(32, outline.tokens.length))
           expect(item?.curve.at(-1)).toBe(outline.tokens.at(-1))
           expect(outline.tokens).toEqual(expect.arrayContaining([...(item?.curve ?? [])]))

@@ -17,6 +17,8 @@ export interface ConversationFacts {
   readonly unrecorded?: number
   /** Number of replies with a receipt, including inherited ones. */
   readonly calls: number
+  /** Number of replies of a model, with a receipt or without, including inherited ones. */
+  readonly replies: number
   /** Number of messages ever appended, including inherited messages and those on abandoned branches. */
   readonly messages: number
   /** Number of events that record an error, including inherited ones. */
@@ -26,6 +28,8 @@ export interface ConversationFacts {
   readonly waitsFor?: readonly string[]
   /** Model of the last reply, if known. */
   readonly model?: string
+  /** Format from which the first own events were imported; absent if they were not. */
+  readonly source?: string
   /** Time of the conversation's first event; of a fork, its first own event (ISO 8601). */
   readonly begun?: string
   /**
@@ -40,7 +44,8 @@ export interface ConversationFacts {
 
 /** Returns the facts in a row of the index, at a time in milliseconds since 1970. */
 export const factsIn = (row: ConversationRow, now: number): ConversationFacts => {
-  const { id, tokens, calls, messages, errors, activity, model, begun, meter, costs, has } = row
+  const { id, tokens, calls, replies, messages, errors, activity, model, source, begun, meter, costs, has } =
+    row
   const unrecorded = unrecordedTokens(meter)
   const status = statusOf(activity)
   const waitsFor = toolsWaiting(activity)
@@ -51,11 +56,13 @@ export const factsIn = (row: ConversationRow, now: number): ConversationFacts =>
     isMeasured: meter.isMeasured === true,
     ...(unrecorded > 0 && { unrecorded }),
     calls,
+    replies,
     messages,
     errors,
     status: status === 'working' && row.worked < now - workingFor ? 'idle' : status,
     ...(waitsFor.length > 0 && { waitsFor }),
     ...(model !== null && { model }),
+    ...(source !== null && { source }),
     ...(begun !== '' && { begun }),
     ...((priced > 0 || unsure === 0) && { cost: Math.round(usd * 1e6) / 1e6 }),
     ...(unsure > 0 && { isCostPartial: true as const }),

@@ -39,6 +39,7 @@ const facts = {
     .optional()
     .describe('Tokens that no event records: system prompt and tools of an imported conversation'),
   calls: count.optional().describe('Number of replies with a receipt'),
+  replies: count.optional().describe('Number of replies of a model, with a receipt or without'),
   errors: count
     .optional()
     .describe(
@@ -50,6 +51,7 @@ const facts = {
     .describe('`working`: a turn is in progress or due, and something was recorded in the last 15 minutes'),
   waitsFor: z.array(z.string()).optional().describe('Tools whose calls wait for an approval'),
   model: z.string().optional().describe('Model of the last reply'),
+  source: z.string().optional().describe('Format from which its first own event was imported'),
   begun: z.string().optional().describe('Time of the first event; of a fork, its first own event'),
   cost: z
     .number()
@@ -67,12 +69,16 @@ const facts = {
 const countsOf = <const N extends readonly [string, ...string[]]>(names: N) =>
   z.object(Object.fromEntries(names.map((name) => [name, count])) as Record<N[number], typeof count>)
 
+const nameCount = z.object({ name: z.string(), count })
+
 export const countsShape = z
   .object({
     all: count,
     errors: count.describe('Number of conversations with errors'),
     status: countsOf(statuses),
     has: countsOf(traitNames),
+    models: z.array(nameCount).describe('Models, the most frequent 50'),
+    actors: z.array(nameCount).describe('Actors by kind or id, the most frequent 50'),
   })
   .describe('Numbers of conversations for each filter; on the first page, once everything is indexed')
 
@@ -95,5 +101,20 @@ export const listedShape = overviewShape
       .max(32)
       .optional()
       .describe('Token counts at evenly spaced positions, including the last one'),
+    curveMarks: z
+      .string()
+      .optional()
+      .describe(
+        'One letter for each value of `curve`: the last mark in its part (`C`, `T`, `W`, `R`), or `-`',
+      ),
+    marks: z
+      .object({
+        condensed: count.optional(),
+        truncated: count.optional(),
+        rewound: count.optional(),
+        restored: count.optional(),
+      })
+      .optional()
+      .describe('Numbers of summaries, truncations, rewinds and restores, among the newest 1,000'),
   })
   .meta({ id: 'Listed', description: 'Fields that are not indexed yet are absent' })

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import type { AnyBlock, Block } from '../../core.ts'
 import { useSetting } from '../settings.ts'
 import type { ApiSource } from '../source/source.ts'
@@ -20,6 +21,8 @@ export interface BlocksProps {
   readonly isOpen?: boolean | undefined
   /** True to show a tool call's name even if the message has only one call. */
   readonly isNamed?: boolean
+  /** Returns what is shown beside a tool call that has a line of its own, by the call's id. */
+  readonly outcome?: ((call: string) => ComponentChildren) | undefined
 }
 
 export const Blocks = ({
@@ -30,6 +33,7 @@ export const Blocks = ({
   text: given,
   isOpen,
   isNamed = false,
+  outcome,
 }: BlocksProps) => {
   const own = useSetting('text')
   const text = given ?? own
@@ -46,7 +50,7 @@ export const Blocks = ({
             key={index}
             block={block}
             length={cut?.length}
-            {...{ text, isOpen, whole }}
+            {...{ text, isOpen, whole, outcome }}
           />
         )
       })}
@@ -54,13 +58,13 @@ export const Blocks = ({
   )
 }
 
-interface BlockProps extends BlockParts {
+interface BlockProps extends BlockParts, Pick<BlocksProps, 'outcome'> {
   readonly block: AnyBlock
   /** True if the block is the only tool call in a message. The message's heading then already names the tool. */
   readonly isOnly?: boolean
 }
 
-const BlockView = ({ block, length, whole, text, isOpen, isOnly = false }: BlockProps) => {
+const BlockView = ({ block, length, whole, text, isOpen, isOnly = false, outcome }: BlockProps) => {
   switch (block.type) {
     case 'text':
       return (
@@ -83,7 +87,11 @@ const BlockView = ({ block, length, whole, text, isOpen, isOnly = false }: Block
     case 'mcp_tool_use':
       return (
         <div class="block call">
-          {!isOnly && <Label kind="call" name={textOf(block['name'])} />}
+          {!isOnly && (
+            <>
+              <Label kind="call" name={textOf(block['name'])} /> {outcome?.(textOf(block['id']))}
+            </>
+          )}
           <Input of={block['input']} tool={textOf(block['name'])} {...{ length, whole, text, isOpen }} />
         </div>
       )

@@ -2,8 +2,7 @@ import { TextSwitch } from '../blocks/text-switch.tsx'
 import { NotIndexed, Stopped } from '../states.tsx'
 import { perform } from '../use-keys.ts'
 import type { Pane, ConversationViewState } from '../url.ts'
-import { brief, count, kindOf, number, placeOf } from '../words.ts'
-import type { PathRange } from './path.ts'
+import { brief, count, number, placeOf } from '../words.ts'
 import { mayRewindBefore } from './steps.ts'
 import type { SearchControls } from './use-finding.ts'
 import type { PositionView } from './use-rows.ts'
@@ -141,20 +140,15 @@ const Toggle = ({ name, isOn, press }: ToggleProps) => (
   </button>
 )
 
-/** Returns the parts of the status line: the kind of the current event, tokens, items and hidden messages. */
+/** Returns the parts of the status line: tokens, items and hidden messages. */
 const statusOf = (
   { outline, overview, at, value }: Sight,
-  { paths, hiddenCount }: PositionView,
+  { hiddenCount }: PositionView,
 ): readonly string[] => {
   const index = outline && at !== undefined ? at - outline.from : undefined
-  const letter = index === undefined ? undefined : outline?.kinds[index]
   return [
     ...(at !== undefined && at < 0 ? [placeOf(at)] : []),
-    ...(letter === undefined ? [] : [kindOf(letter)]),
     ...(index === undefined ? [] : [`about ${brief(outline?.tokens[index] ?? 0)} tokens`]),
-    ...(outline?.from === 0 && at !== undefined
-      ? [`${count(lengthOf(paths.stretches(at)), 'event')} on path`]
-      : []),
     ...(value ? [`${count(value.total, 'item')} seen`] : []),
     ...(value && hiddenCount > 0 ? [`${number(hiddenCount)} hidden`] : []),
     ...(outline && mayRewindBefore(outline.from, overview)
@@ -162,6 +156,3 @@ const statusOf = (
       : []),
   ]
 }
-
-const lengthOf = (stretches: readonly PathRange[]): number =>
-  stretches.reduce((sum, { from, to }) => sum + to - from + 1, 0)

@@ -5,18 +5,19 @@ import type { ShownEntry, ClippedItem } from '../source/answers.ts'
 
 export type ItemTone = 'user' | 'assistant' | 'call' | 'result' | 'condensed' | 'truncated' | 'system'
 
-const blocksOf = (item: ClippedItem | ShownEntry): readonly AnyBlock[] =>
-  item.kind === 'message' ? item.content : []
+/** Returns the blocks of a message; none for other items. */
+export const itemBlocks = (item: ClippedItem | ShownEntry | undefined): readonly AnyBlock[] =>
+  item?.kind === 'message' ? item.content : []
 
-const isCall = ({ type }: AnyBlock): boolean => type.endsWith('tool_use')
-const isResult = ({ type }: AnyBlock): boolean => type === 'tool_result'
+export const isToolCall = ({ type }: AnyBlock): boolean => type.endsWith('tool_use')
+export const isToolResult = ({ type }: AnyBlock): boolean => type === 'tool_result'
 
 /** Returns the tool name of every call in the messages, by call id. */
 export const toolNames = (items: Iterable<ClippedItem | ShownEntry>): ReadonlyMap<string, string> => {
   const names = new Map<string, string>()
   for (const item of items)
-    for (const block of blocksOf(item))
-      if (isCall(block)) names.set(String(block['id']), String(block['name']))
+    for (const block of itemBlocks(item))
+      if (isToolCall(block)) names.set(String(block['id']), String(block['name']))
   return names
 }
 
@@ -30,14 +31,14 @@ export interface ItemLabel {
 export const describe = (item: ClippedItem | ShownEntry, names: ReadonlyMap<string, string>): ItemLabel => {
   if (item.kind === 'summary') return { tone: 'condensed', words: 'summary', tools: '' }
   if (item.kind === 'truncation') return { tone: 'truncated', words: 'truncation', tools: '' }
-  const blocks = blocksOf(item)
+  const blocks = itemBlocks(item)
   if (item.role === 'assistant') {
-    const calls = blocks.filter(isCall).map((block) => String(block['name']))
+    const calls = blocks.filter(isToolCall).map((block) => String(block['name']))
     return calls.length > 0
       ? { tone: 'call', words: 'assistant · tool call', tools: formatCounts(calls) }
       : { tone: 'assistant', words: 'assistant', tools: '' }
   }
-  const results = blocks.filter(isResult)
+  const results = blocks.filter(isToolResult)
   if (results.length === 0)
     return { tone: item.role === 'system' ? 'system' : 'user', words: item.role, tools: '' }
   const tools = results.flatMap((block) => names.get(String(block['tool_use_id'])) ?? [])

@@ -1,6 +1,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { count } from '../words.ts'
 import { lengthOf } from './kinds.ts'
+import { isOutcomeOf } from './outcomes.ts'
 import { InPlace, type RowContext } from './row-parts.tsx'
 import { rowLabel, RowView } from './row-views.tsx'
 import { usePrinting } from './use-printing.ts'
@@ -152,7 +153,7 @@ export const List = ({ rows, around, selected, onSelect, place, show }: ListProp
                 data-open={row.kind === 'group' && row.isOpen ? '' : undefined}
                 aria-current={index === selected ? 'true' : undefined}
                 tabIndex={index === focusable ? 0 : -1}
-                class={classOf(row, index === selected)}
+                class={classOf(row, index === selected, isOutcomeOf(rows[index - 1], row))}
                 style={{ top: `${start}px` }}
                 onClick={() => onSelect(row)}
               >
@@ -166,8 +167,8 @@ export const List = ({ rows, around, selected, onSelect, place, show }: ListProp
   )
 }
 
-/** Returns the CSS classes of a row, which depend on its kind, on the reason why it is hidden, and on whether it is selected. */
-const classOf = (row: HistoryRow, isSelected: boolean): string =>
+/** Returns the CSS classes of a row, which depend on its kind, on why it is hidden, and on whether it is selected or the result of the row before. */
+const classOf = (row: HistoryRow, isSelected: boolean, isOutcome: boolean): string =>
   [
     'entry',
     row.kind,
@@ -175,6 +176,7 @@ const classOf = (row: HistoryRow, isSelected: boolean): string =>
     ...(row.kind === 'hidden' ? [`tone-${row.entry.status}`] : []),
     ...(row.kind === 'abandoned' ? ['tone-abandoned'] : []),
     ...(isSelected ? ['selected'] : []),
+    ...(isOutcome ? ['of-call'] : []),
   ].join(' ')
 
 const keyOf = (row: HistoryRow | undefined): string => (row ? keyOfRow(row) : '')

@@ -6,6 +6,7 @@ import { Empty, Failed, Skeleton } from '../states.tsx'
 import type { Pane } from '../url.ts'
 import { number } from '../words.ts'
 import { WaitingCalls } from '../workers/waiting.tsx'
+import { useDecisions } from './fetching/use-decisions.ts'
 import { List } from './list.tsx'
 import type { RowContext } from './row-parts.tsx'
 import { useStable } from './stable.ts'
@@ -57,7 +58,8 @@ const useList = ({
   acts,
   story,
 }: Pick<ReadingProps, 'source' | 'id' | 'sight' | 'shown' | 'selected' | 'doing' | 'acts' | 'story'>) => {
-  const { rows, names, hidden } = shown
+  const { rows, names, outcomes, hidden } = shown
+  const decisions = useDecisions(source, id, value?.at, outline)
   const { index, brought } = selected
   const { whole, ends } = doing
   const select = useStable(selected.select)
@@ -74,6 +76,8 @@ const useList = ({
       view,
       at: at ?? -1,
       names,
+      outcomes,
+      decisions,
       hidden,
       toggle,
       more,
@@ -83,7 +87,7 @@ const useList = ({
       reveal: revealed,
       acts: { off: acts.off, restore, forkAt },
     }),
-    [source, id, view, at, names, hidden, whole, outline, story, acts.off],
+    [source, id, view, at, names, outcomes, decisions, hidden, whole, outline, story, acts.off],
   )
   return useMemo(() => {
     if (at === undefined) return null

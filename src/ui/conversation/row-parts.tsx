@@ -4,9 +4,12 @@ import type { ComponentChildren } from 'preact'
 import { Blocks } from '../blocks/blocks.tsx'
 import type { ApiSource } from '../source/source.ts'
 import { hrefs, type ConversationViewState } from '../url.ts'
-import { brief, clock, duration, erasedText, size } from '../words.ts'
-import { describe, lengthOf } from './kinds.ts'
+import { brief, clock, duration, erasedText, number, size } from '../words.ts'
+import type { useDecisions } from './fetching/use-decisions.ts'
+import { describe, isToolCall, isToolResult, itemBlocks, lengthOf } from './kinds.ts'
+import type { CallOutcome } from './outcomes.ts'
 import type { HistoryRow } from './rows.ts'
+import { Place } from './story.tsx'
 import type { ClippedItem, MarkerStoryResponse, OutlineResponse, ShownEntry } from '../source/answers.ts'
 
 export interface RowContext {
@@ -15,6 +18,9 @@ export interface RowContext {
   readonly view: ConversationViewState
   readonly at: number
   readonly names: ReadonlyMap<string, string>
+  readonly outcomes: ReadonlyMap<string, CallOutcome>
+  /** Decisions of people on tool calls, by call id. */
+  readonly decisions: ReturnType<typeof useDecisions>
   readonly hidden: ReadonlyMap<number, HiddenByMarker>
   readonly toggle: (position: number) => void
   readonly more: (group: number) => void
@@ -73,10 +79,14 @@ export const Erased = ({ item: { erased } }: Pick<BodyProps, 'item'>) =>
 /** Shows an item: its kind, tools, status, length and content. */
 export const Message = ({ around, item, state }: BodyProps) => {
   const { tone, words, tools } = describe(item, around.names)
+  const calls = itemBlocks(item).filter(isToolCall)
+  const [first] = calls
   return (
     <>
       <p class={`what tone-${tone}`}>
         <span class="kind">{words}</span> {tools !== '' && <b>{tools}</b>}
+        {first && calls.length === 1 && <Outcome around={around} call={String(first['id'])} />}
+        {tone === 'result' && <CalledAt around={around} item={item} />}
         {state !== undefined && <span class="state">{state}</span>}
         <Erased item={item} />
         <span class={isFailed(item) ? 'size figures failed' : 'size figures'}>
@@ -85,6 +95,43 @@ export const Message = ({ around, item, state }: BodyProps) => {
       </p>
       <Said around={around} item={item} />
     </>
+  )
+}
+
+/** Shows what became of a tool call: who decided on it, and a link to its result with the time that it took. */
+const Outcome = ({ around, call }: { readonly around: RowContext; readonly call: string }) => {
+  const { outcomes, decisions, outline, conversation, reveal } = around
+  const { call: from, result, isError } = outcomes.get(call) ?? {}
+  const wait = decisions.get(call)
+  const [begun, ended] = [from, result].map((position) => outline?.times[(position ?? -1) - outline.from])
+  const took = begun === undefined || ended === undefined ? 0 : ended - begun
+  return (
+    <span class="outcome figures">
+      {wait?.decision !== undefined && (
+        <span title={wait.note}>
+          {wait.decision} by <bdi>{wait.by}</bdi>
+        </span>
+      )}
+      {result !== undefined && (
+        <span class={isError ? 'failed' : ''}>
+          {isError ? '✕ ' : '→ '}
+          <Place links={{ conversation, reveal }} position={result} label={`result at ${number(result)}`} />
+          {took > 0 && ` · ${duration(took)}`}
+        </span>
+      )}
+    </span>
+  )
+}
+
+/** Links results to the reply that called the tools, unless it is the event before them. */
+const CalledAt = ({ around, item }: Pick<BodyProps, 'around' | 'item'>) => {
+  const { outcomes, conversation, reveal } = around
+  const first = itemBlocks(item).find(isToolResult)
+  const call = first && outcomes.get(String(first['tool_use_id']))?.call
+  return call === undefined || call === item.position - 1 ? null : (
+    <span class="outcome figures">
+      called at <Place links={{ conversation, reveal }} position={call} />
+    </span>
   )
 }
 
@@ -125,6 +172,7 @@ export const Said = ({ around, item }: BodyProps) => {
           cuts={item.cuts}
           text={view.text}
           isOpen={whole.has(item.position)}
+          outcome={(call) => <Outcome around={around} call={call} />}
         />
       )}
       {fields.map(([name, value], index) => (

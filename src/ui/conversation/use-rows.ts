@@ -6,6 +6,7 @@ import { usePieces } from './fetching/pieces.ts'
 import { useRepairs } from './fetching/repairs.ts'
 import { toolNames } from './kinds.ts'
 import { firstOf, openingMarker } from './markers.ts'
+import { type CallOutcome, outcomesIn } from './outcomes.ts'
 import { type Paths, paths } from './path.ts'
 import { isInPane, type MarkerItem, type OpenSection, type HistoryRow, rowsOf } from './rows.ts'
 import type { EffectiveResponse, OutlineResponse } from '../source/answers.ts'
@@ -16,6 +17,7 @@ export interface PositionView {
   readonly rows: readonly HistoryRow[]
   /** Tool name of each call, by call id. */
   readonly names: ReadonlyMap<string, string>
+  readonly outcomes: ReadonlyMap<string, CallOutcome>
   readonly paths: Paths
   /** Visible markers. `hidden` has the content that each of them hides, by the marker's position. */
   readonly markers: readonly MarkerItem[]
@@ -61,6 +63,7 @@ export const useRows = (source: ApiSource, id: string, sight: Sight): PositionVi
     () => toolNames(all.flatMap((row) => ('item' in row ? [row.item] : 'entry' in row ? [row.entry] : []))),
     [all],
   )
+  const outcomes = useMemo(() => outcomesIn(all), [all])
   const markers = useMemo(
     () => (value?.items ?? []).flatMap((item) => (item.kind === 'message' ? [] : [item])),
     [value],
@@ -74,7 +77,7 @@ export const useRows = (source: ApiSource, id: string, sight: Sight): PositionVi
     markers.flatMap(({ position }) => (position === told ? [] : [position])),
   )
   const hiddenCount = markers.reduce((sum, { messagesHidden }) => sum + messagesHidden, 0)
-  return { rows, names, paths: own, markers, hidden, hiddenCount, opened, more }
+  return { rows, names, outcomes, paths: own, markers, hidden, hiddenCount, opened, more }
 }
 
 interface Openable {

@@ -49,7 +49,10 @@ export const Tabs = ({ source, id, path, about }: TabsProps) => {
   const [first = '', second = ''] = partIn(path).split('/')
   const own = isTab(first) ? first : ''
   const isItself = first === own && second === ''
-  const counts: Partial<Record<TabPart, number | undefined>> = { '': about?.events, calls: about?.calls }
+  const counts: Partial<Record<TabPart, number | undefined>> = {
+    '': about?.events,
+    calls: about?.replies ?? about?.calls,
+  }
   return (
     <nav class="tabs" aria-label="Conversation">
       {(source.isLive ? parts : ofFile).map((part) => {

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { Glyph, type GlyphName } from '../head/glyphs.tsx'
 import { type ConversationStatus, statusWords } from '../head/statuses.ts'
 import type { ConversationListResponse } from '../source/answers.ts'
-import { number } from '../words.ts'
+import { number, shortModel } from '../words.ts'
 import { hrefOf, isNarrowed, type ListPageQuery, orders, traits } from './rows.ts'
 
 interface FiltersProps {
@@ -114,8 +114,14 @@ export const Chips = ({ asked, ask, counts }: FiltersProps & { readonly counts: 
         )
       })}
       <i aria-hidden="true" />
-      <Typed name="model" label="Any model" value={asked.model} set={(model) => ask({ model })} />
-      <Typed name="actor" label="Any actor" value={asked.actor} set={(actor) => ask({ actor })} />
+      <Menu
+        name="model"
+        counts={counts?.models}
+        value={asked.model}
+        wordOf={shortModel}
+        set={(model) => ask({ model })}
+      />
+      <Menu name="actor" counts={counts?.actors} value={asked.actor} set={(actor) => ask({ actor })} />
     </div>
   )
 }
@@ -151,6 +157,39 @@ const Chip = ({ name, sign, tone = '', many, isOn, href }: ChipProps) => (
     {many !== undefined && <span class="figures"> {number(many)}</span>}
   </a>
 )
+
+interface MenuProps {
+  readonly name: string
+  /** Names to choose from, with the number of conversations of each; undefined until the server has counted them. */
+  readonly counts: readonly { readonly name: string; readonly count: number }[] | undefined
+  readonly value: string
+  readonly wordOf?: (name: string) => string
+  readonly set: (value: string) => void
+}
+
+/** Chooses a name to filter by. A name from the address is offered even if the server did not list it. */
+const Menu = ({ name, counts = [], value, wordOf = (word) => word, set }: MenuProps) => {
+  const isListed = value === '' || counts.some((one) => one.name === value)
+  if (counts.length === 0 && value === '') return null
+  return (
+    <label>
+      <span class="sr-only">{name}</span>
+      <select
+        class={value === '' ? 'chip-menu' : 'chip-menu is-on'}
+        value={value}
+        onChange={(event) => set(event.currentTarget.value)}
+      >
+        <option value="">Any {name}</option>
+        {!isListed && <option value={value}>{wordOf(value)}</option>}
+        {counts.map((one) => (
+          <option key={one.name} value={one.name}>
+            {wordOf(one.name)} {number(one.count)}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
 
 interface TypedProps {
   readonly name: string

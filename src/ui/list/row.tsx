@@ -2,7 +2,7 @@ import { Glyph, type GlyphName } from '../head/glyphs.tsx'
 import { tellAbout } from '../head/about.ts'
 import { StatusWord } from '../head/status.tsx'
 import { hrefs } from '../url.ts'
-import { brief, count, lastActive, moment, number, shortId, shortModel } from '../words.ts'
+import { brief, count, lastActive, moment, number, shortId, shortModel, sourceName } from '../words.ts'
 import { curvePath, type ListRow } from './rows.ts'
 
 interface ConversationRowProps {
@@ -26,7 +26,7 @@ const marks = ['condensed', 'truncated', 'rewound', 'restored'] as const satisfi
 
 export const ConversationRow = ({ row, top, place, now, liveAt }: ConversationRowProps) => {
   const { overview, depth } = row
-  const { id, title, tokens, curve, calls, has = [], updated, problem } = overview
+  const { id, title, tokens, curve, calls, replies = calls, has = [], updated, problem } = overview
   const { parent, isMeasured, status, errors, cost, isCostPartial, model } = overview
   const isLive = liveAt !== undefined && now - liveAt < liveFor
   return (
@@ -55,6 +55,7 @@ export const ConversationRow = ({ row, top, place, now, liveAt }: ConversationRo
               <bdi>{shortId(id)}</bdi>
             </code>
             {parent !== undefined && ` · ${relationOf(overview)}${depth > 0 ? '' : ` of ${shortId(parent)}`}`}
+            {depth === 0 && overview.source !== undefined && ` · ${sourceName(overview.source)}`}
             <span class="note">{noteOf(overview)}</span>
             {problem !== undefined && <b class="problem"> {problem}</b>}
           </span>
@@ -67,13 +68,16 @@ export const ConversationRow = ({ row, top, place, now, liveAt }: ConversationRo
               <>
                 <Glyph name={mark} />
                 <span class="sr-only">{mark} </span>
+                {overview.marks?.[mark] !== undefined && (
+                  <span class="figures">{number(overview.marks[mark])}</span>
+                )}
               </>
             )}
           </span>
         ))}
       </span>
       <span role="cell" class="of-context">
-        <Curve curve={curve} />
+        <Curve curve={curve} marks={overview.curveMarks} />
       </span>
       <span
         role="cell"
@@ -99,10 +103,10 @@ export const ConversationRow = ({ row, top, place, now, liveAt }: ConversationRo
       <span role="cell" class="figures of-errors">
         {errors ? <span class="is-failed">{number(errors)}</span> : <Nothing />}
       </span>
-      <span role="cell" class="figures of-calls" title={calls ? count(calls, 'reply receipt') : undefined}>
-        {calls ? (
-          <a href={hrefs.calls(id)} aria-label={count(calls, 'call')}>
-            {number(calls)}
+      <span role="cell" class="figures of-calls" title={replies ? receiptsOf(replies, calls) : undefined}>
+        {replies ? (
+          <a href={hrefs.calls(id)} aria-label={count(replies, 'call')}>
+            {number(replies)}
           </a>
         ) : (
           <Nothing />
@@ -126,6 +130,10 @@ const Nothing = () => (
   </span>
 )
 
+/** Says how many replies have a receipt: one that is listed may be wrong. */
+const receiptsOf = (replies: number, calls = 0): string =>
+  `${count(calls, 'reply receipt')}${calls < replies ? `, ${number(replies - calls)} without` : ''}`
+
 /** Says what a conversation is to its parent. */
 const relationOf = ({ has = [] }: ListRow['overview']) => (has.includes('forked') ? 'fork' : 'subagent')
 
@@ -138,14 +146,34 @@ const noteOf = ({ waitsFor = [], status }: ListRow['overview']): string => {
 
 const [width, height] = [120, 24]
 
-/** Shows the number of context tokens over time as a small chart. */
-const Curve = ({ curve = [] }: { readonly curve: readonly number[] | undefined }) => {
+const markOf: Readonly<Record<string, (typeof marks)[number]>> = {
+  C: 'condensed',
+  T: 'truncated',
+  W: 'rewound',
+  R: 'restored',
+}
+
+interface CurveProps {
+  readonly curve: readonly number[] | undefined
+  /** Letter of the last mark in each part of the curve, or `-`. */
+  readonly marks: string | undefined
+}
+
+/** Shows the number of context tokens over time as a small chart, with its marks. */
+const Curve = ({ curve = [], marks: letters = '' }: CurveProps) => {
   if (curve.length < 2) return null
+  const step = width / (curve.length - 1)
   const line = curvePath(curve, width, height - 4)
   return (
     <svg class="curve" viewBox={`0 -2 ${width} ${height}`} width={width} height={height} aria-hidden="true">
       <path class="area" d={`${line}L${width} ${height}L0 ${height}Z`} />
       <path class="line" d={line} />
+      {Array.from(letters).map((letter, index) => {
+        const mark = markOf[letter]
+        return (
+          mark && <path key={index} class={`mark-line is-${mark}`} d={`M${index * step} -2V${height - 2}`} />
+        )
+      })}
     </svg>
   )
 }

@@ -112,7 +112,9 @@ export const RequestView = (props: RequestViewProps) => {
         ) : text === undefined ? (
           <Skeleton />
         ) : (
-          <Text text={text} isOpen />
+          <div class="json">
+            <Text text={text} isOpen />
+          </div>
         )}
       </div>
     </>

@@ -98,10 +98,12 @@ const most = 50
 const sumsOf = ({ workers }: BoardView, { waiting, parked, inProgress, open }: Board): string =>
   [
     count(workers.length, 'worker'),
-    `${number(inProgress.length)} in progress`,
-    `${number(open.length)} open`,
-    `${number(parked.length)} parked`,
-    `${number(waiting.length)} ${waiting.length === 1 ? 'needs' : 'need'} approval or a result`,
+    ...[
+      [inProgress, 'in progress'] as const,
+      [open, 'open'] as const,
+      [parked, 'parked'] as const,
+      [waiting, `${waiting.length === 1 ? 'needs' : 'need'} approval or a result`] as const,
+    ].flatMap(([steps, words]) => (steps.length === 0 ? [] : [`${number(steps.length)} ${words}`])),
   ].join(' · ')
 
 const More = ({ all }: { readonly all: readonly BoardStep[] }) =>
@@ -109,8 +111,8 @@ const More = ({ all }: { readonly all: readonly BoardStep[] }) =>
 
 const StepLine = ({ step, now }: { readonly step: BoardStep; readonly now: number }) => (
   <p class="step">
-    <a href={hrefs.conversation(step.conversation)}>
-      <bdi>{step.conversation}</bdi>
+    <a href={hrefs.conversation(step.conversation)} title={step.conversation}>
+      <bdi>{shortId(step.conversation)}</bdi>
     </a>
     <span class="notes faint">{notesOf(step).join(' · ')}</span>
     <span class="faint figures" title={moment(step.since)}>
@@ -192,8 +194,12 @@ const WorkerRow = ({ worker, now, off, tell }: WorkerRowProps) => {
       </span>
       <span class="on">
         {steps.slice(0, 6).map(({ conversation, since }) => (
-          <a key={conversation} href={hrefs.conversation(conversation)} title={`since ${moment(since)}`}>
-            <bdi>{conversation}</bdi>
+          <a
+            key={conversation}
+            href={hrefs.conversation(conversation)}
+            title={`${conversation}, since ${moment(since)}`}
+          >
+            <bdi>{shortId(conversation)}</bdi>
           </a>
         ))}
         {steps.length > 6 && <span class="faint">{`${number(steps.length - 6)} more`}</span>}

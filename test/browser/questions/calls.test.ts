@@ -59,4 +59,7 @@ test.skipIf(noBrowser)('Who approved what? One click of two: the calls', async (
     .getByText(/approved by ann at /)
     .waitFor()
   expect(await made()).toBeLessThanOrEqual(2)
+  // The conversation says it, too, at the call.
+  await page.goto(new URL(`/c/${sampleIds[0]}?at=48`, page.url()).href)
+  await page.locator('[data-position="48"]').getByText('approved by ann').waitFor()
 })

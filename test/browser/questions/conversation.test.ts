@@ -49,6 +49,24 @@ const opened = async () => {
 }
 
 describe.skipIf(noBrowser !== '')(`answers about a conversation${noBrowser}`, () => {
+  test('what became of a call? (1 click)', async () => {
+    const scene = await served()
+    const calls = ['1', '2'].map((of) => ({ type: 'tool_use' as const, id: of, name: 'grep', input: {} }))
+    await scene.store
+      .conversation('greps')
+      .append([
+        user('Look for both.'),
+        { role: 'assistant', content: calls },
+        result('2', 'none', true),
+        result('1', 'some'),
+      ])
+    const { page, row } = await looking(scene, '/c/greps')
+    await row(1).getByText('✕ 2').waitFor()
+    await row(3).getByText('called at 1').waitFor()
+    await row(1).getByRole('link', { name: 'result at 3' }).click()
+    await page.locator('.entry.selected[data-position="3"]').waitFor()
+  })
+
   test('what did the summary hide? (2 clicks)', async () => {
     const { page, row, marker, click, made } = await opened()
     const band = row(marker)

@@ -58,4 +58,28 @@ describe.skipIf(noBrowser !== '')(`questions that the list answers${noBrowser}`,
     expect(new URL(page.url()).pathname).toBe('/c/talk')
     expect(await clicks?.made()).toBe(2)
   })
+
+  test('which of them are of a model, or were imported? In one choice', async () => {
+    const scene = await served()
+    const said = { role: 'user' as const, content: 'Go on.' }
+    const origin = { model: 'claude-haiku-4-5' }
+    await scene.store.conversation('asked').append([said, { role: 'assistant', content: 'Done.', origin }])
+    await scene.store.conversation('said').append(said)
+    const text = JSON.stringify([
+      { role: 'user', content: 'Hello.' },
+      { role: 'assistant', content: 'Hello!' },
+    ])
+    await scene.store.importSession({ file: 'talk.json', text })
+    const { page } = await looking(scene, '/')
+    await page.getByText('3 conversations').waitFor()
+    await page.getByText(/ · (Chat Completions|Messages API)/).waitFor()
+    await page.getByRole('combobox', { name: 'model' }).selectOption('claude-haiku-4-5')
+    await page.getByText('1 matching of 3').waitFor()
+    expect(new URL(page.url()).searchParams.get('model')).toBe('claude-haiku-4-5')
+    await page.getByRole('row', { name: /asked/ }).getByRole('link', { name: '1 call' }).waitFor()
+    await page.getByRole('combobox', { name: 'model' }).selectOption('')
+    await page.getByRole('combobox', { name: 'actor' }).selectOption('import')
+    await page.getByText('1 matching of 3').waitFor()
+    await page.getByRole('row', { name: /Hello/ }).waitFor()
+  })
 })
