@@ -40,7 +40,7 @@ export const withIndex = (sources: Sources): Sources['infos'] =>
 
 async function* fromIndex(
   sources: Sources,
-  { sort: order = 'begun', ids: _, facts = false, ...filter }: ListOptions,
+  { sort: order = 'begun', facts = false, ...filter }: ListOptions,
 ): AsyncGenerator<ConversationInfo, void> {
   const { infos, catalogue } = sources
   const { beginning } = filter
