@@ -121,7 +121,7 @@ export const following: readonly ContractRule[] = [
     },
   },
   {
-    // A number that is taken before the commit (a sequence) is no order: whoever has read a later one does not look for an earlier one.
+    // A number that is taken before the commit (a sequence) is no order: a reader of a later one does not look for an earlier one.
     title:
       'readers and followers miss no event of writers whose appends end in another order than they began',
     run: async (store) => {
