@@ -5,7 +5,6 @@ export {
   type RecordingFetch,
   type RecordingFetchOptions,
 } from './recorder/recording-fetch.ts'
-export { createRecordQueue } from './recorder/record-queue.ts'
-export type { RecordGap, RecordListeners, RecordQueue, RecordTarget } from './recorder/record-queue.ts'
+export type { RecordGap, RecordListeners, RecordTarget } from './recorder/record-queue.ts'
 export type { ExchangeReply, ModelExchange } from './recorder/exchange.ts'
 export type { RecordedCall, RecordError } from './recorder/recorder.ts'

@@ -22,6 +22,7 @@ const reminders = /<system-reminder>[\s\S]*?<\/system-reminder>/g
 const shortest = 8
 const digest = (text: string): string => hash('sha256', text, 'base64url').slice(0, 22)
 
+/** Returns the keys of a message. */
 export const keysOf = ({ role, content, fields = {} }: WholeMessage): MessageKeys => {
   // With the order of the fields, because the bytes are made again.
   const key = digest(JSON.stringify([role, content, fields]))

@@ -36,6 +36,7 @@ export interface RecordQueue {
 const mostCalls = 256
 const mostBytes = 64 * 1024 * 1024
 
+/** Creates a queue of calls to record in a store. */
 export const createRecordQueue = (
   store: RecordTarget,
   { onGap, onRecorded }: RecordListeners = {},
