@@ -88,7 +88,8 @@ const layerOf = (file: string): string => {
 
 /** What a file imports; of those for browsers, what it loads. */
 const importsOf = (file: string): readonly string[] => {
-  const text = readFileSync(join(source, file), 'utf8')
+  // The examples in docstrings import what programs import.
+  const text = readFileSync(join(source, file), 'utf8').replaceAll(/\/\*\*[\s\S]*?\*\//g, '')
   const loaded = ['ui', 'server/client'].includes(layerOf(file))
     ? text.replace(/^(?:import|export) type\b[^'"]*?from ['"][^'"]+['"]/gm, '')
     : text
