@@ -27,10 +27,10 @@ const mostKept = 32 * 1024 * 1024
  * reaches the caller piece by piece. A call that cannot be recorded is reported to `onGap` and changes nothing else.
  *
  * @example
- * import Anthropic from '@anthropic-ai/sdk'
  * import { recordingFetch } from 'palimpsest/recorder'
  *
- * const recorded = new Anthropic({ fetch: recordingFetch(store) })
+ * const recorded = recordingFetch(store)
+ * await recorded.settled()
  */
 export const recordingFetch = (
   store: RecordTarget,
