@@ -10,6 +10,7 @@ export default defineConfig({
     audit: 'src/audit.ts',
     recorder: 'src/recorder.ts',
     'investigate/index': 'src/investigate/index.ts',
+    'frameworks/ai-sdk': 'src/frameworks/ai-sdk.ts',
     'frameworks/openai-agents': 'src/frameworks/openai-agents.ts',
     'testing/index': 'src/testing/index.ts',
     'cli/main': 'src/cli/main.ts',

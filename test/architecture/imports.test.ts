@@ -36,7 +36,7 @@ const layers: Readonly<Record<string, string>> = {
   investigate:
     'result events projections commands store agent/models agent/receipts agent/tools agent/context agent/turn api',
   '/': 'result events projections commands store store/blobs conversation transfer recorder agent/models agent/receipts agent/tools agent/context agent/turn agent/workers catalogue audit api',
-  frameworks: 'result events projections api /',
+  frameworks: 'result events projections recorder api /',
   // A program by itself: nobody's tests may depend on what is tested.
   'testing/messages-api': '',
   'testing/chat-completions': 'testing/messages-api',
@@ -59,6 +59,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   '@anthropic-ai/sdk': ['agent/models/anthropic'],
   '@modelcontextprotocol/sdk/server/mcp.js': ['server'],
   '@modelcontextprotocol/sdk/server/stdio.js': ['server'],
+  '@ai-sdk/provider': ['frameworks'],
   '@openai/agents-core': ['frameworks'],
   '@opentelemetry/api': ['agent/telemetry'],
   openai: ['agent/models/openai'],

@@ -12,6 +12,7 @@ export interface NameShown extends Hover {
 
 const entries = {
   palimpsest: 'src/index.ts',
+  'palimpsest/ai-sdk': 'src/frameworks/ai-sdk.ts',
   'palimpsest/audit': 'src/audit.ts',
   'palimpsest/client': 'src/server/client/index.ts',
   'palimpsest/core': 'src/core.ts',

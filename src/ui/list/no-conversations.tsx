@@ -42,8 +42,10 @@ const Ways = ({ store }: WaysProps) => (
       <Command text={`palimpsest import --last --follow${optionFor(store)}`} />
     </section>
     <section>
-      <h3>Record an agent of your own</h3>
-      <p>With the library (docs/turns.md in the package), or over HTTP.</p>
+      <h3>Record an agent</h3>
+      <p>One that you have, as it is: what it sends to its model comes in.</p>
+      <Command text={`palimpsest record${optionFor(store)} -- claude`} />
+      <p>Or one of your own, with the library (docs/turns.md in the package) or over HTTP.</p>
       <Snippet name="the code" text={snippetFor(store)} />
       <Snippet name="the request" text={request} />
     </section>

@@ -11,15 +11,18 @@ const exports = {
   './client': entry('server/client/index'),
   './fp': entry('fp'),
   './investigate': entry('investigate/index'),
+  './ai-sdk': entry('frameworks/ai-sdk'),
   './openai-agents': entry('frameworks/openai-agents'),
   './recorder': entry('recorder'),
   './testing': entry('testing/index'),
 }
 const others = [
+  '@ai-sdk',
   '@anthropic-ai',
   '@eventstore',
   '@modelcontextprotocol',
   '@opentelemetry',
+  'ai',
   'fp-ts',
   'openai',
   'valibot',

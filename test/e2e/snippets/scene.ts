@@ -1,6 +1,7 @@
 // What an example of the docs may name without declaring it, and the files that it may read. Every example runs in a process and a
 // directory of its own; its models are asked at the stand-in.
 import { writeFile } from 'node:fs/promises'
+import type { LanguageModelV4 } from '@ai-sdk/provider'
 import { setDefaultModelProvider, setTracingDisabled, Usage } from '@openai/agents-core'
 import { type Model, openStore } from 'palimpsest'
 
@@ -49,6 +50,27 @@ setDefaultModelProvider({
     },
   }),
 })
+
+/** A model of the AI SDK. */
+export const languageModel: LanguageModelV4 = {
+  specificationVersion: 'v4',
+  provider: 'openai.chat',
+  modelId: 'gpt-5.2',
+  supportedUrls: {},
+  doGenerate: async () => ({
+    content: [{ type: 'text', text: 'It is not closed.' }],
+    finishReason: { unified: 'stop', raw: 'stop' },
+    usage: {
+      inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+      outputTokens: { total: 1, text: 1, reasoning: 0 },
+    },
+    warnings: [],
+    request: { body: { model: 'gpt-5.2', messages: [{ role: 'user', content: 'Why does it fail?' }] } },
+  }),
+  doStream: () => {
+    throw new Error('no example asks for it')
+  },
+}
 
 export { fileAnchor, keyFile, newKeyFile } from 'palimpsest/audit'
 
