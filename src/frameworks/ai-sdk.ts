@@ -89,7 +89,7 @@ const bytesOf = (text: string): Uint8Array => encoder.encode(text)
 /** Returns the body of a streamed request: what some providers say that they have sent lacks this field. */
 const streamed = (body: unknown): unknown => (isFields(body) ? { ...body, stream: true } : body)
 
-/** Returns the path of the API to which a provider sends such a body; undefined if it is none that is recorded. */
+/** Returns the path of the API to which a provider sends such a body; undefined for any other API. */
 const pathOf = ({ provider }: LanguageModelV4, text: string): string | undefined => {
   const body: unknown = JSON.parse(text)
   if (!isFields(body)) return undefined

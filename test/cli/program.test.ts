@@ -56,8 +56,8 @@ const shapeOf = (value: unknown): unknown => {
 
 const topKeys: Readonly<Record<string, readonly string[]>> = {
   list: ['conversations'],
-  [`log ${sample} --all`]: ['conversation', 'entries'],
-  [`show ${sample}`]: ['at', 'conversation', 'items'],
+  [`log ${sample} --all`]: ['conversation', 'entries', 'isMeasured', 'tokens', 'unrecorded'],
+  [`show ${sample}`]: ['at', 'conversation', 'isMeasured', 'items', 'tokens', 'unrecorded'],
   [`show ${sample} --full`]: ['at', 'conversation', 'entries'],
   [`request ${sample}`]: ['awaits', 'messages', 'repairs'],
   [`diff ${sample} --from 4 --to 22`]: ['changes', 'conversation', 'from', 'to'],

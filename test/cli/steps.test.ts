@@ -369,7 +369,7 @@ describe('a step that waits after a failure', () => {
     inDirectory(async (directory) => {
       await withWaiting(directory)
       const lines = await shownIn(directory, 'log', 'a', '--turns')
-      expect(lines.at(-1)).toContain('released by worker-6513270e (free): ModelFailed: the key')
+      expect(lines.at(-2)).toContain('released by worker-6513270e (free): ModelFailed: the key')
       expect((await shell('palimpsest log a --turns', directory)).stdout).toContain(`released by ${worker} (`)
     }))
 })

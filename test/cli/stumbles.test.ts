@@ -349,7 +349,7 @@ describe('small slips', () => {
         stdout
           .trim()
           .split('\n')
-          .map((line) => line.split('\t').at(-1)),
+          .map((line) => line.split('\t')[4]),
       ).toEqual(['Fix it.', 'Help me.'])
     }))
 

@@ -48,9 +48,9 @@ activity. If a conversation cannot be read, the problem is shown instead of the
 title (key missing: see doctor).
 
 Tokens are those that the model sees now. The cost includes the conversation's
-own calls at list prices, not its subagents (palimpsest cost adds them). The last
-activity is the time of the last event, which an import takes from its file;
-erasing does not count. \`begun\` is when a conversation began in this
+own calls at list prices, not its subagents (palimpsest cost adds them). The
+last activity is the time of the last event, which an import takes from its
+file; erasing does not count. \`begun\` is when a conversation began in this
 store. The list comes from the index, which the first list fills.
 
 Examples:

@@ -43,7 +43,7 @@ const Ways = ({ store }: WaysProps) => (
     </section>
     <section>
       <h3>Record an agent</h3>
-      <p>One that you have, as it is: what it sends to its model comes in.</p>
+      <p>One that you have, as it is: each request to its model is recorded.</p>
       <Command text={`palimpsest record${optionFor(store)} -- claude`} />
       <p>Or one of your own, with the library (docs/turns.md in the package) or over HTTP.</p>
       <Snippet name="the code" text={snippetFor(store)} />
