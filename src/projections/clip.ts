@@ -4,7 +4,7 @@ import { type ConversationEvent, contentOf, messageOf } from '../events/events.t
 import type { Item } from './effective.ts'
 import type { Entry } from './full.ts'
 
-// Cuts long strings and lists in blocks for a first look, so that the cost of a page depends on the content it shows, not on the content stored.
+// Cuts long strings in blocks for a first look, so that the cost of a page depends on the content it shows, not on the content stored.
 
 /** A field of a block that was cut down to its beginning. */
 export interface ClippedField {
@@ -18,9 +18,6 @@ export interface ClippedField {
 type Clipped<A> = A & { readonly cuts?: readonly ClippedField[] }
 
 type Fields = Readonly<Record<string, unknown>>
-
-/** Maximum number of properties and elements that remain inside a field of a block. An input may have a million. */
-const mostInside = 1_000
 
 /** Fields that identify a block and its context. They are never cut, however long they are. */
 const identifying = new Set(['type', 'id', 'tool_use_id', 'name', 'role', 'media_type', 'cache_control'])
@@ -36,7 +33,7 @@ export const blocksOf = (event: ConversationEvent): readonly Fields[] => {
 }
 
 /**
- * Cuts long strings and long lists in the blocks of an item, and lists the cuts.
+ * Cuts long strings in the blocks of an item and lists the cuts.
  *
  * @param most maximum length of a string after cutting, in UTF-16 code units; one less where a surrogate pair would be split
  */
@@ -54,7 +51,7 @@ export const clippedItem = <I extends Item | Entry>(item: I, most: number): Clip
 }
 
 /**
- * Cuts long strings and long lists in the blocks of an event, and lists the cuts.
+ * Cuts long strings in the blocks of an event and lists the cuts.
  *
  * @param most as in `clippedItem`
  */
@@ -92,7 +89,7 @@ const eventWith = (event: ConversationEvent, block: Change): ConversationEvent =
   }
 }
 
-/** Returns a function that cuts blocks, and the list to which the function adds each cut. */
+/** Returns a function that cuts the strings of blocks, and the list to which the function adds each cut. */
 const clipping = (most: number) => {
   const cuts: ClippedField[] = []
   let count = 0
@@ -100,7 +97,7 @@ const clipping = (most: number) => {
     const index = count++
     const cut = Object.entries(given).map(([field, value]: [string, unknown]) => {
       if (identifying.has(field)) return [field, value]
-      const short = shortened(value, { most, isInput: field === 'input', left: mostInside })
+      const short = shortened(value, most, field === 'input')
       if (short !== value) cuts.push({ block: index, ...wholeOf(field, value) })
       return [field, short]
     })
@@ -109,29 +106,15 @@ const clipping = (most: number) => {
   return { block, cuts }
 }
 
-interface Room {
-  readonly most: number
-  readonly isInput: boolean
-  /** Number of properties and elements that may still be kept. */
-  left: number
-}
-
-/**
- * Returns a value with every long string in it cut, and without the properties and elements for which no room is left; the same value
- * if nothing is too long.
- */
-const shortened = (value: unknown, room: Room): unknown => {
-  if (typeof value === 'string') return beginning(value, room.most)
+/** Returns a value with every long string in it cut; the same value if no string is too long. */
+const shortened = (value: unknown, most: number, isInput: boolean): unknown => {
+  if (typeof value === 'string') return beginning(value, most)
   if (typeof value !== 'object' || value === null) return value
-  const names = Object.keys(value)
-  const kept = names.slice(0, room.left)
-  room.left -= kept.length
-  const entries = kept.map((key) => {
-    const inner: unknown = Reflect.get(value, key)
-    const isKept = !room.isInput && identifying.has(key)
-    return [key, inner, isKept ? inner : shortened(inner, room)] as const
+  const entries = Object.entries(value).map(([key, inner]: [string, unknown]) => {
+    const isKept = !isInput && identifying.has(key)
+    return [key, inner, isKept ? inner : shortened(inner, most, isInput)] as const
   })
-  if (kept.length === names.length && entries.every(([, inner, short]) => inner === short)) return value
+  if (entries.every(([, inner, short]) => inner === short)) return value
   return Array.isArray(value)
     ? entries.map(([, , short]) => short)
     : Object.fromEntries(entries.map(([key, , short]) => [key, short]))

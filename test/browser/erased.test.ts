@@ -16,7 +16,7 @@ describe.skipIf(noBrowser)('erased content', () => {
     ])
     const scene = await served(store)
     const { page } = await looking(scene, '/c/a')
-    await page.getByText('My number is 4711.').waitFor()
+    await page.getByText('My number is 4711.').first().waitFor()
     await page.getByRole('button', { name: 'live' }).waitFor()
     await chat.erase({ positions: [0], by: 'ann', reason: 'request 17' })
     await page

@@ -106,7 +106,7 @@ describe.skipIf(noBrowser !== '')(`text of others${noBrowser}`, () => {
     ] as const
     for (const [address, shown] of pages) {
       await page.goto(scene.url + address)
-      await page.getByRole('main').getByText(shown).first().waitFor()
+      await page.getByRole('main').getByText(shown).filter({ visible: true }).first().waitFor()
       expect({ address, found: await page.evaluate(unnamed) }).toEqual({ address, found: [] })
     }
   })

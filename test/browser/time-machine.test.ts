@@ -218,6 +218,8 @@ describe.skipIf(noBrowser !== '')(`the time machine${noBrowser}`, () => {
           address: location.search,
         })`)
       await shows(at)
+      // Without a position, it opens at its newest summary.
+      if (query === '') await expect.poll(() => page.url()).toContain('sel=')
       if (query.includes('sel=12')) await page.locator('[aria-current][aria-label^="12,"]').waitFor()
       const before = await chosen()
       await page.reload()

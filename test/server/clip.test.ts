@@ -97,28 +97,6 @@ const withBlocks = async (
 }
 
 describe('a clipped read', () => {
-  test('has a thousand properties of an input that has ten thousand', async () => {
-    const { fetch, store } = await serving()
-    const chat = store.conversation('wide')
-    const input = Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`key-${n}`, n]))
-    const call = { type: 'tool_use', id: 'toolu_1', name: 'look', input } as const
-    await chat.append([
-      { role: 'user', content: 'Look.' },
-      { role: 'assistant', content: [call] },
-      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'Nothing.' }] },
-    ])
-    const { length } = JSON.stringify(input)
-    for (const path of ['events', 'effective', 'full']) {
-      const body = await (await fetch(`conversations/wide/${path}?clip=100`)).text()
-      expect(body.length).toBeLessThan(30_000)
-      const { items } = JSON.parse(body) as { readonly items: readonly Cut[] }
-      const cut = items.find(({ position }) => position === 1)
-      expect(cut?.cuts).toEqual([{ block: 0, field: 'input', length }])
-    }
-    const whole = await fetch('conversations/wide/events/1/blocks/0?as=json')
-    expect(await whole.json()).toMatchObject({ input })
-  })
-
   test('has what the whole one has, once its cut blocks are read', async () => {
     const { fetch, store } = await serving()
     const all = async (path: string): Promise<readonly Cut[]> =>

@@ -56,7 +56,10 @@ const Shown = ({
     marker: markerOf(row, shown.markers.at(-1)?.position),
   })
   const letter = outline && at !== undefined ? outline.kinds[at - outline.from] : undefined
-  const waiting = useWaiting(source, id, letter === 'c' && at === last ? last : undefined)
+  const isAtCall = letter === 'c' && at === last
+  const waiting = useWaiting(source, id, isAtCall ? last : undefined)
+  // A first view asks for at most six things: where calls wait, not for earlier decisions.
+  const hasDecisions = !isAtCall || waiting?.length === 0
 
   if (!sight.isAnswered && sight.error !== undefined)
     return <Missing error={sight.error} retry={sight.again} />
@@ -103,7 +106,9 @@ const Shown = ({
         {finding.isOpen && (
           <Search finding={finding} words={view.find ?? ''} current={view.sel ?? at ?? -1} />
         )}
-        <Reading {...{ source, id, sight, shown, selected, doing, isSplit, waiting, acts, story }} />
+        <Reading
+          {...{ source, id, sight, shown, selected, doing, isSplit, waiting, hasDecisions, acts, story }}
+        />
         {at !== undefined && last !== undefined && (
           <Inspector
             here={{ source, conversation: id, at, last, selected: position, outline }}

@@ -24,7 +24,9 @@ interface ReadingProps {
   readonly doing: PageControls
   /** True if the full history and the effective history differ. */
   readonly isSplit: boolean
-  readonly waiting: readonly WaitingCallItem[]
+  readonly waiting: readonly WaitingCallItem[] | undefined
+  /** True if the decisions on calls are shown. */
+  readonly hasDecisions: boolean
   readonly acts: Acts
   /** Story of the selected marker. */
   readonly story: MarkerStoryResponse | undefined
@@ -40,7 +42,7 @@ export const Reading = ({ source, id, sight, isSplit, waiting, ...list }: Readin
       {error !== undefined && <Failed error={error} retry={again} />}
       {!value && error === undefined && <Skeleton rows={9} />}
       {rows}
-      {waiting.length > 0 && (
+      {waiting && waiting.length > 0 && (
         <WaitingCalls {...{ source, id, waiting }} off={list.acts.off} decided={again} />
       )}
     </section>
@@ -55,11 +57,12 @@ const useList = ({
   shown,
   selected,
   doing,
+  hasDecisions,
   acts,
   story,
-}: Pick<ReadingProps, 'source' | 'id' | 'sight' | 'shown' | 'selected' | 'doing' | 'acts' | 'story'>) => {
+}: Omit<ReadingProps, 'isSplit' | 'waiting'>) => {
   const { rows, names, outcomes, hidden } = shown
-  const decisions = useDecisions(source, id, value?.at, outline)
+  const decisions = useDecisions(source, id, hasDecisions ? value?.at : undefined, outline)
   const { index, brought } = selected
   const { whole, ends } = doing
   const select = useStable(selected.select)

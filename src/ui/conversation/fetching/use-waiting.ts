@@ -4,7 +4,7 @@ import type { ApiSource } from '../../source/source.ts'
 import { apiOf } from '../../url.ts'
 
 /**
- * Returns the tool calls that wait for a decision at the end of a conversation.
+ * Returns the tool calls that wait for a decision at the end of a conversation; undefined until the server has answered.
  *
  * @param last last position; undefined if the end is not shown
  */
@@ -12,7 +12,7 @@ export const useWaiting = (
   source: ApiSource,
   id: string,
   last: number | undefined,
-): readonly WaitingCallItem[] => {
+): readonly WaitingCallItem[] | undefined => {
   const [found, setFound] = useState<{ readonly last: number; readonly items: readonly WaitingCallItem[] }>()
   useEffect(() => {
     if (last === undefined || !source.isLive) return undefined
@@ -28,5 +28,5 @@ export const useWaiting = (
       asking.abort()
     }
   }, [source, id, last])
-  return found && found.last === last ? found.items : []
+  return found && found.last === last ? found.items : undefined
 }
