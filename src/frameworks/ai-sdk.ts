@@ -2,17 +2,16 @@
 
 import type { LanguageModelV4, LanguageModelV4Middleware, LanguageModelV4StreamPart } from '@ai-sdk/provider'
 import { isFields } from '../events/json.ts'
+import { mostReply } from '../recorder/collector.ts'
 import type { ExchangeReply } from '../recorder/exchange.ts'
 import { createRecordQueue, type RecordListeners, type RecordTarget } from '../recorder/record-queue.ts'
+import { watchedStream } from '../recorder/watch-stream.ts'
 
 /** A middleware that records the calls of a model. */
 export interface RecordingMiddleware extends LanguageModelV4Middleware {
   /** Waits until every call that has ended is recorded. */
   readonly settled: () => Promise<void>
 }
-
-/** Maximum size of a streamed reply that is kept for the recorder, in characters. */
-const mostKept = 32 * 1024 * 1024
 
 /**
  * Creates a middleware of the AI SDK that records each call of a model in the store, as `recordingFetch` does. It is for programs that
@@ -109,49 +108,21 @@ const copied = (
   isRawWanted: boolean,
   end: (events: string, isWhole: boolean) => void,
 ): ReadableStream<LanguageModelV4StreamPart> => {
-  const reader = stream.getReader()
   let events: string[] = []
   let length = 0
-  let isEnded = false
-  const finish = (isWhole: boolean): void => {
-    if (!isEnded) end(events.join(''), isWhole && length <= mostKept)
-    isEnded = true
-  }
   const keep = (raw: unknown): void => {
     const type = isFields(raw) && typeof raw['type'] === 'string' ? `event: ${raw['type']}\n` : ''
     const event = `${type}data: ${JSON.stringify(raw)}\n\n`
     length += event.length
-    if (length <= mostKept) events.push(event)
+    if (length <= mostReply) events.push(event)
     else events = []
   }
-  /** Returns the next part that the caller gets; undefined at the end. */
-  const next = async (): Promise<LanguageModelV4StreamPart | undefined> => {
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (done) return undefined
-      if (value.type === 'raw') keep(value.rawValue)
-      if (value.type !== 'raw' || isRawWanted) return value
-    }
-  }
-  return new ReadableStream<LanguageModelV4StreamPart>(
-    {
-      pull: async (controller) => {
-        try {
-          const part = await next()
-          if (part) return controller.enqueue(part)
-          finish(true)
-          controller.close()
-        } catch (error) {
-          finish(false)
-          throw error
-        }
-      },
-      cancel: (reason) => {
-        finish(false)
-        return reader.cancel(reason)
-      },
+  return watchedStream(stream, {
+    onPart: (part) => {
+      if (part.type !== 'raw') return true
+      keep(part.rawValue)
+      return isRawWanted
     },
-    // A part is read when the caller asks for it.
-    { highWaterMark: 0 },
-  )
+    onEnd: (isWhole) => end(events.join(''), isWhole && length <= mostReply),
+  })
 }

@@ -1,3 +1,4 @@
+import { createBacklog, noRoom } from './backlog.ts'
 import type { ModelExchange } from './exchange.ts'
 import type { RecordedCall } from './recorder.ts'
 
@@ -32,17 +33,14 @@ export interface RecordQueue {
   readonly settled: () => Promise<void>
 }
 
-/** Maximum number of calls that wait, and of bytes in their bodies. Further calls are not recorded. */
-const mostCalls = 256
-const mostBytes = 64 * 1024 * 1024
-
 /** Creates a queue of calls to record in a store. */
 export const createRecordQueue = (
   store: RecordTarget,
   { onGap, onRecorded }: RecordListeners = {},
 ): RecordQueue => {
   let last: Promise<void> = Promise.resolve()
-  let [waiting, bytes, missed] = [0, 0, 0]
+  const backlog = createBacklog()
+  let missed = 0
 
   const tell = <A>(listener: ((value: A) => void) | undefined, value: A): void => {
     try {
@@ -71,16 +69,12 @@ export const createRecordQueue = (
   return {
     add: (exchange) => {
       const size = exchange.body.length + exchange.reply.body.length
-      if (waiting >= mostCalls || bytes + size > mostBytes)
-        return miss('more calls are waiting to be recorded than fit into memory')
-      waiting++
-      bytes += size
+      if (!backlog.add(size)) return miss(noRoom)
       const before = last
       last = (async () => {
         await before
         await record(exchange)
-        waiting--
-        bytes -= size
+        backlog.remove(size)
       })()
     },
     miss,

@@ -1,3 +1,4 @@
+import { createCollector, mostReply } from './collector.ts'
 import { apiAt, type ModelExchange, withoutOtherHeaders } from './exchange.ts'
 import {
   createRecordQueue,
@@ -5,6 +6,7 @@ import {
   type RecordQueue,
   type RecordTarget,
 } from './record-queue.ts'
+import { watchedStream } from './watch-stream.ts'
 
 export interface RecordingFetchOptions extends RecordListeners {
   /** The function that sends requests. Default: the global `fetch`. */
@@ -17,9 +19,6 @@ export interface RecordingFetch {
   /** Waits until every call whose reply has ended is recorded. */
   readonly settled: () => Promise<void>
 }
-
-/** Maximum size of a reply that is kept for the recorder, in bytes. A longer one reaches the caller, but is not recorded. */
-const mostKept = 32 * 1024 * 1024
 
 /**
  * Wraps a `fetch` for an SDK of Anthropic or OpenAI, or the AI SDK: calls of the Messages API, Chat Completions and the Responses API
@@ -101,40 +100,18 @@ const copied = (response: Response, end: (reply: ModelExchange['reply']) => void
     end({ status, headers, body: new Uint8Array(), isWhole: true })
     return response
   }
-  const pieces: Uint8Array[] = []
-  let size = 0
-  let isEnded = false
-  const finish = (isWhole: boolean): void => {
-    if (isEnded) return
-    isEnded = true
-    end({ status, headers, body: Buffer.concat(pieces), isWhole: isWhole && size <= mostKept })
-  }
-  const source = body.getReader()
-  const stream = new ReadableStream<Uint8Array>(
-    {
-      pull: async (controller) => {
-        const read = await source.read().catch((error: unknown) => {
-          finish(false)
-          throw error
-        })
-        if (read.done) {
-          finish(true)
-          controller.close()
-          return
-        }
-        size += read.value.length
-        if (size > mostKept) pieces.length = 0
-        else pieces.push(read.value.slice())
-        controller.enqueue(read.value)
-      },
-      cancel: (reason) => {
-        finish(false)
-        return source.cancel(reason)
-      },
+  const kept = createCollector(mostReply)
+  const stream = watchedStream<Uint8Array>(body, {
+    onPart: (piece) => {
+      // The caller may change the piece that it gets.
+      kept.add(piece.slice())
+      return true
     },
-    // A piece is read when the caller asks for it.
-    { highWaterMark: 0 },
-  )
+    onEnd: (isWhole) => {
+      const bytes = kept.bytes()
+      end({ status, headers, body: bytes ?? new Uint8Array(), isWhole: isWhole && bytes !== undefined })
+    },
+  })
   const { statusText } = response
   const copy = new Response(stream, { status, statusText, headers: response.headers })
   for (const name of ['url', 'redirected', 'type'] as const)

@@ -8,6 +8,7 @@ import {
 } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { createCollector, mostReply } from '../../recorder/collector.ts'
 import { apiAt, type ModelExchange, withoutOtherHeaders } from '../../recorder/exchange.ts'
 
 /** A beginning of paths, and the server to which requests with such paths go. */
@@ -46,8 +47,8 @@ const hopByHop = new Set([
   'upgrade',
 ])
 
-/** Maximum size of a request and of a reply that is kept for the recorder, in bytes. Larger ones are passed on all the same. */
-const mostKept = { request: 64 * 1024 * 1024, reply: 32 * 1024 * 1024 }
+/** Maximum size of a request that is kept for the recorder, in bytes. Larger ones are passed on all the same. */
+const mostRequest = 64 * 1024 * 1024
 
 /** Starts the proxy. */
 export const startProxy = async ({ port, routes, onCall, onMissed }: ProxyOptions): Promise<RecordProxy> => {
@@ -71,7 +72,7 @@ export const startProxy = async ({ port, routes, onCall, onMissed }: ProxyOption
     const [pathname = ''] = path.split('?')
     const isCall = method === 'POST' && apiAt(pathname) !== undefined
     const begun = new Date()
-    const sent = isCall ? collector(mostKept.request) : undefined
+    const sent = isCall ? createCollector(mostRequest) : undefined
     const isSecure = upstream.protocol === 'https:'
     const outgoing = (isSecure ? httpsRequest : httpRequest)({
       hostname: upstream.hostname.replace(/^\[|\]$/g, ''),
@@ -99,7 +100,7 @@ export const startProxy = async ({ port, routes, onCall, onMissed }: ProxyOption
     outgoing.on('response', (answer) => {
       isAnswered = true
       const { statusCode = 502, statusMessage } = answer
-      const got = isCall ? collector(mostKept.reply) : undefined
+      const got = isCall ? createCollector(mostReply) : undefined
       response.writeHead(statusCode, statusMessage, [...passedOn(answer)])
       response.flushHeaders()
       answer.on('data', (piece: Uint8Array) => {
@@ -197,28 +198,4 @@ const accountOf = ({ username, password }: URL, { headers }: IncomingMessage): r
   if (username === '' || headers.authorization !== undefined) return []
   const account = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
   return ['Authorization', `Basic ${Buffer.from(account).toString('base64')}`]
-}
-
-/** Collects pieces up to a size, in bytes. */
-const collector = (most: number) => {
-  let pieces: Uint8Array[] | undefined = []
-  let size = 0
-  return {
-    add: (piece: Uint8Array): void => {
-      size += piece.length
-      if (size > most) pieces = undefined
-      pieces?.push(piece)
-    },
-    /** Returns the bytes in memory of their own, so that they can be given to another thread; undefined if there were too many. */
-    bytes: (): Uint8Array | undefined => {
-      if (!pieces) return undefined
-      const all = new Uint8Array(size)
-      let at = 0
-      for (const piece of pieces) {
-        all.set(piece, at)
-        at += piece.length
-      }
-      return all
-    },
-  }
 }

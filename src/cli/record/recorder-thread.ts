@@ -1,5 +1,6 @@
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
+import { createBacklog, noRoom } from '../../recorder/backlog.ts'
 import type { ModelExchange } from '../../recorder/exchange.ts'
 import type { RecordGap } from '../../recorder/record-queue.ts'
 import type { RecordedCall } from '../../recorder/recorder.ts'
@@ -45,9 +46,6 @@ export interface ThreadRecorder {
   readonly end: () => Promise<RecordTotals>
 }
 
-/** Maximum number of calls that wait for the thread, and of bytes in their bodies. */
-const mostCalls = 256
-const mostBytes = 64 * 1024 * 1024
 /** Time to record what is waiting at the end, in milliseconds. */
 const patience = 30_000
 
@@ -58,7 +56,8 @@ export const startRecorder = async (task: RecordTask): Promise<ThreadRecorder> =
   const opened = Promise.withResolvers<void>()
   const ended = Promise.withResolvers<void>()
   const conversations = new Set<string>()
-  let [calls, missed, waiting, bytes] = [0, 0, 0, 0]
+  const backlog = createBacklog()
+  let [calls, missed] = [0, 0]
   let reason: string | undefined
   let isDown = false
 
@@ -70,7 +69,7 @@ export const startRecorder = async (task: RecordTask): Promise<ThreadRecorder> =
   }
   const down = (why: string): void => {
     isDown = true
-    for (; waiting > 0; waiting--) missOne(why)
+    for (; backlog.calls() > 0; backlog.remove(0)) missOne(why)
     opened.reject(toError(recorderFailed(why)))
     ended.resolve()
   }
@@ -82,10 +81,7 @@ export const startRecorder = async (task: RecordTask): Promise<ThreadRecorder> =
     else if (message.type === 'recorded') {
       calls++
       conversations.add(message.call.conversation)
-    } else if (message.type === 'done') {
-      waiting--
-      bytes -= message.bytes
-    }
+    } else if (message.type === 'done') backlog.remove(message.bytes)
   })
   thread.on('error', (error) => down(error.message))
   thread.on('exit', () => down('its thread has ended'))
@@ -100,10 +96,7 @@ export const startRecorder = async (task: RecordTask): Promise<ThreadRecorder> =
       const { body, reply } = exchange
       const size = body.length + reply.body.length
       if (isDown) return missOne('its thread has ended')
-      if (waiting >= mostCalls || bytes + size > mostBytes)
-        return send({ type: 'missed', reason: 'more calls are waiting to be recorded than fit into memory' })
-      waiting++
-      bytes += size
+      if (!backlog.add(size)) return send({ type: 'missed', reason: noRoom })
       send({ type: 'call', exchange, bytes: size }, [
         body.buffer as ArrayBuffer,
         reply.body.buffer as ArrayBuffer,
