@@ -46,17 +46,21 @@ export const chooseLane = (
     (a, b) => Number(b.isSame) - Number(a.isSame) || b.depth - a.depth || b.shared - a.shared,
   )
   if (!best) return undefined
-  return { lane: best.lane, plan: planFor(best.lane, request, context) }
+  return { lane: best.lane, plan: planFor(best.lane, request, context.profile) }
 }
 
 /** Plans the changes with which a lane leads to a request. */
-export const planFor = (lane: RecordLane, request: ReadRequest, context: ChoiceContext): RecordPlan =>
+export const planFor = (
+  lane: RecordLane,
+  request: ReadRequest,
+  profile: ClientProfile | undefined,
+): RecordPlan =>
   planOf(
     {
       items: lane.items(),
       itemsAt: lane.itemsAt,
       known: lane.deepest(request.messages.map(({ key }) => key)),
-      isSummary: summaryIn(lane, request, context),
+      isSummary: summaryIn(lane, request, profile),
     },
     request.messages,
   )
@@ -69,7 +73,7 @@ const enoughLines = 0.6
 
 /** Returns a function that reports whether the messages from an index on begin with a summary of what was said. */
 const summaryIn =
-  (lane: RecordLane, request: ReadRequest, { profile }: ChoiceContext) =>
+  (lane: RecordLane, request: ReadRequest, profile: ClientProfile | undefined) =>
   (from: number): boolean =>
     profile?.summary?.test(textAfter(request, from)) === true || isQuotedAfter(lane, request, from)
 

@@ -97,6 +97,8 @@ interface OpenCall {
   readonly exchange: ModelExchange
   readonly headers: Readonly<Record<string, string>>
   readonly profile: ClientProfile | undefined
+  /** Session that the program names, if it does. */
+  readonly session: SessionName | undefined
 }
 
 export const createRecorder = ({ events, conversation }: RecorderMeans): CallRecorder => {
@@ -174,8 +176,7 @@ export const createRecorder = ({ events, conversation }: RecorderMeans): CallRec
 
   /** Finds or begins the conversation of a call. */
   async function* locate(call: OpenCall): Fallible<RecordError, Located> {
-    const { request, headers, profile, exchange } = call
-    const session = sessionOf(headers, request.body)
+    const { request, headers, profile, session, exchange } = call
     const isNamed = session !== undefined
     const base = baseOf(session, profile)
     const ids = yield* familyOf(base, isNamed)
@@ -260,7 +261,7 @@ export const createRecorder = ({ events, conversation }: RecorderMeans): CallRec
     const { request, reply, exchange, profile } = call
     const { known: lane, end } = yield* current(id)
     const isNew = lastPosition(end) < 0
-    const plan = planFor(lane.lane, request, { isNamed: true, profile })
+    const plan = planFor(lane.lane, request, profile)
     const actor = { kind: 'recorder', ...agentOf(call.headers) }
     const envelope = completeEnvelope({ now: exchange.begun }, actor)
     let used = plan
@@ -298,12 +299,12 @@ export const createRecorder = ({ events, conversation }: RecorderMeans): CallRec
     if (read === 'unreadable') return yield unreadable
     if (!read) return undefined
     const { request, reply } = read
-    const call: OpenCall = { request, reply, exchange, headers, profile: clientOf(headers) }
+    const session = sessionOf(headers, request.body)
+    const call: OpenCall = { request, reply, exchange, headers, profile: clientOf(headers), session }
     const { id, label, of = [] } = yield* locate(call)
     const done = yield* despiteConflicts(() => write(id, call), mostTries)
     // The next request of the summarized conversation has this text in place of its history.
     if (reply) for (const lane of of) lane.addReply(textOfReply(reply))
-    const session = sessionOf(headers, request.body)
     if (label === 'begin' && session?.agent !== undefined) {
       const main = baseOf({ session: session.session }, undefined)
       yield* unwrap(conversation(id).link({ relation: 'subagent-of', conversation: main }))
