@@ -1,5 +1,5 @@
 import { type AnyBlock, isKnownBlockType } from './blocks.ts'
-import { commitForm, isoTime, saltForm } from './events.ts'
+import { commitForm, isoTime, type Role, saltForm } from './events.ts'
 import { type Fields, isFields } from './json.ts'
 
 // Checks that recognise the shapes of nearly all stored events without zod, whose first use in a process takes longer than loading a
@@ -41,7 +41,8 @@ const isBlock = (value: unknown): boolean => {
   }
 }
 
-const isRole = (value: unknown): boolean => value === 'user' || value === 'assistant' || value === 'system'
+export const isRole = (value: unknown): value is Role =>
+  value === 'user' || value === 'assistant' || value === 'system'
 const isMessage = (value: unknown): boolean =>
   isFields(value) && isRole(value['role']) && isEvery(value['content'], isBlock)
 

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { AgentInputItem } from '@openai/agents-core'
 import { type AnyBlock, type Block, textBlock, unknownBlock } from '../events/blocks.ts'
 import type { NewMessage } from '../events/new-message.ts'
+import { isRole } from '../events/accept.ts'
 import type { Message } from '../events/events.ts'
 import { type Fields, isFields } from '../events/json.ts'
 
@@ -194,9 +195,6 @@ const inputOf = (text: unknown): unknown => {
 }
 
 const kept = (item: unknown): Block => unknownBlock({ type: 'responses_item', item })
-
-const isRole = (role: unknown): role is Message['role'] =>
-  role === 'user' || role === 'assistant' || role === 'system'
 
 /** Returns the role of an item that is kept whole: `assistant` for a call, `user` for a result. */
 const roleOf = (item: AgentInputItem): Message['role'] => {

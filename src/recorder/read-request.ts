@@ -1,5 +1,6 @@
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib'
 import { type Block, unknownBlock } from '../events/blocks.ts'
+import { isRole } from '../events/accept.ts'
 import type { Configuration, Role } from '../events/events.ts'
 import { type Fields, isFields } from '../events/json.ts'
 import { withoutSecrets } from '../events/secrets.ts'
@@ -176,8 +177,6 @@ const messageIn = (api: RecordedApi, item: Fields, index: number, cache: Breakpo
   }
   return withKeys(message, isString)
 }
-
-const isRole = (role: unknown): role is Role => role === 'user' || role === 'assistant' || role === 'system'
 
 /** Returns a message of Chat Completions as a message. Plain text stays text; anything else is kept as it is, in one block. */
 export const chatMessage = (item: Fields): WholeMessage => {

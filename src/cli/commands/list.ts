@@ -1,4 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { hasConditions } from '../../catalogue/list/list-infos.ts'
+import type { FactConditions } from '../../catalogue/list/list-pages.ts'
 import { statuses } from '../../catalogue/status.ts'
 import { traitNames } from '../../catalogue/traits.ts'
 import { visible } from '../../transfer/formats/visible.ts'
@@ -10,9 +12,7 @@ import { plural } from '../text.ts'
 import { leavesOut, waitForIndex } from '../wait-for-index.ts'
 import { writeConversationList, writePlainList } from '../views/conversation-list.ts'
 
-type Conditions = Pick<ListOptions, 'status' | 'errors' | 'has' | 'model' | 'actor'>
-
-interface Options extends Conditions {
+interface Options extends FactConditions {
   readonly sort: NonNullable<ListOptions['sort']>
   readonly limit?: number
 }
@@ -67,14 +67,15 @@ Examples:
           if (leavesOut(problem)) fail()
           const conversations = await collect(store, asked, limit)
           if (isJson) await out.json({ conversations, ...(problem !== undefined && { problem }) })
-          else if (conversations.length === 0) await out.aside([isNarrow(asked) ? noMatch : noneYet, 'dim'])
+          else if (conversations.length === 0)
+            await out.aside([hasConditions(asked) ? noMatch : noneYet, 'dim'])
           else if (!out.isTerminal) await writePlainList(out, conversations)
           else {
             const needed = await neededIn(store, asked, conversations, limit)
             const first = new Set(needed.map(({ id }) => id))
             const shown = [...needed, ...conversations.filter(({ id }) => !first.has(id))].slice(0, limit)
             const ids = shown.map(({ id }) => id)
-            const isAll = limit === Infinity && !isNarrow(asked)
+            const isAll = limit === Infinity && !hasConditions(asked)
             const short = isAll ? shortIds(ids) : await shortIdsIn(store, ids)
             await writeConversationList(out, shown, first, short)
             const sums = counts && sumsText(counts)
@@ -106,9 +107,6 @@ const namesIn =
       return name
     })
 
-const isNarrow = ({ status, errors, has, model, actor }: Conditions): boolean =>
-  Boolean(errors) || [status, has, model, actor].some((condition) => condition !== undefined)
-
 const collect = async (
   store: Store,
   options: ListOptions,
@@ -129,7 +127,7 @@ const neededIn = async (
   conversations: readonly ConversationInfo[],
   limit: number,
 ): Promise<readonly ConversationInfo[]> => {
-  if (isNarrow(asked) || asked.sort !== 'activity') return []
+  if (hasConditions(asked) || asked.sort !== 'activity') return []
   if (limit < Infinity) return collect(store, { sort: 'activity', status: needing }, limit)
   return conversations.filter(({ status }) => needing.some((name) => name === status))
 }

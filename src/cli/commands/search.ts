@@ -8,6 +8,7 @@ import { shortIdsIn } from '../short-ids.ts'
 import { cutStart, pad, type TextSpan, widthOf } from '../text.ts'
 import { labelPart, positionPart } from '../views/items.ts'
 import { writeTable } from '../views/table.ts'
+import { leavesOut } from '../wait-for-index.ts'
 
 interface Options {
   readonly in?: string | undefined
@@ -44,8 +45,7 @@ Examples:
       shell.action('existing', async ({ store, out, isJson, host, fail }, text: string, options: Options) => {
         const within = options.in === undefined ? undefined : await conversationNamed(store, options.in)
         const { titles, items, next, problem } = await whole(store, text, { ...options, in: within })
-        // An index in memory finds everything, too.
-        if (problem !== undefined && !problem.startsWith('the index cannot be kept')) fail()
+        if (leavesOut(problem)) fail()
         if (isJson)
           return out.json({
             titles,
