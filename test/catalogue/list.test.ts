@@ -39,7 +39,7 @@ const letters = { C: 'condensed', T: 'truncated', W: 'rewound', R: 'restored' } 
 const hasIn = ({ kinds }: { readonly kinds: string }): readonly string[] =>
   traitNames.filter((name) => kinds.split('').some((kind) => letters[kind as 'C'] === name))
 
-/** How often each of these happened. */
+/** Counts the marks of each kind. */
 const marksOf = ({ kinds }: { readonly kinds: string }): Record<string, number> =>
   Object.fromEntries(
     Object.entries(letters).flatMap(([letter, name]) => {

@@ -14,7 +14,7 @@ const recordedIn = ({ recorded }: Fields = {}): RecordedRequest | undefined =>
 /** Returns all messages of a composition; undefined if an earlier receipt that it builds on is missing. */
 export const messagesRecorded = (
   own: RecordedRequest,
-  messagesRecordedAt: (position: number) => RecordedRequest | undefined,
+  recordedAt: (position: number) => RecordedRequest | undefined,
 ): readonly RecordedMessage[] | undefined => {
   const chain: RecordedRequest[] = []
   let last = Infinity
@@ -26,7 +26,7 @@ export const messagesRecorded = (
     // Each base is earlier, so a changed receipt cannot make a circle.
     if (base >= last) return undefined
     last = base
-    each = messagesRecordedAt(base)
+    each = recordedAt(base)
   }
   const messages: RecordedMessage[] = []
   for (const { keep = 0, messages: more } of chain.toReversed()) {

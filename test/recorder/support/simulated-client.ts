@@ -4,7 +4,7 @@ import type { ModelExchange } from '../../../src/recorder/exchange.ts'
 // A program that calls a model and changes its history as real clients do: docs/record.md lists the changes.
 
 type Block = Readonly<Record<string, unknown>>
-export interface Message {
+export interface SimulatedMessage {
   readonly role: string
   readonly content: string | readonly Block[]
   readonly [field: string]: unknown
@@ -25,10 +25,10 @@ export interface SimulatedClient {
 }
 
 /** Returns random numbers below a limit. */
-export type Random = (limit: number) => number
+export type RandomNumber = (limit: number) => number
 
 /** A small generator of random numbers: the same seed gives the same numbers. */
-export const randomFrom = (seed: number): Random => {
+export const randomFrom = (seed: number): RandomNumber => {
   let state = seed | 0
   return (limit) => {
     state = (state + 0x6d2b79f5) | 0
@@ -44,7 +44,7 @@ const words = 'the parser reads a line and keeps its string until it is closed b
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 
 interface Options {
-  readonly random: Random
+  readonly random: RandomNumber
   /** True if the client names its session in a header. */
   readonly isNamed: boolean
   /** Time that all clients share, in milliseconds. */
@@ -64,13 +64,13 @@ export const simulatedClient = ({ random, isNamed, clock }: Options): SimulatedC
     { name: 'Read', description: 'Reads a file.', input_schema: { type: 'object' } },
   ]
   let model = 'claude-opus-5-5'
-  let messages: Message[] = []
+  let messages: SimulatedMessage[] = []
   /** Lengths of the history after each reply to which the client can return. */
   let turns: number[] = []
   let subagents = 0
 
   /** Marks the last block of the last two user messages, as a block only while it is marked. */
-  const marked = (list: readonly Message[]): readonly Message[] => {
+  const marked = (list: readonly SimulatedMessage[]): readonly SimulatedMessage[] => {
     const users = new Set(list.flatMap(({ role }, index) => (role === 'user' ? [index] : [])).slice(-2))
     return list.map((message, index) => {
       if (!users.has(index)) return message
@@ -86,7 +86,7 @@ export const simulatedClient = ({ random, isNamed, clock }: Options): SimulatedC
     })
   }
 
-  const bodyOf = (list: readonly Message[], more: object = {}): string =>
+  const bodyOf = (list: readonly SimulatedMessage[], more: object = {}): string =>
     JSON.stringify({
       model,
       messages: marked(list),
@@ -167,7 +167,7 @@ export const simulatedClient = ({ random, isNamed, clock }: Options): SimulatedC
     }))
     return [...thinking, ...(random(2) === 0 ? [{ type: 'text', text: text(5) }] : []), ...calls]
   }
-  const callsIn = ({ content }: Message): readonly Block[] =>
+  const callsIn = ({ content }: SimulatedMessage): readonly Block[] =>
     typeof content === 'string' ? [] : content.filter(({ type }) => type === 'tool_use')
 
   /** Makes a call with the present history, and appends its reply. */
@@ -216,8 +216,8 @@ export const simulatedClient = ({ random, isNamed, clock }: Options): SimulatedC
     return ask(['begin'])
   }
 
-  const change = (index: number, content: Message['content']): void => {
-    messages[index] = { ...(messages[index] as Message), content }
+  const change = (index: number, content: SimulatedMessage['content']): void => {
+    messages[index] = { ...(messages[index] as SimulatedMessage), content }
   }
   const results = (): readonly number[] =>
     messages.flatMap(({ content }, index) =>
@@ -325,7 +325,7 @@ export const simulatedClient = ({ random, isNamed, clock }: Options): SimulatedC
       answer()
       const agents = [++subagents, ++subagents].map((n) => ({
         headers: { 'X-Claude-Code-Agent-Id': `agent-${n}` },
-        list: [{ role: 'user', content: text(8) }] as Message[],
+        list: [{ role: 'user', content: text(8) }] as SimulatedMessage[],
       }))
       const calls: SimulatedCall[] = []
       for (let round = 0; round < 2; round++)
