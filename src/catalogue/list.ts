@@ -295,8 +295,12 @@ const conditionsOf = (filter: ConversationFilter): readonly Condition[] => {
     ...(bits > 0 ? [['has & ? = ?', bits, bits] as const] : []),
     ...(status === undefined ? [] : [statusCondition(status)]),
     ...(errors ? [['errors > 0'] as const] : []),
-    ...(actor === undefined ? [] : [['n IN (SELECT thread FROM actors WHERE name = ?)', actor] as const]),
-    ...(model === undefined ? [] : [['n IN (SELECT thread FROM models WHERE name = ?)', model] as const]),
+    ...(actor === undefined
+      ? []
+      : [['EXISTS (SELECT 1 FROM actors WHERE name = ? AND thread = n)', actor] as const]),
+    ...(model === undefined
+      ? []
+      : [['EXISTS (SELECT 1 FROM models WHERE name = ? AND thread = n)', model] as const]),
     ...(beginning === undefined ? [] : [['substr(id, 1, ?) = ?', beginning.length, beginning] as const]),
   ]
 }
@@ -310,6 +314,18 @@ const statusCondition = (wanted: readonly StatusName[]): Condition => [
 ]
 
 const filterCounts = (db: DatabaseSync): ListCounts => {
+  const late = countWhere(db, [["status = 'working' AND worked < ?", Date.now() - workingFor]])
+  const { status, ...others } = recordedCounts(db)
+  return { ...others, status: { ...status, working: status.working - late, idle: status.idle + late } }
+}
+
+/** Counts by the statuses as recorded, kept until the index changes: they need a scan of all conversations. */
+const recordedCounts = (db: DatabaseSync): ListCounts => {
+  const known = countsOf.get(db)
+  const at = Object.values(
+    db.prepare('SELECT data_version, total_changes() FROM pragma_data_version').get() ?? {},
+  )
+  if (known?.at === at.join()) return known.counts
   const sums = traitNames.map((name) => `total(has & ${traits[name]} > 0) AS "${name}"`)
   // In the order of the index, which groups without sorting: half the time of a count by the status that each has now.
   const rows = db
@@ -318,20 +334,21 @@ const filterCounts = (db: DatabaseSync): ListCounts => {
        FROM threads INDEXED BY threads_by_status GROUP BY status`,
     )
     .all()
-  const late = countWhere(db, [["status = 'working' AND worked < ?", Date.now() - workingFor]])
   const sumOf = (name: string): number => rows.reduce((sum, row) => sum + Number(row[name]), 0)
-  const rowsWith = (status: StatusName): number =>
-    Number(rows.find((row) => row['status'] === status)?.['all'] ?? 0)
-  const ended: Readonly<Partial<Record<StatusName, number>>> = { working: -late, idle: late }
-  return {
+  const counts = {
     all: sumOf('all'),
     errors: sumOf('errors'),
-    status: recordOf(statuses, (status) => rowsWith(status) + (ended[status] ?? 0)),
+    status: recordOf(statuses, (status) =>
+      Number(rows.find((row) => row['status'] === status)?.['all'] ?? 0),
+    ),
     has: recordOf(traitNames, sumOf),
     models: namesIn(db, 'models'),
     actors: namesIn(db, 'actors'),
   }
+  countsOf.set(db, { at: at.join(), counts })
+  return counts
 }
+const countsOf = new WeakMap<DatabaseSync, { readonly at: string; readonly counts: ListCounts }>()
 
 const mostNames = 50
 const namesIn = (db: DatabaseSync, table: 'models' | 'actors'): readonly NameCount[] =>
