@@ -17,6 +17,7 @@ export default defineConfig({
     // Beside the chunk of what starts it.
     'chunks/read-thread': 'src/transfer/read-thread.ts',
     'chunks/record-thread': 'src/cli/record/record-thread.ts',
+    'chunks/spool-thread': 'src/cli/record/spool-thread.ts',
   },
   platform: 'node',
   // The first loads a lot, and only when a store needs it; the others are the program's own.

@@ -5,7 +5,8 @@ const upstream = new URL(process.argv[2] ?? '')
 const proxy = await startProxy({
   port: 0,
   routes: [{ prefix: '', upstream }],
-  onCall: () => undefined,
+  onCall: () => Promise.resolve({}),
   onMissed: () => undefined,
+  isStrict: false,
 })
 process.stdout.write(`ANTHROPIC_BASE_URL=${proxy.url}\n`)

@@ -29,7 +29,11 @@ const checkExchange = (exchange: unknown): E.Either<InvalidInput, ModelExchange>
   const wrong = (path: string, problem: string) => E.left(invalidInput(path, problem))
   if (!isFields(exchange))
     return wrong('exchange', 'must be an object with path, headers, body, begun, ended and reply')
-  const { path, headers, body, begun, ended, reply } = exchange
+  const { id, path, headers, body, begun, ended, reply } = exchange
+  if (id !== undefined && (typeof id !== 'string' || !/^[\w-]{1,100}$/.test(id)))
+    return wrong('id', 'must be 1 to 100 letters, digits, hyphens and underscores')
+  if (exchange['isOpen'] === true && id === undefined)
+    return wrong('id', 'is needed for a call that is open, because its end is recorded later')
   if (typeof path !== 'string') return wrong('path', 'must be the path of a URL, such as /v1/messages')
   if (!isFields(headers)) return wrong('headers', 'must be an object with the headers of the request')
   if (!isBytes(body)) return wrong('body', 'must be a Uint8Array')

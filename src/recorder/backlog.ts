@@ -10,8 +10,6 @@ export interface Backlog {
   /** Adds a call with this number of bytes; returns false if there is no room for it. */
   readonly add: (bytes: number) => boolean
   readonly remove: (bytes: number) => void
-  /** Returns the number of calls that wait. */
-  readonly calls: () => number
 }
 
 export const createBacklog = (): Backlog => {
@@ -27,6 +25,5 @@ export const createBacklog = (): Backlog => {
       calls--
       waiting -= bytes
     },
-    calls: () => calls,
   }
 }

@@ -1,5 +1,9 @@
 /** A call of a model by another program, as the recorder saw it. */
 export interface ModelExchange {
+  /** Id of the call, unique for ever. A call with the id of a recorded one is not recorded a second time. Default: a new one. */
+  readonly id?: string | undefined
+  /** True while the reply has not ended: the request is recorded now, and the call again, with the same id, once its reply has ended. */
+  readonly isOpen?: boolean | undefined
   /** Path of the request's URL, without its query. */
   readonly path: string
   /** Headers of the request. All but those in `recordedHeaders` are ignored. */

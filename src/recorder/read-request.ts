@@ -96,6 +96,17 @@ const withoutAccounts = (body: Fields): Fields => {
   )
 }
 
+/**
+ * Returns the JSON of a body without the ids of accounts and devices, otherwise as it is; undefined if they cannot be taken out of it.
+ */
+export const textWithoutAccounts = (text: string): string | undefined => {
+  const given: unknown = JSON.parse(text)
+  if (!isFields(given)) return undefined
+  const body = withoutAccounts(given)
+  if (body === given) return text
+  return JSON.stringify(given) === text ? JSON.stringify(body) : undefined
+}
+
 /** Names of the fields with the messages and the system prompt. In Chat Completions, the system prompt is a message. */
 const fieldNames: Readonly<Record<RecordedApi, { readonly messages: string; readonly system?: string }>> = {
   messages: { messages: 'messages', system: 'system' },

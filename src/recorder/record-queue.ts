@@ -24,9 +24,18 @@ export interface RecordListeners {
   readonly onRecorded?: ((call: RecordedCall) => void) | undefined
 }
 
+/** What became of a call: `call` if it was recorded, `problem` if it was not; neither if there was nothing to record. */
+export interface RecordOutcome {
+  readonly call?: RecordedCall
+  readonly problem?: string
+  /** True if a later attempt may succeed, because the problem is one of the store. */
+  readonly mayPass?: boolean
+}
+
 /** Records calls in order, beside the program that makes them. It never fails, and never makes the caller wait. */
 export interface RecordQueue {
-  readonly add: (exchange: ModelExchange) => void
+  /** Adds a call. The caller need not wait for its outcome. */
+  readonly add: (exchange: ModelExchange) => Promise<RecordOutcome>
   /** Adds a call that cannot be recorded, with the reason. */
   readonly miss: (reason: string) => void
   /** Waits until every call added so far is recorded. */
@@ -49,33 +58,40 @@ export const createRecordQueue = (
       // A listener that throws must not stop the recording.
     }
   }
-  const miss = (reason: string): void => {
+  const miss = (reason: string): RecordOutcome => {
     missed++
     tell(onGap, { calls: 1, reason })
+    return { problem: reason }
   }
-  const record = async (exchange: ModelExchange): Promise<void> => {
+  const record = async (exchange: ModelExchange): Promise<RecordOutcome> => {
     try {
       const call = await store.record(exchange)
-      if (!call) return
+      if (!call) return {}
       tell(onRecorded, call)
-      if (missed === 0) return
-      const calls = missed
-      missed = 0
-      await store.conversation(call.conversation).note({ kind: 'recorder/gap', data: { calls } })
+      if (missed > 0) {
+        const calls = missed
+        missed = 0
+        await store.conversation(call.conversation).note({ kind: 'recorder/gap', data: { calls } })
+      }
+      return { call }
     } catch (error) {
-      miss(error instanceof Error ? error.message : String(error))
+      const mayPass = Reflect.get(Object(error), '_tag') !== 'InvalidInput'
+      return { ...miss(error instanceof Error ? error.message : String(error)), mayPass }
     }
   }
   return {
-    add: (exchange) => {
+    add: async (exchange) => {
       const size = exchange.body.length + exchange.reply.body.length
       if (!backlog.add(size)) return miss(noRoom)
       const before = last
-      last = (async () => {
+      const outcome = (async () => {
         await before
-        await record(exchange)
+        const done = await record(exchange)
         backlog.remove(size)
+        return done
       })()
+      last = outcome.then(() => undefined)
+      return outcome
     },
     miss,
     settled: () => last,

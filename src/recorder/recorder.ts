@@ -46,6 +46,10 @@ export interface RecordedCall {
   readonly label: PlanLabel | 'begin' | 'fork' | 'summary'
   /** True if the receipt proves the bytes of the request; false if it proves the content only. Absent without a reply. */
   readonly isExact?: boolean
+  /** Program whose properties the recorder knows, if one of them has made the call. */
+  readonly client?: string
+  /** True if no rule has led from the conversation to the request, so that it was rewound to its start and everything appended. */
+  readonly isStartedOver?: boolean
 }
 
 export type RecordError = WriteError | ReadError | ForkError | NoteError
@@ -53,7 +57,7 @@ export type RecordError = WriteError | ReadError | ForkError | NoteError
 /** Records calls of models that other programs make. */
 export interface CallRecorder {
   /**
-   * Records a call; undefined if its path or its body belongs to no call. Calls are recorded one at a time: wait for one before the
+   * Records a call; undefined if its path or its body belongs to no call, or if it is recorded already. Calls are recorded one at a time: wait for one before the
    * next.
    */
   readonly record: (exchange: ModelExchange) => Fallible<RecordError, RecordedCall | undefined>
@@ -75,9 +79,16 @@ const maxAnonymous = 32
 const pageLength = 500
 const mostTries = 5
 
+/** Number of events, from the end of a log, among which a call is looked for that may be recorded already. */
+const mostMarks = 500
+/** Time at which a call ends whose end is not known yet. */
+const never = new Date(8_640_000_000_000_000)
+
 /** A conversation as the recorder remembers it. */
 interface KnownLane {
   readonly lane: RecordLane
+  /** Marks of the calls to which the last events belong. */
+  marks: readonly string[]
   /** The history at the end of the log, if it is known. */
   moment?: HistoryState | undefined
   /** Time at which the last call had ended. */
@@ -105,6 +116,8 @@ export const createRecorder = ({ events, conversation }: RecorderMeans): CallRec
   const known = createLruCache<KnownLane>(maxLanes)
   /** Ids of the conversations of each session, and of the newest conversations without one, by the beginning of their ids. */
   const families = createLruCache<readonly string[]>(maxLanes)
+  /** Conversations of the calls that are open, by the ids of the calls. */
+  const open = createLruCache<Located>(maxLanes)
   let count = 0
 
   /** Folds what was written to a conversation since it was last looked at. */
@@ -112,15 +125,19 @@ export const createRecorder = ({ events, conversation }: RecorderMeans): CallRec
     const end = yield* readChainEnd(events, id)
     const last = lastPosition(end)
     const before = known.get(id)
-    let lane: KnownLane = before && before.lane.last() <= last ? before : { lane: createLane(id) }
+    const unread = (): KnownLane => ({ lane: createLane(id), marks: [] })
+    let lane = before && before.lane.last() <= last ? before : unread()
     if (lane.lane.last() < last) lane.moment = undefined
     while (lane.lane.last() < last) {
       const from = lane.lane.last() + 1
       const to = Math.min(last, from + pageLength - 1)
       const page = yield* unwrap(loadLog(reader(events, end.lineage), to, undefined, from))
       // After an erasure, the keys of earlier messages are others.
-      if (lane === before && page.some(({ type }) => type === 'Erased')) lane = { lane: createLane(id) }
-      else lane.lane.advance(page)
+      if (lane === before && page.some(({ type }) => type === 'Erased')) lane = unread()
+      else {
+        lane.lane.advance(page)
+        lane.marks = [...lane.marks, ...page.flatMap(marksIn)].slice(-mostMarks)
+      }
     }
     known.set(id, lane)
     return { known: lane, end }
@@ -152,10 +169,13 @@ export const createRecorder = ({ events, conversation }: RecorderMeans): CallRec
     if (at >= 0) yield* unwrap(conversation(lane.id).fork(id, { at }))
   }
 
-  async function* freeId(beginning: string): Fallible<ReadError, string> {
+  /** Returns the next free id with a beginning; undefined if the conversation with the id before it has the call already. */
+  async function* freeId(beginning: string, call: OpenCall): Fallible<ReadError, string | undefined> {
     for (let number = 1; ; number++) {
       const id = `${beginning}-${number}`
-      if (!(yield* exists(id))) return id
+      if (yield* exists(id)) continue
+      if (number > 1 && hasCall((yield* current(`${beginning}-${number - 1}`)).known, call)) return undefined
+      return id
     }
   }
 
@@ -174,27 +194,32 @@ export const createRecorder = ({ events, conversation }: RecorderMeans): CallRec
     return best?.lane
   }
 
-  /** Finds or begins the conversation of a call. */
-  async function* locate(call: OpenCall): Fallible<RecordError, Located> {
+  /** Finds or begins the conversation of a call; undefined if it is recorded already. */
+  async function* locate(call: OpenCall): Fallible<RecordError, Located | undefined> {
     const { request, headers, profile, session, exchange } = call
     const isNamed = session !== undefined
     const base = baseOf(session, profile)
     const ids = yield* familyOf(base, isNamed)
     const lanes: RecordLane[] = []
-    for (const id of ids.slice(0, 1).concat(ids.slice(1).slice(-maxLooked)))
-      lanes.push((yield* current(id)).known.lane)
+    for (const id of ids.slice(0, 1).concat(ids.slice(1).slice(-maxLooked))) {
+      const { known: lane } = yield* current(id)
+      if (hasCall(lane, call)) return undefined
+      lanes.push(lane.lane)
+    }
     const context: ChoiceContext = { isNamed, profile }
     const keys = request.messages.map(({ key }) => key)
     const chosen = chooseLane(lanes, request, context)
     const at = chosen?.lane.deepest(keys).position ?? START
     if (asksSummary(request, headers, profile)) {
       if (chosen && at >= 0) {
-        const id = yield* freeId(`${chosen.lane.id}:summary`)
+        const id = yield* freeId(`${chosen.lane.id}:summary`, call)
+        if (id === undefined) return undefined
         yield* forkAt(chosen.lane, id, at)
         return { id, label: 'summary', of: [chosen.lane] }
       }
       // Some programs ask in other words, with the conversation as a text.
-      const id = yield* freeId(`${isNamed ? base : newId(base)}:summary`)
+      const id = yield* freeId(`${isNamed ? base : newId(base)}:summary`, call)
+      if (id === undefined) return undefined
       return { id, label: 'summary', of: lanes.filter((lane) => isQuotedAfter(lane, request, 0)) }
     }
     if (!chosen) {
@@ -207,7 +232,8 @@ export const createRecorder = ({ events, conversation }: RecorderMeans): CallRec
     const { lane, plan } = chosen
     // The program has made this call while another one was open, and this one does not continue that one.
     const { ended } = known.get(lane.id) ?? {}
-    if (plan.rewindTo !== undefined && at >= 0 && ended && exchange.begun < ended) {
+    const isOther = plan.rewindTo !== undefined || ended === never
+    if (isOther && at >= 0 && ended && exchange.begun < ended) {
       const id = isNamed ? `${base}:side-${ids.length}` : newId(base)
       yield* forkAt(lane, id, at)
       addTo(base, ids, id, isNamed)
@@ -217,9 +243,9 @@ export const createRecorder = ({ events, conversation }: RecorderMeans): CallRec
     return { id: lane.id }
   }
 
-  const ownLanes = new Map<string, true>()
+  const ownLanes = new Set<string>()
   const remembered = (): readonly RecordLane[] =>
-    [...ownLanes.keys()].flatMap((id) => (id.includes(':summary') ? [] : (known.get(id)?.lane ?? [])))
+    [...ownLanes].flatMap((id) => (id.includes(':summary') ? [] : (known.get(id)?.lane ?? [])))
 
   const newId = (base: string): string => `${base}-${Date.now().toString(36)}${(count++).toString(36)}`
 
@@ -263,7 +289,9 @@ export const createRecorder = ({ events, conversation }: RecorderMeans): CallRec
     const isNew = lastPosition(end) < 0
     const plan = planFor(lane.lane, request, profile)
     const actor = { kind: 'recorder', ...agentOf(call.headers) }
-    const envelope = completeEnvelope({ now: exchange.begun }, actor)
+    const correlationId = exchange.id
+    const marked = correlationId === undefined ? {} : { correlationId }
+    const envelope = completeEnvelope({ now: exchange.begun, ...marked }, actor)
     let used = plan
     let proven = yield* unwrap(
       attempt(call, { plan, base: yield* baseFor(lane, end, plan), end, envelope, id }),
@@ -275,21 +303,27 @@ export const createRecorder = ({ events, conversation }: RecorderMeans): CallRec
     if (!proven) return yield notRecordable
     const { chain, placed, moment, proof } = proven
     const list = reply ? replyEvents(reply, proof.receipt) : []
-    const replyEnvelope = completeEnvelope({ now: exchange.ended }, actor)
+    const replyEnvelope = completeEnvelope({ now: exchange.ended, ...marked }, actor)
     const more = yield* unwrap(encodeChain(id, chain.hash, list, replyEnvelope))
     const middle = { ...end, revision: end.revision + chain.events.length, hash: chain.hash }
     const added = yield* unwrap(placeEvents(id, middle, more))
     const stream = streamOf(id)
     yield* writeAll(events, [{ id, stream, end, events: [...chain.events, ...more.events] }], () => undefined)
-    lane.lane.advance([...placed, ...added])
+    const written = [...placed, ...added]
+    lane.lane.advance(written)
+    lane.marks = [...lane.marks, ...written.flatMap(marksIn)].slice(-mostMarks)
     lane.moment = momentAfter(moment, added)
-    lane.ended = exchange.ended
-    ownLanes.set(id, true)
+    lane.ended = exchange.isOpen ? never : exchange.ended
+    ownLanes.add(id)
+    if (ownLanes.size > maxLanes)
+      for (const oldest of [...ownLanes].slice(0, -maxLanes)) ownLanes.delete(oldest)
     return {
       conversation: id,
       position: added.at(-1)?.position ?? placed.at(-1)?.position ?? lastPosition(end),
       label: isNew ? 'begin' : used.label,
       ...(reply && { isExact: proof.isExact }),
+      ...(profile && { client: profile.name }),
+      ...(used === startOver && { isStartedOver: true }),
     }
   }
 
@@ -301,11 +335,18 @@ export const createRecorder = ({ events, conversation }: RecorderMeans): CallRec
     const { request, reply } = read
     const session = sessionOf(headers, request.body)
     const call: OpenCall = { request, reply, exchange, headers, profile: clientOf(headers), session }
-    const { id, label, of = [] } = yield* locate(call)
+    const opened = exchange.id === undefined ? undefined : open.get(exchange.id)
+    const located = opened ?? (yield* locate(call))
+    if (!located) return undefined
+    const { id, label, of = [] } = located
     const done = yield* despiteConflicts(() => write(id, call), mostTries)
+    if (exchange.id !== undefined) {
+      if (exchange.isOpen) open.set(exchange.id, located)
+      else open.forget(exchange.id)
+    }
     // The next request of the summarized conversation has this text in place of its history.
     if (reply) for (const lane of of) lane.addReply(textOfReply(reply))
-    if (label === 'begin' && session?.agent !== undefined) {
+    if (label === 'begin' && !opened && session?.agent !== undefined) {
       const main = baseOf({ session: session.session }, undefined)
       yield* unwrap(conversation(id).link({ relation: 'subagent-of', conversation: main }))
     }
@@ -337,6 +378,17 @@ const readExchange = (
     return { request, reply: undefined }
   }
 }
+
+/** Returns the mark of the call to which an event belongs. A reply has another one than its request, which may be recorded before it. */
+const marksIn = ({ type, data, metadata }: ConversationEvent): readonly string[] => {
+  const { $correlationId: call } = metadata
+  if (call === undefined) return []
+  return [type === 'MessageAppended' && data.origin ? `${call} reply` : call]
+}
+
+/** Reports whether a conversation has a call already. */
+const hasCall = ({ marks }: KnownLane, { reply, exchange: { id } }: OpenCall): boolean =>
+  id !== undefined && marks.includes(reply ? `${id} reply` : id)
 
 const unreadable = invalidInput('body', 'is no JSON, or cannot be decompressed, so the call is not recorded')
 

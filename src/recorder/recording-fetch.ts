@@ -64,7 +64,7 @@ const addTo = async (
   exchange: Omit<ModelExchange, 'body'>,
 ): Promise<void> => {
   const bytes = await body
-  if (bytes) queue.add({ ...exchange, body: bytes })
+  if (bytes) void queue.add({ ...exchange, body: bytes })
   else queue.miss('the body of the request is a stream')
 }
 

@@ -185,4 +185,58 @@ describe('store.record', () => {
     const { findings } = await store.conversation('recorded-one').verifyReceipts()
     expect(findings).toEqual([])
   })
+
+  it('records a call with an id once, also after the recorder has started again, and a request before its reply', async () => {
+    const url = `sqlite:${join(temporaryFolder(), 'store.db')}`
+    const headers = { 'x-claude-code-session-id': 's' }
+    const first = { ...callWith(bodyOf(user('Hello.')), { headers }), id: 'call-1' }
+    const none = { status: 0, headers: {}, body: new Uint8Array(), isWhole: false }
+    const opening = { ...first, reply: none, isOpen: true }
+    const next = bodyOf(user('Hello.'), assistant([{ type: 'text', text: 'Yes.' }]), user('And now?'))
+    const second = { ...callWith(next, { headers, text: 'Now, too.' }), id: 'call-2' }
+    const store = await openStore(url)
+    expect(await store.record(opening)).toMatchObject({
+      conversation: 'recorded-s',
+      position: 1,
+      label: 'begin',
+    })
+    expect(await store.record(first)).toMatchObject({
+      conversation: 'recorded-s',
+      position: 2,
+      isExact: true,
+    })
+    expect(await store.record(second)).toMatchObject({ position: 4, label: 'append' })
+    expect(await store.record(second)).toBeUndefined()
+    await store.close()
+    const again = await openStore(url)
+    for (const exchange of [first, second]) expect(await again.record(exchange)).toBeUndefined()
+    await expect(again.record({ ...first, id: 'a b' })).rejects.toMatchObject({ path: 'id' })
+    await expect(again.record({ ...opening, id: undefined })).rejects.toMatchObject({ path: 'id' })
+    await again.close()
+  })
+
+  it('keeps calls of one session apart that are open at once', async () => {
+    const store = await opened('memory:')
+    const headers = { 'x-claude-code-session-id': 's' }
+    const none = { status: 0, headers: {}, body: new Uint8Array(), isWhole: false }
+    const [one, other] = ['One.', 'Other.'].map((text) => ({
+      ...callWith(bodyOf(user(text)), { headers, text: `To ${text}` }),
+      id: text.replace('.', ''),
+    }))
+    for (const call of [one, other]) await store.record({ ...call!, reply: none, isOpen: true })
+    for (const call of [other, one]) await store.record(call!)
+    const replies = new Map<string, unknown>()
+    for (const id of ['recorded-s', 'recorded-s:side-1'])
+      replies.set(
+        id,
+        (await store.conversation(id).effective()).flatMap((item) =>
+          item.kind === 'message' ? [item.content] : [],
+        ),
+      )
+    const text = (said: string) => [{ type: 'text', text: said }]
+    expect([...replies.values()]).toEqual([
+      [text('One.'), text('To One.')],
+      [text('Other.'), text('To Other.')],
+    ])
+  })
 })

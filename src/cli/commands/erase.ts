@@ -3,9 +3,12 @@ import type { ErasedContent, ErasureReport, RecordedExport } from '../../index.t
 import { bytesText } from '../../store/diagnosis.ts'
 import { ago } from '../durations.ts'
 import { confirm } from '../confirm.ts'
-import { actorIn } from '../host.ts'
+import type { CliError } from '../errors.ts'
+import { actorIn, type Host } from '../host.ts'
 import { positions } from '../options.ts'
 import type { Output } from '../output.ts'
+import { callsLeft, spoolFolder } from '../record/spool.ts'
+import { toError } from '../../result/typed-error.ts'
 import type { Shell } from '../shell.ts'
 import { idsText, plural, rangesText } from '../text.ts'
 import { partsOf } from '../views/due-content.ts'
@@ -67,6 +70,7 @@ Examples:
       shell.edit(async ({ store, out, isJson, host }, id: string, given: Options) => {
         const { olderThan: before, by, yes, ...options } = given
         const chat = store.conversation(id)
+        checkNoneWait(host, store.url)
         if (!yes && host.stdin.isTTY && isWhole(given)) {
           // Refused before the question if it cannot be erased.
           await chat.erase({ ...options, dryRun: true })
@@ -87,6 +91,20 @@ Examples:
       }),
     )
 }
+
+/** Throws `CallsWait` if calls wait to be recorded, because each of them has the whole history again. */
+const checkNoneWait = (host: Host, url: string): void => {
+  const folder = spoolFolder(host, url)
+  const calls = folder === undefined ? 0 : callsLeft(folder)
+  if (folder !== undefined && calls > 0) throw toError(callsWait(folder, calls))
+}
+
+const callsWait = (folder: string, calls: number): CliError => ({
+  _tag: 'CallsWait',
+  message: `${plural(calls, 'call')} of a recorder that was killed ${calls === 1 ? 'waits' : 'wait'} in ${folder}, with the content of whole conversations: record them first (palimpsest record -- true), or remove the folder`,
+  folder,
+  calls,
+})
 
 /** Reports whether everything in a conversation is to be erased now. */
 const isWhole = ({ positions: some, notes, olderThan, again, dryRun }: Options): boolean =>

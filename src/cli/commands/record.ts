@@ -6,6 +6,7 @@ import { indexFolder } from '../host.ts'
 import { port, serverUrl } from '../options.ts'
 import { startProxy, type ProxyRoute } from '../record/proxy.ts'
 import { type RecordTotals, startRecorder, type ThreadRecorder } from '../record/recorder-thread.ts'
+import { spoolFolder } from '../record/spool.ts'
 import { runProgram } from '../run-program.ts'
 import { type CommandContext, type GlobalOptions, openNamedStore, type Shell } from '../shell.ts'
 import { plural } from '../text.ts'
@@ -14,6 +15,7 @@ import { abortOnSignals, untilAborted } from '../work/abort-on-signals.ts'
 interface Options {
   readonly port: number
   readonly upstream?: string
+  readonly strict?: true
 }
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -28,13 +30,16 @@ export const addRecord = (program: Command, shell: Shell): void => {
       "the model's server (default: ANTHROPIC_BASE_URL, OPENAI_BASE_URL, or theirs)",
       serverUrl,
     )
+    .option('--strict', 'pass on nothing that is not recorded first')
     .addHelpText(
       'after',
       `
 Starts the client with ANTHROPIC_BASE_URL and OPENAI_BASE_URL set to the proxy,
 and ends with it; the exit code is the client's. Without a client, it prints
 these variables and runs until Ctrl-C.
-Requests and replies are passed on unchanged, also if they cannot be recorded.
+Requests and replies are passed on unchanged, also if they cannot be recorded;
+with --strict, those are refused. If the process is killed, the next start
+records the calls that were waiting.
 Each call becomes events of a conversation, with a receipt that proves it:
 palimpsest request ID --call N prints what was sent. Keys are never stored.
 
@@ -51,13 +56,17 @@ Examples:
       // Opened here first, because an error of the URL is one of usage.
       await (await openNamedStore(host, store, 'created at once')).close()
       const index = indexFolder(host, store)
-      const recorder = await startRecorder({ url: store, index, modules })
+      const isStrict = options.strict === true
+      // A strict recorder has nothing to wait for: what it passes on is recorded.
+      const spool = isStrict ? undefined : spoolFolder(host, store)
+      const recorder = await startRecorder({ url: store, index, modules, spool })
       try {
         const proxy = await startProxy({
           port: options.port,
           routes,
           onCall: recorder.add,
           onMissed: recorder.miss,
+          isStrict,
         })
         try {
           const env = variablesFor(proxy.url, routes)
@@ -114,9 +123,10 @@ const untilStopped = async (
   { out, isJson }: CommandContext,
   env: Record<string, string>,
 ): Promise<number> => {
+  // Before anything is printed, so that whoever has read it can end this process in order.
+  const { drain, forget } = abortOnSignals()
   if (isJson) await out.json(env, false)
   else for (const [name, value] of Object.entries(env)) await out.line([`export ${name}=${value}`])
-  const { drain, forget } = abortOnSignals()
   await untilAborted(drain.signal)
   forget()
   return 0
@@ -128,9 +138,13 @@ const writeTotals = async (
   store: string,
   recorder: ThreadRecorder,
 ): Promise<void> => {
-  const { calls, conversations, missed, reason }: RecordTotals = await recorder.end()
+  const { calls, conversations, missed, reason, unlike }: RecordTotals = await recorder.end()
   const lost = missed > 0 ? `; ${plural(missed, 'call')} not recorded: ${reason}` : ''
   host.stderr.write(
     `recorded ${plural(calls, 'call')} in ${plural(conversations, 'conversation')} of ${withoutSecrets(store)}${lost}\n`,
   )
+  for (const client of unlike)
+    host.stderr.write(
+      `${client} changes its history in ways that this version does not know: every request is recorded to the byte, but more of the log than needed is rewinds\n`,
+    )
 }

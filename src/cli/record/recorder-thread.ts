@@ -1,22 +1,37 @@
+import { once } from 'node:events'
 import { extname } from 'node:path'
-import { Worker } from 'node:worker_threads'
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import { createBacklog, noRoom } from '../../recorder/backlog.ts'
 import type { ModelExchange } from '../../recorder/exchange.ts'
-import type { RecordGap } from '../../recorder/record-queue.ts'
-import type { RecordedCall } from '../../recorder/recorder.ts'
+import type { RecordOutcome } from '../../recorder/record-queue.ts'
 import { toError } from '../../result/typed-error.ts'
 import type { CliError } from '../errors.ts'
+import type { SpoolTask } from './spool-thread.ts'
 
-/** Data of the thread: the store, the folder of its index, and the modules to load first. */
+/** Data of the thread. */
 export interface RecordTask {
   readonly url: string
   readonly index: string | undefined
+  /** Modules to load first. */
   readonly modules: readonly string[]
+  /** Folder of the calls that wait to be recorded; undefined if they wait only in memory. */
+  readonly spool: string | undefined
+}
+
+/** Port on which calls come, if it is not that of the thread itself. */
+export interface RecordInput {
+  readonly calls?: MessagePort
 }
 
 /** Messages to the thread. */
 export type ToRecorder =
-  | { readonly type: 'call'; readonly exchange: ModelExchange; readonly bytes: number }
+  | {
+      readonly type: 'call'
+      readonly exchange: ModelExchange
+      readonly number: number
+      /** File in which the call waits. */
+      readonly file?: string
+    }
   | { readonly type: 'missed'; readonly reason: string }
   | { readonly type: 'end' }
 
@@ -25,9 +40,8 @@ export type FromRecorder =
   | { readonly type: 'open' }
   | { readonly type: 'ended' }
   | { readonly type: 'failed'; readonly message: string }
-  | { readonly type: 'gap'; readonly gap: RecordGap }
-  | { readonly type: 'recorded'; readonly call: RecordedCall }
-  | { readonly type: 'done'; readonly bytes: number }
+  /** What became of a call; without its number if an earlier process has left it behind. */
+  | ({ readonly type: 'done'; readonly number?: number } & RecordOutcome)
 
 /** Numbers of recorded and missed calls. */
 export interface RecordTotals {
@@ -36,40 +50,72 @@ export interface RecordTotals {
   readonly missed: number
   /** Reason of the last call that was not recorded; absent if there is none. */
   readonly reason?: string
+  /** Known programs that change their histories in ways that the recorder does not know. */
+  readonly unlike: readonly string[]
 }
 
 /** A recorder in another thread. */
 export interface ThreadRecorder {
-  readonly add: (exchange: ModelExchange) => void
+  /** Adds a call. The caller need not wait for what becomes of it. */
+  readonly add: (exchange: ModelExchange) => Promise<RecordOutcome>
   readonly miss: (reason: string) => void
   /** Records the calls that are waiting, closes the store, and returns the numbers. */
   readonly end: () => Promise<RecordTotals>
 }
+
+interface WaitingCall {
+  /** Number of bytes of its bodies. */
+  readonly size: number
+  readonly isOpen: boolean
+  readonly done: (outcome: RecordOutcome) => void
+}
+
+/** Number, and share of a program's calls, from which calls that started over say that the program has changed: scripted, none does. */
+const enough = 3
+const mostStartedOver = 0.02
 
 /** Time to record what is waiting at the end, in milliseconds. */
 const patience = 30_000
 
 /** Starts the thread and waits until it has opened the store. Throws `RecorderFailed`. */
 export const startRecorder = async (task: RecordTask): Promise<ThreadRecorder> => {
-  const url = new URL(`./record-thread${extname(import.meta.url)}`, import.meta.url)
-  const thread = new Worker(url, { workerData: task })
+  const { port1, port2 } = new MessageChannel()
+  const input: RecordInput = task.spool === undefined ? {} : { calls: port2 }
+  const transferList = task.spool === undefined ? [] : [port2]
+  const thread = new Worker(moduleAt('record-thread'), { workerData: { ...task, ...input }, transferList })
+  const spool = task.spool === undefined ? undefined : startSpool({ folder: task.spool, recorder: port1 })
   const opened = Promise.withResolvers<void>()
   const ended = Promise.withResolvers<void>()
   const conversations = new Set<string>()
+  const clients = new Map<string, { readonly all: number; readonly startedOver: number }>()
   const backlog = createBacklog()
-  let [calls, missed] = [0, 0]
+  /** The calls in the thread, by number. */
+  const waiting = new Map<number, WaitingCall>()
+  let [count, calls, missed] = [0, 0, 0]
   let reason: string | undefined
   let isDown = false
 
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-  const send = (message: ToRecorder, own: ArrayBuffer[] = []): void => thread.postMessage(message, own)
-  const missOne = (why: string): void => {
+  const send = (message: ToRecorder, own: ArrayBuffer[] = []): void =>
+    (spool ?? thread).postMessage(message, own)
+  const missOne = (problem: string): RecordOutcome => {
     missed++
-    reason = why
+    reason = problem
+    return { problem }
+  }
+  const tally = (client: string, isStartedOver: boolean): void => {
+    const { all, startedOver } = clients.get(client) ?? { all: 0, startedOver: 0 }
+    clients.set(client, { all: all + 1, startedOver: startedOver + Number(isStartedOver) })
+  }
+  const settle = (number: number, outcome: RecordOutcome): void => {
+    const { size = 0, done } = waiting.get(number) ?? {}
+    if (waiting.delete(number)) backlog.remove(size)
+    done?.(outcome)
   }
   const down = (why: string): void => {
     isDown = true
-    for (; backlog.calls() > 0; backlog.remove(0)) missOne(why)
+    const kept = task.spool === undefined ? '' : ` (the next start records it from ${task.spool})`
+    for (const number of waiting.keys()) settle(number, missOne(`${why}${kept}`))
     opened.reject(toError(recorderFailed(why)))
     ended.resolve()
   }
@@ -77,42 +123,68 @@ export const startRecorder = async (task: RecordTask): Promise<ThreadRecorder> =
     if (message.type === 'open') opened.resolve()
     else if (message.type === 'ended') ended.resolve()
     else if (message.type === 'failed') down(message.message)
-    else if (message.type === 'gap') missOne(message.gap.reason)
-    else if (message.type === 'recorded') {
-      calls++
-      conversations.add(message.call.conversation)
-    } else if (message.type === 'done') backlog.remove(message.bytes)
+    else {
+      const { number, call, problem } = message
+      if (problem !== undefined) missOne(problem)
+      if (call) conversations.add(call.conversation)
+      if (call?.client !== undefined) tally(call.client, call.isStartedOver === true)
+      if (call && !(number !== undefined && waiting.get(number)?.isOpen)) calls++
+      if (number !== undefined) settle(number, message)
+    }
   })
   thread.on('error', (error) => down(error.message))
   thread.on('exit', () => down('its thread has ended'))
+  spool?.on('error', (error) => down(error.message))
   try {
-    await opened.promise
+    await Promise.all([opened.promise, spool && once(spool, 'message')])
   } catch (error) {
-    await thread.terminate()
+    await Promise.all([thread.terminate(), spool?.terminate()])
     throw error
   }
   return {
     add: (exchange) => {
       const { body, reply } = exchange
       const size = body.length + reply.body.length
-      if (isDown) return missOne('its thread has ended')
-      if (!backlog.add(size)) return send({ type: 'missed', reason: noRoom })
-      send({ type: 'call', exchange, bytes: size }, [
-        body.buffer as ArrayBuffer,
-        reply.body.buffer as ArrayBuffer,
-      ])
+      if (isDown) return Promise.resolve(missOne('its thread has ended'))
+      if (!backlog.add(size)) {
+        send({ type: 'missed', reason: noRoom })
+        return Promise.resolve(missOne(noRoom))
+      }
+      const number = count++
+      const outcome = new Promise<RecordOutcome>((done) =>
+        waiting.set(number, { size, isOpen: exchange.isOpen === true, done }),
+      )
+      send({ type: 'call', exchange, number }, [body.buffer as ArrayBuffer, reply.body.buffer as ArrayBuffer])
+      return outcome
     },
-    miss: (why) => (isDown ? missOne(why) : send({ type: 'missed', reason: why })),
+    miss: (why) => {
+      missOne(why)
+      if (!isDown) send({ type: 'missed', reason: why })
+    },
     end: async () => {
       if (!isDown) send({ type: 'end' })
       const late = setTimeout(() => down('the store took too long'), patience)
       await ended.promise
       clearTimeout(late)
-      await thread.terminate()
-      return { calls, conversations: conversations.size, missed, ...(reason !== undefined && { reason }) }
+      await Promise.all([thread.terminate(), spool?.terminate()])
+      const unlike = [...clients].flatMap(([name, { all, startedOver }]) =>
+        startedOver >= enough && startedOver > all * mostStartedOver ? [name] : [],
+      )
+      return {
+        calls,
+        conversations: conversations.size,
+        missed,
+        ...(reason !== undefined && { reason }),
+        unlike,
+      }
     },
   }
 }
+
+const moduleAt = (name: string): URL => new URL(`./${name}${extname(import.meta.url)}`, import.meta.url)
+
+const startSpool = (task: SpoolTask): Worker =>
+  new Worker(moduleAt('spool-thread'), { workerData: task, transferList: [task.recorder] })
 
 const recorderFailed = (why: string): CliError => ({
   _tag: 'RecorderFailed',

@@ -1,0 +1,26 @@
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import type { ToRecorder } from './recorder-thread.ts'
+import { openSpool } from './spool.ts'
+
+// The thread that calls pass on their way to the recorder, which may be busy: it puts each of them into a file first.
+
+export interface SpoolTask {
+  readonly folder: string
+  /** Port of the recorder. */
+  readonly recorder: MessagePort
+}
+
+const { folder, recorder } = workerData as SpoolTask
+const spool = openSpool(folder)
+
+parentPort?.on('message', (message: ToRecorder) => {
+  if (message.type !== 'call') return recorder.postMessage(message)
+  const { body, reply } = message.exchange
+  const file = spool.keep(message.exchange)
+  recorder.postMessage({ ...message, ...(file !== undefined && { file }) }, [
+    body.buffer as ArrayBuffer,
+    reply.body.buffer as ArrayBuffer,
+  ])
+})
+// Calls that come before are not lost, but would not be in a file while this module is loaded.
+parentPort?.postMessage('ready')
