@@ -1,6 +1,7 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { fold } from '../projections/excerpts.ts'
+import { memo } from '../projections/memo.ts'
 import { unwrap, type Fallible } from '../result/fallible.ts'
 import { breath } from '../store/breath.ts'
 import type { StoreError } from '../store/errors.ts'
@@ -315,17 +316,18 @@ const statusCondition = (wanted: readonly StatusName[]): Condition => [
 
 const filterCounts = (db: DatabaseSync): ListCounts => {
   const late = countWhere(db, [["status = 'working' AND worked < ?", Date.now() - workingFor]])
-  const { status, ...others } = recordedCounts(db)
+  const { status, ...others } = recordedCounts(db, stateOf(db))
   return { ...others, status: { ...status, working: status.working - late, idle: status.idle + late } }
 }
 
-/** Counts by the statuses as recorded, kept until the index changes: they need a scan of all conversations. */
-const recordedCounts = (db: DatabaseSync): ListCounts => {
-  const known = countsOf.get(db)
-  const at = Object.values(
+/** Names the state of the index: another one after any change, by this connection or another. */
+const stateOf = (db: DatabaseSync): string =>
+  Object.values(
     db.prepare('SELECT data_version, total_changes() FROM pragma_data_version').get() ?? {},
-  )
-  if (known?.at === at.join()) return known.counts
+  ).join()
+
+/** Counts by the statuses as recorded, kept until the index changes: they need a scan of all conversations. */
+const recordedCounts = memo((db: DatabaseSync): ListCounts => {
   const sums = traitNames.map((name) => `total(has & ${traits[name]} > 0) AS "${name}"`)
   // In the order of the index, which groups without sorting: half the time of a count by the status that each has now.
   const rows = db
@@ -335,7 +337,7 @@ const recordedCounts = (db: DatabaseSync): ListCounts => {
     )
     .all()
   const sumOf = (name: string): number => rows.reduce((sum, row) => sum + Number(row[name]), 0)
-  const counts = {
+  return {
     all: sumOf('all'),
     errors: sumOf('errors'),
     status: recordOf(statuses, (status) =>
@@ -345,10 +347,7 @@ const recordedCounts = (db: DatabaseSync): ListCounts => {
     models: namesIn(db, 'models'),
     actors: namesIn(db, 'actors'),
   }
-  countsOf.set(db, { at: at.join(), counts })
-  return counts
-}
-const countsOf = new WeakMap<DatabaseSync, { readonly at: string; readonly counts: ListCounts }>()
+})
 
 const mostNames = 50
 const namesIn = (db: DatabaseSync, table: 'models' | 'actors'): readonly NameCount[] =>

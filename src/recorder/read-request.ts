@@ -97,7 +97,7 @@ const withoutAccounts = (body: Fields): Fields => {
 }
 
 /**
- * Returns the JSON of a body without the ids of accounts and devices, otherwise as it is; undefined if they cannot be taken out of it.
+ * Returns the JSON of a body without the ids of accounts and devices, otherwise unchanged; undefined if they cannot be taken out of it.
  */
 export const textWithoutAccounts = (text: string): string | undefined => {
   const given: unknown = JSON.parse(text)

@@ -50,7 +50,7 @@ const modelServer = async (before: (request: IncomingMessage) => Promise<void> =
 interface Recorder {
   readonly url: string
   readonly child: ChildProcess
-  /** Ends it, and returns what it wrote to standard error. */
+  /** Ends it, and returns its standard error. */
   readonly stop: (signal?: NodeJS.Signals) => Promise<string>
 }
 
@@ -183,7 +183,7 @@ describe('a recorder in trouble', () => {
     }
   })
 
-  it('has no room on its disk: every reply comes as it is, and the end says what is missing', async () => {
+  it('has no room on its disk: every reply comes unchanged, and the end says what is missing', async () => {
     const file = join(temporaryFolder(), 'store.db')
     const { url: upstream } = await modelServer()
     const ask = createClient('full', 100_000)

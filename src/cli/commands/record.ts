@@ -57,7 +57,7 @@ Examples:
       await (await openNamedStore(host, store, 'created at once')).close()
       const index = indexFolder(host, store)
       const isStrict = options.strict === true
-      // A strict recorder has nothing to wait for: what it passes on is recorded.
+      // With --strict, nothing is passed on before it is recorded, so nothing waits.
       const spool = isStrict ? undefined : spoolFolder(host, store)
       const recorder = await startRecorder({ url: store, index, modules, spool })
       try {
@@ -123,7 +123,7 @@ const untilStopped = async (
   { out, isJson }: CommandContext,
   env: Record<string, string>,
 ): Promise<number> => {
-  // Before anything is printed, so that whoever has read it can end this process in order.
+  // Before anything is printed, so that a reader can then end this process in order.
   const { drain, forget } = abortOnSignals()
   if (isJson) await out.json(env, false)
   else for (const [name, value] of Object.entries(env)) await out.line([`export ${name}=${value}`])

@@ -3,7 +3,7 @@ import { openStore } from '../../index.ts'
 import { createRecordQueue } from '../../recorder/record-queue.ts'
 import { failureOf } from '../errors.ts'
 import { loadPlugIns } from '../plug-ins.ts'
-import type { FromRecorder, RecordInput, RecordTask, ToRecorder } from './recorder-thread.ts'
+import type { FromRecorder, RecordInput, RecordTask, ToRecorder } from './messages.ts'
 import { openSpool, removeCall } from './spool.ts'
 
 // The thread that records what the proxy passes on, so that the proxy never waits for a store.

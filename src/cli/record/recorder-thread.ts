@@ -1,47 +1,12 @@
 import { once } from 'node:events'
 import { extname } from 'node:path'
-import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
+import { MessageChannel, Worker } from 'node:worker_threads'
 import { createBacklog, noRoom } from '../../recorder/backlog.ts'
 import type { ModelExchange } from '../../recorder/exchange.ts'
 import type { RecordOutcome } from '../../recorder/record-queue.ts'
 import { toError } from '../../result/typed-error.ts'
 import type { CliError } from '../errors.ts'
-import type { SpoolTask } from './spool-thread.ts'
-
-/** Data of the thread. */
-export interface RecordTask {
-  readonly url: string
-  readonly index: string | undefined
-  /** Modules to load first. */
-  readonly modules: readonly string[]
-  /** Folder of the calls that wait to be recorded; undefined if they wait only in memory. */
-  readonly spool: string | undefined
-}
-
-/** Port on which calls come, if it is not that of the thread itself. */
-export interface RecordInput {
-  readonly calls?: MessagePort
-}
-
-/** Messages to the thread. */
-export type ToRecorder =
-  | {
-      readonly type: 'call'
-      readonly exchange: ModelExchange
-      readonly number: number
-      /** File in which the call waits. */
-      readonly file?: string
-    }
-  | { readonly type: 'missed'; readonly reason: string }
-  | { readonly type: 'end' }
-
-/** Messages from the thread. */
-export type FromRecorder =
-  | { readonly type: 'open' }
-  | { readonly type: 'ended' }
-  | { readonly type: 'failed'; readonly message: string }
-  /** What became of a call; without its number if an earlier process has left it behind. */
-  | ({ readonly type: 'done'; readonly number?: number } & RecordOutcome)
+import type { FromRecorder, RecordInput, RecordTask, SpoolTask, ToRecorder } from './messages.ts'
 
 /** Numbers of recorded and missed calls. */
 export interface RecordTotals {

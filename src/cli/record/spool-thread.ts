@@ -1,14 +1,8 @@
-import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import type { ToRecorder } from './recorder-thread.ts'
+import { parentPort, workerData } from 'node:worker_threads'
+import type { SpoolTask, ToRecorder } from './messages.ts'
 import { openSpool } from './spool.ts'
 
 // The thread that calls pass on their way to the recorder, which may be busy: it puts each of them into a file first.
-
-export interface SpoolTask {
-  readonly folder: string
-  /** Port of the recorder. */
-  readonly recorder: MessagePort
-}
 
 const { folder, recorder } = workerData as SpoolTask
 const spool = openSpool(folder)

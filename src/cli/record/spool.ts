@@ -8,7 +8,7 @@ import { type Host, indexFolder } from '../host.ts'
 
 // Calls wait in files while they wait to be recorded, so that they survive the process: the next recorder records them first. Each process has a folder of its own, named by the machine and the process, with one file a call.
 
-/** A call that a process left behind. */
+/** A call of a process that ended before the call was recorded. */
 export interface SpooledCall {
   readonly exchange: ModelExchange
   readonly remove: () => void
@@ -20,7 +20,7 @@ export interface Spool {
    * never written, cannot be taken out of its body.
    */
   readonly keep: (exchange: ModelExchange) => string | undefined
-  /** Yields the calls that processes of this machine have left behind, oldest first. */
+  /** Yields the calls of processes of this machine that ended before, oldest first. */
   readonly left: () => Generator<SpooledCall, void>
   readonly close: () => void
 }
@@ -34,7 +34,7 @@ export const spoolFolder = (host: Host, url: string): string | undefined => {
   return placeOf(url.replace(/\?.*$/, ''), indexFolder(host, url))?.replace(/-index$/, '-spool')
 }
 
-/** Returns the number of calls that processes of this machine have left behind. */
+/** Returns the number of calls that wait although their process, on this machine, has ended. */
 export const callsLeft = (folder: string): number =>
   abandoned(folder).reduce((sum, name) => sum + callsIn(join(folder, name)).length, 0)
 

@@ -1,0 +1,47 @@
+import type { MessagePort } from 'node:worker_threads'
+import type { ModelExchange } from '../../recorder/exchange.ts'
+import type { RecordOutcome } from '../../recorder/record-queue.ts'
+
+// What the threads of `palimpsest record` tell each other.
+
+/** Data of the thread. */
+export interface RecordTask {
+  readonly url: string
+  readonly index: string | undefined
+  /** Modules to load first. */
+  readonly modules: readonly string[]
+  /** Folder of the calls that wait to be recorded; undefined if they wait only in memory. */
+  readonly spool: string | undefined
+}
+
+/** Port on which calls come, if the thread's own is not used. */
+export interface RecordInput {
+  readonly calls?: MessagePort
+}
+
+/** Messages to the thread. */
+export type ToRecorder =
+  | {
+      readonly type: 'call'
+      readonly exchange: ModelExchange
+      readonly number: number
+      /** File in which the call waits. */
+      readonly file?: string
+    }
+  | { readonly type: 'missed'; readonly reason: string }
+  | { readonly type: 'end' }
+
+/** Messages from the thread. */
+export type FromRecorder =
+  | { readonly type: 'open' }
+  | { readonly type: 'ended' }
+  | { readonly type: 'failed'; readonly message: string }
+  /** What became of a call; without its number if it comes from an earlier process. */
+  | ({ readonly type: 'done'; readonly number?: number } & RecordOutcome)
+
+/** Data of the thread that puts calls into files. */
+export interface SpoolTask {
+  readonly folder: string
+  /** Port of the recorder. */
+  readonly recorder: MessagePort
+}
