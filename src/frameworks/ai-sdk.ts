@@ -34,7 +34,7 @@ export const aiSdkMiddleware = (
     const text = typeof body === 'string' ? body : JSON.stringify(body ?? null)
     const path = pathOf(model, text)
     if (path === undefined) queue.miss(`requests of ${model.provider} are not recorded`)
-    else queue.add({ path, headers: {}, body: bytesOf(text), begun, ended: new Date(), reply })
+    else void queue.add({ path, headers: {}, body: bytesOf(text), begun, ended: new Date(), reply })
   }
   const addFailed = (model: LanguageModelV4, begun: Date, error: unknown): void => {
     const { requestBodyValues: body, statusCode: status } = isError(error) ? error : {}

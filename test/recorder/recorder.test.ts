@@ -219,12 +219,13 @@ describe('store.record', () => {
     const store = await opened('memory:')
     const headers = { 'x-claude-code-session-id': 's' }
     const none = { status: 0, headers: {}, body: new Uint8Array(), isWhole: false }
-    const [one, other] = ['One.', 'Other.'].map((text) => ({
+    const asked = (text: string) => ({
       ...callWith(bodyOf(user(text)), { headers, text: `To ${text}` }),
       id: text.replace('.', ''),
-    }))
-    for (const call of [one, other]) await store.record({ ...call!, reply: none, isOpen: true })
-    for (const call of [other, one]) await store.record(call!)
+    })
+    const [one, other] = [asked('One.'), asked('Other.')]
+    for (const call of [one, other]) await store.record({ ...call, reply: none, isOpen: true })
+    for (const call of [other, one]) await store.record(call)
     const replies = new Map<string, unknown>()
     for (const id of ['recorded-s', 'recorded-s:side-1'])
       replies.set(

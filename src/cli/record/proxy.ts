@@ -173,11 +173,12 @@ export const startProxy = async ({
   }
 
   const record = (
-    { sent: _, ...call }: ProxyCall,
+    { id, path, headers, begun }: ProxyCall,
     body: Uint8Array,
     reply: ModelExchange['reply'],
     isOpen = false,
-  ): Promise<RecordOutcome> => onCall({ ...call, body, ended: new Date(), reply, ...(isOpen && { isOpen }) })
+  ): Promise<RecordOutcome> =>
+    onCall({ id, path, headers, begun, body, ended: new Date(), reply, ...(isOpen && { isOpen }) })
 
   /** Passes on the answer to a request, and records the call, if it is one. */
   const answerFrom = (
