@@ -160,11 +160,6 @@ export const sessionStore = (store: Store, options: SessionStoreOptions = {}): A
   }
 }
 
-/** Options of a query, as far as they decide whether the SDK mirrors anything. */
-export interface AgentOptions {
-  readonly env?: Readonly<Record<string, string | undefined>> | undefined
-}
-
 /**
  * Adds a session store to the options of a query. Emits a warning of the process (code `PALIMPSEST_NOT_MIRRORED`) if the SDK would give
  * the store nothing: it looks for the transcripts in the home folder of this process, and says nothing if `env` has another `HOME`.
@@ -174,11 +169,11 @@ export interface AgentOptions {
  *
  * const options = withSessionStore({ env: { ...process.env, CLAUDE_CONFIG_DIR: '/srv/agent/.claude' } }, sessionStore(store))
  */
-export const withSessionStore = <O extends AgentOptions>(
+export const withSessionStore = <O extends object>(
   options: O,
   sessions: AgentSessionStore,
 ): O & { readonly sessionStore: AgentSessionStore } => {
-  const { env } = options
+  const { env } = options as { readonly env?: Readonly<Record<string, string | undefined>> | undefined }
   if (env && env['CLAUDE_CONFIG_DIR'] === undefined && (env['HOME'] ?? homedir()) !== homedir())
     process.emitWarning(
       `the Claude Agent SDK mirrors nothing to the session store: env.HOME is ${env['HOME']}, but this process's is ${homedir()}. Set env.CLAUDE_CONFIG_DIR to the folder .claude in it`,
