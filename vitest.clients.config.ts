@@ -8,7 +8,7 @@ export default defineConfig({
   ...base,
   resolve: {
     alias: [
-      ...(base.resolve?.alias as Alias[]),
+      ...((base.resolve?.alias ?? []) as Alias[]),
       // The checks of the Claude Agent SDK are written for Bun.
       { find: 'bun:test', replacement: fileURLToPath(import.meta.resolve('vitest')) },
     ],

@@ -108,7 +108,7 @@ export interface StoreOf<W extends ResultStyle, Chat> {
   ) => AsyncIterable<ImportResult>
   /**
    * Adds to the file that is kept beside a conversation (`chat.original()`), or replaces its end. It imports nothing: `importSession`
-   * makes the conversation of it. What the file once had stays in the log. Errors: `Conflict` if somebody else changed the file since
+   * makes the conversation of it. Replaced text stays in the log. Errors: `Conflict` if somebody else changed the file since
    * it was read; `OriginalNotKept` if it was erased; `InvalidInput`; a `WriteError`.
    *
    * @example

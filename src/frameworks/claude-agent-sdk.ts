@@ -4,7 +4,6 @@ import { homedir } from 'node:os'
 import { text as textFrom } from 'node:stream/consumers'
 import { isError, type PalimpsestError } from '../api/errors.ts'
 import type { Store } from '../api/promises.ts'
-import { createLruCache } from '../store/lru.ts'
 import { configFolderOf, localTranscripts } from './local-transcripts.ts'
 import { sessionConversation, sessionIn, type SessionKey, sessionPrefix } from './session-keys.ts'
 import {
@@ -48,7 +47,7 @@ export interface SessionStoreOptions {
   readonly onProblem?: ((error: PalimpsestError, conversation: string) => void) | undefined
 }
 
-/** What is remembered of a transcript. */
+/** The remembered state of a transcript. */
 interface KnownTranscript {
   readonly revision: number
   readonly uuids: Set<string>
@@ -62,8 +61,8 @@ const maxTries = 100
 
 /**
  * Returns a store of sessions for the Claude Agent SDK (0.3 or later): `query({ prompt, options: { sessionStore: sessionStore(store) } })`.
- * The entries of a session are kept as they are, and its conversation, `sessionConversation(key)`, shows them: it can be read, searched,
- * rendered and continued like any other. Each uuid is kept once, whatever is repeated, by any process. Entries that were not mirrored,
+ * The entries of a session are kept unchanged, and its conversation, `sessionConversation(key)`, shows them: it can be read, searched,
+ * rendered and continued like any other. Each uuid is kept once, even if several processes repeat it. Entries that were not mirrored,
  * because the process was killed or a batch was dropped, are taken from Claude Code's own transcript, if it is on this machine.
  * The methods reject with the errors of the store, with `OriginalNotKept` for a session that was erased, and with `InvalidInput` for a
  * key that does not fit.
@@ -80,7 +79,7 @@ const maxTries = 100
  */
 export const sessionStore = (store: Store, options: SessionStoreOptions = {}): AgentSessionStore => {
   const { configFolder = configFolderOf(process.env), onProblem = warn } = options
-  const known = createLruCache<KnownTranscript>(mostRemembered)
+  const known = new Map<string, KnownTranscript>()
   const inOrder = createQueues()
   const projections = createSessionProjections(store, onProblem)
 
@@ -88,9 +87,12 @@ export const sessionStore = (store: Store, options: SessionStoreOptions = {}): A
     const change = { format, text: textOf(lines), after: now.revision, from }
     const { revision } = await store.writeOriginal(id, change)
     for (const uuid of uuidsOf(lines)) now.uuids.add(uuid)
+    known.delete(id)
     known.set(id, { revision, uuids: now.uuids })
+    const [oldest = ''] = known.keys()
+    if (known.size > mostRemembered) known.delete(oldest)
   }
-  /** Writes the transcript anew from the first line on that differs. */
+  /** Writes the transcript again, from the first line that differs. */
   const rewrite = async (id: string, stored: StoredTranscript, merged: readonly SessionLine[]) => {
     const same = merged.findIndex((line, index) => line !== stored.lines[index])
     if (same >= 0)
@@ -123,7 +125,7 @@ export const sessionStore = (store: Store, options: SessionStoreOptions = {}): A
     return inOrder(id, async () => {
       const changed = await despiteConflicts(
         () => change(id),
-        () => known.forget(id),
+        () => known.delete(id),
       )
       projections.add(key)
       return changed

@@ -3,7 +3,7 @@ import { invalidInput } from '../events/errors.ts'
 import { isConversationId } from '../events/ids.ts'
 import { toError } from '../result/typed-error.ts'
 
-/** Names a transcript in the Claude Agent SDK: that of a session, or with `subpath` one that belongs to it, such as a subagent's. */
+/** Name of a transcript in the Claude Agent SDK: of a session or, with `subpath`, of a part of it, such as a subagent. */
 export interface SessionKey {
   readonly projectKey: string
   readonly sessionId: string

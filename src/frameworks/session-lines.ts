@@ -1,6 +1,6 @@
 import { isFields } from '../events/json.ts'
 
-/** An entry of a transcript of Claude Code: whatever JSON object the SDK gives. */
+/** An entry of Claude Code's transcript: any JSON object with a `type`. */
 export interface SessionEntry {
   readonly type: string
   readonly uuid?: string
@@ -8,7 +8,7 @@ export interface SessionEntry {
   readonly [field: string]: unknown
 }
 
-/** An entry, and the line of the transcript that it is, without its newline. */
+/** An entry and its line in the transcript, without the newline. */
 export interface SessionLine {
   readonly text: string
   readonly entry: SessionEntry
@@ -105,7 +105,7 @@ export const mergeLines = (
   const places = new Map(identified(lines).map((id, index) => [id, index]))
   const ids = identified(copy)
   const first = ids.map((id) => places.get(id)).find((place) => place !== undefined)
-  /** What to add after each line; -1: before the first one. */
+  /** Lines to add after each line; -1: before the first one. */
   const added = new Map<number, SessionLine[]>()
   let place = (first ?? lines.length) - 1
   for (const [index, line] of copy.entries()) {

@@ -75,7 +75,7 @@ const importTranscript = async (
   return closed.length < entries.length
 }
 
-/** Leaves out the last reply if nothing says that it is complete: a message that was imported stays as it is. */
+/** Leaves out the last reply if nothing says that it is complete: an imported message is not changed any more. */
 const withoutOpenReply = (entries: readonly SessionEntry[]): readonly SessionEntry[] => {
   const last = entries.findLastIndex(({ type }) => type === 'user' || type === 'assistant')
   const message = messageIn(entries[last])

@@ -27,7 +27,7 @@ import { writeAll } from './write-whole.ts'
 export interface OriginalChange {
   /** Format of the file, such as `claude-code`: 1 to 200 characters. */
   readonly format: string
-  /** What the file has from `from` on, in place of what it had there. It is stored as UTF-8. */
+  /** Text that replaces the file's bytes from `from` on, stored as UTF-8. */
   readonly text: string
   /** Offset in bytes, at most the size of the file. Default: its end. */
   readonly from?: number | undefined

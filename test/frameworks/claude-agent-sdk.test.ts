@@ -246,8 +246,7 @@ describe('the conversation of a session', () => {
     expect(found.items.length).toBeGreaterThan(0)
     const session = await store.conversation(id).session({ format: 'claude-code', cwd: '/' })
     const uuid = entries.findLast(({ type }) => type === 'assistant')?.uuid
-    const written: string[] = []
-    for await (const each of session.lines) written.push(each)
+    const written = [...session.lines]
     expect(written.some((each) => each.includes(`"${uuid}"`))).toBe(true)
   })
 
