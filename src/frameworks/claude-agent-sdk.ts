@@ -75,6 +75,7 @@ const maxTries = 100
  * const sessions = sessionStore(store)
  * await sessions.append({ projectKey: 'app', sessionId: 's1' }, [{ type: 'custom-title', customTitle: 'The parser' }])
  * console.log(await sessions.load({ projectKey: 'app', sessionId: 's1' }))
+ * await sessions.settled()
  * await store.close()
  */
 export const sessionStore = (store: Store, options: SessionStoreOptions = {}): AgentSessionStore => {
