@@ -11,6 +11,7 @@ export default defineConfig({
     recorder: 'src/recorder.ts',
     'investigate/index': 'src/investigate/index.ts',
     'frameworks/ai-sdk': 'src/frameworks/ai-sdk.ts',
+    'frameworks/claude-agent-sdk': 'src/frameworks/claude-agent-sdk.ts',
     'frameworks/openai-agents': 'src/frameworks/openai-agents.ts',
     'testing/index': 'src/testing/index.ts',
     'cli/main': 'src/cli/main.ts',

@@ -266,3 +266,10 @@ export type { RecordedCall, RecordError } from './recorder/recorder.ts'
 export type { ImportOptions } from './transfer/import.ts'
 export type { ImportResult } from './transfer/import-result.ts'
 export type { SessionStream } from './transfer/read-session.ts'
+export type {
+  OriginalChange,
+  OriginalError,
+  OriginalInfo,
+  OriginalsOptions,
+  OriginalVersion,
+} from './transfer/write-original.ts'

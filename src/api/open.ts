@@ -37,6 +37,7 @@ import { createWorker, mapServed } from '../agent/workers/create-worker.ts'
 import { withIndex } from './by-index.ts'
 import { type TaskConversation, taskConversation } from './conversation.ts'
 import { lateErasing } from './late-erasing.ts'
+import { lateOriginals } from './late-originals.ts'
 import { lateRecorder } from './late-recorder.ts'
 import { lateRetention } from './late-retention.ts'
 import type { StoreOf, TaskStore } from './store.ts'
@@ -242,6 +243,7 @@ export const storeOn = (
       const { followSession } = await import('../transfer/follow-session.ts')
       yield* followSession(events, session, options)
     },
+    ...lateOriginals(events),
     ...readers(events),
     check: () => events.integrity?.() ?? TE.right(undefined),
     backup: (file, options = {}) => backupOf(events, file, options),

@@ -15,6 +15,13 @@ import type { ImportResult } from '../transfer/import-result.ts'
 import type { ListOptions } from '../catalogue/list/list-pages.ts'
 import type { ConversationInfo } from '../catalogue/list/conversation-info.ts'
 import type { SessionStream } from '../transfer/read-session.ts'
+import type {
+  OriginalChange,
+  OriginalError,
+  OriginalInfo,
+  OriginalsOptions,
+  OriginalVersion,
+} from '../transfer/write-original.ts'
 import type { Audit } from '../audit/ledger/audit.ts'
 import type { MethodResult, ResultStyle } from '../result/answer.ts'
 import type { StoreError, WriteError } from '../store/errors.ts'
@@ -99,6 +106,27 @@ export interface StoreOf<W extends ResultStyle, Chat> {
     session: GrowingSession,
     options?: FollowSessionOptions,
   ) => AsyncIterable<ImportResult>
+  /**
+   * Adds to the file that is kept beside a conversation (`chat.original()`), or replaces its end. It imports nothing: `importSession`
+   * makes the conversation of it. Replaced text stays in the log. Errors: `Conflict` if somebody else changed the file since
+   * it was read; `OriginalNotKept` if it was erased; `InvalidInput`; a `WriteError`.
+   *
+   * @example
+   * const text = JSON.stringify({ type: 'session', version: 3, id: 's', cwd: '/' }) + '\n'
+   * const { revision } = await store.writeOriginal('mirrored', { format: 'pi', text, after: -1 })
+   */
+  readonly writeOriginal: (
+    conversation: string,
+    change: OriginalChange,
+  ) => MethodResult<W, OriginalError, OriginalVersion>
+  /**
+   * Lists the files that are kept beside conversations, in order of the ids; erased ones are left out. Throws a `StoreError` or
+   * `InvalidInput` during iteration.
+   *
+   * @example
+   * for await (const { conversation, bytes } of store.originals({ beginning: 'task-' })) console.log(conversation, bytes)
+   */
+  readonly originals: (options?: OriginalsOptions) => AsyncIterable<OriginalInfo>
   /**
    * Records a call that another program has made: the request's messages become the history of a conversation, with a receipt that
    * proves the request. The conversation is found by the session that the program names, or by its history. Returns undefined if the

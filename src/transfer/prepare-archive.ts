@@ -1,7 +1,9 @@
-import { createHash } from 'node:crypto'
+import { createHash, type Hash } from 'node:crypto'
 import { zstdCompressSync } from 'node:zlib'
+import * as E from 'fp-ts/lib/Either.js'
 import { type ArchiveFact, archiveCodec, mostArchived } from '../events/archive-events.ts'
 import { hashOf, type StoredEvent } from '../events/codec.ts'
+import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
 import { archiveStreamOf, eventId, newCommandId } from '../events/ids.ts'
 import { erasedStub } from '../events/withheld.ts'
 import { chainEndAt } from '../conversation/reading/ends.ts'
@@ -79,35 +81,59 @@ export async function* prepareArchive(
   for (const piece of upTo(archived, copy.pieces())) begun.update(piece)
   const isContinued = copy.length() >= archived && (archived === 0 || begun.copy().digest('hex') === sha256)
   const hash = isContinued ? begun : createHash('sha256')
-  let at = isContinued ? archived : 0
-  const commandId = newCommandId()
-  const time = isoTimeOf(new Date())
-  const actor = { kind: 'import', id: format }
   const places: number[] = []
-  let prev = end.hash
-  for (const part of partsFrom(at, copy.pieces())) {
-    const zstd = zstdCompressSync(part).toString('base64')
-    const data = {
-      format,
-      from: at,
-      bytes: part.length,
-      zstd,
-      sha256: hash.update(part).copy().digest('hex'),
-    }
-    const eventIs = eventId(stream, commandId, places.length)
-    const stored: StoredEvent = yield* unwrap(
-      archiveCodec.encode({ type: 'FileArchived', data }, eventIs, { time, actor, commandId, prev }),
-    )
-    yield* unwrap(store.check(stored))
-    places.push(shelf.putText(textOf(stored)))
-    prev = hashOf(stored)
-    at += part.length
-    await breath()
-  }
+  const parts = partsFrom(isContinued ? archived : 0, copy.pieces())
+  const file = { format, from: isContinued ? archived : 0, hash }
+  for await (const stored of encodeParts(store, stream, end.hash, file, parts))
+    places.push(shelf.putText(textOf(yield* unwrap(stored))))
   return { ...there, events: listOn(places, (place) => eventIn(shelf.getText(place))) }
 }
 
-const partIn = (data: string): ArchiveFact['data'] => JSON.parse(data) as ArchiveFact['data']
+/** A file of which further parts are archived: the offset of the first one, and the hash of all bytes before it, which is updated. */
+interface GrowingFile {
+  readonly format: string
+  readonly from: number
+  readonly hash: Hash
+}
+
+/**
+ * Yields the events that archive parts of a file.
+ *
+ * @param prev hash of the stream's last event; null if it has none
+ */
+export async function* encodeParts(
+  store: LayeredStore,
+  stream: string,
+  prev: string | null,
+  { format, from, hash }: GrowingFile,
+  parts: Iterable<Buffer>,
+): AsyncGenerator<E.Either<EventTooLarge | InvalidInput, StoredEvent>, void> {
+  const commandId = newCommandId()
+  const time = isoTimeOf(new Date())
+  const actor = { kind: 'import', id: format }
+  let at = from
+  let last = prev
+  let index = 0
+  for (const part of parts) {
+    const zstd = zstdCompressSync(part).toString('base64')
+    const sha256 = hash.update(part).copy().digest('hex')
+    const data = { format, from: at, bytes: part.length, zstd, sha256 }
+    const metadata = { time, actor, commandId, prev: last }
+    const event = archiveCodec.encode(
+      { type: 'FileArchived', data },
+      eventId(stream, commandId, index++),
+      metadata,
+    )
+    const checked = E.flatMap((stored: StoredEvent) => E.map(() => stored)(store.check(stored)))(event)
+    yield checked
+    if (E.isLeft(checked)) return
+    last = hashOf(checked.right)
+    at += part.length
+    await breath()
+  }
+}
+
+export const partIn = (data: string): ArchiveFact['data'] => JSON.parse(data) as ArchiveFact['data']
 
 /** Reports whether a file is the beginning of the archived one. */
 async function* isBeginning(
@@ -138,7 +164,7 @@ function* upTo(end: number, pieces: Iterable<Buffer>): Generator<Buffer> {
 }
 
 /** Yields the bytes from an offset on, in parts of the largest size; the last one may be smaller. */
-function* partsFrom(start: number, pieces: Iterable<Buffer>): Generator<Buffer> {
+export function* partsFrom(start: number, pieces: Iterable<Buffer>): Generator<Buffer> {
   let skip = start
   let held: Buffer[] = []
   let length = 0

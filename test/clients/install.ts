@@ -1,9 +1,18 @@
 // npm run clients: installs the pinned clients into a cache folder outside the repository. What is there already stays.
 import { execFileSync } from 'node:child_process'
+import { hash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, renameSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
-import { type ClientName, clientsFolder, type ClientProgram, installedVersion, programs } from './programs.ts'
+import { dirname, join, resolve } from 'node:path'
+import {
+  type ClientName,
+  clientsFolder,
+  type ClientProgram,
+  installedVersion,
+  programs,
+  sessionStoreChecks,
+  sessionStoreChecksFile,
+} from './programs.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const folder = resolve(clientsFolder())
@@ -98,4 +107,23 @@ if (absent.length > 0) {
     install(name)
     say(`  ${name} ${programs[name].version}: installed now`)
   }
+}
+
+/** Downloads the checks that come with the Agent SDK's examples, not with its package. */
+const fetchChecks = async (): Promise<void> => {
+  const { url, sha256, path } = sessionStoreChecksFile
+  const file = join(folder, path)
+  try {
+    const text = await (await fetch(url)).text()
+    if (hash('sha256', text) !== sha256) throw new Error('it is another file than the pinned one')
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, text)
+    say(`  ${path}: installed now`)
+  } catch (error) {
+    stop(`${url} cannot be downloaded (${String(error)}). Put the file there by hand: ${file}`)
+  }
+}
+if (wanted.includes('agent-sdk')) {
+  if (sessionStoreChecks() === undefined) await fetchChecks()
+  else say(`  ${sessionStoreChecksFile.path}: installed`)
 }

@@ -1,4 +1,5 @@
 // The programs that `npm run clients` installs, and where.
+import { hash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -46,3 +47,17 @@ export const agentSdk = (): string | undefined =>
   installedVersion(clientsFolder(), 'agent-sdk') === programs['agent-sdk'].version
     ? join(clientsFolder(), 'agent-sdk', 'node_modules', programs['agent-sdk'].package, 'sdk.mjs')
     : undefined
+
+/** The checks for stores of sessions that the repository of the Claude Agent SDK has as an example. */
+export const sessionStoreChecksFile = {
+  url: 'https://raw.githubusercontent.com/anthropics/claude-agent-sdk-typescript/bfa6b845963696edcb743eca7ba1461c11310947/examples/session-stores/shared/conformance.ts',
+  sha256: 'c141e6aed9787438bf4006b6acfdf9d0e376d64ca467ff56fef784648f13d255',
+  path: join('session-stores', 'conformance.ts'),
+} as const
+
+/** The path of these checks. Undefined if they are not in the cache. */
+export const sessionStoreChecks = (): string | undefined => {
+  const path = join(clientsFolder(), sessionStoreChecksFile.path)
+  const isThere = existsSync(path) && hash('sha256', readFileSync(path)) === sessionStoreChecksFile.sha256
+  return isThere ? path : undefined
+}

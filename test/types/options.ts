@@ -77,6 +77,7 @@ interface Options {
   readonly ListOptions: api.ListOptions
   readonly MarkerStoryOptions: investigate.MarkerStoryOptions
   readonly McpOptions: api.McpOptions
+  readonly OriginalsOptions: api.OriginalsOptions
   readonly MessageInput: api.MessageInput
   readonly MessagesApiOptions: MessagesApiOptions
   readonly NewLink: api.NewLink

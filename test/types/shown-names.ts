@@ -14,6 +14,7 @@ const entries = {
   palimpsest: 'src/index.ts',
   'palimpsest/ai-sdk': 'src/frameworks/ai-sdk.ts',
   'palimpsest/audit': 'src/audit.ts',
+  'palimpsest/claude-agent-sdk': 'src/frameworks/claude-agent-sdk.ts',
   'palimpsest/client': 'src/server/client/index.ts',
   'palimpsest/core': 'src/core.ts',
   'palimpsest/fp': 'src/fp.ts',

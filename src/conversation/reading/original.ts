@@ -17,6 +17,8 @@ export interface OriginalFile {
   readonly bytes: number
   /** SHA-256 of the file, in hex. */
   readonly sha256: string
+  /** Revision of the last part, for `writeOriginal`. */
+  readonly revision: number
   /** The bytes of the file, read from the store as they are iterated. Throws a `ReadError` during iteration. */
   readonly pieces: AsyncIterable<Uint8Array>
 }
@@ -34,23 +36,30 @@ interface ArchivedPart {
   readonly bytes: number
 }
 
+interface ArchivedParts {
+  readonly parts: readonly ArchivedPart[]
+  /** The last part; absent if no file is archived. */
+  readonly newest?: ArchiveEvent & { readonly revision: number }
+}
+
 /** Finds the parts of an archived file, in the order of the file. Their number is proportional to the size of the file. */
 export async function* archivedParts(
   store: EventStore,
   conversation: string,
-): Fallible<StoreError, { readonly parts: readonly ArchivedPart[]; readonly newest?: ArchiveEvent }> {
+): Fallible<StoreError, ArchivedParts> {
   const stream = archiveStreamOf(conversation)
   const { last } = yield* readStreamEnd(store, stream)
   let parts: { readonly revision: number; readonly from: number; bytes: number }[] = []
-  let newest: ArchiveEvent | undefined
+  let newest: ArchivedParts['newest']
   for await (const page of pagesOf(store, stream, { to: last?.revision ?? -1 }))
     for (const stored of yield* unwrap(page)) {
-      newest = yield* unwrap(archiveCodec.decode(stored, stored))
+      const { revision } = stored
+      newest = { ...(yield* unwrap(archiveCodec.decode(stored, stored))), revision }
       const { from, bytes } = newest.data
       parts = parts.filter((part) => part.from < from)
       const before = parts.at(-1)
       if (before) before.bytes = Math.min(before.bytes, from - before.from)
-      parts.push({ revision: stored.revision, from, bytes })
+      parts.push({ revision, from, bytes })
     }
   return { parts, ...(newest && { newest }) }
 }
@@ -85,10 +94,10 @@ export async function* findOriginal(
   if (erased || sha256 === undefined)
     return yield notKept(conversation, `it was erased at ${erased?.time ?? 'an unknown time'}`)
   const pieces = { [Symbol.asyncIterator]: () => originalPieces(store, conversation, parts) }
-  return { format, bytes: from + bytes, sha256, pieces }
+  return { format, bytes: from + bytes, sha256, revision: newest.revision, pieces }
 }
 
-const notKept = (conversation: string, why: string): OriginalNotKept => ({
+export const notKept = (conversation: string, why: string): OriginalNotKept => ({
   _tag: 'OriginalNotKept',
   message: `the store does not have the original file of ${conversation}: ${why}`,
   conversation,

@@ -1,4 +1,11 @@
-import { clientsFolder, installedVersion, type ClientName, programs } from '../programs.ts'
+import {
+  clientsFolder,
+  installedVersion,
+  type ClientName,
+  programs,
+  sessionStoreChecks,
+  sessionStoreChecksFile,
+} from '../programs.ts'
 
 /** After all tests: a green run that tested nothing says so. */
 export default (): (() => void) => () => {
@@ -6,8 +13,9 @@ export default (): (() => void) => () => {
   const absent = (Object.keys(programs) as ClientName[]).filter(
     (name) => installedVersion(folder, name) !== programs[name].version,
   )
-  if (absent.length > 0)
+  const names = [...absent, ...(sessionStoreChecks() === undefined ? [sessionStoreChecksFile.path] : [])]
+  if (names.length > 0)
     process.stdout.write(
-      `\nSKIPPED: ${absent.join(', ')} not installed in ${folder}. \`npm run clients\` installs them.\n`,
+      `\nSKIPPED: ${names.join(', ')} not installed in ${folder}. \`npm run clients\` installs them.\n`,
     )
 }

@@ -12,6 +12,7 @@ const exports = {
   './fp': entry('fp'),
   './investigate': entry('investigate/index'),
   './ai-sdk': entry('frameworks/ai-sdk'),
+  './claude-agent-sdk': entry('frameworks/claude-agent-sdk'),
   './openai-agents': entry('frameworks/openai-agents'),
   './recorder': entry('recorder'),
   './testing': entry('testing/index'),
