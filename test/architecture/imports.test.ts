@@ -60,6 +60,8 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   '@modelcontextprotocol/sdk/server/mcp.js': ['server'],
   '@modelcontextprotocol/sdk/server/stdio.js': ['server'],
   '@ai-sdk/provider': ['frameworks'],
+  '@langchain/core/runnables': ['frameworks'],
+  '@langchain/langgraph-checkpoint': ['frameworks'],
   '@openai/agents-core': ['frameworks'],
   '@opentelemetry/api': ['agent/telemetry'],
   openai: ['agent/models/openai'],

@@ -12,6 +12,7 @@ const exports = {
   './fp': entry('fp'),
   './investigate': entry('investigate/index'),
   './ai-sdk': entry('frameworks/ai-sdk'),
+  './langgraph': entry('frameworks/langgraph'),
   './openai-agents': entry('frameworks/openai-agents'),
   './recorder': entry('recorder'),
   './testing': entry('testing/index'),
