@@ -105,7 +105,9 @@ const isUsual = (key: string, value: unknown): boolean =>
 
 const usesOf = (calls: unknown): readonly Block[] | undefined =>
   Array.isArray(calls) &&
-  calls.every((call) => isFields(call) && isName(call['id']) && isName(call['name']) && isFields(call['args']))
+  calls.every(
+    (call) => isFields(call) && isName(call['id']) && isName(call['name']) && isFields(call['args']),
+  )
     ? calls.map(({ id, name, args, type: _, ...rest }) =>
         unknownBlock({ ...rest, type: 'tool_use', id, name, input: args }),
       )

@@ -51,7 +51,10 @@ export interface MessageTree {
   /** Finds a message by its content anywhere in the conversation; `id` is the id that it has in addition. */
   readonly find: (message: LangChainMessage) => { readonly at: number; readonly id?: string } | undefined
   /** Appends messages after a message. Rejects with `StaleContext` if another process wrote in the meantime. */
-  readonly append: (after: MessageNode, messages: readonly LangChainMessage[]) => Promise<readonly MessageNode[]>
+  readonly append: (
+    after: MessageNode,
+    messages: readonly LangChainMessage[],
+  ) => Promise<readonly MessageNode[]>
   /** Makes a message the last one that the conversation shows; creates the conversation if absent. */
   readonly show: (node: MessageNode) => Promise<void>
 }
@@ -179,7 +182,8 @@ export const textWithId = ({ appended }: MessageNode, id: string | undefined): s
 /** Returns a history as JSON: the messages up to and including this one. */
 export const historyText = (last: MessageNode): string => {
   const texts: string[] = []
-  for (let node = last; node.parent; node = node.parent) texts.push((node.text ??= textWithId(node, node.id ?? undefined)))
+  for (let node = last; node.parent; node = node.parent)
+    texts.push((node.text ??= textWithId(node, node.id ?? undefined)))
   return `[${texts.toReversed().join()}]`
 }
 

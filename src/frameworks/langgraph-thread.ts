@@ -112,7 +112,9 @@ export const graphThread = (chat: Conversation): GraphThread => {
   const parsed = (json: string): CheckpointRecord | WritesRecord => {
     const noted = JSON.parse(json) as { readonly parent?: unknown; readonly of?: unknown }
     const named = (id: unknown) => (typeof id === 'number' ? idAt.get(id) : id)
-    return { ...noted, parent: named(noted.parent), of: named(noted.of) } as unknown as CheckpointRecord | WritesRecord
+    return { ...noted, parent: named(noted.parent), of: named(noted.of) } as unknown as
+      | CheckpointRecord
+      | WritesRecord
   }
   const learn = (held: HeldRecord): void => {
     const record = parsed(held.json)
@@ -285,7 +287,11 @@ export const graphThread = (chat: Conversation): GraphThread => {
       return { lc: mark, sha256 }
     },
     textOf: async (packed) =>
-      withoutRefs(isLarge(packed) ? JSON.parse(readable(values.get(packed.sha256) ?? 0, await stateOf(packed.sha256))) : packed),
+      withoutRefs(
+        isLarge(packed)
+          ? JSON.parse(readable(values.get(packed.sha256) ?? 0, await stateOf(packed.sha256)))
+          : packed,
+      ),
     forget: async (kept) => {
       const before = next
       const notes = [...own]
@@ -298,7 +304,10 @@ export const graphThread = (chat: Conversation): GraphThread => {
       }
       // Noted again first, so that nothing is lost if the process ends here.
       const tasks = writesOf(kept)
-      const used = [...Object.values(checkpoint.values), ...tasks.flatMap(({ writes: all }) => all.map(([, , value]) => value))]
+      const used = [
+        ...Object.values(checkpoint.values),
+        ...tasks.flatMap(({ writes: all }) => all.map(([, , value]) => value)),
+      ]
       const texts: [sha256: string, state: string][] = []
       for (const value of used) if (isLarge(value)) texts.push([value.sha256, await stateOf(value.sha256)])
       values.clear()

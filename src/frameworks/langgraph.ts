@@ -116,7 +116,9 @@ class StoreSaver extends BaseCheckpointSaver implements CheckpointSaver {
       for (const id of ids) {
         if (left <= 0) return
         if ((only && id !== only) || (end !== undefined && id >= end)) continue
-        const tuple = await this.#withThread(conversation, async (thread) => this.#tupleOf(thread, id, filter))
+        const tuple = await this.#withThread(conversation, async (thread) =>
+          this.#tupleOf(thread, id, filter),
+        )
         if (!tuple) continue
         left -= 1
         yield tuple
@@ -139,18 +141,25 @@ class StoreSaver extends BaseCheckpointSaver implements CheckpointSaver {
       const changes: Record<string, unknown> = {}
       for (const [channel, value] of Object.entries(given)) {
         const version = versions[channel]
-        const isSame = before !== undefined && (before.checkpoint['channel_versions'] as Fields)[channel] === version
+        const isSame =
+          before !== undefined && (before.checkpoint['channel_versions'] as Fields)[channel] === version
         if (channel in newVersions) changes[channel] = value
         else if (version === undefined) continue
         else if (isSame && channel in before.values) kept[channel] = before.values[channel]
         else if (thread.hasVersion(channel, version)) changes[channel] = value
       }
-      const [values, ...rest] = (await this.#jsonOf([changes, checkpoint, metadata])) as [Fields, Fields, unknown]
+      const [values, ...rest] = (await this.#jsonOf([changes, checkpoint, metadata])) as [
+        Fields,
+        Fields,
+        unknown,
+      ]
       const list = values['messages']
       const ids: MessageIds = {}
-      let last = parent === undefined ? thread.messages.root : (thread.lastOf(parent) ?? thread.messages.newest())
+      let last =
+        parent === undefined ? thread.messages.root : (thread.lastOf(parent) ?? thread.messages.newest())
       const held = kept['messages']
-      if (isFields(held) && typeof held['list'] === 'number') last = thread.messages.nodeAt(held['list']) ?? last
+      if (isFields(held) && typeof held['list'] === 'number')
+        last = thread.messages.nodeAt(held['list']) ?? last
       if (isMessages(list)) {
         last = await placed(thread, list, ids)
         kept['messages'] = { lc: 3, list: last.position }
@@ -163,7 +172,15 @@ class StoreSaver extends BaseCheckpointSaver implements CheckpointSaver {
       await thread.messages.show(last)
       for (const [channel, value] of Object.entries(values))
         if (channel !== 'messages' || !isMessages(list)) kept[channel] = await thread.pack(value)
-      const record = { id, thread: threadId, namespace, parent, checkpoint: rest[0], metadata: rest[1], values: kept }
+      const record = {
+        id,
+        thread: threadId,
+        namespace,
+        parent,
+        checkpoint: rest[0],
+        metadata: rest[1],
+        values: kept,
+      }
       thread.record({ ...record, ids, last: last.position })
     })
     return configOf(threadId, namespace, id)
@@ -212,7 +229,8 @@ class StoreSaver extends BaseCheckpointSaver implements CheckpointSaver {
     if (!record) return undefined
     const { thread: threadId, namespace, parent, checkpoint, values } = record
     const metadata = (await this.#valueOf(JSON.stringify(record.metadata))) as Fields
-    if (!Object.entries(filter).every(([key, value]) => isDeepStrictEqual(metadata[key], value))) return undefined
+    if (!Object.entries(filter).every(([key, value]) => isDeepStrictEqual(metadata[key], value)))
+      return undefined
     const texts: string[] = []
     for (const [channel, value] of Object.entries(values))
       texts.push(`${JSON.stringify(channel)}:${await thread.textOf(value)}`)
@@ -226,7 +244,8 @@ class StoreSaver extends BaseCheckpointSaver implements CheckpointSaver {
       const sent = (await this.#writesOf(thread, parent)).filter(([, channel]) => channel === TASKS)
       found.channel_values[TASKS] = sent.map(([, , value]) => value)
       const others = Object.values(found.channel_versions)
-      found.channel_versions[TASKS] = others.length > 0 ? maxChannelVersion(...others) : this.getNextVersion(undefined)
+      found.channel_versions[TASKS] =
+        others.length > 0 ? maxChannelVersion(...others) : this.getNextVersion(undefined)
     }
     return {
       config: configOf(threadId, namespace, id),
@@ -382,7 +401,11 @@ const placed = async (
 }
 
 /** Appends the messages of a value that the conversation does not have, after a message. Returns the last one. */
-const appended = async ({ messages }: GraphThread, last: MessageNode, value: unknown): Promise<MessageNode> => {
+const appended = async (
+  { messages }: GraphThread,
+  last: MessageNode,
+  value: unknown,
+): Promise<MessageNode> => {
   const unknown = (Array.isArray(value) ? value : [value])
     .filter(isLangChainMessage)
     .filter((message) => !messages.find(message))

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -26,7 +26,7 @@ import { describe, expect, test } from 'vitest'
 import { isLangChainMessage, langChainMessageOf, messageOf } from '../../src/frameworks/langchain-messages.ts'
 import { checkpointSaver, conversationIdOf } from '../../src/frameworks/langgraph.ts'
 import { openStore } from '../../src/index.ts'
-import { node, program } from '../support/node.ts'
+import { node, program, quiet } from '../support/node.ts'
 import { runs } from '../support/runs.ts'
 import { opened, temporaryFolder } from '../support/stores.ts'
 
@@ -140,7 +140,10 @@ describe('a checkpointer of LangGraph', () => {
         let count = 0
         const chosen = (at: number) => [...lists.keys()][at % (lists.size + 1)]
         const configOf = (checkpoint: string | undefined) => ({
-          configurable: { ...thread.configurable, ...(checkpoint !== undefined && { checkpoint_id: checkpoint }) },
+          configurable: {
+            ...thread.configurable,
+            ...(checkpoint !== undefined && { checkpoint_id: checkpoint }),
+          },
         })
         for (const step of operations) {
           if (step.kind === 'put') {
@@ -197,7 +200,8 @@ describe('a checkpointer of LangGraph', () => {
       .addEdge('ask', 'act')
       .addEdge('act', END)
       .compile({ checkpointer })
-  const said = ({ messages: all }: { readonly messages: readonly BaseMessage[] }) => all.map(({ content: one }) => one)
+  const said = ({ messages: all }: { readonly messages: readonly BaseMessage[] }) =>
+    all.map(({ content: one }) => one)
 
   test('lets a graph be interrupted, resumed by another process, and forked from its past', async () => {
     const url = `sqlite:${join(temporaryFolder(), 'store.db')}`
@@ -232,7 +236,19 @@ describe('a checkpointer of LangGraph', () => {
     expect(said((await graph.getState(past[0]?.config ?? config)).values)).toEqual(said(done))
     const branches = await chat.full({ abandoned: true })
     expect(branches.map((entry) => ('status' in entry ? entry.status : undefined))).toContain('abandoned')
-    expect((await chat.verify()).discrepancies).toEqual([])
+    expect(await chat.verify()).toMatchObject({ events: (await chat.position()) + 1 })
+  })
+
+  test('is shown by an example that needs no network', () => {
+    const { stdout, status } = spawnSync(node, [program('../examples/langgraph/main.ts')], {
+      encoding: 'utf8',
+      env: quiet,
+    })
+    expect(status).toBe(0)
+    expect(stdout.split('\n').slice(2, 4)).toEqual([
+      '2 abandoned assistant: Deleted.',
+      '4 active    user: Be careful.',
+    ])
   })
 
   test('keeps apart the namespaces of a thread, and finds all of them', async () => {
@@ -257,10 +273,22 @@ describe('a checkpointer of LangGraph', () => {
     expect(await saver.getTuple({ configurable: { thread_id: '10' } })).toBeDefined()
   })
 
-  const putOne = async (saver: BaseCheckpointSaver, step: number, given: Record<string, unknown>, parent?: string) => {
+  const putOne = async (
+    saver: BaseCheckpointSaver,
+    step: number,
+    given: Record<string, unknown>,
+    parent?: string,
+  ) => {
     const versions = Object.fromEntries(Object.keys(given).map((channel) => [channel, step]))
-    const checkpoint = { ...emptyCheckpoint(), id: uuid6(step), channel_values: given, channel_versions: versions }
-    const config = { configurable: { thread_id: 't', ...(parent !== undefined && { checkpoint_id: parent }) } }
+    const checkpoint = {
+      ...emptyCheckpoint(),
+      id: uuid6(step),
+      channel_values: given,
+      channel_versions: versions,
+    }
+    const config = {
+      configurable: { thread_id: 't', ...(parent !== undefined && { checkpoint_id: parent }) },
+    }
     await saver.put(config, checkpoint, { source: 'loop', step, parents: {} }, versions)
     return checkpoint.id
   }
@@ -308,7 +336,12 @@ describe('a checkpointer of LangGraph', () => {
     const list = [new HumanMessage('the only one')]
     let parent: string | undefined
     for (let step = 1; step <= 20; step += 1)
-      parent = await putOne(saver, step, { messages: [...list], other: 'v'.repeat(1_000), copy: { list } }, parent)
+      parent = await putOne(
+        saver,
+        step,
+        { messages: [...list], other: 'v'.repeat(1_000), copy: { list } },
+        parent,
+      )
     const chat = store.conversation(conversationIdOf('t'))
     expect(await chat.position()).toBe(0)
     const notes = await chat.notes()
@@ -320,11 +353,15 @@ describe('a checkpointer of LangGraph', () => {
     const store = await opened('memory:')
     const saver = checkpointSaver(store)
     const metadata = { source: 'loop', step: 0, parents: {} } as const
-    await expect(saver.put({ configurable: { thread_id: 7 } }, emptyCheckpoint(), metadata, {})).rejects.toMatchObject({
+    await expect(
+      saver.put({ configurable: { thread_id: 7 } }, emptyCheckpoint(), metadata, {}),
+    ).rejects.toMatchObject({
       _tag: 'InvalidInput',
       path: 'configurable.thread_id',
     })
-    await expect(saver.putWrites({ configurable: { thread_id: 't' } }, [['a', 1]], 'task')).rejects.toMatchObject({
+    await expect(
+      saver.putWrites({ configurable: { thread_id: 't' } }, [['a', 1]], 'task'),
+    ).rejects.toMatchObject({
       _tag: 'InvalidInput',
       path: 'configurable.checkpoint_id',
     })

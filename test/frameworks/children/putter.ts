@@ -17,7 +17,12 @@ for (let step = 0; ; step += 1) {
     channel_values: { messages: [...messages] },
     channel_versions: { messages: step + 1 },
   }
-  const put = await saver.put(config, checkpoint, { source: 'loop', step, parents: {} }, { messages: step + 1 })
+  const put = await saver.put(
+    config,
+    checkpoint,
+    { source: 'loop', step, parents: {} },
+    { messages: step + 1 },
+  )
   await saver.putWrites(put, [['messages', messages.slice(-1)]], `task-${step}`)
   config = put as typeof config
   writeSync(1, `${checkpoint.id} ${messages.length}\n`)
