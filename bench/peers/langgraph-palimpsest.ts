@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { AIMessage, HumanMessage } from '@langchain/core/messages'
+import { AIMessage, type BaseMessage, HumanMessage } from '@langchain/core/messages'
 import { END, MessagesValue, START, StateGraph, StateSchema } from '@langchain/langgraph'
 import { checkpointSaver } from '../../src/frameworks/langgraph.ts'
 import { openStore } from '../../src/index.ts'
@@ -16,7 +16,7 @@ export const peer = (synchronous = 'full'): Peer => ({
   durable: synchronous === 'full',
   open: async (folder) => {
     const store = await openStore(`sqlite:${join(folder, 'palimpsest.db')}?synchronous=${synchronous}`)
-    let reply: AIMessage[] = []
+    let reply: BaseMessage[] = []
     const graph = new StateGraph(new StateSchema({ messages: MessagesValue }))
       .addNode('model', () => ({ messages: reply }))
       .addEdge(START, 'model')

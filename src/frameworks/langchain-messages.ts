@@ -108,20 +108,18 @@ const usesOf = (calls: unknown): readonly Block[] | undefined =>
   calls.every(
     (call) => isFields(call) && isName(call['id']) && isName(call['name']) && isFields(call['args']),
   )
-    ? calls.map(({ id, name, args, type: _, ...rest }) =>
-        unknownBlock({ ...rest, type: 'tool_use', id, name, input: args }),
-      )
+    ? calls.map((call: Fields) => {
+        const { id, name, args, type: _, ...rest } = call
+        return unknownBlock({ ...rest, type: 'tool_use', id, name, input: args })
+      })
     : undefined
 
 const isName = (value: unknown): boolean => typeof value === 'string' && value !== ''
 
-const callOf = ({ id, name, input, type: _, ...rest }: AnyBlock): Fields => ({
-  name,
-  args: input,
-  type: 'tool_call',
-  id,
-  ...rest,
-})
+const callOf = (block: AnyBlock): Fields => {
+  const { id, name, input, type: _, ...rest } = block
+  return { name, args: input, type: 'tool_call', id, ...rest }
+}
 
 const blocksOf = (parts: unknown): readonly Block[] | undefined =>
   Array.isArray(parts)

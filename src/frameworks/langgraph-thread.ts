@@ -57,6 +57,7 @@ export interface GraphThread {
   readonly update: () => Promise<void>
   /** Ids of the checkpoints, newest first. */
   readonly ids: () => readonly string[]
+  readonly newest: () => string | undefined
   readonly checkpoint: (id: string) => CheckpointRecord | undefined
   /** Writes of a checkpoint's tasks, in the order in which they were noted. */
   readonly writes: (id: string) => readonly WritesRecord[]
@@ -67,8 +68,8 @@ export interface GraphThread {
   /** Adds a record to those that `flush` notes. */
   readonly record: (record: CheckpointRecord | WritesRecord) => void
   /**
-   * Notes the records that were added, together. Returns false if another process has noted something in the meantime: then this object
-   * must no longer be used, and what was added must be made and noted again.
+   * Notes the records that were added, together. Returns false if another process has noted something since they were made: then this
+   * object must no longer be used, and they must be made and noted again.
    */
   readonly flush: () => Promise<boolean>
   /** Packs a value: a message that the conversation has becomes a reference, and so does a large value, which is noted once. */
@@ -77,9 +78,9 @@ export interface GraphThread {
   readonly textOf: (packed: unknown) => Promise<string>
   /**
    * Makes every reader forget all checkpoints but one, and erases their notes; without one to keep, erases the messages, too. Rejects
-   * with `CannotErase` where the store cannot erase: then they are forgotten only.
+   * with `CannotErase` where the store cannot erase: then they are forgotten only. Returns false as `flush` does.
    */
-  readonly forget: (kept: string | undefined) => Promise<void>
+  readonly forget: (kept: string | undefined) => Promise<boolean>
 }
 
 /** Marks objects of packed values, as `lc: 1` and `lc: 2` mark the objects of LangGraph's serializer. */
@@ -107,6 +108,8 @@ export const graphThread = (chat: Conversation): GraphThread => {
   const own = new Set<number>()
   let newestBase: number | undefined
   let waiting: HeldRecord[] = []
+  /** Whether another process has noted something since `waiting` or a change in progress were made. */
+  let isOutdated = false
   let next = 0
 
   const parsed = (json: string): CheckpointRecord | WritesRecord => {
@@ -115,6 +118,10 @@ export const graphThread = (chat: Conversation): GraphThread => {
     return { ...noted, parent: named(noted.parent), of: named(noted.of) } as unknown as
       | CheckpointRecord
       | WritesRecord
+  }
+  const learnVersions = ({ checkpoint, values: known }: CheckpointRecord): void => {
+    const found = checkpoint['channel_versions'] as Fields
+    for (const channel of Object.keys(known)) versions.add(JSON.stringify([channel, found[channel]]))
   }
   const learn = (held: HeldRecord): void => {
     const record = parsed(held.json)
@@ -127,8 +134,7 @@ export const graphThread = (chat: Conversation): GraphThread => {
     }
     lasts.set(record.id, record.last)
     checkpoints.set(record.id, held)
-    const found = record.checkpoint['channel_versions'] as Fields
-    for (const channel of Object.keys(record.values)) versions.add(JSON.stringify([channel, found[channel]]))
+    learnVersions(record)
     for (const [position, named] of Object.entries(record.ids)) {
       const node = messages.nodeAt(Number(position))
       if (!node || node.id !== undefined) continue
@@ -153,6 +159,8 @@ export const graphThread = (chat: Conversation): GraphThread => {
     for (const revision of bases.keys()) if (revision < before) bases.delete(revision)
     if (newestBase !== undefined && newestBase < before) newestBase = undefined
     for (const id of lasts.keys()) if (!checkpoints.has(id) && !writes.has(id)) lasts.delete(id)
+    versions.clear()
+    for (const { json } of checkpoints.values()) learnVersions(parsed(json) as CheckpointRecord)
   }
 
   const see = ({ kind, data, revision }: Note): void => {
@@ -186,14 +194,18 @@ export const graphThread = (chat: Conversation): GraphThread => {
   }
   const updateNotes = async (): Promise<void> => {
     if (!messages.exists()) return
-    for (const note of await chat.notes({ from: next })) see(note)
+    const notes = await chat.notes({ from: next })
+    if (notes.length > 0 && waiting.length > 0) isOutdated = true
+    for (const note of notes) see(note)
   }
   const note = async (kind: string, data: Partial<NoteData>): Promise<void> => {
     const written = await chat.note({ kind: `langgraph/${kind}`, data })
-    if (written.revision === next) see(written)
-    else await updateNotes()
+    if (written.revision === next) return see(written)
+    isOutdated = true
+    await updateNotes()
   }
   const flush = async (): Promise<boolean> => {
+    if (isOutdated) return false
     const records = waiting
     waiting = []
     if (records.length === 0) return true
@@ -272,6 +284,11 @@ export const graphThread = (chat: Conversation): GraphThread => {
       await updateNotes()
     },
     ids: () => [...checkpoints.keys()].toSorted().toReversed(),
+    newest: () => {
+      let newest: string | undefined
+      for (const id of checkpoints.keys()) if (newest === undefined || id > newest) newest = id
+      return newest
+    },
     checkpoint: checkpointOf,
     writes: writesOf,
     lastOf: (id) => messages.nodeAt(lasts.get(id) ?? Infinity),
@@ -297,10 +314,10 @@ export const graphThread = (chat: Conversation): GraphThread => {
       const notes = [...own]
       const checkpoint = kept === undefined ? undefined : checkpointOf(kept)
       if (kept === undefined || !checkpoint) {
-        if (!messages.exists()) return
-        await note('forgotten', { before })
+        if (!messages.exists()) return true
+        await note('forgotten', { before: next })
         await chat.erase({ reason: 'the thread was deleted' })
-        return
+        return true
       }
       // Noted again first, so that nothing is lost if the process ends here.
       const tasks = writesOf(kept)
@@ -318,9 +335,10 @@ export const graphThread = (chat: Conversation): GraphThread => {
       writes.delete(kept)
       record({ ...checkpoint, ids: idsOf(checkpoint.values) })
       for (const task of tasks) record(task)
-      await flush()
+      if (!(await flush())) return false
       await note('forgotten', { before })
       await chat.erase({ positions: [], notes, reason: 'old checkpoints were pruned' })
+      return true
     },
   }
 }

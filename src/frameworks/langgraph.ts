@@ -20,6 +20,7 @@ import {
 } from '@langchain/langgraph-checkpoint'
 import { isError } from '../api/errors.ts'
 import type { Store } from '../api/promises.ts'
+import { staleContext } from '../commands/rejections.ts'
 import { inOrder } from '../conversation/writing/in-order.ts'
 import { invalidInput } from '../events/errors.ts'
 import { type Fields, isFields } from '../events/json.ts'
@@ -65,7 +66,7 @@ const partOf = (name: string): string => {
 /**
  * Creates a checkpointer of LangGraph: `graph.compile({ checkpointer: checkpointSaver(store) })` keeps its threads in the store. The
  * channel `messages` is a conversation that can be read and searched; each message is stored once, whatever number of checkpoints have
- * it. The methods reject with the errors of the store, and with `InvalidInput` for a config without `thread_id` or a value that no
+ * it. The methods reject with the errors of the store, `StaleContext` if other processes write without a pause, and with `InvalidInput` for a config without `thread_id` or a value that no
  * event can hold.
  *
  * @example
@@ -99,7 +100,7 @@ class StoreSaver extends BaseCheckpointSaver implements CheckpointSaver {
     if (threadId === undefined) return undefined
     const place = placeOf(config)
     return this.#withThread(conversationIdOf(place.threadId, place.namespace), async (thread) => {
-      const id = textIn(wanted) ?? thread.ids()[0]
+      const id = textIn(wanted) ?? thread.newest()
       return id === undefined ? undefined : this.#tupleOf(thread, id)
     })
   }
@@ -219,9 +220,13 @@ class StoreSaver extends BaseCheckpointSaver implements CheckpointSaver {
       throw toError(invalidInput('threadIds', 'must be a list of non-empty strings'))
     for (const threadId of threadIds)
       for await (const conversation of this.#conversations(threadId, undefined))
-        await this.#withThread(conversation, (thread) =>
-          thread.forget(strategy === 'delete' ? undefined : thread.ids()[0]),
-        )
+        for (let attempt = 1; attempt <= mostAttempts; attempt += 1) {
+          const isDone = await this.#withThread(conversation, (thread) =>
+            thread.forget(strategy === 'delete' ? undefined : thread.newest()),
+          )
+          if (isDone) break
+          this.#threads.forget(conversation)
+        }
   }
 
   async #tupleOf(thread: GraphThread, id: string, filter: Fields = {}): Promise<CheckpointTuple | undefined> {
@@ -329,35 +334,45 @@ class StoreSaver extends BaseCheckpointSaver implements CheckpointSaver {
     })
   }
 
-  async #runChanges(conversation: string): Promise<void> {
-    let changes: readonly Change[] = []
-    try {
-      await this.#withThread(conversation, async () => {
-        const waiting = this.#waiting.get(conversation) ?? []
-        changes = waiting.splice(0, mostInNote)
-        if (waiting.length === 0) this.#waiting.delete(conversation)
-        else setImmediate(() => void this.#runChanges(conversation))
-        for (let attempt = 1; ; attempt += 1) {
-          const thread = await this.#current(conversation)
-          const failed = new Map<Change, unknown>()
-          for (const change of changes)
-            try {
-              await unlessStale(thread, () => change.run(thread))
-            } catch (error) {
-              failed.set(change, error)
-            }
-          const isNoted = await thread.flush()
-          if (!isNoted) this.#threads.forget(conversation)
-          if (!isNoted && attempt < mostAttempts) continue
-          for (const change of changes)
-            if (failed.has(change)) change.reject(failed.get(change))
-            else change.resolve()
-          return
+  #runChanges(conversation: string): Promise<void> {
+    return this.#queue(conversation, async (done) => {
+      const waiting = this.#waiting.get(conversation) ?? []
+      const changes = waiting.splice(0, mostInNote)
+      if (waiting.length === 0) this.#waiting.delete(conversation)
+      else setImmediate(() => void this.#runChanges(conversation))
+      try {
+        const failed = await this.#noteChanges(conversation, changes)
+        for (const change of changes)
+          if (failed.has(change)) change.reject(failed.get(change))
+          else change.resolve()
+      } catch (error) {
+        this.#threads.forget(conversation)
+        for (const { reject } of changes) reject(error)
+      } finally {
+        done()
+      }
+    })
+  }
+
+  /** Runs changes and notes their records. Returns the errors of those that failed. */
+  async #noteChanges(
+    conversation: string,
+    changes: readonly Change[],
+  ): Promise<ReadonlyMap<Change, unknown>> {
+    for (let attempt = 1; ; attempt += 1) {
+      const thread = await this.#current(conversation)
+      const failed = new Map<Change, unknown>()
+      for (const change of changes)
+        try {
+          await unlessStale(thread, () => change.run(thread))
+        } catch (error) {
+          failed.set(change, error)
         }
-      })
-    } catch (error) {
+      if (await thread.flush()) return failed
       this.#threads.forget(conversation)
-      for (const { reject } of changes) reject(error)
+      if (attempt < mostAttempts) continue
+      const last = await this.#store.conversation(conversation).position()
+      throw toError(staleContext(conversation, thread.messages.newest().position, last))
     }
   }
 }

@@ -2,7 +2,13 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage } from '@langchain/core/messages'
+import {
+  AIMessage,
+  type BaseMessage,
+  HumanMessage,
+  SystemMessage,
+  ToolMessage,
+} from '@langchain/core/messages'
 import {
   Command,
   END,
@@ -120,7 +126,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('reopen', 'delete', 'list') }) },
-) as fc.Arbitrary<Operation>
+)
 
 const thread = { configurable: { thread_id: 'a thread', checkpoint_ns: '' } }
 const collected = async (saver: BaseCheckpointSaver): Promise<unknown> => {
@@ -264,9 +270,9 @@ describe('a checkpointer of LangGraph', () => {
         {},
       )
     await saver.put({ configurable: { thread_id: '10' } }, emptyCheckpoint(), metadata, {})
-    const namespaces: unknown[] = []
+    const namespaces: string[] = []
     for await (const { config } of saver.list({ configurable: { thread_id: '1' } }))
-      namespaces.push(config.configurable?.['checkpoint_ns'])
+      namespaces.push(String(config.configurable?.['checkpoint_ns']))
     expect(namespaces.toSorted()).toEqual(['', 'sub:1|inner:2', long].toSorted())
     await saver.deleteThread('1')
     expect(await saver.getTuple({ configurable: { thread_id: '1', checkpoint_ns: long } })).toBeUndefined()
