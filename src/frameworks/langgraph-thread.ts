@@ -16,7 +16,7 @@ import {
   textWithId,
 } from './langgraph-messages.ts'
 
-/** A checkpoint as it is noted. `values` are packed: see `pack`. */
+/** The record of a checkpoint. `values` are packed: see `pack`. */
 export interface CheckpointRecord {
   readonly id: string
   readonly thread: string
@@ -31,7 +31,7 @@ export interface CheckpointRecord {
   readonly last: number
 }
 
-/** Writes of a task as they are noted: index, channel and packed value of each. */
+/** The record of a task's writes: index, channel and packed value of each. */
 export interface WritesRecord {
   /** Id of the checkpoint. */
   readonly of: string

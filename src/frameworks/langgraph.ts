@@ -65,8 +65,8 @@ const partOf = (name: string): string => {
 
 /**
  * Creates a checkpointer of LangGraph: `graph.compile({ checkpointer: checkpointSaver(store) })` keeps its threads in the store. The
- * channel `messages` is a conversation that can be read and searched; each message is stored once, whatever number of checkpoints have
- * it. The methods reject with the errors of the store, `StaleContext` if other processes write without a pause, and with `InvalidInput` for a config without `thread_id` or a value that no
+ * channel `messages` is a conversation that can be read and searched; each message is stored once for all
+ * checkpoints. The methods reject with the errors of the store, `StaleContext` if other processes write without a pause, and with `InvalidInput` for a config without `thread_id` or a value that no
  * event can hold.
  *
  * @example
@@ -300,7 +300,7 @@ class StoreSaver extends BaseCheckpointSaver implements CheckpointSaver {
     }
   }
 
-  /** Runs work on a thread as it is now, one after the other. */
+  /** Runs work on the present state of a thread, one after the other. */
   #withThread<A>(conversation: string, work: (thread: GraphThread) => Promise<A>): Promise<A> {
     return this.#queue(conversation, async (done) => {
       try {
@@ -319,7 +319,7 @@ class StoreSaver extends BaseCheckpointSaver implements CheckpointSaver {
   }
 
   /**
-   * Runs a change of a thread. What changes that are asked for at the same time record is noted together: LangGraph does not wait for a
+   * Runs a change of a thread. The records of changes that are requested at the same time are noted together: LangGraph does not wait for a
    * checkpoint before it writes what the tasks after it do.
    */
   #changed(conversation: string, run: Change['run']): Promise<void> {
@@ -400,7 +400,7 @@ type Write = readonly [task: string, channel: string, value: unknown]
 const isMessages = (value: unknown): value is readonly LangChainMessage[] =>
   Array.isArray(value) && value.every(isLangChainMessage)
 
-/** Finds a list of messages in the conversation, and appends what it lacks. Returns the last one. */
+/** Finds a list of messages in the conversation, and appends the missing ones. Returns the last one. */
 const placed = async (
   { messages }: GraphThread,
   list: readonly LangChainMessage[],

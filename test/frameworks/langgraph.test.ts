@@ -136,7 +136,7 @@ const collected = async (saver: BaseCheckpointSaver): Promise<unknown> => {
 }
 
 describe('a checkpointer of LangGraph', () => {
-  test('does what a MemorySaver does, whatever is done to it, also when it is opened again', async () => {
+  test('behaves like a MemorySaver, also when it is opened again', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(operation, { maxLength: 15 }), async (operations) => {
         const store = await openStore('memory:')
@@ -336,7 +336,7 @@ describe('a checkpointer of LangGraph', () => {
     )
   })
 
-  test('stores a message and a large value once, whatever number of checkpoints have them', async () => {
+  test('stores a message and a large value once for all checkpoints', async () => {
     const store = await opened('memory:')
     const saver = checkpointSaver(store)
     const list = [new HumanMessage('the only one')]
@@ -355,7 +355,7 @@ describe('a checkpointer of LangGraph', () => {
     expect(notes.slice(-10).every(({ data }) => JSON.stringify(data).length < 300)).toBe(true)
   })
 
-  test('refuses a config without what it needs, and writes nothing', async () => {
+  test('refuses an incomplete config, and writes nothing', async () => {
     const store = await opened('memory:')
     const saver = checkpointSaver(store)
     const metadata = { source: 'loop', step: 0, parents: {} } as const
@@ -375,7 +375,7 @@ describe('a checkpointer of LangGraph', () => {
     for await (const { id: found } of store.conversations()) expect(found).toBe('none')
   })
 
-  test('two processes may write to one thread: every checkpoint is what its writer put', async () => {
+  test('two processes may write to one thread: every checkpoint comes back unchanged', async () => {
     const url = `sqlite:${join(temporaryFolder(), 'store.db')}`
     const savers = [checkpointSaver(await opened(url)), checkpointSaver(await opened(url))]
     const root = await putOne(savers[0] as BaseCheckpointSaver, 1, { messages: [new HumanMessage('same')] })
